@@ -1,0 +1,20 @@
+"""`kernel`: how every compiled function of the library is compiled. Importing this module imports numba."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from numba import njit
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def kernel(function: F) -> F:
+    """Compile for the user's own CPU on first call and keep the result on disk.
+
+    `nogil` lets our own threads run kernels side by side (`tanager.threads`); numba's `parallel=True` is slow to
+    compile and its default threading layer aborts the process when two threads call it.
+    """
+    compiled: F = njit(nogil=True, cache=True)(function)
+    return compiled
