@@ -1,0 +1,1 @@
+"""Layer 1: any data frame or array -> encoded batches."""

@@ -1,0 +1,111 @@
+"""Category <-> code: learn the categories of a column, look cells up in them."""
+
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.errors import DataError
+from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn
+from tanager.table.schema import Category, ColumnSchema, Unit
+
+# An integer column whose values span no more than this is looked up in a table instead of sorted.
+NARROW_SPAN = 1 << 16
+
+
+def learn_categories(column: Column) -> tuple[Category, ...]:
+    """The categories that occur, in declared order where the table declares one, else ascending."""
+    if isinstance(column, NumericColumn):
+        return tuple(_as_category(value, column.unit) for value in _distinct(column.values).tolist())
+    seen = np.zeros(len(column.dictionary) + 1, dtype=bool)
+    seen[column.indices] = True  # index -1, a missing cell, marks the spare last entry
+    found = [category for category, occurs in zip(column.dictionary, seen[:-1], strict=True) if occurs]
+    return tuple(found if column.declared else sorted(found))  # type: ignore[type-var]
+
+
+def encode_categories(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
+    """Code of each cell; a missing cell gets the missing code, an unseen category one more than that."""
+    check_same_type(column, schema)
+    if isinstance(column, NumericColumn):
+        return _encode_numbers(column, schema)
+    known = {category: code for code, category in enumerate(schema.categories)}
+    unseen = schema.missing_code + 1
+    lookup = [known.get(category, unseen) for category in column.dictionary]
+    return np.array([*lookup, schema.missing_code])[column.indices]  # index -1 takes the last entry
+
+
+def check_same_type(column: Column, schema: ColumnSchema) -> None:
+    """A column must hold the type of values it was learnt with; text never turns into numbers silently."""
+    if not schema.categories and schema.kind == "categorical":
+        return  # nothing was there to learn a type from
+    expected = _type_word(schema.categories[0]) if schema.categories else "numeric"
+    found = "numeric" if isinstance(column, NumericColumn) else _type_word(*column.dictionary[:1])
+    if isinstance(column, NumericColumn) and column.unit != "number":
+        found = "dates" if schema.kind == "categorical" else "numeric"
+    if found not in (expected, "nothing") and {found, expected} != {"numeric", "booleans"}:
+        example = f" ({column.dictionary[0]!r})" if isinstance(column, DictionaryColumn) else ""
+        raise DataError(
+            f"column {column.name!r} of the table to predict holds {_plural(found)}{example}; "
+            f"it was {expected} when the model was fitted.",
+            hint="convert the column to the type used in training, or refit with categorical_features naming it.",
+        )
+
+
+def _encode_numbers(column: NumericColumn, schema: ColumnSchema) -> NDArray[np.integer]:
+    values = column.values
+    if not schema.categories:
+        return np.where(np.isnan(values), schema.missing_code, schema.missing_code + 1)
+    categories = np.array([as_number(category) for category in schema.categories])
+    order = np.argsort(categories)
+    position = np.minimum(np.searchsorted(categories, values, sorter=order), len(categories) - 1)
+    codes = order[position]
+    codes[categories[codes] != values] = schema.missing_code + 1
+    codes[np.isnan(values)] = schema.missing_code
+    return codes
+
+
+def _distinct(values: NDArray[np.number]) -> NDArray[np.number]:
+    """Ascending distinct values without NaN."""
+    if values.dtype.kind in "iu" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low < NARROW_SPAN:
+            offsets = values.astype(np.int64) - low if high < np.iinfo(np.int64).max else values - values.min()
+            present: NDArray[np.number] = (np.flatnonzero(np.bincount(offsets)) + low).astype(values.dtype)
+            return present
+    distinct: NDArray[np.number] = np.unique(values)
+    return distinct[~np.isnan(distinct)]
+
+
+def _as_category(value: float, unit: Unit) -> Category:
+    if unit == "date" or unit == "datetime":
+        moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=value)
+        return moment.date() if unit == "date" else moment
+    return value
+
+
+def as_number(category: Category) -> float:
+    """A category as the number `read_columns` gives its cells (microseconds for dates)."""
+    if isinstance(category, datetime.date):
+        moment = datetime.datetime.combine(category, datetime.time())
+        moment = category if isinstance(category, datetime.datetime) else moment
+        return (moment.replace(tzinfo=None) - datetime.datetime(1970, 1, 1)) / datetime.timedelta(microseconds=1)
+    assert not isinstance(category, str)
+    return category
+
+
+def _type_word(*example: Category) -> str:
+    """What a column of such categories is, in a word for messages."""
+    if not example:
+        return "nothing"
+    value = example[0]
+    if isinstance(value, bool):
+        return "booleans"
+    if isinstance(value, str):
+        return "text"
+    return "dates" if isinstance(value, datetime.date) else "numeric"
+
+
+def _plural(word: str) -> str:
+    return "numbers" if word == "numeric" else word

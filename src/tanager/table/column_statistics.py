@@ -1,0 +1,97 @@
+"""ColumnStatistics: how often each class has each value of a column; adds up over batches of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.errors import DataError
+from tanager.table.batch import Codes, Weights
+from tanager.table.categories import learn_categories
+from tanager.table.discretizer import Discretizer
+from tanager.table.encoder import encode_column
+from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn
+from tanager.table.schema import ColumnSchema
+from tanager.table.value_counts import ValueCounts, count_values
+
+
+@dataclass(frozen=True)
+class ColumnStatistics:
+    """Everything a naive Bayes model needs of a column: its categories or cut points, and its table, follow.
+
+    like         the column without its rows: name, type, unit, dictionary
+    counts       weight of each distinct (value, class); the value of a dictionary column is its index
+    categorical  values are categories, not numbers to be cut
+    """
+
+    like: Column
+    counts: ValueCounts
+    categorical: bool
+
+    @classmethod
+    def of(
+        cls, column: Column, categorical: bool, class_codes: Codes, weights: Weights | None, n_classes: int
+    ) -> ColumnStatistics:
+        """Statistics of some rows."""
+        values = column.values if isinstance(column, NumericColumn) else column.indices
+        if isinstance(column, DictionaryColumn):
+            present = values >= 0
+            values, class_codes = values[present], class_codes[present]
+            weights = None if weights is None else weights[present]
+        counts = count_values(values, class_codes, weights, n_classes=n_classes)
+        return cls(_without_rows(column), counts, categorical)
+
+    def merge(self, other: ColumnStatistics) -> ColumnStatistics:
+        """Statistics of the rows of both."""
+        if isinstance(self.like, DictionaryColumn) and isinstance(other.like, DictionaryColumn):
+            return self._merge_dictionaries(self.like, other.like, other.counts)
+        if isinstance(self.like, NumericColumn) and isinstance(other.like, NumericColumn):
+            dtype = np.result_type(self.like.values, other.like.values)
+            like = replace(self.like, values=np.empty(0, dtype=dtype))
+            return replace(self, like=like, counts=self.counts.merge(other.counts))
+        # A batch in which a column is empty says nothing of its type.
+        if len(other.counts.values) == 0:
+            return self
+        if len(self.counts.values) == 0:
+            return other
+        kinds = ["numbers" if isinstance(one.like, NumericColumn) else "text" for one in (self, other)]
+        raise DataError(f"column {self.like.name!r} holds {kinds[1]} in this batch; earlier batches held {kinds[0]}.")
+
+    def _merge_dictionaries(
+        self, ours: DictionaryColumn, theirs: DictionaryColumn, counts: ValueCounts
+    ) -> ColumnStatistics:
+        position = {category: k for k, category in enumerate(ours.dictionary)}
+        for category in theirs.dictionary:
+            position.setdefault(category, len(position))
+        moved = np.array([position[category] for category in theirs.dictionary], dtype=np.float64)
+        renamed = replace(counts, values=moved[counts.values.astype(np.int64)])
+        declared = ours.declared and theirs.declared and ours.dictionary == theirs.dictionary
+        like = replace(ours, dictionary=tuple(position), declared=declared)
+        return replace(self, like=like, counts=self.counts.merge(renamed))
+
+    def schema(self, discretizer: Discretizer, n_classes: int) -> ColumnSchema:
+        """The column's categories or cut points."""
+        if self.categorical:
+            return ColumnSchema(self.like.name, "categorical", learn_categories(self._cells()))
+        assert isinstance(self.like, NumericColumn)
+        cuts = discretizer(self.counts, n_classes)
+        return ColumnSchema(self.like.name, "numeric", cuts=tuple(cuts.tolist()), unit=self.like.unit)
+
+    def table(self, schema: ColumnSchema, n_classes: int) -> NDArray[np.float64]:
+        """Counts of (state, class), flat, the class changing fastest."""
+        cells = encode_column(self._cells(), schema) * n_classes + self.counts.classes
+        return np.bincount(cells, self.counts.weights, minlength=schema.n_states * n_classes)
+
+    def _cells(self) -> Column:
+        """The distinct values as a column, one cell for each (value, class)."""
+        if isinstance(self.like, NumericColumn):
+            return replace(self.like, values=self.counts.values.astype(self.like.values.dtype))
+        return replace(self.like, indices=self.counts.values.astype(np.int32))
+
+
+def _without_rows(column: Column) -> Column:
+    if isinstance(column, NumericColumn):
+        return replace(column, values=column.values[:0])
+    return replace(column, indices=column.indices[:0])

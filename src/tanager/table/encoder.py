@@ -1,0 +1,194 @@
+"""TableEncoder: learn what the columns of a table hold, then turn tables into codes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tanager.errors import DataError, DataWarning, OptionError
+from tanager.registry import nearest_first
+from tanager.table.batch import Codes, Weights, code_dtype
+from tanager.table.categories import check_same_type, encode_categories, learn_categories
+from tanager.table.discretizer import Discretizer
+from tanager.table.integer_matrix import IntegerLookup, learn_integer_categories
+from tanager.table.read_columns import Column, NumericColumn, RawTable
+from tanager.table.schema import ColumnSchema, TableSchema
+from tanager.table.value_counts import count_values
+from tanager.threads import map_threads
+
+BLOCK_BYTES = 1 << 20
+# More categories than this, and more than one for every two rows: the column names rows instead of grouping them.
+MANY_CATEGORIES = 1_000
+
+
+def learn_schema(
+    table: RawTable,
+    target: ColumnSchema,
+    class_codes: Codes,
+    weights: Weights | None,
+    discretizer: Discretizer,
+    categorical_features: ArrayLike | str | None = "from_dtype",
+    n_jobs: int | None = None,
+) -> TableSchema:
+    """Categories of the categorical columns, cut points of the numeric ones, from the training rows alone."""
+    chosen = choose_categorical(table, categorical_features)
+    empty: list[str] = []
+
+    def learn(position: int) -> ColumnSchema:
+        column = table.columns[position]
+        if chosen[position]:
+            return ColumnSchema(column.name, "categorical", learn_categories(column))
+        assert isinstance(column, NumericColumn)
+        counted = count_values(column.values, class_codes, weights, n_classes=target.n_states)
+        if counted.values.size == 0:
+            empty.append(column.name)
+        cuts = discretizer(counted, target.n_states)
+        return ColumnSchema(column.name, "numeric", cuts=tuple(cuts.tolist()), unit=column.unit)
+
+    if table.matrix is not None and table.matrix.dtype.kind in "iu" and chosen.all():
+        found = learn_integer_categories(table.matrix, n_jobs)
+        attributes = [ColumnSchema(name, "categorical", each) for name, each in zip(table.names, found, strict=True)]
+    else:
+        attributes = map_threads(learn, range(len(table.names)), n_jobs)
+    empty += [column.name for column in attributes if column.kind == "categorical" and not column.categories]
+    _warn_of_useless_columns(empty, attributes, table.n_rows)
+    return TableSchema(tuple(attributes), target, table.named)
+
+
+def choose_categorical(table: RawTable, categorical_features: ArrayLike | str | None) -> NDArray[np.bool_]:
+    """Which columns are categorical: by dtype, plus those named, numbered or masked; all of them for "all"."""
+    by_dtype = (
+        np.array([not isinstance(column, NumericColumn) for column in table.columns])
+        if (table.matrix is None)
+        else np.zeros(len(table.names), dtype=bool)
+    )
+    if categorical_features is None or isinstance(categorical_features, str):
+        if categorical_features == "all":
+            return np.ones(len(table.names), dtype=bool)
+        if categorical_features not in (None, "from_dtype"):
+            raise OptionError(
+                f"categorical_features={categorical_features!r} is not known; expected 'from_dtype', 'all', a list of "
+                "columns, or a mask.",
+            )
+        return by_dtype
+    wanted = np.atleast_1d(np.asarray(categorical_features))
+    if wanted.size == 0:
+        return by_dtype
+    if wanted.dtype.kind == "b":
+        if wanted.shape != by_dtype.shape:
+            raise OptionError(
+                f"categorical_features is a mask of {wanted.size}; the table has {by_dtype.size} columns."
+            )
+        return by_dtype | wanted
+    result = by_dtype.copy()
+    for entry in wanted.tolist():
+        result[_position(entry, table)] = True
+    return result
+
+
+def _position(entry: object, table: RawTable) -> int:
+    if isinstance(entry, str):
+        if entry in table.names:
+            return table.names.index(entry)
+        nearest = ", ".join(map(repr, nearest_first(entry, table.names)[:5]))
+        raise OptionError(f"categorical_features names {entry!r}, which is no column; the nearest are {nearest}.")
+    if isinstance(entry, int) and 0 <= entry < len(table.names):
+        return entry
+    raise OptionError(f"categorical_features holds {entry!r}; expected a column name or 0 .. {len(table.names) - 1}.")
+
+
+def _warn_of_useless_columns(empty: Sequence[str], attributes: Sequence[ColumnSchema], n_rows: int) -> None:
+    for name in empty:
+        warnings.warn(f"column {name!r} holds no value; it is ignored.", DataWarning, stacklevel=4)
+    for column in attributes:
+        n_categories = len(column.categories)
+        if n_categories > MANY_CATEGORIES and 2 * n_categories > n_rows:
+            warnings.warn(
+                f"column {column.name!r} has {n_categories:,} categories in {n_rows:,} rows: it names rows "
+                "rather than groups them. Hint: drop it, or group its values.",
+                DataWarning,
+                stacklevel=4,
+            )
+
+
+@dataclass(frozen=True)
+class TableEncoder:
+    """Encodes tables by a learnt schema. A category unseen in training is missing, or an error if so asked."""
+
+    schema: TableSchema
+    unseen_is_error: bool = False
+
+    def encode(self, table: RawTable, n_jobs: int | None = None) -> Codes:
+        """Codes (n_rows, n_attributes), column-major, in the smallest unsigned dtype; missing cells as n_states."""
+        codes = np.empty(
+            (table.n_rows, len(self.schema.attributes)), order="F", dtype=code_dtype(max(self.schema.n_states))
+        )
+        if table.matrix is not None and table.matrix.dtype.kind in "iu" and self._integers is not None:
+            unseen = self._integers.encode(table.matrix, codes, n_jobs)
+            if self.unseen_is_error and unseen:
+                self._encode_columns(table.columns, codes, 0)  # finds and names the cell
+        elif table.matrix is not None:
+            self._encode_blocks(table, codes, n_jobs)
+        else:
+            self._encode_columns(table.columns, codes, 0, n_jobs)
+        return codes
+
+    @cached_property
+    def _integers(self) -> IntegerLookup | None:
+        return IntegerLookup.of(self.schema.attributes)
+
+    def _encode_blocks(self, table: RawTable, codes: Codes, n_jobs: int | None) -> None:
+        """A row-major matrix by blocks of rows that fit the cache: reading a column of it whole would miss it."""
+        matrix = table.matrix
+        assert matrix is not None
+        rows = max(1, BLOCK_BYTES // max(1, matrix.shape[1] * matrix.itemsize))
+
+        def encode_block(start: int) -> None:
+            block = np.ascontiguousarray(matrix[start : start + rows].T)
+            columns = [NumericColumn(name, values) for name, values in zip(table.names, block, strict=True)]
+            self._encode_columns(columns, codes[start : start + rows], start)
+
+        map_threads(encode_block, range(0, table.n_rows, rows), n_jobs)
+
+    def _encode_columns(self, columns: Sequence[Column], codes: Codes, first_row: int, n_jobs: int | None = 1) -> None:
+        def encode_into(position: int) -> None:
+            column, schema = columns[position], self.schema.attributes[position]
+            found = encode_column(column, schema)
+            unseen = found > schema.missing_code
+            if unseen.any():
+                if self.unseen_is_error:
+                    raise _unseen(column, int(unseen.argmax()), first_row)
+                found[unseen] = schema.missing_code
+            codes[:, position] = found
+
+        map_threads(encode_into, range(len(columns)), n_jobs)
+
+
+def encode_column(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
+    """Code of each cell; a missing cell gets the missing code, an unseen category one more than that."""
+    return _encode_numeric(column, schema) if schema.kind == "numeric" else encode_categories(column, schema)
+
+
+def _encode_numeric(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
+    """Bin of each cell: how many cuts are at or below it; NaN gets the missing code."""
+    check_same_type(column, schema)
+    if not isinstance(column, NumericColumn):
+        return np.full(len(column.indices), schema.missing_code)  # same type and not numbers: an empty column
+    values = column.values
+    found = np.searchsorted(np.array(schema.cuts), values, side="right")
+    if values.dtype.kind == "f":
+        found[np.isnan(values)] = schema.missing_code
+    return found
+
+
+def _unseen(column: Column, row: int, first_row: int) -> DataError:
+    value = column.values[row] if isinstance(column, NumericColumn) else column.dictionary[column.indices[row]]
+    return DataError(
+        f"column {column.name!r} holds {value!r} in row {first_row + row}, a category unseen in training.",
+        hint='handle_unknown="marginalize" treats it as missing.',
+    )

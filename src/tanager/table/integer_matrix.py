@@ -1,0 +1,100 @@
+"""Integer matrices declared categorical, the common form of benchmark and genetic data: whole-matrix look-ups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.table.batch import Codes
+from tanager.table.categories import NARROW_SPAN, learn_categories
+from tanager.table.read_columns import NumericColumn
+from tanager.table.schema import Category, ColumnSchema
+from tanager.threads import map_threads
+
+# Cells from which the compiled kernels repay their start.
+CELLS_WORTH_COMPILING = 20_000_000
+BLOCK_ROWS = 4_096
+
+
+def learn_integer_categories(matrix: NDArray[np.integer], n_jobs: int | None = None) -> list[tuple[Category, ...]]:
+    """Ascending distinct values of each column."""
+    if matrix.size < CELLS_WORTH_COMPILING or not matrix.flags.c_contiguous or matrix.dtype != np.int64:
+        return [learn_categories(NumericColumn("", matrix[:, j])) for j in range(matrix.shape[1])]
+    from tanager.table.integer_kernels import column_bounds, mark_present
+
+    bounds = map_threads(lambda rows: column_bounds(matrix[rows]), _row_blocks(len(matrix)), n_jobs)
+    low = np.min([block[0] for block in bounds], axis=0)
+    span = np.max([block[1] for block in bounds], axis=0) - low + 1
+    if span.max() > NARROW_SPAN:
+        return [learn_categories(NumericColumn("", matrix[:, j])) for j in range(matrix.shape[1])]
+    offsets = np.concatenate([[0], np.cumsum(span)])
+    present = np.zeros(offsets[-1], dtype=np.bool_)  # threads only ever write True
+    shift = offsets[:-1] - low
+    map_threads(lambda rows: mark_present(matrix[rows], shift, present), _row_blocks(len(matrix)), n_jobs)
+    return [tuple((np.flatnonzero(present[offsets[j] : offsets[j + 1]]) + low[j]).tolist()) for j in range(len(low))]
+
+
+@dataclass(frozen=True)
+class IntegerLookup:
+    """For every column a table from value - low to code; values outside it, and gaps in it, are unseen.
+
+    A value v of column j has code `codes[offset[j] + v - low[j]]` if 0 <= v - low[j] < span[j].
+    """
+
+    low: NDArray[np.int64]
+    span: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    codes: NDArray[np.uint32]
+    missing: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, attributes: Sequence[ColumnSchema]) -> IntegerLookup | None:
+        """The tables of a schema, or None where a column is not a narrow range of integers."""
+        low = np.zeros(len(attributes), dtype=np.int64)
+        span = np.zeros(len(attributes), dtype=np.int64)
+        for j, column in enumerate(attributes):
+            categories = column.categories
+            if column.kind != "categorical" or not all(type(value) is int for value in categories):
+                return None
+            if categories:
+                low[j] = min(categories)  # type: ignore[type-var, assignment]
+                span[j] = max(categories) - low[j] + 1  # type: ignore[type-var, operator]
+        if span.max(initial=0) > NARROW_SPAN:
+            return None
+        offset = np.concatenate([[0], np.cumsum(span)[:-1]])
+        missing = np.array([column.missing_code for column in attributes], dtype=np.uint32)
+        codes = np.repeat(missing, span)
+        for j, column in enumerate(attributes):
+            codes[offset[j] + np.array(column.categories, dtype=np.int64) - low[j]] = range(len(column.categories))
+        return cls(low, span, offset, codes, missing)
+
+    def encode(self, matrix: NDArray[np.integer], out: Codes, n_jobs: int | None) -> bool:
+        """Write the codes of all rows into `out`; True if a value was unseen (its code is the missing one)."""
+        encode_block = self._encode_numpy
+        if matrix.size >= CELLS_WORTH_COMPILING and matrix.dtype == np.int64:
+            encode_block = self._encode_compiled
+
+        def run(rows: slice) -> bool:
+            return encode_block(matrix[rows], out[rows])
+
+        return any(map_threads(run, _row_blocks(len(matrix)), n_jobs))
+
+    def _encode_numpy(self, matrix: NDArray[np.integer], out: Codes) -> bool:
+        place = matrix - self.low
+        known = (place >= 0) & (place < self.span)
+        codes = self.codes[np.where(known, place + self.offset, 0)]
+        codes = np.where(known, codes, self.missing)
+        out[:] = codes
+        return bool((codes == self.missing).any())
+
+    def _encode_compiled(self, matrix: NDArray[np.integer], out: Codes) -> bool:
+        from tanager.table.integer_kernels import encode_integers
+
+        return encode_integers(matrix, self.low, self.span, self.offset, self.codes, self.missing, out)
+
+
+def _row_blocks(n_rows: int) -> list[slice]:
+    return [slice(start, start + BLOCK_ROWS) for start in range(0, n_rows, BLOCK_ROWS)]

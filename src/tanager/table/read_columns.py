@@ -1,0 +1,238 @@
+"""Data frames and arrays -> columns. The only file that knows frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array
+
+from tanager.errors import DataError, DataTypeError
+from tanager.table.schema import Category, Unit
+
+
+@dataclass(frozen=True)
+class NumericColumn:
+    """Numbers, a missing one NaN. Dates and times are microseconds since 1970, durations microseconds."""
+
+    name: str
+    values: NDArray[np.number]
+    unit: Unit = "number"
+
+
+@dataclass(frozen=True)
+class DictionaryColumn:
+    """Cell i holds `dictionary[indices[i]]`, or nothing where the index is -1."""
+
+    name: str
+    indices: NDArray[np.int32]
+    dictionary: tuple[Category, ...]
+    declared: bool = False
+    """The dictionary's order was declared by the table (a categorical dtype), so it is kept."""
+
+
+Column = NumericColumn | DictionaryColumn
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """Columns of one table. A numeric array stays a `matrix`, so that it can be encoded a block of rows at a time."""
+
+    names: tuple[str, ...]
+    named: bool
+    n_rows: int
+    matrix: NDArray[np.number] | None = None
+    read: tuple[Column, ...] = ()
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        if self.matrix is None:
+            return self.read
+        return tuple(NumericColumn(name, self.matrix[:, j]) for j, name in enumerate(self.names))
+
+    def take(self, rows: NDArray[np.bool_]) -> RawTable:
+        """The table of some of the rows."""
+        matrix = None if self.matrix is None else self.matrix[rows]
+        return RawTable(
+            self.names, self.named, int(rows.sum()), matrix, tuple(take(column, rows) for column in self.read)
+        )
+
+
+def take(column: Column, rows: NDArray[np.bool_]) -> Column:
+    """The column of some of the rows."""
+    if isinstance(column, NumericColumn):
+        return replace(column, values=column.values[rows])
+    return replace(column, indices=column.indices[rows])
+
+
+def find_missing(table: RawTable) -> tuple[str, int] | None:
+    """Name and row of the first column's first missing cell, or None."""
+    if table.matrix is not None and (table.matrix.dtype.kind != "f" or not np.isnan(np.sum(table.matrix))):
+        return None
+    for column in table.columns:
+        missing = column.indices < 0 if isinstance(column, DictionaryColumn) else np.isnan(column.values)
+        if missing.any():
+            return column.name, int(missing.argmax())
+    return None
+
+
+def read_table(X: object) -> RawTable:
+    """Read any table: NumPy array, list of rows, pandas, polars or pyarrow frame."""
+    if isinstance(X, np.ndarray) or not nw.dependencies.is_into_dataframe(X):
+        return _read_array(X)
+    return _read_frame(X)
+
+
+def _read_frame(X: object) -> RawTable:
+    try:
+        frame = nw.from_native(X, eager_only=True)  # type: ignore[call-overload]
+        names = [str(name) for name in frame.columns]
+        check_unique(names)
+    except nw.exceptions.DuplicateError as error:
+        raise DataError(f"the table has two columns of the same name: {error}", hint="rename one.") from None
+    if frame.shape[1] == 0:
+        raise DataError("the table has no column: found 0 feature(s) while a minimum of 1 is required.")
+    if frame.shape[0] == 0:
+        raise DataError("the table has no row: found 0 sample(s) while a minimum of 1 is required.")
+    columns = tuple(_read_series(name, series) for name, series in zip(names, frame.iter_columns(), strict=True))
+    return RawTable(tuple(names), named=True, n_rows=frame.shape[0], read=columns)
+
+
+def check_unique(names: Sequence[str]) -> None:
+    """Columns are told apart by name, so a name may stand only once."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise DataError(f"the table has two columns named {name!r}.", hint="rename one or drop it.")
+        seen.add(name)
+
+
+def _read_series(name: str, series: nw.Series[object]) -> Column:
+    if (series.dtype.is_integer() or series.dtype.is_float()) and series.null_count() == 0:
+        return _finite(NumericColumn(name, series.to_numpy()))
+    if series.dtype == nw.Object:
+        return _read_objects(name, series.to_numpy())
+    try:
+        return _read_arrow(name, series.to_arrow())
+    except pa.ArrowException:
+        return _read_objects(name, series.to_numpy())
+
+
+def _read_array(X: object) -> RawTable:
+    if hasattr(X, "dtype"):
+        array = check_array(X, dtype=None, ensure_all_finite=False)
+    else:
+        array = check_array(X, dtype=None, ensure_all_finite=False)
+        if array.dtype.kind in "US":  # a list of rows with text in them: keep the numbers beside it numbers
+            array = check_array(X, dtype=object, ensure_all_finite=False)
+    names = tuple(f"x{j}" for j in range(array.shape[1]))
+    n_rows = int(array.shape[0])
+    if array.dtype.kind in "iuf":
+        if array.dtype.kind == "f" and not np.isfinite(np.sum(array, dtype=np.float64)):
+            for j, name in enumerate(names):
+                _finite(NumericColumn(name, array[:, j]))
+        return RawTable(names, named=False, n_rows=n_rows, matrix=array)
+    columns = tuple(_read_objects(name, array[:, j]) for j, name in enumerate(names))
+    return RawTable(names, named=False, n_rows=n_rows, read=columns)
+
+
+def _read_objects(name: str, values: NDArray[np.generic]) -> Column:
+    """A column of Python objects, text, booleans or dates: Arrow infers one type for it, or we say why it cannot."""
+    try:
+        array = pa.array(values, from_pandas=True)
+    except (pa.ArrowException, OverflowError, ValueError):
+        raise _mixed_types(name, values) from None
+    return _read_arrow(name, array)
+
+
+def _read_arrow(name: str, array: pa.Array | pa.ChunkedArray) -> Column:
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    kind = array.type
+    types = pa.types
+    if types.is_integer(kind) or types.is_floating(kind):
+        return _finite(NumericColumn(name, array.to_numpy(zero_copy_only=False)))
+    if types.is_decimal(kind):
+        return _finite(NumericColumn(name, array.cast(pa.float64()).to_numpy(zero_copy_only=False)))
+    if types.is_date(kind) or types.is_timestamp(kind):
+        zone = kind.tz if types.is_timestamp(kind) else None
+        moments = array.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
+        unit: Unit = "date" if types.is_date(kind) else "datetime"
+        return NumericColumn(name, moments.to_numpy(zero_copy_only=False), unit)
+    if types.is_duration(kind):
+        spans = array.cast(pa.duration("us"), safe=False).cast(pa.int64())
+        return NumericColumn(name, spans.to_numpy(zero_copy_only=False), "duration")
+    if types.is_null(kind):
+        return DictionaryColumn(name, np.full(len(array), -1, dtype=np.int32), ())
+    if types.is_boolean(kind) or types.is_dictionary(kind) or _is_text(kind):
+        declared = types.is_dictionary(kind)
+        encoded = array if declared else array.dictionary_encode()
+        indices = encoded.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
+        return _drop_null_entry(DictionaryColumn(name, indices, tuple(encoded.dictionary.to_pylist()), declared))
+    raise DataTypeError(
+        f"column {name!r} holds {kind} cells; each argument must be a string, a number, a boolean or a date.",
+        hint="turn it into one or several columns of these kinds, or drop it.",
+    )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def _drop_null_entry(column: DictionaryColumn) -> DictionaryColumn:
+    """Some frames list 'nothing' in the dictionary itself; point its cells to -1."""
+    if None not in column.dictionary:
+        return column
+    missing = column.dictionary.index(None)  # type: ignore[arg-type]
+    lookup = np.array([-1 if k == missing else k - (k > missing) for k in range(len(column.dictionary))] + [-1])
+    kept = tuple(value for value in column.dictionary if value is not None)
+    return DictionaryColumn(column.name, lookup[column.indices].astype(np.int32), kept, column.declared)
+
+
+def _finite(column: NumericColumn) -> NumericColumn:
+    """Refuse infinite values, which have no bin; NaN is a missing cell and may stay."""
+    if column.values.dtype.kind == "f":
+        infinite = np.isinf(column.values)
+        if infinite.any():
+            row = int(infinite.argmax())
+            raise DataError(
+                f"column {column.name!r} contains infinity ({column.values[row]}, in row {row}).",
+                hint="replace it by NaN if it means missing, or by a finite bound.",
+            )
+    return column
+
+
+def _mixed_types(name: str, values: NDArray[np.generic]) -> DataError:
+    """Say which two kinds of value a column mixes, and where."""
+    first: dict[str, tuple[int, object]] = {}
+    for row, value in enumerate(values):
+        if value is None or value != value:
+            continue
+        family = _family_of(value)
+        if family is None:
+            kind = type(value).__name__
+            return DataTypeError(
+                f"column {name!r} holds a {kind} in row {row}; each argument must be a string or a number "
+                "(or a boolean or a date)."
+            )
+        first.setdefault(family, (row, value))
+    found = " and ".join(f"{family} ({value!r}, row {row})" for family, (row, value) in first.items())
+    return DataTypeError(f"column {name!r} mixes {found}.", hint="convert the column to one type.")
+
+
+def _family_of(value: object) -> str | None:
+    families: dict[str, tuple[str, ...]] = {
+        "booleans": ("bool", "bool_"),
+        "text": ("str", "str_"),
+        "dates": ("date", "datetime", "Timestamp", "datetime64"),
+        "durations": ("timedelta", "Timedelta", "timedelta64"),
+    }
+    for family, names in families.items():
+        if type(value).__name__ in names:
+            return family
+    return "numbers" if isinstance(value, int | float | np.number) else None

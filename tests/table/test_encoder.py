@@ -1,0 +1,190 @@
+"""TableEncoder: codes of every kind of column, and what it says of columns it cannot use."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.preprocessing import Binarizer, KBinsDiscretizer, StandardScaler
+
+from tanager.errors import DataError, DataWarning, OptionError
+from tanager.table import integer_matrix
+from tanager.table.discretizer import choose_discretizer
+from tanager.table.encoder import TableEncoder, learn_schema
+from tanager.table.read_columns import read_table
+from tanager.table.schema import ColumnSchema
+
+TARGET = ColumnSchema("class", "categorical", (0, 1))
+
+
+def learn(X, y=None, categorical_features="from_dtype", discretizer="mdlp", weights=None):
+    table = read_table(X)
+    y = np.arange(table.n_rows) % 2 if y is None else np.asarray(y)
+    return learn_schema(
+        table, TARGET, y.astype(np.uint8), weights, choose_discretizer(discretizer), categorical_features
+    )
+
+
+def encode(X, **options):
+    return TableEncoder(learn(X, **options)).encode(read_table(X))
+
+
+def test_a_numeric_cell_is_coded_by_the_cuts_at_or_below_it():
+    schema = learn(np.repeat([[1.0], [2.0], [5.0]], 20, axis=0), y=[0] * 20 + [1] * 20 + [0] * 20)
+    assert schema.attributes[0].cuts == (1.5, 3.5)
+    assert schema.attributes[0].states == ("< 1.5", "[1.5, 3.5)", ">= 3.5")
+    codes = TableEncoder(schema).encode(read_table([[1.4999], [1.5], [3.4999], [3.5], [np.nan], [1e300]]))
+    assert codes[:, 0].tolist() == [0, 1, 1, 2, 3, 2]
+
+
+def test_categories_are_ascending_and_only_those_that_occur():
+    frame = pd.DataFrame({"a": pd.Categorical(["y", "x", None], categories=["z", "y", "x"]), "b": ["q", "p", "q"]})
+    a, b = learn(frame).attributes
+    assert a.categories == ("y", "x")  # a declared order is kept
+    assert b.categories == ("p", "q")
+    assert encode(frame).tolist() == [[0, 1], [1, 0], [2, 1]]
+
+
+def test_an_unseen_category_is_missing_or_an_error():
+    schema = learn(pd.DataFrame({"a": ["x", "y"]}))
+    new = read_table(pd.DataFrame({"a": ["y", "new", None]}))
+    assert TableEncoder(schema).encode(new)[:, 0].tolist() == [1, 2, 2]
+    with pytest.raises(DataError, match="column 'a' holds 'new' in row 1, a category unseen in training"):
+        TableEncoder(schema, unseen_is_error=True).encode(new)
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_codes_do_not_depend_on_the_kind_of_frame(make):
+    cells = {"n": [1.0, 2.0, 3.0, 4.0], "s": ["a", "b", "a", "c"], "f": [True, False, False, True], "i": [5, 6, 5, 6]}
+    codes = encode(make(cells), categorical_features=["i"])
+    assert codes.tolist() == [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 0], [0, 2, 1, 1]]
+    assert codes.dtype == np.uint8
+    assert codes.flags.f_contiguous
+
+
+@pytest.mark.parametrize(("n", "dtype"), [(255, np.uint8), (256, np.uint16), (65_535, np.uint16), (65_536, np.uint32)])
+def test_codes_take_the_smallest_dtype_that_holds_the_missing_code(n, dtype):
+    X = np.tile(np.arange(n), 2)[:, np.newaxis]
+    codes = encode(X, categorical_features="all")
+    assert codes.dtype == dtype
+    assert np.array_equal(codes[:, 0], X[:, 0])
+
+
+@pytest.mark.parametrize("wanted", [["b"], [1], [False, True], np.array([False, True]), "all"])
+def test_categorical_features_take_names_positions_or_a_mask(wanted):
+    schema = learn(pd.DataFrame({"a": [1, 2, 3, 4], "b": [7, 8, 7, 8]}), categorical_features=wanted)
+    assert schema.attributes[1].categories == (7, 8)
+    assert (schema.attributes[0].kind == "categorical") == (isinstance(wanted, str))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        (["bb"], "'bb', which is no column; the nearest are 'b'"),
+        ([2], r"holds 2; expected a column name or 0 \.\. 1"),
+        ([True], "a mask of 1; the table has 2 columns"),
+        ("some", "'from_dtype', 'all', a list"),
+    ],
+)
+def test_bad_categorical_features_are_explained(wanted, message):
+    with pytest.raises(OptionError, match=message):
+        learn(pd.DataFrame({"a": [1, 2], "b": [7, 8]}), categorical_features=wanted)
+
+
+@pytest.mark.parametrize("layout", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.uint16])
+def test_integer_matrices_are_coded_alike_by_look_up_and_by_column(monkeypatch, layout, dtype):
+    generator = np.random.default_rng(0)
+    X = np.asarray(generator.choice([3, 5, 60, 7], size=(300, 4)), dtype=dtype, order=layout)
+    by_column = encode(pd.DataFrame(X, columns=list("abcd")), categorical_features="all")
+    assert np.array_equal(encode(X, categorical_features="all"), by_column)
+    monkeypatch.setattr(integer_matrix, "CELLS_WORTH_COMPILING", 0)
+    assert np.array_equal(encode(X, categorical_features="all"), by_column)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_integers_outside_the_training_range_are_unseen(monkeypatch, compiled):
+    monkeypatch.setattr(integer_matrix, "CELLS_WORTH_COMPILING", 0 if compiled else 10**9)
+    schema = learn(np.array([[2], [4]]), categorical_features="all")
+    new = read_table(np.array([[2], [3], [4], [5], [1], [np.iinfo(np.int64).min], [np.iinfo(np.int64).max]]))
+    assert TableEncoder(schema).encode(new)[:, 0].tolist() == [0, 2, 1, 2, 2, 2, 2]
+    with pytest.raises(DataError, match="column 'x0' holds .*3.* in row 1"):
+        TableEncoder(schema, unseen_is_error=True).encode(new)
+
+
+def test_wide_integers_are_told_apart_exactly():
+    X = np.array([[2**62], [2**62 + 1], [-5]])
+    schema = learn(X, categorical_features="all")
+    assert schema.attributes[0].categories == (-5, 2**62, 2**62 + 1)
+    assert TableEncoder(schema).encode(read_table(X))[:, 0].tolist() == [1, 2, 0]
+
+
+def test_whole_numbers_match_whether_integer_or_float():
+    schema = learn(pd.DataFrame({"a": [1, 2]}), categorical_features="all")
+    assert TableEncoder(schema).encode(read_table(pd.DataFrame({"a": [2.0, np.nan, 1.5]})))[:, 0].tolist() == [1, 2, 2]
+
+
+def test_dates_are_cut_like_numbers_or_kept_as_categories():
+    days = [datetime.date(2020, 1, 1) + datetime.timedelta(days=k) for k in range(40)]
+    frame = pl.DataFrame({"day": days})
+    cut = learn(frame, y=[0] * 20 + [1] * 20).attributes[0]
+    assert cut.states == ("< 2020-01-20", ">= 2020-01-20")
+    kept = learn(frame, categorical_features=["day"]).attributes[0]
+    assert kept.categories == tuple(days)
+    assert encode(frame, categorical_features=["day"])[:, 0].tolist() == list(range(40))
+
+
+def test_a_column_without_values_is_ignored_with_a_warning():
+    frame = pd.DataFrame({"a": [None, None, None], "b": ["x", "y", "x"]})
+    with pytest.warns(DataWarning, match="column 'a' holds no value"):
+        schema = learn(frame)
+    assert schema.n_states == (1, 2, 2)
+    assert TableEncoder(schema).encode(read_table(frame))[:, 0].tolist() == [1, 1, 1]
+
+
+def test_a_numeric_column_without_values_is_ignored_with_a_warning():
+    with pytest.warns(DataWarning, match="column 'x0' holds no value"):
+        assert encode(np.array([[np.nan, 1.0], [np.nan, 2.0]]))[:, 0].tolist() == [1, 1]
+
+
+def test_a_column_that_names_rows_gets_a_warning():
+    with pytest.warns(DataWarning, match=r"column 'id' has 65,000 categories in 65,000 rows"):
+        learn(pd.DataFrame({"id": [f"row {k}" for k in range(65_000)]}))
+
+
+def test_text_where_numbers_were_learnt_is_an_error_that_says_so():
+    encoder = TableEncoder(learn(pd.DataFrame({"age": [1.0, 2.0]})))
+    with pytest.raises(DataError, match=r"column 'age' of the table to predict holds text \('forty'\); it was numeric"):
+        encoder.encode(read_table(pd.DataFrame({"age": ["forty"]})))
+
+
+def test_numbers_where_text_was_learnt_is_an_error_that_says_so():
+    encoder = TableEncoder(learn(pd.DataFrame({"town": ["a", "b"]})))
+    with pytest.raises(DataError, match="column 'town' of the table to predict holds numbers; it was text"):
+        encoder.encode(read_table(pd.DataFrame({"town": [3]})))
+
+
+@pytest.mark.parametrize(
+    ("discretizer", "cuts"),
+    [
+        (KBinsDiscretizer(n_bins=2, strategy="uniform", encode="ordinal"), (4.5,)),
+        (Binarizer(threshold=6.2), (6.5,)),
+        ("quantile", (0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5)),
+    ],
+)
+def test_any_transformer_that_bins_gives_cut_points(discretizer, cuts):
+    X = np.arange(8.0)[:, np.newaxis] + np.array([[0.0]])
+    X[-1] = 9.0 if cuts == (4.5,) else 7.0
+    assert learn(X, discretizer=discretizer).attributes[0].cuts == pytest.approx(cuts)
+
+
+def test_a_transformer_that_does_not_bin_is_refused():
+    X = np.random.default_rng(0).normal(size=(1000, 1))
+    with pytest.raises(OptionError, match="does not cut a column into intervals"):
+        learn(X, discretizer=StandardScaler())
+
+
+def test_an_unknown_discretizer_lists_the_known_ones():
+    with pytest.raises(OptionError, match="'mdlp', 'quantile'"):
+        learn(np.eye(2), discretizer="mdpl")
