@@ -1,0 +1,95 @@
+"""log P(class, attributes) of every row for every class: one table look-up per family and row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.counts.family import Family, strides
+from tanager.structure.dag import Dag
+from tanager.table.batch import Codes
+from tanager.threads import map_threads
+
+# Look-ups from which the compiled kernel repays its start.
+WORK_WORTH_COMPILING = 20_000_000
+COMPILED_BLOCK_ROWS = 2_048
+NUMPY_BLOCK_CELLS = 1 << 16
+
+
+@dataclass(frozen=True)
+class LogJoint:
+    """The logarithms of a network's tables, laid out for look-up.
+
+    Family f adds to each class the row `offsets[f] + sum_m strides[f, m] * codes[row, nodes[f, m]]` of `tables`
+    (cells, classes). Families of fewer attributes than the largest are filled up with stride 0. The cells of an
+    attribute without attribute parents end with zeros: its missing code adds nothing, which is exact when no other
+    family holds the attribute.
+    """
+
+    nodes: NDArray[np.int64]
+    strides: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    tables: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, dag: Dag, tables: Sequence[NDArray[np.float64]], n_states: Sequence[int]) -> LogJoint:
+        target = dag.n_nodes - 1
+        width = max(1, *(len(set(family.nodes) - {target}) for family in dag.families))
+        nodes = np.zeros((dag.n_nodes, width), dtype=np.int64)
+        steps = np.zeros((dag.n_nodes, width), dtype=np.int64)
+        offsets = np.zeros(dag.n_nodes, dtype=np.int64)
+        cells = []
+        for family in dag.families:
+            attributes = [node for node in family.nodes if node != target]
+            nodes[family.child, : len(attributes)] = attributes
+            steps[family.child, : len(attributes)] = strides(attributes, n_states)
+            offsets[family.child] = sum(map(len, cells))
+            cells.append(_log_cells(family, tables[family.child], n_states))
+        return cls(nodes, steps, offsets, np.concatenate(cells))
+
+    def __call__(self, codes: Codes, n_jobs: int | None = None) -> NDArray[np.float64]:
+        """(n_rows, n_classes) natural logarithms."""
+        n_rows, n_families = len(codes), len(self.offsets)
+        result = np.zeros((n_rows, self.tables.shape[1]))
+        compiled = n_rows * n_families >= WORK_WORTH_COMPILING
+        add = self._add_compiled if compiled else self._add_numpy
+        block = COMPILED_BLOCK_ROWS if compiled else max(1, NUMPY_BLOCK_CELLS // self.nodes.size)
+
+        def add_block(first: int) -> None:
+            add(codes[first : first + block], result[first : first + block])
+
+        map_threads(add_block, range(0, n_rows, block), n_jobs if compiled else 1)
+        return result
+
+    def _add_numpy(self, codes: Codes, out: NDArray[np.float64]) -> None:
+        cells = self.offsets + (codes[:, self.nodes] * self.strides).sum(axis=2)
+        self.tables[cells].sum(axis=1, out=out)
+
+    def _add_compiled(self, codes: Codes, out: NDArray[np.float64]) -> None:
+        from tanager.network.log_joint_kernels import add_log_tables
+
+        add_log_tables(codes, self.nodes, self.strides, self.offsets, self.tables, out)
+
+
+def _log_cells(family: Family, table: NDArray[np.float64], n_states: Sequence[int]) -> NDArray[np.float64]:
+    """log table as (attribute cells, classes): the class axis last, repeated where the family has no class."""
+    target = len(n_states) - 1
+    with np.errstate(divide="ignore"):
+        logs = np.log(table)
+    if family.child == target:
+        return logs
+    by_class = logs.reshape(family.class_shape(n_states)).swapaxes(1, 2)
+    cells = np.broadcast_to(by_class, (*by_class.shape[:2], n_states[target])).reshape(-1, n_states[target])
+    if set(family.parents) <= {target}:
+        cells = np.vstack([cells, np.zeros(n_states[target])])
+    return cells
+
+
+def normalize_log(log_joint: NDArray[np.float64]) -> NDArray[np.float64]:
+    """log P(class | attributes) from log P(class, attributes), in place."""
+    log_joint -= log_joint.max(axis=1, keepdims=True)
+    log_joint -= np.log(np.exp(log_joint).sum(axis=1, keepdims=True))
+    return log_joint

@@ -1,0 +1,70 @@
+"""Dag: who the parents of each node are. A frozen value; learners make them, networks hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from tanager.counts.family import Family
+from tanager.errors import OptionError
+
+
+@dataclass(frozen=True)
+class Dag:
+    """A directed acyclic graph over nodes 0 .. n_nodes-1; `parents[node]` ascending.
+
+    In a classifier's structure the attributes come first and the class is the last node.
+    """
+
+    parents: tuple[tuple[int, ...], ...]
+    order: tuple[int, ...] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parents", tuple(tuple(sorted(set(parents))) for parents in self.parents))
+        object.__setattr__(self, "order", _topological_order(self.parents))
+
+    @classmethod
+    def augmented_naive_bayes(cls, attribute_parents: Sequence[Iterable[int]]) -> Dag:
+        """The class is a parent of every attribute and has none itself; attributes may be parents of each other."""
+        target = len(attribute_parents)
+        return cls((*((*parents, target) for parents in attribute_parents), ()))
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.parents)
+
+    @property
+    def edges(self) -> tuple[tuple[int, int], ...]:
+        """(parent, child) pairs, by child."""
+        return tuple((parent, child) for child, parents in enumerate(self.parents) for parent in parents)
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """The family of each node, in node order."""
+        return tuple(Family(child, parents) for child, parents in enumerate(self.parents))
+
+
+def _topological_order(parents: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Parents before children, lowest number first where there is a choice (Kahn 1962); an error names a cycle."""
+    n_nodes = len(parents)
+    children: list[list[int]] = [[] for _ in range(n_nodes)]
+    for child, own in enumerate(parents):
+        for parent in own:
+            if not 0 <= parent < n_nodes:
+                raise OptionError(f"a structure over {n_nodes} nodes names parent {parent}, which is not one of them.")
+            children[parent].append(child)
+    waits_for = [len(own) for own in parents]
+    ready = [node for node in range(n_nodes) if waits_for[node] == 0]
+    order: list[int] = []
+    while ready:
+        node = heappop(ready)
+        order.append(node)
+        for child in children[node]:
+            waits_for[child] -= 1
+            if waits_for[child] == 0:
+                heappush(ready, child)
+    if len(order) < n_nodes:
+        stuck = [str(node) for node in range(n_nodes) if waits_for[node] > 0]
+        raise OptionError(f"the structure has a cycle among the nodes {', '.join(stuck[:10])}.")
+    return tuple(order)
