@@ -1,0 +1,12 @@
+"""Layer 6: counts or batches -> tables. A new learner is a file and a line in `PARAMETERS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tanager.parameters.frequency import Frequency
+from tanager.parameters.protocol import LearntTables, ParameterLearner, ParameterTask
+
+__all__ = ["PARAMETERS", "Frequency", "LearntTables", "ParameterLearner", "ParameterTask"]
+
+PARAMETERS: dict[str, Callable[[], ParameterLearner]] = {"frequency": Frequency}

@@ -1,0 +1,37 @@
+"""ParameterLearner: the role of whatever fills the tables of a structure."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from tanager.counts.count_store import CountStore
+from tanager.structure.dag import Dag
+
+
+@dataclass(frozen=True)
+class ParameterTask:
+    """What a learner may look at: the structure and the counts of the training table."""
+
+    dag: Dag
+    counts: CountStore
+
+
+@dataclass(frozen=True)
+class LearntTables:
+    """One (parent configurations, states) array per node, rows summing to one, and what the learner did."""
+
+    tables: tuple[NDArray[np.float64], ...]
+    trace: dict[str, object] = field(default_factory=dict)
+
+
+class ParameterLearner(BaseEstimator, ABC):
+    """A scikit-learn parameter object: its options are the arguments of `__init__`; it holds no data."""
+
+    @abstractmethod
+    def learn(self, task: ParameterTask) -> LearntTables:
+        """Fill the tables."""

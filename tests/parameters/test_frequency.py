@@ -1,0 +1,70 @@
+"""Frequency: smoothed frequencies against counting by hand."""
+
+import numpy as np
+import pytest
+
+from tanager.counts.count_store import CountStore
+from tanager.counts.engine import choose_engine
+from tanager.errors import OptionError
+from tanager.parameters import Frequency, ParameterTask
+from tanager.structure.dag import Dag
+from tanager.table.batch import EncodedBatch
+
+#                 x0 x1  class
+ROWS = np.array([[0, 0, 0], [0, 1, 0], [1, 2, 0], [1, 2, 1], [1, 1, 1]])
+N_STATES = (2, 3, 2)
+
+
+def task(weights=None):
+    batch = EncodedBatch(
+        np.asfortranarray(ROWS[:, :2], np.uint8), ROWS[:, 2].astype(np.uint8), N_STATES, np.zeros(2, bool), weights
+    )
+    # x1 has the parents x0 and the class
+    return ParameterTask(
+        Dag.augmented_naive_bayes([(), (0,)]), CountStore(batch, choose_engine("numpy"), ("a", "b", "c"))
+    )
+
+
+def by_hand(prior):
+    """P(x1 = k | x0, class), cell by cell; `prior` is the pseudo-rows of each state."""
+    table = np.empty((4, 3))
+    for x0 in range(2):
+        for c in range(2):
+            rows = ROWS[(ROWS[:, 0] == x0) & (ROWS[:, 2] == c), 1]
+            for k in range(3):
+                table[2 * x0 + c, k] = ((rows == k).sum() + prior[k]) / (len(rows) + sum(prior))
+    return table
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 3.0])
+def test_laplace_adds_alpha_rows_to_every_cell(alpha):
+    learnt = Frequency(alpha=alpha).learn(task())
+    np.testing.assert_allclose(learnt.tables[1], by_hand([alpha] * 3), rtol=1e-15)
+
+
+def test_friedman_spreads_five_rows_as_the_marginal():
+    learnt = Frequency(smoothing="friedman").learn(task())
+    np.testing.assert_allclose(learnt.tables[1], by_hand([5 * 1 / 5, 5 * 2 / 5, 5 * 2 / 5]), rtol=1e-15)
+
+
+@pytest.mark.parametrize("smoothing", ["laplace", "friedman"])
+def test_the_class_keeps_its_plain_frequencies(smoothing):
+    assert Frequency(smoothing=smoothing).learn(task()).tables[2].tolist() == [[0.6, 0.4]]
+
+
+def test_weights_count_as_rows():
+    doubled = Frequency().learn(task(np.full(5, 2.0))).tables
+    halved = Frequency(alpha=0.5).learn(task()).tables
+    for one, other in zip(doubled, halved, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-15)
+
+
+@pytest.mark.parametrize("alpha", [0, -1, float("nan")])
+def test_alpha_must_be_above_zero(alpha):
+    with pytest.raises(OptionError, match="above zero"):
+        Frequency(alpha=alpha).learn(task())
+
+
+def test_unknown_smoothing_lists_the_valid_ones():
+    with pytest.raises(OptionError, match="'laplace', 'friedman'"):
+        Frequency(smoothing="laplas").learn(task())
