@@ -1,0 +1,9 @@
+"""Layer 7: the scikit-learn face: check, encode, count, structure, parameters."""
+
+from __future__ import annotations
+
+from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
+from tanager.classifiers.naive_bayes import NaiveBayesClassifier
+from tanager.classifiers.tan import TANClassifier
+
+__all__ = ["BayesianNetworkClassifier", "NaiveBayesClassifier", "TANClassifier"]

@@ -1,0 +1,232 @@
+"""BayesianNetworkClassifier: check, encode, count, structure, parameters; then one look-up per family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tanager.classifiers.gaps import log_joint_with_gaps
+from tanager.classifiers.score_option import TwoScores
+from tanager.classifiers.training import TrainingTable, read_training
+from tanager.counts.count_store import CountStore
+from tanager.counts.engine import choose_engine
+from tanager.counts.family import CountTable
+from tanager.errors import DataError
+from tanager.network.log_joint import normalize_log
+from tanager.network.network import Network
+from tanager.parameters import PARAMETERS, ParameterLearner, ParameterTask
+from tanager.registry import check_option, resolve
+from tanager.scores import SCORES, FamilyScore
+from tanager.structure import STRUCTURES, NaiveBayes, Step, StructureLearner, StructureTask
+from tanager.table.batch import EncodedBatch
+from tanager.table.discretizer import choose_discretizer
+from tanager.table.encoder import TableEncoder, learn_schema
+from tanager.table.read_columns import RawTable, find_missing, read_table
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What the search and the optimiser did."""
+
+    structure: tuple[Step, ...]
+    parameters: dict[str, object]
+
+
+class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
+    """Classify by a Bayesian network learnt from a table.
+
+    Parameters
+    ----------
+    structure : str or object of `tanager.structure`
+        How the structure is chosen: "naive-bayes", "tan", ... or an object such as `Tree(forest=True)`.
+    score : str or object of `tanager.scores`
+        What makes a structure good.
+    parameters : str or object of `tanager.parameters`
+        How the tables are filled.
+    categorical_features : "from_dtype", "all", list or mask
+        Columns whose values are categories. By dtype these are text, categoricals and booleans; numbers are
+        discretised. A list of names or positions, or a mask, adds to them.
+    discretizer : "mdlp", "quantile" or scikit-learn transformer
+        How numeric columns are cut into bins, on the training rows alone.
+    missing : "marginalize"
+        Missing cells are summed out.
+    handle_unknown : "marginalize" or "error"
+        A category unseen in training is a missing cell, or an error, at prediction.
+    engine : "auto", "numpy" or "numba"
+        What counts; the result is the same.
+    n_jobs : int or None
+        Threads; None means all cores.
+    random_state : int, RandomState or None
+        For structure learners that draw at random.
+    verbose : int
+        1 prints the steps of the search.
+
+    Attributes
+    ----------
+    classes_, n_features_in_, feature_names_in_
+        As in every scikit-learn classifier.
+    network_ : Network
+        The distribution learnt.
+    encoder_ : TableEncoder
+        The columns' categories and cut points.
+    structure_score_ : float
+        The score of the structure.
+    trace_ : Trace
+        Steps of the search and of the optimiser.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tanager import BayesianNetworkClassifier
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> clf = BayesianNetworkClassifier(structure="naive-bayes").fit(X, y)
+    >>> clf.predict(X.iloc[[0, 70, 149]]).tolist()
+    [0, 1, 2]
+    >>> clf.network_.parents["petal length (cm)"]
+    ('target',)
+    """
+
+    def __init__(
+        self,
+        structure: str | StructureLearner = "tan",
+        score: str | FamilyScore = "fcll",
+        parameters: str | ParameterLearner = "frequency",
+        *,
+        categorical_features: ArrayLike | str | None = "from_dtype",
+        discretizer: object = "mdlp",
+        missing: str = "marginalize",
+        handle_unknown: str = "marginalize",
+        engine: str = "auto",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.structure = structure
+        self.score = score
+        self.parameters = parameters
+        self.categorical_features = categorical_features
+        self.discretizer = discretizer
+        self.missing = missing
+        self.handle_unknown = handle_unknown
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from the rows of X with classes y; a row of weight w counts as w rows."""
+        check_option("missing", self.missing, ["marginalize"])
+        check_option("handle_unknown", self.handle_unknown, ["marginalize", "error"])
+        training = read_training(X, y, sample_weight)
+        self._check_columns(X, training.table, reset=True)
+        self._check_gaps(training.table)
+        self.classes_ = training.classes
+        schema = learn_schema(
+            training.table,
+            training.target,
+            training.class_codes,
+            training.weights,
+            choose_discretizer(self.discretizer),
+            self.categorical_features,
+            self.n_jobs,
+        )
+        self.encoder_ = TableEncoder(schema, unseen_is_error=self.handle_unknown == "error")
+        self._learn_network(self._count_store(self._encode(training)))
+        return self
+
+    def _encode(self, training: TrainingTable) -> EncodedBatch:
+        n_states = self.encoder_.schema.n_states
+        codes = self.encoder_.encode(training.table, self.n_jobs)
+        incomplete = np.array([(codes[:, j] == n_states[j]).any() for j in range(codes.shape[1])])
+        return EncodedBatch(codes, training.class_codes, n_states, incomplete, training.weights)
+
+    def _count_store(
+        self, batch: EncodedBatch, known: Mapping[tuple[int, ...], CountTable] = MappingProxyType({})
+    ) -> CountStore:
+        schema = self.encoder_.schema
+        names = [column.name for column in (*schema.attributes, schema.target)]
+        return CountStore(batch, choose_engine(self.engine, self.n_jobs), names, known=known)
+
+    def _learn_network(self, counts: CountStore) -> None:
+        schema = self.encoder_.schema
+        columns = (*schema.attributes, schema.target)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        task = StructureTask(
+            counts,
+            resolve("score", self.__dict__["score"], SCORES, "local"),
+            tuple(column.name for column in columns),
+            seed,
+            _print_step if self.verbose else _ignore_step,
+        )
+        structure = self._structure().learn(task)
+        learner = resolve("parameters", self.parameters, PARAMETERS, "learn")
+        learnt = learner.learn(ParameterTask(structure.dag, counts))
+        self.network_ = Network(columns, structure.dag, learnt.tables, schema.target.name)
+        self.structure_score_ = structure.score
+        self.trace_ = Trace(structure.steps, learnt.trace)
+
+    def predict(self, X: object) -> NDArray[np.generic]:
+        """The most probable class of each row; the first of equally probable ones."""
+        best = self._log_joint(X).argmax(axis=1)
+        labels: NDArray[np.generic] = self.classes_[best]
+        return labels
+
+    def predict_log_proba(self, X: object) -> NDArray[np.float64]:
+        """log P(class | row), (n_rows, n_classes), in the order of `classes_`."""
+        return normalize_log(self._log_joint(X))
+
+    def predict_proba(self, X: object) -> NDArray[np.float64]:
+        """P(class | row), (n_rows, n_classes), in the order of `classes_`."""
+        logs = self.predict_log_proba(X)
+        return np.exp(logs, out=logs)
+
+    def _log_joint(self, X: object) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        table = read_table(X)
+        self._check_columns(X, table, reset=False)
+        self._check_gaps(table)
+        codes = self.encoder_.encode(table, self.n_jobs)
+        return log_joint_with_gaps(self.network_, codes, self.n_jobs)
+
+    def _structure(self) -> StructureLearner:
+        return resolve("structure", self.structure, STRUCTURES, "learn")
+
+    def _check_columns(self, X: object, table: RawTable, reset: bool) -> None:
+        """scikit-learn's own messages for other columns than in training; a pyarrow table is named too."""
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if table.named and reset and not hasattr(self, "feature_names_in_"):
+            self.feature_names_in_ = np.array(table.names, dtype=object)
+
+    def _check_gaps(self, table: RawTable) -> None:
+        """Only naive Bayes learns from missing cells so far: a cell left out of it is left out exactly."""
+        if isinstance(self._structure(), NaiveBayes):
+            return
+        gap = find_missing(table)
+        if gap is not None:
+            raise DataError(
+                f"column {gap[0]!r} contains NaN (a missing cell, in row {gap[1]}); this structure does not handle "
+                "missing cells yet.",
+                hint="structure='naive-bayes' does, exactly; or fill the gaps first, with SimpleImputer say.",
+            )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = isinstance(self._structure(), NaiveBayes)
+        tags.input_tags.categorical = True
+        return tags
+
+
+def _print_step(step: Step) -> None:
+    print(f"{step.action}  gain {step.gain:.6g}  score {step.score:.6g}", flush=True)
+
+
+def _ignore_step(step: Step) -> None:
+    pass

@@ -1,0 +1,137 @@
+"""NaiveBayesClassifier: attributes independent given the class; learns in batches, and from incomplete rows."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.multiclass import _check_partial_fit_first_call
+
+from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
+from tanager.classifiers.training import TrainingTable, read_rows
+from tanager.counts.count_store import CountStore
+from tanager.errors import DataError
+from tanager.parameters import ParameterLearner
+from tanager.structure import NaiveBayes, StructureLearner
+from tanager.table.batch import EncodedBatch
+from tanager.table.column_statistics import ColumnStatistics
+from tanager.table.discretizer import choose_discretizer
+from tanager.table.encoder import TableEncoder, choose_categorical
+from tanager.table.schema import TableSchema
+from tanager.threads import map_threads
+
+
+class NaiveBayesClassifier(BayesianNetworkClassifier):
+    """Naive Bayes over any table: P(class) times P(attribute | class) for every attribute.
+
+    A missing cell is left out, in training and in prediction, which is exact. `partial_fit` learns batch by batch and
+    gives the very model that one `fit` on all rows gives: it keeps how often each class has each distinct value, and
+    derives categories, cut points and tables from that. Its memory grows with the number of distinct values.
+
+    Parameters are those of `BayesianNetworkClassifier`, less structure and score.
+
+    Examples
+    --------
+    >>> from tanager import NaiveBayesClassifier
+    >>> X = [["sunny", "hot"], ["rainy", "mild"], ["sunny", None], ["rainy", "hot"]]
+    >>> clf = NaiveBayesClassifier().fit(X, ["out", "in", "out", "in"])
+    >>> clf.predict([["sunny", "mild"], [None, "unheard of"]]).tolist()
+    ['out', 'in']
+    """
+
+    def __init__(
+        self,
+        parameters: str | ParameterLearner = "frequency",
+        *,
+        categorical_features: ArrayLike | str | None = "from_dtype",
+        discretizer: object = "mdlp",
+        missing: str = "marginalize",
+        handle_unknown: str = "marginalize",
+        engine: str = "auto",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            "naive-bayes",
+            "ll",
+            parameters,
+            categorical_features=categorical_features,
+            discretizer=discretizer,
+            missing=missing,
+            handle_unknown=handle_unknown,
+            engine=engine,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+
+    def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from the rows of X with classes y; a row of weight w counts as w rows."""
+        self._statistics: list[ColumnStatistics] | None = None
+        return super().fit(X, y, sample_weight)
+
+    def partial_fit(
+        self,
+        X: object,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from one more batch; the first call names all `classes`.
+
+        After `fit`, whose categories and cut points then stay, it adds the rows to the counts.
+        """
+        fitted = hasattr(self, "network_")
+        if fitted and not hasattr(self, "_counted"):
+            raise DataError(
+                "this model was read from a file, which holds no counts to add a batch to.",
+                hint="call partial_fit on a new estimator, or fit on all rows.",
+            )
+        first = _check_partial_fit_first_call(self, classes)
+        rows = read_rows(X, y, sample_weight, self.classes_)
+        self._check_columns(X, rows.table, reset=first and not fitted)
+        if fitted and self._statistics is None:
+            self._add_to_counts(rows)
+        else:
+            self._add_to_statistics(rows)
+        return self
+
+    def _add_to_counts(self, rows: TrainingTable) -> None:
+        schema = self.encoder_.schema
+        added = self._count_store(self._encode(rows))
+        known = {nodes: table + added.flat(nodes) for nodes, table in self._counted.items()}
+        self._learn_network(self._count_store(EncodedBatch.empty(schema.n_states), known))
+
+    def _add_to_statistics(self, rows: TrainingTable) -> None:
+        n_classes = len(self.classes_)
+        categorical = choose_categorical(rows.table, self.categorical_features)
+
+        def count(position: int) -> ColumnStatistics:
+            column = rows.table.columns[position]
+            return ColumnStatistics.of(column, bool(categorical[position]), rows.class_codes, rows.weights, n_classes)
+
+        batch = map_threads(count, range(len(rows.table.names)), self.n_jobs)
+        class_counts = np.bincount(rows.class_codes, rows.weights, minlength=n_classes)
+        if hasattr(self, "network_") and self._statistics is not None:
+            batch = [old.merge(new) for old, new in zip(self._statistics, batch, strict=True)]
+            class_counts = self._counted[(len(batch),)] + class_counts
+        self._statistics = batch
+        discretizer = choose_discretizer(self.discretizer)
+        attributes = tuple(map_threads(lambda column: column.schema(discretizer, n_classes), batch, self.n_jobs))
+        schema = TableSchema(attributes, rows.target, rows.table.named)
+        self.encoder_ = TableEncoder(schema, unseen_is_error=self.handle_unknown == "error")
+        known = {
+            (node, len(batch)): statistics.table(attributes[node], n_classes) for node, statistics in enumerate(batch)
+        }
+        known[(len(batch),)] = class_counts
+        self._learn_network(self._count_store(EncodedBatch.empty(schema.n_states), known))
+
+    def _learn_network(self, counts: CountStore) -> None:
+        super()._learn_network(counts)
+        sets = (tuple(sorted(family.nodes)) for family in self.network_.dag.families)
+        self._counted = {nodes: counts.flat(nodes) for nodes in sets}
+
+    def _structure(self) -> StructureLearner:
+        return NaiveBayes()

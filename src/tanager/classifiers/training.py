@@ -1,0 +1,113 @@
+"""What every `fit` does first: check X, y and weights, and agree on columns, classes and rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
+
+from tanager.errors import DataError
+from tanager.table.batch import Codes, Weights, code_dtype
+from tanager.table.read_columns import RawTable, read_table
+from tanager.table.schema import ColumnSchema
+
+CLASS_NAME = "class"
+
+
+@dataclass(frozen=True)
+class TrainingTable:
+    """Rows to learn from: the columns, the classes with their codes, and the weights (None for all ones)."""
+
+    table: RawTable
+    target: ColumnSchema
+    classes: NDArray[np.generic]
+    class_codes: Codes
+    weights: Weights | None
+
+
+def read_training(X: object, y: ArrayLike | None, sample_weight: ArrayLike | None) -> TrainingTable:
+    """Check and read a whole training set, whose rows say what the classes are."""
+    rows = read_rows(X, y, sample_weight)
+    if len(rows.classes) < 2:
+        n_rows = rows.table.n_rows
+        raise DataError(
+            f"the class column holds one class, {rows.classes.tolist()[0]!r}, in {f'{n_rows} rows' if n_rows > 1 else '1 sample'}"
+            "; at least two classes are needed."
+        )
+    return rows
+
+
+def read_rows(
+    X: object, y: ArrayLike | None, sample_weight: ArrayLike | None, classes: NDArray[np.generic] | None = None
+) -> TrainingTable:
+    """Check and read rows; those of weight zero are left out, as if they were not there."""
+    table = read_table(X)
+    labels = read_labels(y)
+    check_consistent_length(labels, range(table.n_rows))
+    weights = None
+    if sample_weight is not None:
+        weights = _check_sample_weight(sample_weight, labels, dtype=np.float64, ensure_non_negative=True)
+        kept = weights > 0
+        if not kept.any():
+            raise DataError("every row has weight zero, so there is nothing to learn from.")
+        if not kept.all():
+            table, labels, weights = table.take(kept), labels[kept], weights[kept]
+    classes, class_codes = encode_labels(labels, classes)
+    target = ColumnSchema(target_name(y, table.names), "categorical", tuple(classes.tolist()))
+    return TrainingTable(table, target, classes, class_codes, weights)
+
+
+def target_name(y: object, taken: tuple[str, ...]) -> str:
+    """The class column's own name where it has one (a Series), else "class"; never that of an attribute."""
+    own = getattr(y, "name", None)
+    name = own if isinstance(own, str) and own else CLASS_NAME
+    while name in taken:
+        name += "_"
+    return name
+
+
+def read_labels(y: ArrayLike | None) -> NDArray[np.generic]:
+    """One label per row, of one type, none missing."""
+    if y is None:
+        raise DataError("a classifier requires y to be passed, but the target y is None.")
+    labels: NDArray[np.generic] = column_or_1d(y, warn=True)
+    missing = _missing_labels(labels)
+    if missing.any():
+        raise DataError(
+            f"the class column is missing in {int(missing.sum())} rows, the first of them row {int(missing.argmax())}: "
+            "Input y contains NaN.",
+            hint="drop these rows, or give them a class.",
+        )
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise DataError("Input y contains infinity or a value too large for dtype('float64').")
+    check_classification_targets(labels)
+    return labels
+
+
+def encode_labels(
+    labels: NDArray[np.generic], classes: NDArray[np.generic] | None = None
+) -> tuple[NDArray[np.generic], Codes]:
+    """The classes, ascending, and each row's position among them; a label outside given classes is refused."""
+    try:
+        found, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in labels})
+        raise DataError(f"the class column mixes labels of types {', '.join(kinds)}; expected one type.") from None
+    if classes is not None:
+        outside = np.setdiff1d(found, classes)
+        if len(outside):
+            raise DataError(
+                f"y holds the class {outside.tolist()[0]!r}, which is not among the classes {classes.tolist()}."
+            )
+        found, codes = classes, np.searchsorted(classes, found)[codes]
+    return found, codes.astype(code_dtype(len(found)))
+
+
+def _missing_labels(labels: NDArray[np.generic]) -> NDArray[np.bool_]:
+    if labels.dtype.kind == "O":
+        # A missing value is None or is not equal to itself (NaN, NaT); pandas.NA is neither true nor false.
+        return np.array([label is None or type(label).__name__ == "NAType" or label != label for label in labels])
+    return np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(len(labels), dtype=bool)

@@ -1,0 +1,217 @@
+"""BayesianNetworkClassifier and TANClassifier: the scikit-learn face over real work, and what it refuses."""
+
+import pickle
+import threading
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_iris, load_wine
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder, StandardScaler
+
+from random_networks import joint, random_network
+from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
+from tanager.errors import DataError, DataWarning, MemoryLimitError, OptionError
+from tanager.parameters import Frequency
+from tanager.structure import Tree
+from tanager.table.read_columns import read_table
+
+
+def iris():
+    return load_iris(return_X_y=True, as_frame=True)
+
+
+def drawn(seed=0, n_rows=400):
+    """A table drawn from a random network, all columns text."""
+    rows = random_network(seed, [3, 2, 4, 2, 3], density=0.6).sample(n_rows, random_state=seed)
+    frame = pd.DataFrame(rows)
+    return frame.drop(columns="n4"), frame["n4"]
+
+
+def test_posteriors_are_those_of_the_network_written_out_in_full():
+    X, y = drawn()
+    clf = TANClassifier(score="ll").fit(X, y)
+    cells = joint(clf.network_)
+    codes = clf.encoder_.encode(read_table(X[:20]))
+    for row, found in zip(codes.tolist(), clf.predict_proba(X[:20]), strict=True):
+        weights = np.array([cells[(*row, c)] for c in range(len(clf.classes_))])
+        np.testing.assert_allclose(found, weights / weights.sum(), rtol=1e-10)
+
+
+def test_an_unseen_category_is_summed_out_exactly():
+    X, y = drawn()
+    clf = TANClassifier(score="ll").fit(X, y)
+    row = X.iloc[[0]].copy()
+    known = {name: value for name, value in row.iloc[0].items() if name != "n2"}
+    row["n2"] = "never seen"
+    expected = clf.network_.query("n4", known)
+    np.testing.assert_allclose(clf.predict_proba(row)[0], [expected[label] for label in clf.classes_], rtol=1e-10)
+
+
+def test_both_engines_learn_the_same_network():
+    X, y = drawn(3)
+    one, other = (TANClassifier(score="ll", engine=engine).fit(X, y) for engine in ("numpy", "numba"))
+    assert one.network_.dag == other.network_.dag
+    for a, b in zip(one.network_.tables, other.network_.tables, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("estimator", [NaiveBayesClassifier(), TANClassifier()])
+def test_integer_weights_equal_repeated_rows(estimator):
+    X, y = iris()
+    weights = np.random.default_rng(0).integers(0, 4, len(y))
+    weighted = clone(estimator).fit(X, y, weights)
+    repeated = clone(estimator).fit(X.loc[X.index.repeat(weights)], y.repeat(weights))
+    assert weighted.encoder_.schema == repeated.encoder_.schema
+    assert weighted.network_.dag == repeated.network_.dag
+    for a, b in zip(weighted.network_.tables, repeated.network_.tables, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("make", [lambda X: X, pl.from_pandas, pa.Table.from_pandas, lambda X: X.to_numpy()])
+def test_every_kind_of_table_gives_the_same_predictions(make):
+    X, y = iris()
+    expected = TANClassifier().fit(X, y).predict_proba(X)
+    np.testing.assert_array_equal(TANClassifier().fit(make(X), y.to_numpy()).predict_proba(make(X)), expected)
+
+
+def test_it_works_in_pipelines_column_transformers_and_grid_searches():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    assert cross_val_score(make_pipeline(StandardScaler(), TANClassifier()), X, y, cv=3).mean() > 0.9
+    search = GridSearchCV(
+        BayesianNetworkClassifier(Tree(), "ll", Frequency()),
+        {"structure__forest": [False, True], "parameters__alpha": [0.5, 1.0], "score": ["ll", "fcll"]},
+        cv=3,
+    ).fit(X, y)
+    assert search.best_score_ > 0.9
+    towns = pd.DataFrame({"a": ["x", "y"] * 20, "b": range(40)})
+    prepared = make_column_transformer((OrdinalEncoder(), ["a"]), remainder="passthrough").set_output(
+        transform="pandas"
+    )
+    assert make_pipeline(prepared, NaiveBayesClassifier()).fit(towns, [0, 1] * 20).score(towns, [0, 1] * 20) == 1.0
+
+
+def test_a_pickled_classifier_predicts_the_same():
+    X, y = iris()
+    clf = TANClassifier().fit(X, y)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(clf)).predict_proba(X), clf.predict_proba(X))
+
+
+def test_eight_threads_may_predict_at_once():
+    rows, y = load_iris(return_X_y=True)
+    clf = TANClassifier().fit(rows, y)
+    expected = clf.predict_proba(rows)
+    faults = []
+
+    def work():
+        for k in range(0, 150, 7):
+            if not np.array_equal(clf.predict_proba(rows[[k]]), expected[[k]]):
+                faults.append(k)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+
+
+def test_the_class_takes_the_name_of_its_column_and_never_an_attribute_s():
+    X, y = iris()
+    assert TANClassifier().fit(X, y).network_.target == "target"
+    assert TANClassifier().fit(X, y.to_numpy()).network_.target == "class"
+    clash = pd.DataFrame({"class": ["a", "b"] * 5})
+    assert NaiveBayesClassifier().fit(clash, [0, 1] * 5).network_.target == "class_"
+
+
+def test_verbose_prints_the_steps(capsys):
+    X, y = iris()
+    TANClassifier(verbose=1).fit(X, y)
+    assert "gain" in capsys.readouterr().out
+
+
+def test_constant_columns_change_nothing():
+    X, y = iris()
+    plain = NaiveBayesClassifier().fit(X, y).predict_proba(X)
+    wider = X.assign(same="s", one=1.0)
+    np.testing.assert_allclose(NaiveBayesClassifier().fit(wider, y).predict_proba(wider), plain, rtol=1e-12)
+    assert TANClassifier().fit(wider, y).score(wider, y) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (np.empty((0, 2)), [], r"0 sample\(s\)"),
+        ([[1.0]], [0], "1 sample"),
+        ([[1.0], [2.0]], ["a", "a"], "one class, 'a'|one class, np.str_"),
+        ([[1.0], [2.0]], [0.5, 1.5], "Unknown label type"),
+        ([[1.0], [2.0]], ["a", None], "missing in 1 rows, the first of them row 1"),
+        ([[1.0], [2.0]], None, "y to be passed"),
+        ([[1.0], [2.0]], [0, 1, 1], "inconsistent"),
+        ([[np.inf], [2.0]], [0, 1], "column 'x0' contains infinity"),
+        (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), [0, 1], "two columns"),
+        (pd.DataFrame(index=range(4)), [0, 1, 0, 1], "no column"),
+    ],
+)
+def test_bad_training_data_get_one_clear_message(X, y, message):
+    with pytest.raises(ValueError, match=message):
+        TANClassifier().fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"structure": "tann"}, "structure='tann' is not known; expected one of 'tan'"),
+        ({"score": "fcl"}, "score='fcl' is not known; expected one of 'fcll'"),
+        ({"parameters": "freq"}, "parameters='freq' is not known; expected one of 'frequency'"),
+        ({"parameters": Frequency}, "not its class"),
+        ({"engine": "cuda"}, "engine='cuda' is not known"),
+        ({"missing": "drop"}, "missing='drop' is not known"),
+        ({"handle_unknown": "ignore"}, "handle_unknown='ignore' is not known"),
+        ({"discretizer": 3}, "discretizer=3 is not known"),
+    ],
+)
+def test_unknown_options_list_the_valid_ones_nearest_first(options, message):
+    X, y = iris()
+    with pytest.raises(OptionError, match=message):
+        BayesianNetworkClassifier(**options).fit(X, y)
+
+
+def test_other_columns_at_prediction_are_refused_by_name():
+    X, y = iris()
+    clf = TANClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="Feature names seen at fit time, yet now missing"):
+        clf.predict(X.iloc[:, :3])
+    with pytest.raises(ValueError, match="same order as they were in fit"):
+        clf.predict(X.iloc[:, ::-1])
+    with pytest.raises(ValueError, match="X has 3 features, but TANClassifier is expecting 4"):
+        TANClassifier().fit(X.to_numpy(), y).predict(X.to_numpy()[:, :3])
+
+
+def test_unseen_categories_may_be_an_error():
+    clf = NaiveBayesClassifier(handle_unknown="error").fit(pd.DataFrame({"a": ["x", "y"] * 5}), [0, 1] * 5)
+    with pytest.raises(DataError, match="column 'a' holds 'z' in row 0"):
+        clf.predict(pd.DataFrame({"a": ["z"]}))
+
+
+def test_tables_that_would_not_fit_in_memory_are_refused_by_name():
+    n = 70_000
+    X = pd.DataFrame({"left": np.arange(n), "right": np.arange(n)[::-1], "small": np.arange(n) % 3})
+    with (
+        pytest.warns(DataWarning, match="names rows"),
+        pytest.raises(MemoryLimitError, match=r"GiB.*'left' alone has 70,000 states"),
+    ):
+        TANClassifier(categorical_features="all").fit(X, np.arange(n) % 2)
+
+
+def test_missing_cells_are_not_yet_for_trees():
+    X, y = iris()
+    X.iloc[3, 1] = np.nan
+    with pytest.raises(DataError, match=r"column 'sepal width \(cm\)' contains NaN .* row 3"):
+        TANClassifier().fit(X, y)

@@ -1,0 +1,26 @@
+"""Every public estimator passes every scikit-learn check: none skipped, none expected to fail."""
+
+import pytest
+from sklearn.utils.estimator_checks import check_estimator
+
+import tanager
+from tanager.errors import DataWarning
+
+ESTIMATORS = [
+    tanager.NaiveBayesClassifier(),
+    tanager.TANClassifier(),
+    tanager.TANClassifier(score="ll", parameters="frequency", forest=True),
+    tanager.BayesianNetworkClassifier(),
+    tanager.BayesianNetworkClassifier("naive-bayes", "ll", categorical_features="all"),
+    tanager.MDLPDiscretizer(),
+]
+
+
+# The checks feed continuous 'categories', and one predicts an array after fitting a frame.
+@pytest.mark.filterwarnings(f"ignore::{DataWarning.__module__}.DataWarning")
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_every_scikit_learn_check_passes(estimator):
+    results = check_estimator(estimator, on_skip=None, on_fail=None)
+    assert len(results) > 30
+    assert [(r["check_name"], r["status"], r["exception"]) for r in results if r["status"] != "passed"] == []
