@@ -1,0 +1,41 @@
+"""Layer 4: a score -> a structure (Dag)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tanager.structure.bfs_consistent import BFSConsistent
+from tanager.structure.dag import Dag
+from tanager.structure.fixed import Fixed
+from tanager.structure.hill_climb import HillClimb
+from tanager.structure.k_dependence import KDependence
+from tanager.structure.naive import NaiveBayes
+from tanager.structure.protocol import LearntStructure, Step, StructureLearner, StructureTask
+from tanager.structure.selective import Selective
+from tanager.structure.tree import Tree
+
+# A new structure learner is a file and a line here.
+STRUCTURES: dict[str, Callable[[], StructureLearner]] = {
+    "naive-bayes": NaiveBayes,
+    "tan": Tree,
+    "bckg": BFSConsistent,
+    "hill-climb": HillClimb,
+    "kdb": KDependence,
+    "selective": Selective,
+}
+
+__all__ = [
+    "STRUCTURES",
+    "BFSConsistent",
+    "Dag",
+    "Fixed",
+    "HillClimb",
+    "KDependence",
+    "LearntStructure",
+    "NaiveBayes",
+    "Selective",
+    "Step",
+    "StructureLearner",
+    "StructureTask",
+    "Tree",
+]

@@ -1,0 +1,94 @@
+"""Edges a user asks for: by name or number, checked against the table and against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import SupportsIndex
+
+from tanager.errors import OptionError
+from tanager.registry import nearest_first
+
+Node = str | SupportsIndex
+Edges = Iterable[tuple[Node, Node]]
+IndexEdges = frozenset[tuple[int, int]]
+
+
+def node_index(option: str, node: Node, names: Sequence[str]) -> int:
+    """The number of a node given by its name or its number; the class is the last."""
+    if isinstance(node, str):
+        if node in names:
+            return names.index(node)
+        likely = ", ".join(map(repr, nearest_first(node, names)[:5]))
+        raise OptionError(f"{option} names {node!r}, which is not a column of the table; nearest are {likely}.")
+    try:
+        index = node.__index__()
+    except AttributeError:
+        raise OptionError(f"{option} holds {node!r}; expected the name of a column or its number.") from None
+    if not 0 <= index < len(names):
+        raise OptionError(f"{option} names column {index}; expected 0 to {len(names) - 1}.")
+    return index
+
+
+def edge_indices(option: str, edges: Edges, names: Sequence[str]) -> IndexEdges:
+    """(parent, child) pairs of node numbers; an edge from a node to itself is refused."""
+    result = set()
+    for edge in edges:
+        parent, child = (node_index(option, node, names) for node in _two_nodes(option, edge))
+        if parent == child:
+            raise OptionError(f"{option} joins {names[child]!r} to itself.")
+        result.add((parent, child))
+    return frozenset(result)
+
+
+def _two_nodes(option: str, edge: object) -> tuple[Node, Node]:
+    # A string of two letters would unpack as well.
+    if isinstance(edge, Iterable) and not isinstance(edge, str):
+        nodes = tuple(edge)
+        if len(nodes) == 2:
+            return nodes
+    raise OptionError(f"{option} holds {edge!r}; expected (parent, child) pairs.")
+
+
+def check_constraints(required: IndexEdges, forbidden: IndexEdges, names: Sequence[str]) -> None:
+    """Refuse edges that are required and forbidden at once, and required edges that close a cycle."""
+    for parent, child in sorted(required & forbidden):
+        raise OptionError(f"the edge {names[parent]!r} -> {names[child]!r} is both required and forbidden.")
+    refuse_cycle("required_edges", required, names)
+
+
+def refuse_cycle(option: str, edges: Iterable[tuple[int, int]], names: Sequence[str]) -> None:
+    """Raise an error that spells out a cycle, if the edges close one."""
+    children: list[list[int]] = [[] for _ in names]
+    for parent, child in sorted(edges):
+        children[parent].append(child)
+    finished: set[int] = set()
+    for start in range(len(names)):
+        path = [start]
+        while path:
+            ahead = [child for child in children[path[-1]] if child not in finished]
+            if not ahead:
+                finished.add(path.pop())
+            elif ahead[0] in path:
+                cycle = [*path[path.index(ahead[0]) :], ahead[0]]
+                raise OptionError(f"{option} close a cycle: {' -> '.join(names[node] for node in cycle)}.")
+            else:
+                path.append(ahead[0])
+
+
+def refuse_class_edges(option: str, edges: IndexEdges, names: Sequence[str], hint: str) -> None:
+    """Raise an error if an edge begins or ends at the class, for learners that do not choose those."""
+    target = len(names) - 1
+    for parent, child in sorted(edges):
+        if target in (parent, child):
+            raise OptionError(
+                f"{option} holds {names[parent]!r} -> {names[child]!r}, but the class is always a parent of every "
+                "attribute and has none itself here.",
+                hint=hint,
+            )
+
+
+def check_count(option: str, value: object, at_least: int = 0) -> int:
+    """Return `value` if it is a whole number of at least `at_least`."""
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool) and value.__index__() >= at_least:
+        return value.__index__()
+    raise OptionError(f"{option}={value!r} is not valid; expected a whole number of at least {at_least}.")

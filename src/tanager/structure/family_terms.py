@@ -1,0 +1,119 @@
+"""Terms of families that can be compared with each other, and the score of a whole structure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.counts.count_store import CountStore
+from tanager.counts.family import CountTable, Family
+from tanager.counts.pair_tables import PairTables
+from tanager.errors import OptionError
+from tanager.scores.protocol import FamilyScore
+from tanager.structure.dag import Dag
+from tanager.structure.protocol import StructureTask
+
+
+class FamilyTerms:
+    """The terms of a score, each family scored once.
+
+    Rows with a gap in a family do not count for it, so terms of two families may come from different rows and a parent
+    that is mostly missing would seem to explain a lot. What attribute parents gain is therefore measured on the rows
+    that have them all: phi(child; parents) - phi(child; no attribute parents). Without gaps nothing changes.
+    """
+
+    def __init__(self, counts: CountStore, score: FamilyScore) -> None:
+        self._counts = counts
+        self._score = score
+        self._n_rows = counts.table(Family(counts.n_attributes, ())).sum()
+        self._known: dict[Family, float] = {}
+
+    def terms(self, families: Iterable[Family]) -> NDArray[np.float64]:
+        """phi(child; no attribute parents) plus the gain of the attribute parents, for each family."""
+        wanted = list(families)
+        new = [family for family in dict.fromkeys(wanted) if family not in self._known]
+        self._score_alone(self.without_attributes(family) for family in new)
+        new = [family for family in new if family not in self._known]
+        if new:
+            for family, gain in zip(new, self.gains(new, self._counts.tables(new)).tolist(), strict=True):
+                self._known[family] = self._known[self.without_attributes(family)] + gain
+        return np.array([self._known[family] for family in wanted])
+
+    def gains(self, families: Sequence[Family], tables: Sequence[CountTable]) -> NDArray[np.float64]:
+        """What the attribute parents of each family gain, on the rows that have them all."""
+        n_states = self._counts.n_states
+        alone = [self.without_attributes(family) for family in families]
+        self._score_alone(alone)
+        less = np.array([self._known[family] for family in alone])
+        gaps = [position for position, table in enumerate(tables) if table.sum() != self._n_rows]
+        if gaps:
+            margins = [tables[position].sum(axis=0, keepdims=True) for position in gaps]
+            less[gaps] = self._score.terms(margins, [alone[position] for position in gaps], n_states)
+        return self._score.terms(tables, families, n_states) - less
+
+    def _score_alone(self, families: Iterable[Family]) -> None:
+        new = [family for family in dict.fromkeys(families) if family not in self._known]
+        if new:
+            terms = self._score.terms(self._counts.tables(new), new, self._counts.n_states)
+            self._known.update(zip(new, terms.tolist(), strict=True))
+
+    def total(self, dag: Dag) -> float:
+        """The score of a whole structure, the class node's term included."""
+        return float(self.terms(dag.families).sum())
+
+    def edge_gains(self) -> NDArray[np.float64]:
+        """(n, n) gains of one attribute parent beside the class, at [parent, child]; zero on the diagonal."""
+        counts, target = self._counts, self._counts.n_attributes
+        if target == 1:
+            return np.zeros((1, 1))
+        pairs = counts.pairs()
+        alone = [Family(child, (target,)) for child in range(target)]
+        terms = self._score.pair_scores(pairs)
+        result = terms - self.terms(alone)
+        np.fill_diagonal(result, 0.0)
+        gaps = self._pairs_with_gaps(pairs)
+        for child in np.flatnonzero(gaps.any(axis=0)).tolist():
+            parents = np.flatnonzero(gaps[:, child])
+            margins = [pairs.table(parent, child).sum(axis=0, keepdims=True) for parent in parents.tolist()]
+            less = self._score.terms(margins, [alone[child]] * len(parents), counts.n_states)
+            result[parents, child] = terms[parents, child] - less
+        return result
+
+    def _pairs_with_gaps(self, pairs: PairTables) -> NDArray[np.bool_]:
+        """(n, n) booleans, symmetric: the pairs that some row does not have."""
+        filled = np.diff(pairs.offsets) > 0
+        rows = np.zeros(len(filled))
+        rows[filled] = np.add.reduceat(pairs.counts, pairs.offsets[:-1][filled])
+        result = np.zeros((self._counts.n_attributes, self._counts.n_attributes), dtype=bool)
+        result[np.triu_indices(len(result), k=1)] = ~np.isclose(rows, self._n_rows, rtol=1e-12, atol=0.0)
+        return result | result.T
+
+    def without_attributes(self, family: Family) -> Family:
+        target = self._counts.n_attributes
+        return Family(family.child, (target,) if target in family.parents else ())
+
+
+def total_score(task: StructureTask, dag: Dag) -> float:
+    """The score of a whole structure, the class node's term included."""
+    if isinstance(task.score, FamilyScore):
+        return FamilyTerms(task.counts, task.score).total(dag)
+    return evaluate(task, dag)
+
+
+def evaluate(task: StructureTask, dag: Dag) -> float:
+    """`task.evaluate`, where the caller has provided one."""
+    if task.evaluate is None:
+        raise OptionError(f"score={task.score!r} is measured on rows; use it through a classifier.")
+    return task.evaluate(dag)
+
+
+def decomposable_score(task: StructureTask, structure: str) -> FamilyScore:
+    """The task's score, if it is a sum over families; otherwise an error names the structures that can use it."""
+    if isinstance(task.score, FamilyScore):
+        return task.score
+    raise OptionError(
+        f"structure {structure!r} needs a score that is a sum over families; {task.score!r} is not one.",
+        hint="with that score use 'hill-climb' (or 'naive-bayes', 'kdb', 'selective', a fixed structure).",
+    )

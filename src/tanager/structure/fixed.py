@@ -1,0 +1,77 @@
+"""Fixed: a structure given by the user, as edges, as parents or as a network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+from tanager.errors import OptionError
+from tanager.structure.constraints import Edges, IndexEdges, Node, edge_indices, node_index, refuse_cycle
+from tanager.structure.dag import Dag
+from tanager.structure.family_terms import total_score
+from tanager.structure.protocol import LearntStructure, StructureLearner, StructureTask
+
+
+@runtime_checkable
+class HasEdges(Protocol):
+    """A graph made elsewhere, such as a network: its nodes by name, and (parent, child) pairs of them."""
+
+    @property
+    def nodes(self) -> Iterable[str]: ...
+
+    @property
+    def edges(self) -> Iterable[tuple[str, str]]: ...
+
+
+class Fixed(StructureLearner):
+    """No search: the structure is the one given.
+
+    edges  (parent, child) pairs, by name or number; or a mapping of each attribute to its parents; the class is then
+           also a parent of every attribute, unless the edges name the class: then they are the whole structure.
+           Or a network (anything with `nodes` and `edges`; its `target`, where it has one, stands for the class) or a
+           `Dag`: taken as it is. A column the network does not have gets no edge.
+    """
+
+    def __init__(self, edges: Edges | Mapping[Node, Iterable[Node]] | HasEdges | Dag) -> None:
+        self.edges = edges
+
+    def learn(self, task: StructureTask) -> LearntStructure:
+        dag = self._dag(task.names)
+        return LearntStructure(dag, total_score(task, dag))
+
+    def _dag(self, names: Sequence[str]) -> Dag:
+        given = self.edges
+        if isinstance(given, Dag):
+            if given.n_nodes != len(names):
+                raise OptionError(f"the structure given has {given.n_nodes} nodes; the table has {len(names)} columns.")
+            return given
+        edges = _network_edges(given, names) if isinstance(given, HasEdges) else _all_edges(given, names)
+        refuse_cycle("the edges given", edges, names)
+        parents: list[list[int]] = [[] for _ in names]
+        for parent, child in edges:
+            parents[child].append(parent)
+        return Dag(tuple(map(tuple, parents)))
+
+
+def _network_edges(network: HasEdges, names: Sequence[str]) -> IndexEdges:
+    known = (*names[:-1], getattr(network, "target", None) or names[-1])
+    for node in network.nodes:
+        node_index("the network", node, known)
+    return edge_indices("the network", network.edges, known)
+
+
+def _all_edges(given: Edges | Mapping[Node, Iterable[Node]], names: Sequence[str]) -> IndexEdges:
+    edges = edge_indices("edges", _pairs(given), names)
+    target = len(names) - 1
+    if any(target in edge for edge in edges):
+        return edges
+    return edges | {(target, attribute) for attribute in range(target)}
+
+
+def _pairs(given: Edges | Mapping[Node, Iterable[Node]]) -> Edges:
+    if not isinstance(given, Mapping):
+        return given
+    lone = [child for child, parents in given.items() if isinstance(parents, str)]
+    if lone:
+        raise OptionError(f"the parents of {lone[0]!r} are {given[lone[0]]!r}; expected a list of them.")
+    return [(parent, child) for child, parents in given.items() for parent in parents]

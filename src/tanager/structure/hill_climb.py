@@ -1,0 +1,187 @@
+"""Hill climbing: from naive Bayes, the best change of one edge at a time, for any score."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.counts.family import Family
+from tanager.registry import check_option
+from tanager.scores.protocol import FamilyScore
+from tanager.structure.constraints import Edges, check_count, edge_indices
+from tanager.structure.family_terms import FamilyTerms, evaluate, total_score
+from tanager.structure.moves import ACTIONS, Adjacency, Move, Rules, legal_moves, make_rules, moves, to_dag
+from tanager.structure.protocol import LearntStructure, StructureLearner, StructureTask, Trace
+
+# A change must gain more than this share of the score: less is rounding, and could turn an edge round for ever.
+SMALLEST_GAIN = 1e-10
+
+Gains = NDArray[np.float64]
+GainsOfMoves = Callable[[Adjacency, NDArray[np.bool_], float], Gains]
+
+
+class HillClimb(StructureLearner):
+    """Add, delete or reverse the edge that raises the score most, until no such change raises it.
+
+    max_parents      the most attribute parents of a node (the class does not count; Weka's "P=2" is 1 here)
+    class_edges      "kept": the class stays a parent of every attribute; "free": its edges are chosen like any other
+    tabu             when nothing gains, take the least costly change to a structure that is not among the last `tabu`
+                     ones, and give up after that many changes without a new best
+    restarts         climb again this many times from random structures; the best of all is kept
+    required_edges   (parent, child) pairs, by name or number, that are always there
+    forbidden_edges  likewise, that never are
+
+    A score that is not a sum over families (`cll`) is evaluated for every neighbour (Grossman and Domingos 2004).
+    """
+
+    def __init__(
+        self,
+        max_parents: int = 2,
+        class_edges: Literal["kept", "free"] = "kept",
+        tabu: int = 0,
+        restarts: int = 0,
+        required_edges: Edges = (),
+        forbidden_edges: Edges = (),
+    ) -> None:
+        self.max_parents = max_parents
+        self.class_edges = class_edges
+        self.tabu = tabu
+        self.restarts = restarts
+        self.required_edges = required_edges
+        self.forbidden_edges = forbidden_edges
+
+    def learn(self, task: StructureTask) -> LearntStructure:
+        rules = make_rules(
+            task.names,
+            check_count("max_parents", self.max_parents),
+            check_option("class_edges", self.class_edges, ["kept", "free"]) == "kept",
+            edge_indices("required_edges", self.required_edges, task.names),
+            edge_indices("forbidden_edges", self.forbidden_edges, task.names),
+        )
+        tabu = check_count("tabu", self.tabu)
+        restarts = check_count("restarts", self.restarts)
+        graph = rules.start()
+        trace = Trace(task, total_score(task, to_dag(graph)))
+        climb = _Climb(task, rules, trace, tabu)
+        climb.run(graph)
+        random = np.random.default_rng(task.seed)
+        for restart in range(restarts):
+            graph = _random_graph(rules, random)
+            score = total_score(task, to_dag(graph))
+            trace.step(f"restart {restart + 1} from a random structure", score - trace.score)
+            climb.run(graph)
+        if trace.score != climb.best_score:
+            trace.step("return to the best structure", climb.best_score - trace.score)
+        return trace.learnt(to_dag(climb.best))
+
+
+class _Climb:
+    """Climbs, one after the other, that share their scored families and keep the best structure of all."""
+
+    def __init__(self, task: StructureTask, rules: Rules, trace: Trace, tabu: int) -> None:
+        self.task = task
+        self.rules = rules
+        self.trace = trace
+        self.tabu = tabu
+        self.best = rules.start()
+        self.best_score = trace.score
+        self.gains: GainsOfMoves = _evaluated_gains(task)
+        if isinstance(task.score, FamilyScore):
+            self.gains = _FamilyGains(FamilyTerms(task.counts, task.score), rules)
+
+    def run(self, graph: Adjacency) -> None:
+        """Climb from a graph whose score is the trace's, until stuck for `tabu` steps."""
+        names = self.task.names
+        top, highest = graph, self.trace.score
+        visited = deque([graph.tobytes()], maxlen=max(self.tabu, 1))
+        idle = 0
+        while idle <= self.tabu:
+            chosen = self._choose(graph, visited)
+            if chosen is None:
+                break
+            move, gain = chosen
+            graph = move.apply(graph)
+            visited.append(graph.tobytes())
+            self.trace.step(f"{move.action} {names[move.parent]} -> {names[move.child]}", gain)
+            idle += 1
+            if self.trace.score > highest + self._smallest_gain():
+                top, highest, idle = graph, self.trace.score, 0
+        if highest > self.best_score:
+            self.best, self.best_score = top, highest
+
+    def _choose(self, graph: Adjacency, visited: Collection[bytes]) -> tuple[Move, float] | None:
+        legal = legal_moves(graph, self.rules)
+        for move, gain in moves(legal, self.gains(graph, legal, self.trace.score)):
+            if self.tabu == 0:
+                return (move, gain) if gain > self._smallest_gain() else None
+            if move.apply(graph).tobytes() not in visited:
+                return move, gain
+        return None
+
+    def _smallest_gain(self) -> float:
+        return SMALLEST_GAIN * max(1.0, abs(self.trace.score))
+
+
+class _FamilyGains:
+    """Score changes of all moves of a decomposable score; only the nodes whose parents changed are scored again."""
+
+    def __init__(self, terms: FamilyTerms, rules: Rules) -> None:
+        self._terms = terms
+        self._pair_gains = terms.edge_gains()
+        self._rules = rules
+        n_nodes = len(rules.allowed)
+        # [p, c]: the change when p joins the parents of c or, if it is one, leaves them.
+        self._toggle = np.full((n_nodes, n_nodes), -np.inf)
+        self._parents: list[bytes] = [b""] * n_nodes
+
+    def __call__(self, graph: Adjacency, legal: NDArray[np.bool_], score: float) -> Gains:
+        for child in range(len(graph)):
+            parents = graph[:, child].tobytes()
+            if self._parents[child] != parents:
+                self._toggle[:, child] = self._column(graph, child)
+                self._parents[child] = parents
+        # Reversing p -> c takes p from the parents of c and gives c to those of p.
+        return np.stack([self._toggle, self._toggle, self._toggle + self._toggle.T])
+
+    def _column(self, graph: Adjacency, child: int) -> Gains:
+        target = len(graph) - 1
+        parents = np.flatnonzero(graph[:, child])
+        result = np.full(len(graph), -np.inf)
+        if child != target and parents.tolist() == [target] and self._rules.max_parents > 0:
+            result[:target] = self._pair_gains[:, child]
+        has_room = np.count_nonzero(parents != target) < self._rules.max_parents
+        joins = self._rules.allowed[:, child] & ~graph[:, child] & (has_room | (np.arange(len(graph)) == target))
+        leaves = graph[:, child] & ~self._rules.required[:, child]
+        new = [node for node in np.flatnonzero(joins | leaves).tolist() if result[node] == -np.inf]
+        families = [Family.of(child, {*parents.tolist()} ^ {node}) for node in new]
+        before, *after = self._terms.terms([Family.of(child, parents.tolist()), *families])
+        result[new] = np.asarray(after) - before
+        return result
+
+
+def _evaluated_gains(task: StructureTask) -> GainsOfMoves:
+    """Score changes of all moves of a score that must be evaluated structure by structure."""
+
+    def gains(graph: Adjacency, legal: NDArray[np.bool_], score: float) -> Gains:
+        result = np.full(legal.shape, -np.inf)
+        for action, parent, child in np.argwhere(legal).tolist():
+            after = Move(ACTIONS[action], parent, child).apply(graph)
+            result[action, parent, child] = evaluate(task, to_dag(after)) - score
+        return result
+
+    return gains
+
+
+def _random_graph(rules: Rules, random: np.random.Generator) -> Adjacency:
+    """Two random legal moves for every node, from the usual start."""
+    graph = rules.start()
+    for _ in range(2 * len(graph)):
+        legal = legal_moves(graph, rules)
+        if legal.any():
+            action, parent, child = random.choice(np.argwhere(legal)).tolist()
+            graph = Move(ACTIONS[action], parent, child).apply(graph)
+    return graph

@@ -1,0 +1,78 @@
+"""StructureLearner: the role of whatever chooses a structure; the task it is given and the result it returns."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from sklearn.base import BaseEstimator
+
+from tanager.counts.count_store import CountStore
+from tanager.scores.cll import CLL
+from tanager.scores.protocol import FamilyScore
+from tanager.structure.dag import Dag
+
+
+@dataclass(frozen=True)
+class StructureTask:
+    """What a learner may look at.
+
+    counts        counts of the training table, by family
+    score         how good a structure is
+    names         names of the nodes, the class last
+    seed          for learners that draw at random; the same seed gives the same structure
+    report        called with each step taken, for progress
+    evaluate      how good a structure is as a classifier, larger is better, for what no sum over families can say: the
+                  value of a score that is not decomposable, the wrapped measure of `Selective`
+    """
+
+    counts: CountStore
+    score: FamilyScore | CLL
+    names: tuple[str, ...]
+    seed: int = 0
+    report: Callable[[Step], None] = field(default=lambda step: None)
+    evaluate: Callable[[Dag], float] | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a search: what was done ("add a -> b"), what it gained, and the score after it."""
+
+    action: str
+    gain: float
+    score: float
+
+
+@dataclass(frozen=True)
+class LearntStructure:
+    """A structure over attributes and class (the last node), its score, and how it was found."""
+
+    dag: Dag
+    score: float
+    steps: tuple[Step, ...] = ()
+
+
+class StructureLearner(BaseEstimator, ABC):
+    """A scikit-learn parameter object: its options are the arguments of `__init__`; it holds no data."""
+
+    @abstractmethod
+    def learn(self, task: StructureTask) -> LearntStructure:
+        """Choose the structure."""
+
+
+class Trace:
+    """The steps of one search: each adds its gain to the score, is reported, and kept."""
+
+    def __init__(self, task: StructureTask, score: float) -> None:
+        self._report = task.report
+        self.score = score
+        self.steps: list[Step] = []
+
+    def step(self, action: str, gain: float) -> None:
+        self.score += gain
+        self.steps.append(Step(action, gain, self.score))
+        self._report(self.steps[-1])
+
+    def learnt(self, dag: Dag) -> LearntStructure:
+        return LearntStructure(dag, self.score, tuple(self.steps))

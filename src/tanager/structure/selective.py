@@ -1,0 +1,38 @@
+"""Selective naive Bayes: a forward selection of attributes, wrapped around the classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tanager.errors import OptionError
+from tanager.structure.dag import Dag
+from tanager.structure.protocol import LearntStructure, StructureLearner, StructureTask, Trace
+
+
+class Selective(StructureLearner):
+    """Take in the attribute that most improves `task.evaluate`, until none does (Langley and Sage 1994).
+
+    The attributes left out have no edge at all, so they say nothing about the class. The structure's score is what
+    `task.evaluate` measured. Ties go to the lower column.
+    """
+
+    def learn(self, task: StructureTask) -> LearntStructure:
+        if task.evaluate is None:
+            raise OptionError("structure 'selective' judges classifiers on rows; use it through a classifier.")
+        n_attributes = task.counts.n_attributes
+        chosen: set[int] = set()
+        trace = Trace(task, task.evaluate(selective_dag(n_attributes, chosen)))
+        while len(chosen) < n_attributes:
+            others = [attribute for attribute in range(n_attributes) if attribute not in chosen]
+            values = [task.evaluate(selective_dag(n_attributes, chosen | {attribute})) for attribute in others]
+            best = max(range(len(others)), key=values.__getitem__)
+            if not values[best] > trace.score:
+                break
+            chosen.add(others[best])
+            trace.step(f"take in {task.names[others[best]]}", values[best] - trace.score)
+        return trace.learnt(selective_dag(n_attributes, chosen))
+
+
+def selective_dag(n_attributes: int, chosen: Collection[int]) -> Dag:
+    """Naive Bayes over the chosen attributes; the others are on their own."""
+    return Dag((*((n_attributes,) if attribute in chosen else () for attribute in range(n_attributes)), ()))

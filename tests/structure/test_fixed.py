@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from sklearn.base import clone
+
+from structure.small_tasks import FAMILY_SCORES, STATES, make_task, random_rows, total
+from tanager.errors import OptionError
+from tanager.structure import STRUCTURES, Dag, Fixed, NaiveBayes, StructureLearner, Tree
+
+# a -> b and a -> c, with the class above all five attributes
+EXPECTED = Dag.augmented_naive_bayes([(), (0,), (0,), (), ()])
+
+
+@dataclass
+class SomeNetwork:
+    nodes: tuple[str, ...]
+    edges: tuple[tuple[str, str], ...]
+    target: str | None = None
+
+
+def learn(edges) -> Dag:
+    return Fixed(edges).learn(make_task(random_rows(0), "ll", (*STATES, 3))).dag
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        [("a", "b"), ("a", "c")],
+        (("a", 1), [0, "c"]),
+        {"b": ["a"], "c": ("a",), "a": ()},
+        {1: [0], 2: [0]},
+        EXPECTED,
+    ],
+)
+def test_edges_parents_and_structures_say_the_same(edges):
+    assert learn(edges) == EXPECTED
+
+
+def test_edges_that_name_the_class_are_the_whole_structure():
+    assert learn([("class", "a"), ("a", "b")]).parents == ((5,), (0,), (), (), (), ())
+    assert learn({"class": ["a"]}).parents == ((), (), (), (), (), (0,))
+
+
+def test_no_edges_are_naive_bayes():
+    task = make_task(random_rows(0), "bdeu", (*STATES, 3))
+    assert Fixed([]).learn(task) == NaiveBayes().learn(task)
+
+
+def test_a_network_is_taken_as_it_is_and_its_target_stands_for_the_class():
+    network = SomeNetwork(("a", "b", "illness"), (("illness", "a"), ("a", "b")), "illness")
+    assert learn(network).parents == ((5,), (0,), (), (), (), ())
+    assert learn(SomeNetwork(("a", "class"), (("a", "class"),))).parents == ((), (), (), (), (), (0,))
+
+
+@pytest.mark.parametrize("name", FAMILY_SCORES)
+def test_the_score_is_that_of_the_structure(name):
+    task = make_task(random_rows(1), name, (*STATES, 3))
+    for edges in ([("a", "b"), ("d", "b")], {"class": ["a", "b"], "d": ["class"]}):
+        learnt = Fixed(edges).learn(task)
+        assert learnt.score == pytest.approx(total(task, learnt.dag), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("edges", "message"),
+    [
+        ([("a", "b"), ("b", "a")], "the edges given close a cycle: a -> b -> a"),
+        ({"a": ["class"], "class": ["a"]}, "close a cycle: a -> class -> a"),
+        ([("a", "bb")], "'bb', which is not a column of the table; nearest are 'b'"),
+        ([("a", "b", "c")], r"expected \(parent, child\) pairs"),
+        ([3], r"expected \(parent, child\) pairs"),
+        ({"a": "b"}, "expected a list of them"),
+        ([(0, 9)], "column 9; expected 0 to 5"),
+        (Dag(((), (0,))), "2 nodes; the table has 6 columns"),
+        (SomeNetwork(("a", "hidden"), ()), "'hidden', which is not a column"),
+    ],
+)
+def test_a_structure_that_does_not_fit_the_table_is_refused(edges, message):
+    with pytest.raises(OptionError, match=message):
+        learn(edges)
+
+
+def test_learners_are_parameter_objects_that_can_be_cloned_and_shown():
+    for make in STRUCTURES.values():
+        learner = make()
+        assert isinstance(learner, StructureLearner)
+        assert clone(learner).get_params() == learner.get_params()
+    tree = clone(Tree(root="b", required_edges=[("a", "c")]))
+    assert tree.root == "b"
+    assert tree.required_edges == [("a", "c")]
+    assert "'b'" in repr(tree)
+
+
+def test_every_registered_structure_learns_from_a_table_with_a_constant_attribute_and_one_row():
+    for name, make in STRUCTURES.items():
+        task = make_task(random_rows(0, n_rows=1), "bdeu", (*STATES, 3), evaluate=lambda dag: 0.0)
+        assert make().learn(task).dag.n_nodes == 6, name

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structure.small_tasks import FAMILY_SCORES, STATES, log_likelihood_by_rows, make_task, random_rows, term, total
+from tanager.errors import OptionError
+from tanager.structure import Dag, HillClimb, NaiveBayes
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def neighbours(dag: Dag, max_parents: int, free: bool) -> Iterator[Dag]:
+    """Every structure one added, deleted or reversed edge away, found by trying."""
+    n_nodes, target = dag.n_nodes, dag.n_nodes - 1
+    edges = set(dag.edges)
+    for pair in [(i, j) for i in range(n_nodes) for j in range(n_nodes) if i != j]:
+        if target in pair and not free:
+            continue
+        changes = [edges - {pair}, edges - {pair} | {pair[::-1]}] if pair in edges else [edges | {pair}]
+        for changed in changes:
+            parents = tuple(tuple(i for i, j in changed if j == node) for node in range(n_nodes))
+            if all(len(set(own) - {target}) <= max_parents for own in parents):
+                try:
+                    yield Dag(parents)
+                except OptionError:
+                    continue
+
+
+@pytest.mark.parametrize("name", FAMILY_SCORES)
+@pytest.mark.parametrize("class_edges", ["kept", "free"])
+@given(seed=SEEDS, max_parents=st.integers(0, 3), tabu=st.sampled_from([0, 3]), restarts=st.sampled_from([0, 2]))
+@settings(max_examples=3, deadline=None)
+def test_no_neighbour_scores_higher_than_the_structure_found(name, class_edges, seed, max_parents, tabu, restarts):
+    task = make_task(random_rows(seed, states=STATES[:4]), name, (*STATES[:4], 3), seed=seed)
+    learnt = HillClimb(max_parents, class_edges, tabu, restarts).learn(task)
+    assert learnt.score == pytest.approx(total(task, learnt.dag), rel=1e-9)
+    tolerance = 1e-8 * max(1, abs(learnt.score))
+    for dag in neighbours(learnt.dag, max_parents, class_edges == "free"):
+        assert total(task, dag) <= learnt.score + tolerance
+
+
+@pytest.mark.parametrize("name", FAMILY_SCORES)
+@given(seed=SEEDS)
+@settings(max_examples=5, deadline=None)
+def test_every_step_takes_the_best_neighbour_and_the_score_never_decreases(name, seed):
+    seen = []
+    task = make_task(random_rows(seed), name, (*STATES, 3), report=seen.append)
+    learnt = HillClimb(max_parents=2).learn(task)
+    before = NaiveBayes().learn(task)
+    dag, score = before.dag, before.score
+    for step in learnt.steps:
+        best = max(total(task, neighbour) for neighbour in neighbours(dag, 2, free=False))
+        assert step.gain > 0
+        assert step.score == pytest.approx(score + step.gain)
+        assert step.score == pytest.approx(best, rel=1e-9)
+        dag = apply(step.action, dag, task.names)
+        score = step.score
+    assert dag == learnt.dag
+    assert tuple(seen) == learnt.steps
+
+
+def apply(action: str, dag: Dag, names: tuple[str, ...]) -> Dag:
+    """Do what a step says, word by word."""
+    verb, parent, arrow, child = action.split()
+    edge = names.index(parent), names.index(child)
+    edges = set(dag.edges)
+    assert arrow == "->"
+    assert (edge in edges) == (verb in ("delete", "reverse"))
+    changed = {"add": edges | {edge}, "delete": edges - {edge}, "reverse": edges - {edge} | {edge[::-1]}}[verb]
+    return Dag(tuple(tuple(i for i, j in changed if j == node) for node in range(dag.n_nodes)))
+
+
+@given(seed=SEEDS)
+@settings(max_examples=10, deadline=None)
+def test_with_free_class_edges_each_step_is_a_legal_move_that_gains_what_it_says(seed):
+    task = make_task(random_rows(seed, states=(2, 3, 2, 2), n_rows=150), "bic")
+    learnt = HillClimb(max_parents=2, class_edges="free").learn(task)
+    dag = NaiveBayes().learn(task).dag
+    for step in learnt.steps:
+        after = apply(step.action, dag, task.names)
+        assert after in set(neighbours(dag, 2, free=True))
+        assert step.gain == pytest.approx(total(task, after) - total(task, dag), abs=1e-8)
+        dag = after
+    assert dag == learnt.dag
+
+
+def test_a_noise_attribute_loses_its_class_edge_only_where_class_edges_are_free():
+    random = np.random.default_rng(0)
+    target = random.integers(2, size=300)
+    told = np.where(random.random(300) < 0.9, target, 1 - target)
+    rows = np.column_stack([told, np.arange(300) // 2 % 3, target])
+    task = make_task(rows, "bic")
+    assert HillClimb().learn(task).dag.parents == ((2,), (2,), ())
+    assert HillClimb(class_edges="free").learn(task).dag.parents[1] == ()
+
+
+@given(seed=SEEDS)
+@settings(max_examples=10, deadline=None)
+def test_tabu_and_restarts_never_end_lower_and_the_same_seed_ends_in_the_same_place(seed):
+    task = make_task(random_rows(seed), "k2", (*STATES, 3), seed=seed)
+    plain = HillClimb(1, "free").learn(task)
+    for learner in (HillClimb(1, "free", tabu=5), HillClimb(1, "free", restarts=3)):
+        longer = learner.learn(task)
+        assert longer.score >= plain.score
+        assert longer.steps[: len(plain.steps)] == plain.steps
+        assert learner.learn(task) == longer
+        if longer.steps:
+            assert longer.steps[-1].score == pytest.approx(longer.score)
+
+
+def test_a_tabu_list_leads_out_of_a_local_optimum():
+    # c is a xor b, whatever the class: no edge gains alone, two into one attribute tell all.
+    cells = np.array(list(np.ndindex(2, 2, 2))).repeat(10, axis=0)
+    rows = np.column_stack([cells[:, 0], cells[:, 1], cells[:, 0] ^ cells[:, 1], cells[:, 2]])
+    task = make_task(rows, "bic")
+    assert HillClimb().learn(task).dag == NaiveBayes().learn(task).dag
+    learnt = HillClimb(tabu=2).learn(task)
+    assert sorted(map(len, learnt.dag.parents)) == [0, 1, 1, 3]
+    # 80 rows are told a fair bit each, for 8 - 2 free parameters more
+    assert learnt.score - NaiveBayes().learn(task).score == pytest.approx(80 * np.log(2) - 6 / 2 * np.log(80))
+
+
+@pytest.mark.parametrize("class_edges", ["kept", "free"])
+@given(seed=SEEDS, data=st.data())
+@settings(max_examples=20, deadline=None)
+def test_required_edges_are_always_there_and_forbidden_ones_never(class_edges, seed, data):
+    task = make_task(random_rows(seed, states=STATES[:4]), "ll", (*STATES[:4], 3), seed=seed)
+    nodes = range(5 if class_edges == "free" else 4)
+    order = data.draw(st.permutations(nodes))
+    pairs = [(order[i], order[j]) for i in range(len(order)) for j in range(i + 1, len(order))]
+    required = data.draw(st.sets(st.sampled_from(pairs), max_size=2))
+    every = [(i, j) for i in nodes for j in nodes if i != j and (i, j) not in required]
+    forbidden = data.draw(st.sets(st.sampled_from(every), max_size=8))
+    named = [(task.names[i], task.names[j]) for i, j in required]
+    learner = HillClimb(2, class_edges, restarts=1, required_edges=named, forbidden_edges=sorted(forbidden))
+    learnt = learner.learn(task)
+    assert required <= set(learnt.dag.edges)
+    assert not forbidden & set(learnt.dag.edges)
+    assert learnt.score == pytest.approx(total(task, learnt.dag), rel=1e-9)
+
+
+@given(seed=SEEDS)
+@settings(max_examples=8, deadline=None)
+def test_a_score_that_must_be_evaluated_climbs_to_where_the_same_score_by_families_does(seed):
+    rows = random_rows(seed, states=(2, 3, 2))
+    evaluated = HillClimb(1).learn(make_task(rows, "cll", evaluate=lambda dag: log_likelihood_by_rows(rows, dag)))
+    by_family = HillClimb(1).learn(make_task(rows, "ll"))
+    assert evaluated.score == pytest.approx(by_family.score, rel=1e-9)
+    assert evaluated.dag.n_nodes == 4
+
+
+def test_parents_with_gaps_do_not_win_by_them():
+    random = np.random.default_rng(0)
+    target = random.integers(2, size=400)
+    a = random.integers(3, size=400)
+    b = np.where(random.random(400) < 0.8, a, random.integers(3, size=400))
+    gappy = np.where(random.random(400) < 0.9, -1, random.integers(3, size=400))
+    task = make_task(np.column_stack([a, gappy, b, target]), "bic", (3, 3, 3, 2))
+    learnt = HillClimb().learn(task)
+    assert learnt.dag == Dag.augmented_naive_bayes([(), (), (0,)])
+    assert learnt.steps[0].gain == pytest.approx(term(task, 2, (0, 3)) - term(task, 2, (3,)))
+
+
+def test_a_single_attribute_stays_naive_bayes_where_class_edges_are_kept():
+    task = make_task(random_rows(0, states=(3,)))
+    assert HillClimb().learn(task) == NaiveBayes().learn(task)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_parents": -1}, "max_parents=-1"),
+        ({"tabu": 0.5}, "tabu=0.5"),
+        ({"restarts": "many"}, "restarts='many'"),
+        ({"class_edges": "fixed"}, "class_edges='fixed' is not known; expected one of"),
+        ({"required_edges": [("a", "b"), ("b", "c"), ("c", "a")]}, "close a cycle: a -> b -> c -> a"),
+        ({"required_edges": [("a", "b")], "forbidden_edges": [("a", "b")]}, "both required and forbidden"),
+        ({"required_edges": [("a", "c"), ("b", "c")], "max_parents": 1}, "'c' 2 attribute parents"),
+        ({"required_edges": [("a", "class")]}, "use class_edges='free'"),
+        ({"forbidden_edges": [("klass", "a")]}, "nearest are 'class'"),
+        (
+            {"required_edges": [("a", "class"), ("class", "b"), ("b", "a")], "class_edges": "free"},
+            "close a cycle: a -> class -> b -> a",
+        ),
+    ],
+)
+def test_options_that_cannot_be_kept_are_refused(options, message):
+    with pytest.raises(OptionError, match=message):
+        HillClimb(**options).learn(make_task(random_rows(0)))
+
+
+def test_a_score_to_be_evaluated_needs_someone_to_do_it():
+    with pytest.raises(OptionError, match="use it through a classifier"):
+        HillClimb().learn(make_task(random_rows(0), "cll"))

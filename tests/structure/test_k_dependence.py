@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import mutual_info_score
+
+from structure.small_tasks import FAMILY_SCORES, STATES, make_task, random_rows, total
+from tanager.errors import OptionError
+from tanager.structure import Dag, KDependence, NaiveBayes
+from tanager.structure.k_dependence import class_information
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def conditional_information(rows: np.ndarray, i: int, j: int) -> float:
+    """I(X_i; X_j | C) class by class."""
+    parts = [rows[rows[:, -1] == c] for c in np.unique(rows[:, -1])]
+    return sum(len(part) / len(rows) * mutual_info_score(part[:, i], part[:, j]) for part in parts)
+
+
+@given(seed=SEEDS, k=st.integers(0, 5))
+@settings(max_examples=30, deadline=None)
+def test_each_attribute_takes_its_k_closest_predecessors_in_the_order_of_class_information(seed, k):
+    rows = random_rows(seed, states=(2, 3, 4, 3, 2), n_rows=80)
+    learnt = KDependence(k).learn(make_task(rows, "ll"))
+    order = sorted(range(5), key=lambda i: -mutual_info_score(rows[:, i], rows[:, -1]))
+    for place, child in enumerate(order):
+        closest = sorted(order[:place], key=lambda other: -conditional_information(rows, child, other))[:k]
+        assert learnt.dag.parents[child] == (*sorted(closest), 5)
+
+
+@given(seed=SEEDS)
+@settings(max_examples=10, deadline=None)
+def test_class_information_is_over_the_rows_that_have_the_attribute(seed):
+    rows = random_rows(seed, states=(2, 3), n_rows=50)
+    rows[np.random.default_rng(seed).random(50) < 0.3, 1] = -1
+    present = rows[rows[:, 1] >= 0]
+    expected = [mutual_info_score(rows[:, 0], rows[:, 2]), mutual_info_score(present[:, 1], present[:, 2])]
+    counts = make_task(rows, states=(2, 3, 3)).counts
+    assert class_information(counts) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", FAMILY_SCORES)
+def test_steps_lead_from_naive_bayes_to_the_score_of_the_structure(name):
+    task = make_task(random_rows(0), name, (*STATES, 3))
+    learnt = KDependence(2).learn(task)
+    assert len(learnt.steps) == len(STATES) - 1
+    assert learnt.score == pytest.approx(total(task, learnt.dag), rel=1e-9)
+    gained = sum(step.gain for step in learnt.steps)
+    assert learnt.score == pytest.approx(NaiveBayes().learn(task).score + gained, rel=1e-9)
+
+
+def test_a_score_that_must_be_evaluated_only_measures_the_structure():
+    rows = random_rows(1)
+    task = make_task(rows, "cll", (*STATES, 3), evaluate=lambda dag: float(len(dag.edges)))
+    learnt = KDependence(1).learn(task)
+    assert learnt.dag == KDependence(1).learn(make_task(rows, "ll", (*STATES, 3))).dag
+    assert learnt.score == 5 + 4
+
+
+@pytest.mark.parametrize("k", [0, 3])
+def test_a_single_attribute_gives_naive_bayes(k):
+    assert KDependence(k).learn(make_task(random_rows(0, states=(3,)))).dag == Dag(((1,), ()))
+
+
+def test_a_k_that_is_no_number_is_refused():
+    with pytest.raises(OptionError, match="k=-2"):
+        KDependence(-2).learn(make_task(random_rows(0)))

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structure.small_tasks import make_task, random_rows
+from tanager.errors import OptionError
+from tanager.structure import Dag, Selective
+
+
+def chosen(dag: Dag) -> set[int]:
+    """The attributes that have the class as parent; no other edge may exist."""
+    target = dag.n_nodes - 1
+    assert all(parents in ((), (target,)) for parents in dag.parents)
+    assert dag.parents[target] == ()
+    return {child for child, parents in enumerate(dag.parents) if parents}
+
+
+@given(st.lists(st.integers(-3, 3), min_size=5, max_size=5))
+@settings(max_examples=30, deadline=None)
+def test_where_attributes_add_up_those_that_help_are_taken_the_best_first(worth):
+    seen = []
+    task = make_task(
+        random_rows(0), evaluate=lambda dag: 10.0 + sum(worth[node] for node in chosen(dag)), report=seen.append
+    )
+    learnt = Selective().learn(task)
+    best_first = sorted((node for node in range(5) if worth[node] > 0), key=lambda node: -worth[node])
+    assert chosen(learnt.dag) == set(best_first)
+    assert [step.action for step in learnt.steps] == [f"take in {task.names[node]}" for node in best_first]
+    assert [step.gain for step in learnt.steps] == [worth[node] for node in best_first]
+    assert learnt.score == 10.0 + sum(worth[node] for node in best_first)
+    assert tuple(seen) == learnt.steps
+
+
+def test_the_search_is_greedy_and_stops_when_no_single_attribute_helps():
+    # a and b help only together; c helps alone
+    value = {frozenset(): 0.0, frozenset({2}): 1.0, frozenset({0, 1}): 9.0}
+    task = make_task(random_rows(0, states=(2, 2, 2)), evaluate=lambda dag: value.get(frozenset(chosen(dag)), -1.0))
+    assert chosen(Selective().learn(task).dag) == {2}
+
+
+def test_without_anyone_to_judge_classifiers_it_is_refused():
+    with pytest.raises(OptionError, match="use it through a classifier"):
+        Selective().learn(make_task(random_rows(0)))

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from structure.small_tasks import (
+    FAMILY_SCORES,
+    STATES,
+    forests,
+    log_likelihood_by_rows,
+    make_task,
+    random_rows,
+    term,
+    total,
+    trees,
+)
+from tanager.errors import OptionError
+from tanager.structure import Dag, NaiveBayes, Tree
+from tanager.structure.family_terms import FamilyTerms
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def score_of(task, parents) -> float:
+    """The score of a tree, given the parent of each attribute or -1."""
+    target = len(parents)
+    terms = (term(task, child, {target, parent} - {-1}) for child, parent in enumerate(parents))
+    return sum(terms) + term(task, target, ())
+
+
+def tree_parents(dag: Dag) -> tuple[int, ...]:
+    return tuple(parents[0] if len(parents) == 2 else -1 for parents in dag.parents[:-1])
+
+
+@pytest.mark.parametrize("name", FAMILY_SCORES)
+@given(seed=SEEDS, n_classes=st.sampled_from([2, 3, 5]), weighted=st.booleans(), n_attributes=st.integers(1, 5))
+@settings(max_examples=8, deadline=None)
+def test_no_tree_scores_higher(name, seed, n_classes, weighted, n_attributes):
+    rows = random_rows(seed, states=STATES[:n_attributes], n_classes=n_classes)
+    weights = np.random.default_rng(seed).uniform(0.1, 3, len(rows)) if weighted else None
+    task = make_task(rows, name, (*STATES[:n_attributes], n_classes), weights)
+    learnt = Tree().learn(task)
+    found = tree_parents(learnt.dag)
+    assert found in set(trees(n_attributes))
+    # terms are looked up, for every family occurs in many trees
+    phi = {
+        (child, parent): term(task, child, {n_attributes, parent} - {-1})
+        for child in range(n_attributes)
+        for parent in range(-1, n_attributes)
+        if parent != child
+    }
+    best = max(sum(phi[edge] for edge in enumerate(parents)) for parents in trees(n_attributes))
+    assert sum(phi[edge] for edge in enumerate(found)) == pytest.approx(best, rel=1e-9)
+    assert learnt.score == pytest.approx(total(task, learnt.dag), rel=1e-9)
+
+
+@given(seed=SEEDS)
+@settings(max_examples=10, deadline=None)
+def test_the_likeliest_tree_by_rows_is_no_likelier_than_the_one_found(seed):
+    rows = random_rows(seed, states=(2, 3, 2, 3))
+    learnt = Tree().learn(make_task(rows, "ll"))
+    by_rows = [
+        log_likelihood_by_rows(rows, Dag.augmented_naive_bayes([{parent} - {-1} for parent in parents]))
+        for parents in trees(4)
+    ]
+    assert learnt.score == pytest.approx(max(by_rows), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["bic", "k2", "acll", "fcll"])
+@given(seed=SEEDS)
+@settings(max_examples=8, deadline=None)
+def test_no_forest_scores_higher_and_every_edge_of_it_gains(name, seed):
+    task = make_task(random_rows(seed, states=STATES[:4]), name, (*STATES[:4], 3))
+    learnt = Tree(forest=True).learn(task)
+    assert learnt.score == pytest.approx(max(score_of(task, parents) for parents in forests(4)), rel=1e-9)
+    assert all(step.gain > 0 for step in learnt.steps)
+
+
+@pytest.mark.parametrize("name", ["ll", "k2"])
+@given(seed=SEEDS, data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_a_constrained_tree_is_the_best_of_those_that_keep_to_the_constraints(name, seed, data):
+    task = make_task(random_rows(seed, states=STATES[:4]), name, (*STATES[:4], 3))
+    secret = data.draw(st.sampled_from(list(trees(4))))
+    edges = {(parent, child) for child, parent in enumerate(secret) if parent >= 0}
+    others = {(i, j) for i in range(4) for j in range(4) if i != j} - edges
+    required = data.draw(st.sets(st.sampled_from(sorted(edges)), max_size=2))
+    forbidden = data.draw(st.sets(st.sampled_from(sorted(others)), max_size=6))
+    root = data.draw(st.sampled_from([None, secret.index(-1)]))
+    names = [(task.names[parent], task.names[child]) for parent, child in required]
+    learnt = Tree(root, required_edges=names, forbidden_edges=sorted(forbidden)).learn(task)
+
+    def keeps(parents) -> bool:
+        own = {(parent, child) for child, parent in enumerate(parents)}
+        return required <= own and not forbidden & own and (root is None or parents[root] == -1)
+
+    assert keeps(tree_parents(learnt.dag))
+    best = max(score_of(task, parents) for parents in trees(4) if keeps(parents))
+    assert learnt.score == pytest.approx(best, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["ll", "acll"])
+def test_the_root_is_the_one_asked_for_by_name_or_by_number(name):
+    task = make_task(random_rows(0), name, (*STATES, 3))
+    for number, root in enumerate(task.names[:-1]):
+        learnt = Tree(root=root).learn(task)
+        assert tree_parents(learnt.dag)[number] == -1
+        assert Tree(root=number).learn(task) == learnt
+
+
+def test_a_spanning_tree_grows_from_the_first_attribute():
+    assert tree_parents(Tree().learn(make_task(random_rows(1), "bdeu", (*STATES, 3))).dag)[0] == -1
+
+
+@pytest.mark.parametrize("name", FAMILY_SCORES)
+def test_steps_lead_from_naive_bayes_to_the_score_and_are_reported(name):
+    seen = []
+    task = make_task(random_rows(2), name, (*STATES, 3), report=seen.append)
+    learnt = Tree().learn(task)
+    before = NaiveBayes().learn(task).score
+    assert tuple(seen) == learnt.steps
+    assert len(seen) == len(STATES) - 1
+    for step in learnt.steps:
+        assert step.score == pytest.approx(before + step.gain)
+        before = step.score
+    assert before == learnt.score
+    edges = {f"add {task.names[i]} -> {task.names[j]}" for j, i in enumerate(tree_parents(learnt.dag)) if i >= 0}
+    assert {step.action for step in learnt.steps} == edges
+
+
+@pytest.mark.parametrize("name", FAMILY_SCORES)
+def test_a_single_attribute_gives_naive_bayes(name):
+    task = make_task(random_rows(3, states=(3,)), name)
+    assert Tree().learn(task).dag == Dag(((1,), ()))
+
+
+@given(seed=SEEDS, missing=st.floats(0.0, 0.9))
+@settings(max_examples=20, deadline=None)
+def test_an_edge_gains_the_information_of_the_rows_that_have_both_ends(seed, missing):
+    rows = random_rows(seed, states=(2, 3, 4), n_rows=60)
+    gaps = np.random.default_rng(seed).random((60, 3)) < missing * np.array([0.0, 0.5, 1.0])
+    rows[:, :3][gaps] = -1
+    task = make_task(rows, "ll", (2, 3, 4, 3))
+    gains = FamilyTerms(task.counts, task.score).edge_gains()
+    for parent in range(3):
+        for child in range(3):
+            if parent != child:
+                both = rows[(rows[:, parent] >= 0) & (rows[:, child] >= 0)]
+                with_edge = Dag(tuple((parent, 3) if node == child else () for node in range(4)))
+                without = Dag(tuple((3,) if node == child else () for node in range(4)))
+                expected = log_likelihood_by_rows(both, with_edge) - log_likelihood_by_rows(both, without)
+                assert gains[parent, child] == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_parent_that_is_mostly_missing_does_not_win_by_its_gaps():
+    random = np.random.default_rng(0)
+    target = random.integers(2, size=400)
+    a = random.integers(3, size=400)
+    b = np.where(random.random(400) < 0.8, a, random.integers(3, size=400))
+    gappy = np.where(random.random(400) < 0.9, -1, random.integers(3, size=400))
+    task = make_task(np.column_stack([a, gappy, b, target]), "ll", (3, 3, 3, 2))
+    assert tree_parents(Tree().learn(task).dag)[2] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"root": "bb"}, "'bb', which is not a column of the table; nearest are 'b'"),
+        ({"root": "class"}, "not a column"),
+        ({"root": 5}, "column 5; expected 0 to 4"),
+        ({"root": 1.5}, "expected the name of a column or its number"),
+        ({"required_edges": [("a", "z")]}, "'z', which is not a column"),
+        ({"required_edges": [("a", "b"), ("b", "a")]}, "close a cycle: a -> b -> a"),
+        ({"required_edges": [("a", "b")], "forbidden_edges": [(0, 1)]}, "both required and forbidden"),
+        ({"required_edges": [("a", "c"), ("b", "c")]}, "'a' and 'b'; a tree allows one"),
+        ({"required_edges": [("b", "a")], "root": "a"}, "the root 'a' the parent 'b'"),
+        ({"required_edges": [("class", "a")]}, "the class is always a parent"),
+        ({"forbidden_edges": [("a", "class")]}, "the class is always a parent"),
+        ({"forbidden_edges": ["ab"]}, r"expected \(parent, child\) pairs"),
+        ({"forbidden_edges": [("a", "a")]}, "joins 'a' to itself"),
+        ({"forbidden_edges": [(i, j) for i in range(5) for j in range(5) if i != j]}, "no tree over all attributes"),
+    ],
+)
+def test_constraints_that_cannot_be_kept_are_refused(options, message):
+    with pytest.raises(OptionError, match=message):
+        Tree(**options).learn(make_task(random_rows(0), "bic", (*STATES, 3)))
+
+
+def test_a_forest_without_any_edge_allowed_is_naive_bayes():
+    task = make_task(random_rows(0), "ll", (*STATES, 3))
+    every = [(i, j) for i in range(5) for j in range(5) if i != j]
+    assert Tree(forest=True, forbidden_edges=every).learn(task) == NaiveBayes().learn(task)
+
+
+def test_a_score_that_is_no_sum_over_families_is_refused_and_the_structures_that_take_it_are_named():
+    with pytest.raises(OptionError, match="'hill-climb'"):
+        Tree().learn(make_task(random_rows(0), "cll", evaluate=lambda dag: 0.0))
