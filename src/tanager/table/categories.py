@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import DataError
-from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn
+from tanager.table.read_columns import Column, DictionaryColumn, Numbers, NumericColumn
 from tanager.table.schema import Category, ColumnSchema, Unit
 
 # An integer column whose values span no more than this is looked up in a table instead of sorted.
@@ -22,7 +22,7 @@ def learn_categories(column: Column) -> tuple[Category, ...]:
     seen = np.zeros(len(column.dictionary) + 1, dtype=bool)
     seen[column.indices] = True  # index -1, a missing cell, marks the spare last entry
     found = [category for category, occurs in zip(column.dictionary, seen[:-1], strict=True) if occurs]
-    return tuple(found if column.declared else sorted(found))  # type: ignore[type-var]
+    return tuple(found if column.declared else sorted(found))
 
 
 def encode_categories(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
@@ -66,15 +66,22 @@ def _encode_numbers(column: NumericColumn, schema: ColumnSchema) -> NDArray[np.i
     return codes
 
 
-def _distinct(values: NDArray[np.number]) -> NDArray[np.number]:
+def distinct_integers(values: Numbers) -> tuple[Numbers, NDArray[np.intp]]:
+    """Ascending distinct integers and each value's position among them; by look-up where they span little."""
+    low, high = int(values.min()), int(values.max())
+    if high - low >= NARROW_SPAN:
+        found: tuple[Numbers, NDArray[np.intp]] = np.unique(values, return_inverse=True)
+        return found
+    offsets = (values - values.dtype.type(low)).astype(np.intp)
+    present = np.bincount(offsets) > 0
+    return (np.flatnonzero(present) + low).astype(values.dtype), (np.cumsum(present) - 1)[offsets]
+
+
+def _distinct(values: Numbers) -> Numbers:
     """Ascending distinct values without NaN."""
     if values.dtype.kind in "iu" and len(values):
-        low, high = int(values.min()), int(values.max())
-        if high - low < NARROW_SPAN:
-            offsets = values.astype(np.int64) - low if high < np.iinfo(np.int64).max else values - values.min()
-            present: NDArray[np.number] = (np.flatnonzero(np.bincount(offsets)) + low).astype(values.dtype)
-            return present
-    distinct: NDArray[np.number] = np.unique(values)
+        return distinct_integers(values)[0]
+    distinct: Numbers = np.unique(values)
     return distinct[~np.isnan(distinct)]
 
 

@@ -82,7 +82,7 @@ class ColumnStatistics:
     def table(self, schema: ColumnSchema, n_classes: int) -> NDArray[np.float64]:
         """Counts of (state, class), flat, the class changing fastest."""
         cells = encode_column(self._cells(), schema) * n_classes + self.counts.classes
-        return np.bincount(cells, self.counts.weights, minlength=schema.n_states * n_classes)
+        return np.bincount(cells, self.counts.weights, minlength=schema.n_states * n_classes).astype(np.float64)
 
     def _cells(self) -> Column:
         """The distinct values as a column, one cell for each (value, class)."""

@@ -10,22 +10,23 @@ from numpy.typing import NDArray
 
 from tanager.table.batch import Codes
 from tanager.table.categories import NARROW_SPAN, learn_categories
-from tanager.table.read_columns import NumericColumn
+from tanager.table.read_columns import Numbers, NumericColumn
 from tanager.table.schema import Category, ColumnSchema
 from tanager.threads import map_threads
 
 # Cells from which the compiled kernels repay their start.
 CELLS_WORTH_COMPILING = 20_000_000
-BLOCK_ROWS = 4_096
+# A block of rows is read once while its codes, one byte each, stay in cache.
+BLOCK_CELLS = 1 << 19
 
 
-def learn_integer_categories(matrix: NDArray[np.integer], n_jobs: int | None = None) -> list[tuple[Category, ...]]:
+def learn_integer_categories(matrix: Numbers, n_jobs: int | None = None) -> list[tuple[Category, ...]]:
     """Ascending distinct values of each column."""
     if matrix.size < CELLS_WORTH_COMPILING or not matrix.flags.c_contiguous or matrix.dtype != np.int64:
         return [learn_categories(NumericColumn("", matrix[:, j])) for j in range(matrix.shape[1])]
     from tanager.table.integer_kernels import column_bounds, mark_present
 
-    bounds = map_threads(lambda rows: column_bounds(matrix[rows]), _row_blocks(len(matrix)), n_jobs)
+    bounds = map_threads(lambda rows: column_bounds(matrix[rows]), _row_blocks(matrix), n_jobs)
     low = np.min([block[0] for block in bounds], axis=0)
     span = np.max([block[1] for block in bounds], axis=0) - low + 1
     if span.max() > NARROW_SPAN:
@@ -33,7 +34,7 @@ def learn_integer_categories(matrix: NDArray[np.integer], n_jobs: int | None = N
     offsets = np.concatenate([[0], np.cumsum(span)])
     present = np.zeros(offsets[-1], dtype=np.bool_)  # threads only ever write True
     shift = offsets[:-1] - low
-    map_threads(lambda rows: mark_present(matrix[rows], shift, present), _row_blocks(len(matrix)), n_jobs)
+    map_threads(lambda rows: mark_present(matrix[rows], shift, present), _row_blocks(matrix), n_jobs)
     return [tuple((np.flatnonzero(present[offsets[j] : offsets[j + 1]]) + low[j]).tolist()) for j in range(len(low))]
 
 
@@ -56,12 +57,12 @@ class IntegerLookup:
         low = np.zeros(len(attributes), dtype=np.int64)
         span = np.zeros(len(attributes), dtype=np.int64)
         for j, column in enumerate(attributes):
-            categories = column.categories
-            if column.kind != "categorical" or not all(type(value) is int for value in categories):
+            whole = [value for value in column.categories if type(value) is int]
+            if column.kind != "categorical" or len(whole) < len(column.categories):
                 return None
-            if categories:
-                low[j] = min(categories)  # type: ignore[type-var, assignment]
-                span[j] = max(categories) - low[j] + 1  # type: ignore[type-var, operator]
+            if whole:
+                low[j] = min(whole)
+                span[j] = max(whole) - min(whole) + 1
         if span.max(initial=0) > NARROW_SPAN:
             return None
         offset = np.concatenate([[0], np.cumsum(span)[:-1]])
@@ -71,7 +72,7 @@ class IntegerLookup:
             codes[offset[j] + np.array(column.categories, dtype=np.int64) - low[j]] = range(len(column.categories))
         return cls(low, span, offset, codes, missing)
 
-    def encode(self, matrix: NDArray[np.integer], out: Codes, n_jobs: int | None) -> bool:
+    def encode(self, matrix: Numbers, out: Codes, n_jobs: int | None) -> bool:
         """Write the codes of all rows into `out`; True if a value was unseen (its code is the missing one)."""
         encode_block = self._encode_numpy
         if matrix.size >= CELLS_WORTH_COMPILING and matrix.dtype == np.int64:
@@ -80,9 +81,9 @@ class IntegerLookup:
         def run(rows: slice) -> bool:
             return encode_block(matrix[rows], out[rows])
 
-        return any(map_threads(run, _row_blocks(len(matrix)), n_jobs))
+        return any(map_threads(run, _row_blocks(matrix), n_jobs))
 
-    def _encode_numpy(self, matrix: NDArray[np.integer], out: Codes) -> bool:
+    def _encode_numpy(self, matrix: Numbers, out: Codes) -> bool:
         place = matrix - self.low
         known = (place >= 0) & (place < self.span)
         codes = self.codes[np.where(known, place + self.offset, 0)]
@@ -90,11 +91,12 @@ class IntegerLookup:
         out[:] = codes
         return bool((codes == self.missing).any())
 
-    def _encode_compiled(self, matrix: NDArray[np.integer], out: Codes) -> bool:
+    def _encode_compiled(self, matrix: Numbers, out: Codes) -> bool:
         from tanager.table.integer_kernels import encode_integers
 
         return encode_integers(matrix, self.low, self.span, self.offset, self.codes, self.missing, out)
 
 
-def _row_blocks(n_rows: int) -> list[slice]:
-    return [slice(start, start + BLOCK_ROWS) for start in range(0, n_rows, BLOCK_ROWS)]
+def _row_blocks(matrix: Numbers) -> list[slice]:
+    rows = max(1, BLOCK_CELLS // max(1, matrix.shape[1]))
+    return [slice(start, start + rows) for start in range(0, len(matrix), rows)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -15,13 +16,16 @@ from sklearn.utils.validation import check_array
 from tanager.errors import DataError, DataTypeError
 from tanager.table.schema import Category, Unit
 
+Numbers = NDArray[Any]
+"""Integers or floats of any width, as the table has them."""
+
 
 @dataclass(frozen=True)
 class NumericColumn:
     """Numbers, a missing one NaN. Dates and times are microseconds since 1970, durations microseconds."""
 
     name: str
-    values: NDArray[np.number]
+    values: Numbers
     unit: Unit = "number"
 
 
@@ -46,7 +50,7 @@ class RawTable:
     names: tuple[str, ...]
     named: bool
     n_rows: int
-    matrix: NDArray[np.number] | None = None
+    matrix: Numbers | None = None
     read: tuple[Column, ...] = ()
 
     @cached_property
@@ -81,16 +85,16 @@ def find_missing(table: RawTable) -> tuple[str, int] | None:
     return None
 
 
-def read_table(X: object) -> RawTable:
+def read_table(X: Any) -> RawTable:
     """Read any table: NumPy array, list of rows, pandas, polars or pyarrow frame."""
     if isinstance(X, np.ndarray) or not nw.dependencies.is_into_dataframe(X):
         return _read_array(X)
     return _read_frame(X)
 
 
-def _read_frame(X: object) -> RawTable:
+def _read_frame(X: Any) -> RawTable:
     try:
-        frame = nw.from_native(X, eager_only=True)  # type: ignore[call-overload]
+        frame = nw.from_native(X, eager_only=True)
         names = [str(name) for name in frame.columns]
         check_unique(names)
     except nw.exceptions.DuplicateError as error:
@@ -112,7 +116,7 @@ def check_unique(names: Sequence[str]) -> None:
         seen.add(name)
 
 
-def _read_series(name: str, series: nw.Series[object]) -> Column:
+def _read_series(name: str, series: nw.Series[Any]) -> Column:
     if (series.dtype.is_integer() or series.dtype.is_float()) and series.null_count() == 0:
         return _finite(NumericColumn(name, series.to_numpy()))
     if series.dtype == nw.Object:
@@ -186,11 +190,12 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def _drop_null_entry(column: DictionaryColumn) -> DictionaryColumn:
     """Some frames list 'nothing' in the dictionary itself; point its cells to -1."""
-    if None not in column.dictionary:
+    entries: Sequence[Category | None] = column.dictionary
+    if None not in entries:
         return column
-    missing = column.dictionary.index(None)  # type: ignore[arg-type]
-    lookup = np.array([-1 if k == missing else k - (k > missing) for k in range(len(column.dictionary))] + [-1])
-    kept = tuple(value for value in column.dictionary if value is not None)
+    missing = entries.index(None)
+    lookup = np.array([-1 if k == missing else k - (k > missing) for k in range(len(entries))] + [-1])
+    kept = tuple(entry for entry in entries if entry is not None)
     return DictionaryColumn(column.name, lookup[column.indices].astype(np.int32), kept, column.declared)
 
 

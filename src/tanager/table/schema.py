@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -45,7 +46,7 @@ class ColumnSchema:
         if not self.cuts:
             return ("any",)
         edges = [format_value(cut, self.unit) for cut in self.cuts]
-        between = (f"[{low}, {high})" for low, high in zip(edges, edges[1:], strict=False))
+        between = (f"[{low}, {high})" for low, high in pairwise(edges))
         return (f"< {edges[0]}", *between, f">= {edges[-1]}")
 
 

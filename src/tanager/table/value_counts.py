@@ -1,0 +1,120 @@
+"""ValueCounts: what a discretiser needs to know of one column, whatever its number of rows; adds up over batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Sums by key go into one array of slots when there are at most this many slots per row: memory stays O(rows).
+_SLOTS_PER_ROW = 4
+# Integers beyond this are no longer all represented by float64.
+_LARGEST_INTEGER = 2.0**53
+
+
+@dataclass(frozen=True)
+class ValueCounts:
+    """The distinct (value, class) pairs of a column with their total weight, sorted by value, then class.
+
+    values   (n_pairs,) finite or infinite, never NaN, never -0.0
+    classes  (n_pairs,) class codes
+    weights  (n_pairs,) total weight of the rows with this value and class, positive
+    """
+
+    values: NDArray[np.float64]
+    classes: NDArray[np.intp]
+    weights: NDArray[np.float64]
+
+    def merge(self, other: ValueCounts) -> ValueCounts:
+        """The counts of the rows of both."""
+        classes = np.concatenate([self.classes, other.classes])
+        return count_values(
+            np.concatenate([self.values, other.values]),
+            classes,
+            np.concatenate([self.weights, other.weights]),
+            n_classes=int(classes.max(initial=0)) + 1,
+        )
+
+
+def count_values(
+    column: NDArray[Any],
+    class_codes: NDArray[np.integer],
+    weights: NDArray[np.float64] | None = None,
+    *,
+    n_classes: int,
+) -> ValueCounts:
+    """Total weight of each (value, class) pair; rows with a NaN cell or of weight zero count for nothing.
+
+    column       (n_rows,) of any real dtype
+    class_codes  (n_rows,) in 0 .. n_classes-1
+    weights      (n_rows,) non-negative, or None for all ones
+    """
+    missing = np.isnan(column)
+    if missing.any():
+        column, class_codes = column[~missing], class_codes[~missing]
+        weights = None if weights is None else weights[~missing]
+    offsets = _integer_offsets(column)
+    if offsets is not None:
+        ranks, distinct = offsets
+    else:
+        column = column.astype(np.float64, copy=False)
+        order = np.argsort(column)
+        class_codes = class_codes[order]
+        weights = None if weights is None else weights[order]
+        ranks, distinct = rank_sorted(column[order])
+    ranks *= n_classes
+    ranks += class_codes
+    keys, totals = _sum_by_key(ranks, weights, distinct.size * n_classes)
+    pair_ranks, classes = np.divmod(keys, n_classes)
+    return ValueCounts(distinct[pair_ranks], classes, totals)
+
+
+def midpoints(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Cut points between neighbouring values low < high, with low < cut <= high.
+
+    The halves are added, because low + high may overflow. The midpoint of adjacent floats may round to the lower one;
+    the cut is then the higher, as a cut belongs to the bin above it.
+    """
+    middle = low / 2 + high / 2
+    return np.where(middle > low, middle, high)
+
+
+def _integer_offsets(column: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.float64]] | None:
+    """Ranks and values as `rank_sorted` gives them, in the order of the rows, for integers of small range; else None.
+
+    Spares the sort. Some of the values may not occur.
+    """
+    if column.size == 0:
+        return None
+    low, high = float(column.min()), float(column.max())
+    if not (high - low < _SLOTS_PER_ROW * column.size and max(-low, high) <= _LARGEST_INTEGER):
+        return None
+    integers = column.astype(np.intp)
+    if not np.array_equal(integers, column):
+        return None
+    integers -= int(low)
+    return integers, np.arange(int(low), int(high) + 1, dtype=np.float64)
+
+
+def rank_sorted(values: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """The rank of each of the sorted values among the distinct ones (n_values,), and these (n_distinct,)."""
+    first = np.ones(values.size, dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=first[1:])
+    return np.cumsum(first) - 1, values[first] + 0.0  # -0.0 + 0.0 is 0.0
+
+
+def _sum_by_key(
+    keys: NDArray[np.intp], weights: NDArray[np.float64] | None, n_keys: int
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Distinct keys of positive total weight, increasing, and that weight."""
+    if n_keys <= _SLOTS_PER_ROW * keys.size:
+        totals = np.bincount(keys, weights, minlength=n_keys).astype(np.float64, copy=False)
+        distinct = np.flatnonzero(totals)
+        return distinct, totals[distinct]
+    # Keys made from sorted values are nearly sorted, which the stable sort inside np.unique makes use of.
+    distinct, ranks = np.unique(keys, return_inverse=True)
+    totals = np.bincount(ranks, weights, minlength=distinct.size).astype(np.float64, copy=False)
+    positive = totals > 0
+    return distinct[positive], totals[positive]
