@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 from tanager.errors import DataError, DataWarning, FileError, MemoryLimitError, OptionError, TanagerError
 
 if TYPE_CHECKING:
-    from tanager.classifiers import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
+    from tanager.classifiers import (
+        BayesianNetworkClassifier,
+        BCKGClassifier,
+        HillClimbClassifier,
+        KDBClassifier,
+        NaiveBayesClassifier,
+        SelectiveNaiveBayesClassifier,
+        TANClassifier,
+    )
+    from tanager.classifiers.studies import information, structure_score
     from tanager.files.model_file import load_model, save_model
     from tanager.network.network import Network
     from tanager.table.discretize_mdl import MDLPDiscretizer
@@ -19,40 +28,53 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "BCKGClassifier",
     "BayesianNetworkClassifier",
     "DataError",
     "DataWarning",
     "FileError",
+    "HillClimbClassifier",
+    "KDBClassifier",
     "MDLPDiscretizer",
     "MemoryLimitError",
     "NaiveBayesClassifier",
     "Network",
     "OptionError",
+    "SelectiveNaiveBayesClassifier",
     "TANClassifier",
     "TanagerError",
+    "information",
     "load_model",
     "save_model",
+    "structure_score",
 ]
 
 # Public names are imported on first use, so that `import tanager` costs next to nothing.
 _HOMES = {
-    "BayesianNetworkClassifier": "tanager.classifiers",
-    "NaiveBayesClassifier": "tanager.classifiers",
-    "TANClassifier": "tanager.classifiers",
-    "MDLPDiscretizer": "tanager.table.discretize_mdl",
-    "Network": "tanager.network.network",
-    "load_model": "tanager.files.model_file",
-    "save_model": "tanager.files.model_file",
+    "tanager.classifiers": [
+        "BCKGClassifier",
+        "BayesianNetworkClassifier",
+        "HillClimbClassifier",
+        "KDBClassifier",
+        "NaiveBayesClassifier",
+        "SelectiveNaiveBayesClassifier",
+        "TANClassifier",
+    ],
+    "tanager.classifiers.studies": ["information", "structure_score"],
+    "tanager.files.model_file": ["load_model", "save_model"],
+    "tanager.network.network": ["Network"],
+    "tanager.table.discretize_mdl": ["MDLPDiscretizer"],
 }
 
 
 def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'tanager' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module 'tanager' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *__all__})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from numba import njit
 
@@ -16,5 +16,4 @@ def kernel(function: F) -> F:
     `nogil` lets our own threads run kernels side by side (`tanager.threads`); numba's `parallel=True` is slow to
     compile and its default threading layer aborts the process when two threads call it.
     """
-    compiled: F = njit(nogil=True, cache=True)(function)
-    return compiled
+    return cast(F, njit(nogil=True, cache=True)(function))

@@ -25,5 +25,16 @@ def map_threads(function: Callable[[Item], Result], items: Iterable[Item], n_job
     n_threads = min(count_threads(n_jobs), len(work))
     if n_threads <= 1:
         return [function(item) for item in work]
-    with ThreadPoolExecutor(n_threads) as pool:
-        return list(pool.map(function, work))
+    results: dict[int, Result] = {}
+    positions = iter(range(len(work)))  # shared: taking the next one is a single step of the interpreter
+
+    def run() -> None:
+        for position in positions:
+            results[position] = function(work[position])
+
+    with ThreadPoolExecutor(n_threads - 1) as pool:
+        others = [pool.submit(run) for _ in range(n_threads - 1)]
+        run()
+        for other in others:
+            other.result()
+    return [results[position] for position in range(len(work))]

@@ -11,6 +11,10 @@ ESTIMATORS = [
     tanager.TANClassifier(),
     tanager.TANClassifier(score="ll", parameters="frequency", forest=True),
     tanager.BayesianNetworkClassifier(),
+    tanager.BCKGClassifier(),
+    tanager.KDBClassifier(),
+    tanager.HillClimbClassifier(),
+    tanager.SelectiveNaiveBayesClassifier(),
     tanager.BayesianNetworkClassifier("naive-bayes", "ll", categorical_features="all"),
     tanager.MDLPDiscretizer(),
 ]

@@ -4,6 +4,20 @@ from __future__ import annotations
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.classifiers.naive_bayes import NaiveBayesClassifier
-from tanager.classifiers.tan import TANClassifier
+from tanager.classifiers.presets import (
+    BCKGClassifier,
+    HillClimbClassifier,
+    KDBClassifier,
+    SelectiveNaiveBayesClassifier,
+    TANClassifier,
+)
 
-__all__ = ["BayesianNetworkClassifier", "NaiveBayesClassifier", "TANClassifier"]
+__all__ = [
+    "BCKGClassifier",
+    "BayesianNetworkClassifier",
+    "HillClimbClassifier",
+    "KDBClassifier",
+    "NaiveBayesClassifier",
+    "SelectiveNaiveBayesClassifier",
+    "TANClassifier",
+]

@@ -15,17 +15,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tanager.classifiers.gaps import log_joint_with_gaps
 from tanager.classifiers.score_option import TwoScores
-from tanager.classifiers.training import TrainingTable, read_training
+from tanager.classifiers.training import TrainingTable, read_rows, read_training
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.counts.family import CountTable
 from tanager.errors import DataError
-from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
-from tanager.parameters import PARAMETERS, ParameterLearner, ParameterTask
+from tanager.parameters import PARAMETERS, Frequency, ParameterLearner, ParameterTask
+from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.registry import check_option, resolve
-from tanager.scores import SCORES, FamilyScore
-from tanager.structure import STRUCTURES, NaiveBayes, Step, StructureLearner, StructureTask
+from tanager.scores import CLL, SCORES, FamilyScore
+from tanager.structure import STRUCTURES, NaiveBayes, Selective, Step, StructureLearner, StructureTask
 from tanager.table.batch import EncodedBatch
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
@@ -88,7 +88,7 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
     >>> from tanager import BayesianNetworkClassifier
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> clf = BayesianNetworkClassifier(structure="naive-bayes").fit(X, y)
-    >>> clf.predict(X.iloc[[0, 70, 149]]).tolist()
+    >>> clf.predict(X.iloc[[0, 60, 149]]).tolist()
     [0, 1, 2]
     >>> clf.network_.parents["petal length (cm)"]
     ('target',)
@@ -97,7 +97,7 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         structure: str | StructureLearner = "tan",
-        score: str | FamilyScore = "fcll",
+        score: str | FamilyScore | CLL = "fcll",
         parameters: str | ParameterLearner = "frequency",
         *,
         categorical_features: ArrayLike | str | None = "from_dtype",
@@ -123,6 +123,11 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
 
     def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from the rows of X with classes y; a row of weight w counts as w rows."""
+        self._learn_network(self.learn_counts(X, y, sample_weight))
+        return self
+
+    def learn_counts(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
+        """The first half of `fit`: check the data, learn the encoder, and give the counts of the rows."""
         check_option("missing", self.missing, ["marginalize"])
         check_option("handle_unknown", self.handle_unknown, ["marginalize", "error"])
         training = read_training(X, y, sample_weight)
@@ -139,8 +144,14 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
             self.n_jobs,
         )
         self.encoder_ = TableEncoder(schema, unseen_is_error=self.handle_unknown == "error")
-        self._learn_network(self._count_store(self._encode(training)))
-        return self
+        return self._count_store(self._encode(training))
+
+    def count(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
+        """The counts of other rows, by the categories and cut points of the training rows."""
+        check_is_fitted(self)
+        rows = read_rows(X, y, sample_weight, self.classes_)
+        self._check_columns(X, rows.table, reset=False)
+        return self._count_store(self._encode(rows))
 
     def _encode(self, training: TrainingTable) -> EncodedBatch:
         n_states = self.encoder_.schema.n_states
@@ -156,22 +167,26 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
         return CountStore(batch, choose_engine(self.engine, self.n_jobs), names, known=known)
 
     def _learn_network(self, counts: CountStore) -> None:
+        structure = self._structure().learn(self._structure_task(counts))
+        learnt = self._parameters().learn(ParameterTask(structure.dag, counts))
         schema = self.encoder_.schema
         columns = (*schema.attributes, schema.target)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        task = StructureTask(
-            counts,
-            resolve("score", self.__dict__["score"], SCORES, "local"),
-            tuple(column.name for column in columns),
-            seed,
-            _print_step if self.verbose else _ignore_step,
-        )
-        structure = self._structure().learn(task)
-        learner = resolve("parameters", self.parameters, PARAMETERS, "learn")
-        learnt = learner.learn(ParameterTask(structure.dag, counts))
         self.network_ = Network(columns, structure.dag, learnt.tables, schema.target.name)
         self.structure_score_ = structure.score
         self.trace_ = Trace(structure.steps, learnt.trace)
+
+    def _structure_task(self, counts: CountStore) -> StructureTask:
+        parameters = self._parameters()
+        smoothing = parameters if isinstance(parameters, Frequency) else Frequency()
+        wrapped = isinstance(self._structure(), Selective)  # judged on rows it has not learnt from
+        return StructureTask(
+            counts,
+            resolve("score", self.__dict__["score"], SCORES, "check_options"),
+            counts.names,
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+            report=_print_step if self.verbose else _ignore_step,
+            evaluate=RowLikelihood(counts.batch, counts, smoothing, leave_one_out=wrapped),
+        )
 
     def predict(self, X: object) -> NDArray[np.generic]:
         """The most probable class of each row; the first of equally probable ones."""
@@ -181,23 +196,26 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
 
     def predict_log_proba(self, X: object) -> NDArray[np.float64]:
         """log P(class | row), (n_rows, n_classes), in the order of `classes_`."""
-        return normalize_log(self._log_joint(X))
+        return self._log_joint(X, normalized=True)
 
     def predict_proba(self, X: object) -> NDArray[np.float64]:
         """P(class | row), (n_rows, n_classes), in the order of `classes_`."""
         logs = self.predict_log_proba(X)
         return np.exp(logs, out=logs)
 
-    def _log_joint(self, X: object) -> NDArray[np.float64]:
+    def _log_joint(self, X: object, normalized: bool = False) -> NDArray[np.float64]:
         check_is_fitted(self)
         table = read_table(X)
         self._check_columns(X, table, reset=False)
         self._check_gaps(table)
         codes = self.encoder_.encode(table, self.n_jobs)
-        return log_joint_with_gaps(self.network_, codes, self.n_jobs)
+        return log_joint_with_gaps(self.network_, codes, self.n_jobs, normalized)
 
     def _structure(self) -> StructureLearner:
         return resolve("structure", self.structure, STRUCTURES, "learn")
+
+    def _parameters(self) -> ParameterLearner:
+        return resolve("parameters", self.parameters, PARAMETERS, "learn")
 
     def _check_columns(self, X: object, table: RawTable, reset: bool) -> None:
         """scikit-learn's own messages for other columns than in training; a pyarrow table is named too."""

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.classifiers.training import TrainingTable, read_rows
 from tanager.counts.count_store import CountStore
+from tanager.counts.family import CountTable
 from tanager.errors import DataError
 from tanager.parameters import ParameterLearner
 from tanager.structure import NaiveBayes, StructureLearner
@@ -113,7 +114,7 @@ class NaiveBayesClassifier(BayesianNetworkClassifier):
             return ColumnStatistics.of(column, bool(categorical[position]), rows.class_codes, rows.weights, n_classes)
 
         batch = map_threads(count, range(len(rows.table.names)), self.n_jobs)
-        class_counts = np.bincount(rows.class_codes, rows.weights, minlength=n_classes)
+        class_counts: CountTable = np.bincount(rows.class_codes, rows.weights, minlength=n_classes)
         if hasattr(self, "network_") and self._statistics is not None:
             batch = [old.merge(new) for old, new in zip(self._statistics, batch, strict=True)]
             class_counts = self._counted[(len(batch),)] + class_counts
@@ -122,7 +123,7 @@ class NaiveBayesClassifier(BayesianNetworkClassifier):
         attributes = tuple(map_threads(lambda column: column.schema(discretizer, n_classes), batch, self.n_jobs))
         schema = TableSchema(attributes, rows.target, rows.table.named)
         self.encoder_ = TableEncoder(schema, unseen_is_error=self.handle_unknown == "error")
-        known = {
+        known: dict[tuple[int, ...], CountTable] = {
             (node, len(batch)): statistics.table(attributes[node], n_classes) for node, statistics in enumerate(batch)
         }
         known[(len(batch),)] = class_counts

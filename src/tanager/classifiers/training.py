@@ -11,6 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from tanager.errors import DataError
 from tanager.table.batch import Codes, Weights, code_dtype
+from tanager.table.categories import distinct_integers
 from tanager.table.read_columns import RawTable, read_table
 from tanager.table.schema import ColumnSchema
 
@@ -32,10 +33,9 @@ def read_training(X: object, y: ArrayLike | None, sample_weight: ArrayLike | Non
     """Check and read a whole training set, whose rows say what the classes are."""
     rows = read_rows(X, y, sample_weight)
     if len(rows.classes) < 2:
-        n_rows = rows.table.n_rows
+        where = f"{rows.table.n_rows} rows" if rows.table.n_rows > 1 else "1 sample"
         raise DataError(
-            f"the class column holds one class, {rows.classes.tolist()[0]!r}, in {f'{n_rows} rows' if n_rows > 1 else '1 sample'}"
-            "; at least two classes are needed."
+            f"the class column holds one class, {rows.classes.tolist()[0]!r}, in {where}; at least two are needed."
         )
     return rows
 
@@ -83,7 +83,8 @@ def read_labels(y: ArrayLike | None) -> NDArray[np.generic]:
         )
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise DataError("Input y contains infinity or a value too large for dtype('float64').")
-    check_classification_targets(labels)
+    if labels.dtype.kind not in "iub":  # whole numbers are always classes
+        check_classification_targets(labels)
     return labels
 
 
@@ -91,11 +92,10 @@ def encode_labels(
     labels: NDArray[np.generic], classes: NDArray[np.generic] | None = None
 ) -> tuple[NDArray[np.generic], Codes]:
     """The classes, ascending, and each row's position among them; a label outside given classes is refused."""
-    try:
-        found, codes = np.unique(labels, return_inverse=True)
-    except TypeError:
-        kinds = sorted({type(label).__name__ for label in labels})
-        raise DataError(f"the class column mixes labels of types {', '.join(kinds)}; expected one type.") from None
+    if labels.dtype.kind in "iu":
+        found, codes = distinct_integers(labels)
+    else:
+        found, codes = _distinct_labels(labels)
     if classes is not None:
         outside = np.setdiff1d(found, classes)
         if len(outside):
@@ -104,6 +104,15 @@ def encode_labels(
             )
         found, codes = classes, np.searchsorted(classes, found)[codes]
     return found, codes.astype(code_dtype(len(found)))
+
+
+def _distinct_labels(labels: NDArray[np.generic]) -> tuple[NDArray[np.generic], NDArray[np.intp]]:
+    try:
+        found, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in labels})
+        raise DataError(f"the class column mixes labels of types {', '.join(kinds)}; expected one type.") from None
+    return found, codes
 
 
 def _missing_labels(labels: NDArray[np.generic]) -> NDArray[np.bool_]:

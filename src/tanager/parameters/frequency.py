@@ -27,31 +27,28 @@ class Frequency(ParameterLearner):
         self.alpha = alpha
 
     def learn(self, task: ParameterTask) -> LearntTables:
+        families, n_states = task.dag.families, task.counts.n_states
+        tables = []
+        for family, counted in zip(families, task.counts.tables(families), strict=True):
+            cells = counted.reshape(family.shape(n_states))
+            smoothed = cells + self.pseudo_rows(cells, family, len(n_states) - 1)
+            tables.append(smoothed / smoothed.sum(axis=1, keepdims=True))
+        return LearntTables(tuple(tables))
+
+    def pseudo_rows(self, counted: CountTable, family: Family, target: int) -> NDArray[np.float64]:
+        """(states,) pseudo-rows that every parent configuration of a family gets; counts (configurations, states)."""
         smoothing = check_option("smoothing", self.smoothing, DEFAULT_ALPHA)
         alpha = DEFAULT_ALPHA[smoothing] if self.alpha is None else self.alpha
         if not alpha > 0:
             raise OptionError(f"alpha={alpha!r} of Frequency must be a number above zero.")
-        families = task.dag.families
-        n_states = task.counts.n_states
-        return LearntTables(
-            tuple(
-                self._table(counted.reshape(family.shape(n_states)), family, smoothing, alpha, len(n_states) - 1)
-                for family, counted in zip(families, task.counts.tables(families), strict=True)
-            )
-        )
-
-    def _table(
-        self, counted: CountTable, family: Family, smoothing: str, alpha: float, target: int
-    ) -> NDArray[np.float64]:
+        n_states = counted.shape[1]
         if family.child == target and not family.parents:
-            return counted / counted.sum()
-        prior = np.full(counted.shape[1], alpha)
-        if smoothing == "friedman":
-            seen = counted.sum(axis=0)
-            # A node without any row has no marginal; it is spread evenly.
-            prior = alpha * (seen / seen.sum() if seen.sum() > 0 else np.full(len(seen), 1 / len(seen)))
-        smoothed = counted + prior
-        return smoothed / smoothed.sum(axis=1, keepdims=True)
+            return np.zeros(n_states)
+        if smoothing == "laplace":
+            return np.full(n_states, alpha)
+        seen = counted.sum(axis=0)
+        # A node without any row has no marginal; its pseudo-rows are spread evenly.
+        return alpha * (seen / seen.sum()) if seen.sum() > 0 else np.full(n_states, alpha / n_states)
 
 
 DEFAULT_ALPHA = {"laplace": 1.0, "friedman": 5.0}

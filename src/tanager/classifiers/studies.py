@@ -1,0 +1,120 @@
+"""Studies of a table: the score of a given structure, and what attributes tell of each other and of the class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
+from tanager.errors import OptionError
+from tanager.registry import check_option
+from tanager.scores import SCORES
+from tanager.scores.information import pair_information
+from tanager.structure import Fixed
+from tanager.structure.constraints import Node
+from tanager.structure.k_dependence import class_information
+
+
+def structure_score(
+    X: object,
+    y: ArrayLike,
+    parents: Mapping[Node, Iterable[Node]],
+    score: str = "fcll",
+    *,
+    sample_weight: ArrayLike | None = None,
+    categorical_features: ArrayLike | str | None = "from_dtype",
+    discretizer: object = "mdlp",
+    **options: object,
+) -> float:
+    """The score of a given augmented naive Bayes structure, in nats.
+
+    `parents` maps an attribute, by name or position, to its attribute parents; attributes it does not name have none.
+    The class is a parent of every attribute. `options` are those of the score, such as `ess` of "bdeu".
+
+    >>> X = [["a", "x"], ["a", "x"], ["b", "y"], ["b", "x"]]
+    >>> y = [0, 0, 1, 1]
+    >>> round(structure_score(X, y, {"x1": ["x0"]}, "ll"), 4)
+    -4.1589
+    >>> structure_score(X, y, {}, "bdeu", ess=4.0) < structure_score(X, y, {}, "ll")
+    True
+    """
+    make_score = SCORES[check_option("score", score, SCORES)]
+    try:
+        chosen = make_score(**options)
+    except TypeError:
+        valid = ", ".join(make_score().get_params()) or "none"
+        raise OptionError(f"score {score!r} has no option {', '.join(options)}; its options are: {valid}.") from None
+    clf = BayesianNetworkClassifier(
+        Fixed(parents), chosen, categorical_features=categorical_features, discretizer=discretizer
+    )
+    return clf.fit(X, y, sample_weight).structure_score_
+
+
+@dataclass(frozen=True)
+class Information:
+    """What attributes tell of each other and of the class, in nats (fCLL 2011, eq. 27).
+
+    names        the attributes, in the order of the arrays
+    target       (n,) I(X_i; C)
+    conditional  (n, n) I(X_i; X_j | C)
+    marginal     (n, n) I(X_i; X_j)
+    interaction  (n, n) I(C; X_i; X_j) = conditional - marginal: positive where a pair says more of the class together
+    """
+
+    names: tuple[str, ...]
+    target: NDArray[np.float64]
+    conditional: NDArray[np.float64]
+    marginal: NDArray[np.float64]
+    interaction: NDArray[np.float64]
+
+    def pairs(self) -> dict[str, list[object]]:
+        """One row per pair of attributes, the strongest interaction first; columns ready for any data frame."""
+        i, j = np.triu_indices(len(self.names), k=1)
+        order = np.argsort(-self.interaction[i, j], kind="stable")
+        i, j = i[order], j[order]
+        return {
+            "first": [self.names[k] for k in i],
+            "second": [self.names[k] for k in j],
+            "conditional": self.conditional[i, j].tolist(),
+            "marginal": self.marginal[i, j].tolist(),
+            "interaction": self.interaction[i, j].tolist(),
+        }
+
+
+@overload
+def information(X: object, y: ArrayLike, /, *, sample_weight: ArrayLike | None = None) -> Information: ...
+
+
+@overload
+def information(
+    clf: BayesianNetworkClassifier, X: object, y: ArrayLike, /, *, sample_weight: ArrayLike | None = None
+) -> Information: ...
+
+
+def information(*data: Any, sample_weight: ArrayLike | None = None) -> Information:
+    """What the attributes of a table tell of each other and of the class: `information(X, y)`.
+
+    Numeric columns are cut on these rows; `information(clf, X, y)` takes the categories and cut points of a fitted
+    classifier instead.
+
+    >>> X = [["a", "x"], ["a", "y"], ["b", "x"], ["b", "y"]]
+    >>> found = information(X, [0, 1, 1, 0])  # neither attribute tells anything of the class; both together, all
+    >>> found.target.round(6).tolist()
+    [0.0, 0.0]
+    >>> round(float(found.interaction[0, 1]), 6)
+    0.693147
+    """
+    if isinstance(data[0], BayesianNetworkClassifier):
+        clf, X, y = data
+        counts = clf.count(X, y, sample_weight)
+    else:
+        X, y = data
+        counts = BayesianNetworkClassifier("naive-bayes").learn_counts(X, y, sample_weight)
+    pairs = pair_information(counts.pairs())
+    return Information(
+        counts.names[:-1], class_information(counts), pairs.conditional, pairs.marginal, pairs.interaction
+    )

@@ -1,0 +1,57 @@
+"""ACLLOptimal: no other tables have a higher approximate conditional likelihood."""
+
+import numpy as np
+import pytest
+
+from tanager.counts.count_store import CountStore
+from tanager.counts.engine import choose_engine
+from tanager.errors import OptionError
+from tanager.parameters import ACLLOptimal, ParameterTask
+from tanager.scores.acll_constants import dirichlet_beta, uniform_beta
+from tanager.structure.dag import Dag
+from tanager.table.batch import EncodedBatch
+
+N_STATES = (3, 2, 3)
+
+
+def task(n_rows=4_000):
+    generator = np.random.default_rng(0)
+    y = generator.integers(0, 3, n_rows)
+    # Weakly tied to the class: every weight is well above the pseudo-count, so nothing is clipped.
+    a = np.where(generator.random(n_rows) < 0.08, y, generator.integers(0, 3, n_rows))
+    b = np.where(generator.random(n_rows) < 0.08, (a + y) % 2, generator.integers(0, 2, n_rows))
+    codes = np.asfortranarray(np.stack([a, b], axis=1), np.uint8)
+    batch = EncodedBatch(codes, y.astype(np.uint8), N_STATES, np.zeros(2, bool))
+    counts = CountStore(batch, choose_engine("numpy"), ("a", "b", "class"))
+    return ParameterTask(Dag.augmented_naive_bayes([(), (0,)]), counts), np.stack([a, b, y], axis=1)
+
+
+def approximate_cll(rows, tables, beta):
+    """sum_t [alpha log p(x_t, c_t) + beta sum_{c != c_t} log p(x_t, c)], row by row (aCLL 2013, without gamma)."""
+    total = 0.0
+    for a, b, y in rows:
+        joint = [np.log(tables[2][0, c] * tables[0][c, a] * tables[1][3 * a + c, b]) for c in range(3)]
+        total += joint[y] + beta * sum(joint)
+    return total
+
+
+@pytest.mark.parametrize("assumption", ["uniform", "dirichlet"])
+def test_small_changes_of_any_table_lower_the_approximate_likelihood(assumption):
+    problem, rows = task()
+    learnt = ACLLOptimal(assumption).learn(problem)
+    for table in learnt.tables:
+        np.testing.assert_allclose(table.sum(axis=1), 1.0)
+    beta = uniform_beta(3) if assumption == "uniform" else float(dirichlet_beta(3, 1.0, len(rows)))
+    best = approximate_cll(rows, learnt.tables, beta)
+    generator = np.random.default_rng(1)
+    for _ in range(10):
+        moved = []
+        for table in learnt.tables:
+            other = table * np.exp(0.05 * generator.normal(size=table.shape))
+            moved.append(other / other.sum(axis=1, keepdims=True))
+        assert approximate_cll(rows, moved, beta) < best
+
+
+def test_unknown_assumptions_are_refused():
+    with pytest.raises(OptionError, match="'uniform', 'dirichlet'"):
+        ACLLOptimal("uniforme").learn(task(50)[0])

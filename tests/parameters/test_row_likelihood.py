@@ -1,0 +1,77 @@
+"""RowLikelihood against classifiers fitted and asked row by row."""
+
+import numpy as np
+import pytest
+
+from tanager.counts.count_store import CountStore
+from tanager.counts.engine import choose_engine
+from tanager.network.log_joint import LogJoint, normalize_log
+from tanager.parameters import Frequency, ParameterTask
+from tanager.parameters.row_likelihood import RowLikelihood
+from tanager.structure.dag import Dag
+from tanager.table.batch import EncodedBatch
+
+N_STATES = (2, 3, 2, 3)
+DAGS = {
+    "naive Bayes": Dag.augmented_naive_bayes([(), (), ()]),
+    "tree": Dag.augmented_naive_bayes([(), (0,), (1,)]),
+    "class with parents": Dag(((), (3,), (1, 3), (0,))),
+    "an attribute apart": Dag(((3,), (), (3,), ())),
+}
+
+
+def make_batch(seed, n_rows=40, weights=None):
+    generator = np.random.default_rng(seed)
+    codes = np.stack([generator.integers(0, r, n_rows) for r in N_STATES], axis=1)
+    return EncodedBatch(
+        np.asfortranarray(codes[:, :3], np.uint8), codes[:, 3].astype(np.uint8), N_STATES, np.zeros(3, bool), weights
+    )
+
+
+def store(batch):
+    return CountStore(batch, choose_engine("numpy"), ("a", "b", "c", "class"))
+
+
+def without(batch, row):
+    kept = np.arange(batch.n_rows) != row
+    return EncodedBatch(
+        np.asfortranarray(batch.codes[kept]), batch.class_codes[kept], N_STATES, batch.incomplete, batch.weights
+    )
+
+
+def log_posterior(dag, learnt_from, rows):
+    tables = Frequency().learn(ParameterTask(dag, store(learnt_from))).tables
+    return normalize_log(LogJoint.of(dag, tables, N_STATES)(rows.codes))[np.arange(rows.n_rows), rows.class_codes]
+
+
+@pytest.mark.parametrize("dag", DAGS.values(), ids=DAGS)
+def test_it_is_the_conditional_likelihood_of_the_fitted_network(dag):
+    batch = make_batch(0)
+    assert RowLikelihood(batch, store(batch), Frequency())(dag) == pytest.approx(log_posterior(dag, batch, batch).sum())
+
+
+@pytest.mark.parametrize("dag", [DAGS["naive Bayes"], DAGS["tree"], DAGS["an attribute apart"]])
+def test_leaving_a_row_out_is_fitting_without_it(dag):
+    batch = make_batch(1)
+    expected = 0.0
+    for row in range(batch.n_rows):
+        tables = list(Frequency().learn(ParameterTask(dag, store(without(batch, row)))).tables)
+        rest = np.bincount(without(batch, row).class_codes, minlength=3) + 1.0  # the class is smoothed here
+        tables[3] = (rest / rest.sum())[np.newaxis]
+        logs = normalize_log(LogJoint.of(dag, tables, N_STATES)(batch.codes[[row]]))
+        expected += logs[0, batch.class_codes[row]]
+    found = RowLikelihood(batch, store(batch), Frequency(), leave_one_out=True)(dag)
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("leave_one_out", [False, True])
+def test_whole_weights_equal_repeated_rows(leave_one_out):
+    weights = np.random.default_rng(5).integers(1, 4, 40)
+    weighted = make_batch(2, weights=weights.astype(float))
+    again = np.repeat(np.arange(40), weights)
+    repeated = EncodedBatch(
+        np.asfortranarray(weighted.codes[again]), weighted.class_codes[again], N_STATES, weighted.incomplete
+    )
+    for dag in DAGS.values():
+        one, other = (RowLikelihood(b, store(b), Frequency(), leave_one_out)(dag) for b in (weighted, repeated))
+        assert one == pytest.approx(other, rel=1e-12)
