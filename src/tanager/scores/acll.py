@@ -1,0 +1,125 @@
+"""aCLL: the approximate conditional log likelihood, at its own optimal parameters or at smoothed frequencies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.counts.family import CountTable, Family
+from tanager.counts.pair_tables import PairTables
+from tanager.registry import check_option
+from tanager.scores.acll_constants import dirichlet_beta, uniform_beta
+from tanager.scores.by_shape import ByShape, PairGroup, pair_groups, pair_totals, score_group, worth_compiling
+from tanager.scores.options import check_between
+from tanager.scores.protocol import FamilyScore
+
+DEFAULT_PSEUDO_COUNT = {"optimum": 5.0, "frequency": 0.5}
+
+
+class ACLL(ByShape, FamilyScore):
+    """sum w_jck log(p_jck / sum_k p_jck), w_jck = alpha N_jck + beta (N_j*k - N_jck) (aCLL 2013, eq. 28).
+
+    alpha = 1 + beta; the constant N gamma is left out; the class node's w_c = alpha N_c + beta (N - N_c) alike.
+
+    assumption    how the classes' probabilities of a row are thought to be distributed, which decides beta:
+                  "uniform", or "dirichlet" with parameters a, ..., a, b
+    a, b          of the Dirichlet distribution; b is by default N, the rows counted
+    at            the parameters: "optimum", p = max(w, pseudo_count), which maximise the score (theorem 3.8), or
+                  "frequency", p = N_jck + pseudo_count (the aCLL-OFE of fCLL 2011)
+    pseudo_count  by default 5 at the optimum and 0.5 at frequencies, as in the two papers
+    """
+
+    score_equivalent = False
+
+    def __init__(
+        self,
+        assumption: str = "uniform",
+        *,
+        a: float = 1.0,
+        b: float | None = None,
+        pseudo_count: float | None = None,
+        at: str = "optimum",
+    ) -> None:
+        self.assumption = assumption
+        self.a = a
+        self.b = b
+        self.pseudo_count = pseudo_count
+        self.at = at
+
+    def check_options(self) -> None:
+        check_option("assumption", self.assumption, ["uniform", "dirichlet"])
+        check_option("at", self.at, DEFAULT_PSEUDO_COUNT)
+        for name, value in (("a", self.a), ("b", self.b), ("pseudo_count", self.pseudo_count)):
+            if value is not None or name == "a":
+                check_between("ACLL", name, value, 0)
+
+    def stack_terms(self, tables: CountTable, family: Family, n_states: Sequence[int]) -> NDArray[np.float64]:
+        weights = self.weights(tables, family, n_states)
+        return np.asarray((weights * np.log(self.probabilities(tables, weights))).sum(axis=(-3, -2, -1)))
+
+    def weights(self, tables: CountTable, family: Family, n_states: Sequence[int]) -> NDArray[np.float64]:
+        """w of tables (..., q, s, r), by which the logs of the parameters are multiplied.
+
+        alpha N_jck + beta (N_j*k - N_jck) = N_jck + beta N_j*k: a row counts once for its own class and beta times for
+        every class. For the class node the classes are the child's states; where the class is not a parent, all
+        classes share one parameter.
+        """
+        target = len(n_states) - 1
+        if family.child == target:
+            every_class = tables.sum(axis=-1, keepdims=True)
+        elif target in family.parents:
+            every_class = tables.sum(axis=-2, keepdims=True)
+        else:
+            every_class = n_states[target] * tables
+        rows = tables.sum(axis=(-3, -2, -1), keepdims=True)
+        return np.asarray(tables + self.beta(n_states[target], rows) * every_class)
+
+    def probabilities(self, tables: CountTable, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """p / sum_k p, the parameters at which the score is taken; `weights` as `weights` gives them."""
+        p = np.maximum(weights, self._pseudo_count()) if self.at == "optimum" else tables + self._pseudo_count()
+        return np.asarray(p / p.sum(axis=-1, keepdims=True))
+
+    def beta(self, n_classes: int, rows: CountTable) -> NDArray[np.float64]:
+        """beta for tables that counted so many rows; one value where it does not depend on them."""
+        if self.assumption == "uniform":
+            return np.asarray(uniform_beta(n_classes))
+        if self.b is not None:
+            return dirichlet_beta(n_classes, self.a, self.b)
+        distinct, place = np.unique(rows, return_inverse=True)
+        return dirichlet_beta(n_classes, self.a, distinct)[place]
+
+    def pair_scores(self, pairs: PairTables) -> NDArray[np.float64]:
+        if not worth_compiling(pairs):
+            return super().pair_scores(pairs)
+        from tanager.scores.acll_kernels import acll_pairs
+
+        self.check_options()
+        n_attributes = len(pairs.n_states) - 1
+        totals = pair_totals(pairs)
+        beta = np.zeros(len(totals)) + self.beta(pairs.n_states[-1], totals)
+        result = np.zeros((n_attributes, n_attributes))
+        for group in pair_groups(pairs):
+            if not group.fits_kernels:
+                score_group(self.stack_terms, group, pairs, result)
+                continue
+
+            def score_rows(rows: NDArray[np.int64], group: PairGroup = group) -> None:
+                acll_pairs(
+                    pairs.counts,
+                    pairs.offsets,
+                    rows,
+                    group.columns,
+                    group.shape,
+                    beta,
+                    self._pseudo_count(),
+                    self.at == "optimum",
+                    result,
+                )
+
+            group.on_threads(score_rows)
+        return result
+
+    def _pseudo_count(self) -> float:
+        return DEFAULT_PSEUDO_COUNT[self.at] if self.pseudo_count is None else float(self.pseudo_count)

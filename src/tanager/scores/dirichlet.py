@@ -1,0 +1,102 @@
+"""Log marginal likelihoods under Dirichlet priors: K2, BDeu and BDe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from tanager.counts.family import CountTable, Family
+from tanager.errors import OptionError
+from tanager.scores.margins import MarginSums, Term
+from tanager.scores.options import check_between
+from tanager.scores.protocol import FamilyScore
+
+
+class K2(MarginSums, FamilyScore):
+    """Every Dirichlet parameter is 1 (Cooper and Herskovits 1992)."""
+
+    score_equivalent = False
+
+    def formula(self, family: Family, n_states: Sequence[int]) -> Sequence[Term]:
+        return symmetric_dirichlet(1.0, n_states[family.child])
+
+
+class BDeu(MarginSums, FamilyScore):
+    """Every Dirichlet parameter of a family is ess / (cells of its table) (Buntine 1991, Heckerman et al. 1995)."""
+
+    score_equivalent = True
+
+    def __init__(self, ess: float = 1.0) -> None:
+        self.ess = ess
+
+    def check_options(self) -> None:
+        check_between("BDeu", "ess", self.ess, 0)
+
+    def formula(self, family: Family, n_states: Sequence[int]) -> Sequence[Term]:
+        return symmetric_dirichlet(self.ess / family.size(n_states), n_states[family.child])
+
+
+class PriorNetwork(Protocol):
+    """Whatever can say how probable the cells of a family's table were before the data came."""
+
+    def family_probabilities(self, family: Family, n_states: Sequence[int]) -> NDArray[np.float64]:
+        """Joint probabilities of parents and child, summing to 1, in the shape `Family.class_shape`."""
+        ...
+
+
+class BDe(FamilyScore):
+    """Dirichlet parameters are `ess` times the family's probability under a prior network (Heckerman et al. 1995).
+
+    A cell of prior probability zero that occurs nevertheless makes the score minus infinity.
+    """
+
+    score_equivalent = True
+
+    def __init__(self, prior: PriorNetwork | None = None, ess: float = 1.0) -> None:
+        self.prior = prior
+        self.ess = ess
+
+    def check_options(self) -> None:
+        check_between("BDe", "ess", self.ess, 0)
+        if self.prior is None:
+            raise OptionError(
+                "BDe has no prior network.",
+                hint="pass one, BDe(prior=network, ess=10), or use 'bdeu', whose prior is uniform.",
+            )
+        if not callable(getattr(self.prior, "family_probabilities", None)):
+            raise OptionError(f"BDe: prior={self.prior!r} has no method 'family_probabilities'; expected a network.")
+
+    def local(self, table: CountTable, family: Family, n_states: Sequence[int]) -> float:
+        self.check_options()
+        assert self.prior is not None
+        prior = self.ess * np.asarray(self.prior.family_probabilities(family, n_states))
+        if prior.shape != table.shape:
+            raise OptionError(
+                f"BDe: the prior network gives probabilities of shape {prior.shape} for node {family.child} with "
+                f"parents {family.parents}; expected {table.shape}.",
+                hint="the prior network must have the table's columns and as many states in each.",
+            )
+        if np.any(table[prior <= 0] > 0):
+            return -np.inf
+        cells = log_rising(table[prior > 0], prior[prior > 0]).sum()
+        by_configuration = prior.sum(axis=-1)
+        possible = by_configuration > 0
+        return float(cells - log_rising(table.sum(axis=-1)[possible], by_configuration[possible]).sum())
+
+
+def symmetric_dirichlet(parameter: float, states: int) -> tuple[Term, Term]:
+    """sum_jck log [a]^N_jck - sum_jc log [a r]^N_jc, where [a]^n = a (a+1) ... (a+n-1); a is every cell's parameter."""
+    return (
+        Term(1, "jck", partial(log_rising, start=parameter)),
+        Term(-1, "jc", partial(log_rising, start=parameter * states)),
+    )
+
+
+def log_rising(counts: CountTable, start: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    """log of the rising factorial start (start + 1) ... (start + n - 1) = Gamma(start + n) / Gamma(start)."""
+    return np.asarray(gammaln(counts + start) - gammaln(start))

@@ -1,0 +1,50 @@
+"""How much each pair of attributes tells about each other, with and without the class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.counts.family import Family
+from tanager.counts.pair_tables import PairTables
+from tanager.scores.margins import Term, sum_pair_terms, xlogx
+
+# N I(X;Y|C) and N I(X;Y) of the empirical distribution
+CONDITIONAL = (Term(1, "jck", xlogx), Term(-1, "jc", xlogx), Term(-1, "ck", xlogx), Term(1, "c", xlogx))
+MARGINAL = (Term(1, "jk", xlogx), Term(-1, "j", xlogx), Term(-1, "k", xlogx), Term(1, "", xlogx))
+ROWS = (Term(1, "", np.positive),)
+
+
+@dataclass(frozen=True)
+class PairInformation:
+    """In nats, each (n, n), symmetric, zero on the diagonal.
+
+    conditional  I(X_i;X_j|C), never negative
+    marginal     I(X_i;X_j), never negative
+    interaction  I(C;X_i;X_j) = conditional - marginal: positive where the pair says more about the class than its parts
+    """
+
+    conditional: NDArray[np.float64]
+    marginal: NDArray[np.float64]
+
+    @property
+    def interaction(self) -> NDArray[np.float64]:
+        return self.conditional - self.marginal
+
+
+def pair_information(pairs: PairTables) -> PairInformation:
+    """The information of every pair of attributes, over the rows in which both are present."""
+    rows = np.maximum(_sum(ROWS, pairs), np.finfo(float).tiny)
+    # Rounding may leave an independent pair just below zero.
+    conditional = np.maximum(_sum(CONDITIONAL, pairs), 0) / rows
+    return PairInformation(conditional, np.maximum(_sum(MARGINAL, pairs), 0) / rows)
+
+
+def _sum(formula: Sequence[Term], pairs: PairTables) -> NDArray[np.float64]:
+    def same_for_all(family: Family, n_states: Sequence[int]) -> Sequence[Term]:
+        return formula
+
+    return sum_pair_terms(same_for_all, pairs)

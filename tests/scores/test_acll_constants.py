@@ -1,0 +1,100 @@
+"""The constants of aCLL: the published table, closed forms, and the sampling the papers used."""
+
+from __future__ import annotations
+
+from math import log, pi
+
+import numpy as np
+import pytest
+from scipy.special import spence
+
+from scores.by_rows import Rows
+from tanager.scores import ACLL
+from tanager.scores.acll_constants import dirichlet_beta, dirichlet_gamma, uniform_beta
+from tanager.structure.dag import Dag
+
+UNIFORM = {
+    2: -0.3387664832879,
+    3: -0.2001731557269,
+    4: -0.1423142912198,
+    5: -0.1105477038126,
+    10: -0.0524072466330,
+    26: -0.0195693570924,
+}
+DIRICHLET = {
+    2: (-0.391941711812, 0.617950235613),
+    3: (-0.239921184211, 0.598261394403),
+    5: (-0.134349563641, 0.375098544413),
+    26: (-0.0236082907271, -0.915654602355),
+}
+
+
+@pytest.mark.parametrize("n_classes", UNIFORM)
+def test_beta_under_the_uniform_assumption(n_classes: int) -> None:
+    assert uniform_beta(n_classes) == pytest.approx(UNIFORM[n_classes], abs=1e-10)
+
+
+@pytest.mark.parametrize("n_classes", DIRICHLET)
+def test_beta_and_gamma_under_the_dirichlet_assumption(n_classes: int) -> None:
+    beta, gamma = DIRICHLET[n_classes]
+    assert dirichlet_beta(n_classes, 1, 1000) == pytest.approx(beta, abs=1e-10)
+    assert dirichlet_gamma(n_classes, 1, 1000) == pytest.approx(gamma, abs=1e-10)
+
+
+def test_beta_for_two_and_three_classes_in_closed_form() -> None:
+    """fCLL 2011, eq. 9, and aCLL 2013, example 3.4: beta is the negative of what is printed there."""
+
+    def dilogarithm(z: float) -> float:
+        return float(spence(1 - z))
+
+    inner = -11 + 9 * log(3) - 12 * log(2) + 60 * log(2) ** 2 + 72 * dilogarithm(-2) + 24 * dilogarithm(1 / 4)
+    printed = (-15 * pi**2 - 2 * inner) / 36
+    assert printed > 0
+    assert uniform_beta(2) == pytest.approx((pi**2 - 18) / 24, abs=1e-14)
+    assert uniform_beta(3) == pytest.approx(-printed, abs=1e-14)
+
+
+@pytest.mark.parametrize("n_classes", [100, 1_000, 65_000])
+def test_beta_for_many_classes_tends_to_one_half_of_minus_one_over_them(n_classes: int) -> None:
+    """-log sum U_c is then linear in the U_c about s/2: slope -Cov(U, log U) / (s E[U] Var log U) for U on [0, 1]."""
+    # Cov(U, log U) = 1/4, E[U] = 1/2, Var log U = 1.
+    assert uniform_beta(n_classes) * n_classes == pytest.approx(-0.5, abs=1 / n_classes)
+
+
+def test_one_class_has_a_beta_of_minus_one() -> None:
+    """A = -log U and B = log U."""
+    assert uniform_beta(1) == pytest.approx(-1, abs=1e-14)
+    assert dirichlet_beta(1, 2.5, 40) == pytest.approx(-1, abs=1e-14)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("assumption", ["uniform", "dirichlet"])
+def test_a_regression_on_samples_agrees_within_its_error(assumption: str, n_classes: int) -> None:
+    """Algorithms 1 and 2 of aCLL 2013."""
+    random = np.random.default_rng(n_classes)
+    if assumption == "uniform":
+        u, beta = random.random((200_000, n_classes)), uniform_beta(n_classes)
+    else:
+        y = random.gamma([1.0] * n_classes + [50.0], size=(200_000, n_classes + 1))
+        u, beta = (y / y.sum(axis=1, keepdims=True))[:, :-1], float(dirichlet_beta(n_classes, 1, 50))
+    a, b = -np.log(u.sum(axis=1)), np.log(u).sum(axis=1)
+    centred = b - b.mean()
+    estimate = (centred * a).sum() / (centred**2).sum()
+    residual = a - a.mean() - estimate * centred
+    error = np.sqrt((centred**2 * residual**2).sum()) / (centred**2).sum()
+    assert abs(beta - estimate) < 5 * error
+    assert error < 0.01 * abs(beta)
+    if assumption == "dirichlet":
+        gamma = dirichlet_gamma(n_classes, 1, 50)
+        assert gamma == pytest.approx((a - beta * b).mean(), abs=5 * residual.std() / np.sqrt(len(a)))
+
+
+def test_the_example_of_theorem_3_9_needs_a_smaller_pseudo_count_than_five() -> None:
+    """METHODS, erratum 4: the paper's table scores the same in both directions with N' = 5, and differently with 1."""
+    rows = Rows(((0, 0, 1), (0, 1, 1), (1, 1, 0), (1, 1, 1)), (1.0,) * 4, (2, 2, 2))
+    forward, backward = (Dag.augmented_naive_bayes(parents).families for parents in ([(), (0,)], [(1,), ()]))
+    five, one = ACLL(pseudo_count=5), ACLL(pseudo_count=1)
+    assert five.total(forward, rows.store()) == pytest.approx(-2.6822, abs=5e-5)
+    assert five.total(backward, rows.store()) == pytest.approx(-2.6822, abs=5e-5)
+    assert one.total(forward, rows.store()) == pytest.approx(-2.1003, abs=5e-5)
+    assert one.total(backward, rows.store()) == pytest.approx(-2.2240, abs=5e-5)
