@@ -110,9 +110,7 @@ def test_eight_threads_may_predict_at_once():
     faults = []
 
     def work():
-        for k in range(0, 150, 7):
-            if not np.array_equal(clf.predict_proba(rows[[k]]), expected[[k]]):
-                faults.append(k)
+        faults.extend(k for k in range(0, 150, 7) if not np.array_equal(clf.predict_proba(rows[[k]]), expected[[k]]))
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:

@@ -1,5 +1,7 @@
 """NaiveBayesClassifier: against scikit-learn, against counting by hand, and in batches."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -80,7 +82,7 @@ def test_partial_fit_in_any_batches_is_one_fit(seed, cuts, weighted):
     whole = NaiveBayesClassifier(**options).fit(X, y, weights)
     parts = NaiveBayesClassifier(**options)
     edges = [0, *sorted(set(cuts)), 120]
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in pairwise(edges):
         piece = slice(low, high)
         parts.partial_fit(X[piece], y[piece], ["a", "b", "c"], None if weights is None else weights[piece])
     assert parts.encoder_.schema.attributes == whole.encoder_.schema.attributes

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from random_networks import joint, networks, random_network
+from tanager.counts.family import Family
 from tanager.errors import DataError, OptionError
 from tanager.network.log_joint import LogJoint, normalize_log
 from tanager.network.network import Network
@@ -142,7 +143,7 @@ def test_tables_that_are_no_distribution_are_refused(tables, message):
 
 def test_impossible_evidence_names_its_cells():
     network = random_network(2, [2, 2], density=1.0, zeros=True)
-    with pytest.raises(DataError, match="probability zero.*n0='s0'"):
+    with pytest.raises(DataError, match=r"probability zero.*n0='s0'"):
         network.query("n1", {"n0": "s0"})
 
 
@@ -165,3 +166,15 @@ def test_missing_codes_of_lone_attributes_add_nothing():
     lone = LogJoint.of(Dag(((1,), ())), (np.full((2, 3), 1 / 3), network.tables[1]), network.n_states)
     missing = np.array([[3]], dtype=np.uint8)
     np.testing.assert_allclose(np.exp(lone(missing)), network.tables[1])
+
+
+@settings(max_examples=20, deadline=None)
+@given(networks(max_nodes=4), st.data())
+def test_family_probabilities_are_sums_of_the_joint(network, data):
+    nodes = data.draw(st.lists(st.sampled_from(range(len(network.nodes))), min_size=1, max_size=3, unique=True))
+    family = Family.of(nodes[0], nodes[1:])
+    expected = np.zeros([network.n_states[node] for node in family.nodes])
+    for state, p in joint(network).items():
+        expected[tuple(state[node] for node in family.nodes)] += p
+    found = network.family_probabilities(family, network.n_states)
+    np.testing.assert_allclose(found, expected.reshape(family.class_shape(network.n_states)), atol=1e-12)

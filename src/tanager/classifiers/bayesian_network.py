@@ -176,12 +176,14 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
         self.trace_ = Trace(structure.steps, learnt.trace)
 
     def _structure_task(self, counts: CountStore) -> StructureTask:
+        score = resolve("score", self.__dict__["score"], SCORES, "check_options")
+        score.check_options()
         parameters = self._parameters()
         smoothing = parameters if isinstance(parameters, Frequency) else Frequency()
         wrapped = isinstance(self._structure(), Selective)  # judged on rows it has not learnt from
         return StructureTask(
             counts,
-            resolve("score", self.__dict__["score"], SCORES, "check_options"),
+            score,
             counts.names,
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
             report=_print_step if self.verbose else _ignore_step,

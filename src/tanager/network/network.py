@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.counts.family import Family
 from tanager.errors import DataError, OptionError
 from tanager.network.elimination import Factor, eliminate
 from tanager.network.log_joint import LogJoint
@@ -132,6 +133,17 @@ class Network:
             return int(np.searchsorted(column.cuts, value, side="right"))
         nearest = ", ".join(map(repr, nearest_first(str(value), map(str, column.states))[:5]))
         raise OptionError(f"node {node!r} has no state {value!r}; the nearest are {nearest}.")
+
+    def family_probabilities(self, family: Family, n_states: Sequence[int]) -> NDArray[np.float64]:
+        """P(parents, child), shaped `Family.class_shape`: what the score `BDe` asks of its prior network.
+
+        Nodes are matched by number, so this network must have the table's columns in their order, the class last.
+        """
+        if tuple(n_states) != self.n_states:
+            raise OptionError(f"the prior network has {self.n_states} states, node by node; the table has {n_states}.")
+        joint = eliminate(self.dag, self.tables, self.n_states, family.nodes, {})
+        cells = joint.values.transpose([joint.nodes.index(node) for node in family.nodes]) * np.exp(joint.log_scale)
+        return cells.reshape(family.class_shape(n_states))
 
     def encode(self, X: object) -> NDArray[np.int64]:
         """Codes (n_rows, n_nodes) of a table whose columns are nodes; an absent column is a missing one."""
