@@ -52,7 +52,7 @@ class BFSConsistent(StructureLearner):
             for parent in sorted(order[:position]):
                 best.offer(child, (parent,), gains[parent, child])
         for families in _batches(task.counts, order, most):
-            tables = task.counts.tables(families)
+            tables = task.counts.tables(families, keep=False)
             for family, gain in zip(families, terms.gains(families, tables).tolist(), strict=True):
                 best.offer(family.child, family.parents[:-1], gain)
         for child in order:
@@ -92,7 +92,7 @@ def _batches(counts: CountStore, order: Sequence[int], most: int) -> Iterator[li
     """
     position = np.argsort(order).tolist()
     target = len(order)
-    room = min(CELLS_PER_BATCH, counts._limit // BYTES_PER_CELL)
+    room = min(CELLS_PER_BATCH, counts.memory_limit // BYTES_PER_CELL)
     batch: list[Family] = []
     cells = 0
     for size in range(3, most + 2):
@@ -110,7 +110,7 @@ def _batches(counts: CountStore, order: Sequence[int], most: int) -> Iterator[li
 
 def _check_size(task: StructureTask, most: int) -> str:
     """Refuse before counting what would not fit, one table or far too many of them; say how much there is to do."""
-    n_attributes, n_classes, limit = task.counts.n_attributes, task.counts.n_classes, task.counts._limit
+    n_attributes, n_classes, limit = task.counts.n_attributes, task.counts.n_classes, task.counts.memory_limit
     states = np.asarray(task.counts.n_states[:-1], dtype=float)
     n_families = sum(comb(n_attributes, size) for size in range(1, most + 2))
     # The cells of all sets of each size are the elementary symmetric polynomials of the numbers of states.

@@ -1,0 +1,169 @@
+"""CountStore: the counts of one table, asked for by family, each set of nodes counted once."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from types import MappingProxyType
+from typing import NoReturn
+
+import numpy as np
+
+from tanager.counts.engine import CountEngine
+from tanager.counts.family import CountTable, Family
+from tanager.counts.pair_tables import PairTables, pair_offsets
+from tanager.errors import MemoryLimitError
+from tanager.table.batch import EncodedBatch
+
+BYTES_PER_CELL = 8
+NodeSet = tuple[int, ...]
+
+
+class CountStore:
+    """Counts of a batch, cached by set of nodes; a set inside a counted one is summed from it.
+
+    `names` are the columns' names, the class last, for messages only. `memory_limit` in bytes bounds a request and
+    the cache; the default is half of the machine's memory. `known` are tables counted elsewhere: ascending node
+    numbers to flat counts, the last node changing fastest.
+    """
+
+    def __init__(
+        self,
+        batch: EncodedBatch,
+        engine: CountEngine,
+        names: Sequence[str],
+        memory_limit: int | None = None,
+        known: Mapping[NodeSet, CountTable] = MappingProxyType({}),
+    ) -> None:
+        self.batch = batch
+        self.names = tuple(names)
+        self.memory_limit = physical_memory() // 2 if memory_limit is None else memory_limit
+        self._engine = engine
+        self._tables: dict[NodeSet, CountTable] = {}
+        self._sets_with: defaultdict[int, set[NodeSet]] = defaultdict(set)
+        self._cells = 0
+        self._pairs: PairTables | None = None
+        for nodes, table in known.items():
+            self._keep(nodes, table)
+
+    @property
+    def n_states(self) -> tuple[int, ...]:
+        """States of each node, the class last."""
+        return self.batch.n_states
+
+    @property
+    def n_attributes(self) -> int:
+        return self.batch.n_attributes
+
+    @property
+    def n_classes(self) -> int:
+        return self.batch.n_classes
+
+    def table(self, family: Family) -> CountTable:
+        """Counts of one family, (attribute-parent configurations, classes or 1, states): `Family.class_shape`."""
+        return self.tables([family])[0]
+
+    def tables(self, families: Iterable[Family], keep: bool = True) -> list[CountTable]:
+        """Counts of several families; those not yet known are counted in one call of the engine.
+
+        `keep=False` leaves the cache as it is, for tables that are looked at once.
+        """
+        wanted = [(family, tuple(sorted(family.nodes))) for family in families]
+        found = {nodes: self._known(nodes) for _, nodes in wanted}
+        unknown = {nodes: family for family, nodes in wanted if found[nodes] is None}
+        self._make_room(unknown.values())
+        for nodes, counted in zip(unknown, self._engine.count(self.batch, list(unknown)), strict=True):
+            found[nodes] = counted
+            if keep:
+                self._keep(nodes, counted)
+        return [self._arrange(found[nodes], family) for family, nodes in wanted]
+
+    def flat(self, nodes: NodeSet) -> CountTable:
+        """Counts of ascending nodes, flat, the last changing fastest: what `known` takes."""
+        family = Family(nodes[-1], nodes[:-1])
+        return self.table(family).reshape(-1)
+
+    def pairs(self) -> PairTables:
+        """The class-conditional tables of all pairs of attributes."""
+        if self._pairs is None:
+            size = int(pair_offsets(self.n_states)[-1])
+            if size * BYTES_PER_CELL > self.memory_limit:
+                widest = int(np.argmax(self.n_states[:-1]))
+                self._refuse(f"the tables of all pairs of {self.n_attributes} attributes", size, widest)
+            self._pairs = self._engine.count_pairs(self.batch)
+        return self._pairs
+
+    def _known(self, nodes: NodeSet) -> CountTable | None:
+        """Counts of a set that need no pass over the rows, flat, or None."""
+        if nodes in self._tables:
+            return self._tables[nodes]
+        holders = set.intersection(*(self._sets_with[node] for node in nodes))
+        # A row counts for a set only if all its nodes are present, so the nodes summed out must have no gap.
+        usable = [holder for holder in holders if self._complete(set(holder) - set(nodes))]
+        if usable:
+            holder = min(usable, key=lambda other: self._tables[other].size)
+            return self._sum_out(self._tables[holder], holder, nodes)
+        return None if self._pairs is None else self._from_pairs(self._pairs, nodes)
+
+    def _from_pairs(self, pairs: PairTables, nodes: NodeSet) -> CountTable | None:
+        target = self.n_attributes
+        attributes = [node for node in nodes if node != target]
+        if len(attributes) == 1:
+            others = (node for node in range(target) if node != attributes[0] and self._complete({node}))
+            attributes = sorted([*attributes, *islice(others, 1)])
+        if len(attributes) != 2 or not self._complete({*attributes, target} - set(nodes)):
+            return None
+        by_parent = pairs.table(parent=attributes[0], child=attributes[1]).transpose(0, 2, 1)
+        return self._sum_out(by_parent.reshape(-1), (*attributes, target), nodes)
+
+    def _complete(self, nodes: set[int]) -> bool:
+        return not any(node < self.n_attributes and self.batch.incomplete[node] for node in nodes)
+
+    def _sum_out(self, table: CountTable, holder: NodeSet, nodes: NodeSet) -> CountTable:
+        axes = tuple(axis for axis, node in enumerate(holder) if node not in nodes)
+        return table.reshape([self.n_states[node] for node in holder]).sum(axis=axes).reshape(-1)
+
+    def _arrange(self, table: CountTable | None, family: Family) -> CountTable:
+        assert table is not None
+        nodes = sorted(family.nodes)
+        cells = table.reshape([self.n_states[node] for node in nodes])
+        return np.moveaxis(cells, nodes.index(family.child), -1).reshape(family.class_shape(self.n_states))
+
+    def _make_room(self, families: Iterable[Family]) -> None:
+        """Refuse what would not fit before it is allocated; forget the cache if only both together would not."""
+        asked = {family: family.size(self.n_states) for family in families}
+        total = sum(asked.values())
+        if total * BYTES_PER_CELL > self.memory_limit:
+            largest = max(asked, key=asked.__getitem__)
+            what = f"the count table of {self.names[largest.child]!r} given its parents"
+            if len(asked) > 1:
+                what = f"{len(asked):,} count tables at once, the largest that of {self.names[largest.child]!r},"
+            self._refuse(what, total, max(largest.nodes, key=self.n_states.__getitem__))
+        if (self._cells + total) * BYTES_PER_CELL > self.memory_limit:
+            self._tables.clear()
+            self._sets_with.clear()
+            self._cells = 0
+
+    def _keep(self, nodes: NodeSet, counted: CountTable) -> None:
+        self._tables[nodes] = counted
+        self._cells += counted.size
+        for node in nodes:
+            self._sets_with[node].add(nodes)
+
+    def _refuse(self, what: str, cells: int, widest: int) -> NoReturn:
+        raise MemoryLimitError(
+            f"{what} would take {cells * BYTES_PER_CELL / 2**30:.3g} GiB, more than the "
+            f"{self.memory_limit / 2**30:.3g} GiB allowed; "
+            f"attribute {self.names[widest]!r} alone has {self.n_states[widest]:,} states.",
+            hint=f"drop {self.names[widest]!r}, group its values, or treat it as numeric.",
+        )
+
+
+def physical_memory() -> int:
+    """Bytes of memory of this machine; 4 GiB where the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 4 * 2**30

@@ -1,0 +1,193 @@
+"""The compiled engine: bit slices for pairs of attributes with few states, histograms for everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod, sqrt
+
+import numpy as np
+from llvmlite import binding
+from numpy.typing import NDArray
+
+from tanager.counts.bit_kernels import (
+    ROWS_PER_WORD,
+    TILE,
+    WORDS_PER_VECTOR,
+    count_mask_pairs,
+    pack_masks,
+    padded_words,
+)
+from tanager.counts.family import CountTable, strides
+from tanager.counts.numba_kernels import Flags, Int64s, Units, count_nodes, count_partners
+from tanager.counts.pair_tables import PairTables, pair_offsets
+from tanager.table.batch import Codes, EncodedBatch
+from tanager.threads import count_threads, map_threads
+
+# Masks per attribute up to which AND + popcount beats a histogram: with a vector popcount instruction, and without.
+MAX_MASKS = 18 if binding.get_host_cpu_features().get("avx512vpopcntdq") else 13
+# Rows packed at a time: their masks should stay in the cache the cores share; fewer if they took more than these bytes,
+# but a block at least.
+SLAB_ROWS = 1 << 18
+SLAB_BYTES = 1 << 26
+# A block of a mask is 512 words: two tiles of four of them fill the cache closest to the core.
+BLOCK_ROWS = 512 * ROWS_PER_WORD
+PARTNERS_PER_TASK = 16
+
+
+class NumbaEngine:
+    """See `CountEngine`. One thread sums a table, in the order of the rows, so `n_jobs` changes no bit of it."""
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self._n_jobs = n_jobs
+
+    def count(self, batch: EncodedBatch, node_sets: Sequence[tuple[int, ...]]) -> list[CountTable]:
+        rows = _Rows.of(batch)
+
+        def count_one(nodes: tuple[int, ...]) -> CountTable:
+            # The last cell takes the rows in which a node is missing.
+            counts = rows.new_counts(prod(batch.n_states[node] for node in nodes) + 1)
+            steps = np.array(strides(nodes, batch.n_states), np.int64)
+            count_nodes(*rows.arrays, rows.incomplete, np.array(nodes, np.int64), steps, counts)
+            return counts[:-1]
+
+        return map_threads(count_one, node_sets, self._n_jobs)
+
+    def count_pairs(self, batch: EncodedBatch) -> PairTables:
+        rows = _Rows.of(batch)
+        offsets = pair_offsets(batch.n_states)
+        counts = rows.new_counts(int(offsets[-1]))
+        layout = _Layout.of(batch, count_threads(self._n_jobs))
+        if layout.narrow.sum() > 1:
+            self._count_narrow(batch, rows, layout, offsets, counts)
+        if not layout.narrow.all():
+            partners, tasks = _histogram_tasks(layout.narrow)
+            self._share(count_partners, *rows.arrays, offsets, partners, tasks, counts)
+        return PairTables(batch.n_states, counts, offsets)
+
+    def _count_narrow(
+        self, batch: EncodedBatch, rows: _Rows, layout: _Layout, offsets: Int64s, counts: CountTable
+    ) -> None:
+        """Add the pairs of attributes that have bit masks."""
+        attributes, panels = layout.attributes, layout.panels
+        masks = np.empty(0, np.uint64)
+        for slab in _slabs(batch, layout.n_masks):
+            if len(masks) < slab.n_words * layout.n_masks:
+                masks = np.empty(slab.n_words * layout.n_masks, np.uint64)
+            singles = np.zeros((batch.n_classes, layout.n_masks), np.int64)
+            self._share(pack_masks, rows.columns, slab.low, slab.order, slab.blocks, attributes, masks, singles)
+            margins = singles, slab.class_rows
+            self._share(
+                count_mask_pairs, masks, slab.blocks, attributes, panels, *margins, offsets, batch.n_attributes, counts
+            )
+
+    def _share(self, kernel: Callable[..., None], *arguments: object) -> None:
+        """Run `kernel(first, step, *arguments)` on all threads; a few shares for each, as no two take equally long."""
+        n_shares = 4 * count_threads(self._n_jobs)
+        map_threads(lambda first: kernel(first, n_shares, *arguments), range(n_shares), self._n_jobs)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A batch in the few types the kernels are compiled for; see `numba_kernels` for the shapes."""
+
+    columns: Codes
+    classes: NDArray[np.uint32]
+    units: Units
+    n_states: Int64s
+    incomplete: Flags
+
+    @classmethod
+    def of(cls, batch: EncodedBatch) -> _Rows:
+        return cls(
+            np.ascontiguousarray(batch.codes.T),
+            batch.class_codes.astype(np.uint32),
+            np.ones(batch.n_rows, np.int8) if batch.weights is None else np.ascontiguousarray(batch.weights),
+            np.array(batch.n_states, np.int64),
+            np.append(batch.incomplete, False),
+        )
+
+    @property
+    def arrays(self) -> tuple[Codes, NDArray[np.uint32], Units, Int64s]:
+        return self.columns, self.classes, self.units, self.n_states
+
+    def new_counts(self, n_cells: int) -> CountTable:
+        return np.zeros(n_cells, np.int64) if self.units.dtype == np.int8 else np.zeros(n_cells, np.float64)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Which attributes are narrow enough for bit masks, their masks and panels: see `bit_kernels`."""
+
+    narrow: Flags
+    attributes: NDArray[np.uint64]
+    panels: Int64s
+
+    @property
+    def n_masks(self) -> int:
+        return int(self.panels[-1, 1])
+
+    @classmethod
+    def of(cls, batch: EncodedBatch, n_threads: int) -> _Layout:
+        n_states = np.array(batch.n_states[:-1], np.int64)
+        n_masks = np.where(batch.incomplete, n_states, np.maximum(n_states - 1, 0))
+        narrow = n_masks <= _widest(batch)
+        # Wide panels reuse what they load; there must be enough of them to go round.
+        width = min(max(int(n_masks[narrow].sum()) // (6 * n_threads), 3 * TILE), 12 * TILE)
+        attributes, panels, used = [], [(0, 0)], 0
+        for attribute in np.flatnonzero(narrow).tolist():
+            attributes.append((attribute, batch.n_states[attribute], used, int(n_masks[attribute])))
+            used += int(n_masks[attribute])
+            if used - panels[-1][1] >= width:
+                used += -used % TILE
+                panels.append((len(attributes), used))
+        panels.append((len(attributes), used + -used % TILE))
+        return cls(narrow, np.array(attributes, np.uint64), np.array(panels, np.int64))
+
+
+def _widest(batch: EncodedBatch) -> int:
+    """Masks an attribute may have before histograms win; fewer where padding every class fills the words badly."""
+    if batch.weights is not None or not batch.n_rows:
+        return -1
+    n_words = batch.n_rows / ROWS_PER_WORD
+    padding = batch.n_classes * -(-batch.n_rows // SLAB_ROWS) * WORDS_PER_VECTOR
+    return int(MAX_MASKS * sqrt(n_words / (n_words + padding)))
+
+
+@dataclass(frozen=True)
+class _Slab:
+    """Rows packed at a time, from row `low` on: their order by class and its blocks, the rows of each class."""
+
+    low: int
+    order: NDArray[np.uint32]
+    blocks: Int64s
+    class_rows: Int64s
+    n_words: int
+
+
+def _slabs(batch: EncodedBatch, n_masks: int) -> Iterator[_Slab]:
+    size = min(max(8 * SLAB_BYTES // max(n_masks, 1), BLOCK_ROWS), SLAB_ROWS)
+    for low in range(0, batch.n_rows, size):
+        classes = batch.class_codes[low : low + size]
+        class_rows = np.bincount(classes, minlength=batch.n_classes)
+        blocks, n_words, end = [], 0, 0
+        for c, n_rows in enumerate(class_rows.tolist()):
+            start, end = end, end + n_rows
+            for first in range(start, end, BLOCK_ROWS):
+                last = min(first + BLOCK_ROWS, end)
+                blocks.append((c, first, last, n_words))
+                n_words += padded_words(last - first)
+        order = np.argsort(classes, kind="stable").astype(np.uint32)
+        yield _Slab(low, order, np.array(blocks, np.int64), class_rows, n_words)
+
+
+def _histogram_tasks(narrow: Flags) -> tuple[Int64s, Int64s]:
+    """The pairs with an attribute that is not narrow, as `count_partners` takes them."""
+    partners: list[Int64s] = [np.empty(0, np.int64)]
+    tasks, stop = [], 0
+    for i in range(len(narrow)):
+        mine = i + 1 + np.flatnonzero(~(narrow[i] & narrow[i + 1 :]))
+        partners.append(mine)
+        start, stop = stop, stop + len(mine)
+        tasks += [(i, at, min(at + PARTNERS_PER_TASK, stop)) for at in range(start, stop, PARTNERS_PER_TASK)]
+    return np.concatenate(partners), np.array(tasks, np.int64).reshape(-1, 3)

@@ -1,0 +1,182 @@
+"""CountStore answers every family as a direct count would, counts little, and refuses what would not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from oracle import count_rows, random_batch
+from tanager.counts.count_store import CountStore, physical_memory
+from tanager.counts.engine import CountEngine
+from tanager.counts.family import CountTable, Family
+from tanager.counts.numpy_engine import NumpyEngine
+from tanager.counts.pair_tables import PairTables
+from tanager.errors import MemoryLimitError
+from tanager.table.batch import EncodedBatch
+
+N_STATES = (2, 3, 4, 2, 3)  # four attributes and the class, node 4
+NAMES = ("age", "colour", "city", "sex", "class")
+
+
+class WatchedEngine(NumpyEngine):
+    """Remembers what it was asked to count."""
+
+    def __init__(self) -> None:
+        self.asked: list[object] = []
+
+    def count(self, batch: EncodedBatch, node_sets: Sequence[tuple[int, ...]]) -> list[CountTable]:
+        self.asked += node_sets
+        return super().count(batch, node_sets)
+
+    def count_pairs(self, batch: EncodedBatch) -> PairTables:
+        self.asked.append("pairs")
+        return super().count_pairs(batch)
+
+
+def direct(batch: EncodedBatch, family: Family) -> NDArray[np.float64]:
+    """Parents ascending, the class last, then the child: the nodes as a family lists them."""
+    return count_rows(batch, family.nodes).reshape(family.class_shape(batch.n_states))
+
+
+@st.composite
+def families(draw: st.DrawFn) -> Family:
+    child = draw(st.integers(0, 4))
+    return Family.of(child, draw(st.sets(st.sampled_from([node for node in range(5) if node != child]), max_size=3)))
+
+
+requests = st.lists(families(), max_size=4)
+
+
+# Attributes 0 and 2 are those with gaps.
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.lists(families(), max_size=4), max_size=4), st.booleans(), st.sampled_from([0.0, 0.3]), st.booleans()
+)
+def test_tables_equal_a_direct_count_whatever_was_asked_before(
+    engine: CountEngine, asked: list[list[Family]], pairs: bool, gaps: float, weighted: bool
+) -> None:
+    batch = random_batch(1, 80, N_STATES, gaps, weighted=weighted)
+    store = CountStore(batch, engine, NAMES)
+    if pairs:
+        store.pairs()
+    for request in asked:
+        for family, table in zip(request, store.tables(request), strict=True):
+            np.testing.assert_allclose(table, direct(batch, family), rtol=1e-12)
+
+
+def test_a_set_inside_a_counted_one_is_not_counted_again() -> None:
+    batch, engine = random_batch(2, 50, N_STATES), WatchedEngine()
+    store = CountStore(batch, engine, NAMES)
+    store.table(Family(0, (1, 2, 4)))
+    for family in (Family(0, (1, 4)), Family(2, (4,)), Family(4, ()), Family(1, (0, 2, 4)), Family(4, (0, 1))):
+        np.testing.assert_array_equal(store.table(family), direct(batch, family))
+    assert engine.asked == [(0, 1, 2, 4)]
+
+
+def test_a_superset_whose_extra_node_has_gaps_is_not_used() -> None:
+    batch, engine = random_batch(3, 50, N_STATES, gaps=0.4), WatchedEngine()
+    store = CountStore(batch, engine, NAMES)
+    store.table(Family(1, (0, 4)))
+    family = Family(1, (4,))
+    np.testing.assert_array_equal(store.table(family), direct(batch, family))
+    assert engine.asked == [(0, 1, 4), (1, 4)]
+
+
+def test_a_superset_with_gaps_only_in_nodes_asked_for_is_used() -> None:
+    batch, engine = random_batch(3, 50, N_STATES, gaps=0.4), WatchedEngine()
+    store = CountStore(batch, engine, NAMES)
+    store.table(Family(1, (0, 4)))
+    family = Family(0, (4,))
+    np.testing.assert_array_equal(store.table(family), direct(batch, family))
+    assert engine.asked == [(0, 1, 4)]
+
+
+def test_pair_tables_answer_pairs_and_single_attributes() -> None:
+    batch, engine = random_batch(4, 50, N_STATES), WatchedEngine()
+    store = CountStore(batch, engine, NAMES)
+    store.pairs()
+    assert store.pairs() is store.pairs()
+    for family in (Family(0, (1, 4)), Family(3, (2, 4)), Family(3, (4,)), Family(0, ()), Family(1, (0,))):
+        np.testing.assert_array_equal(store.table(family), direct(batch, family))
+    assert engine.asked == ["pairs"]
+
+
+def test_tables_counted_elsewhere_are_not_counted_again() -> None:
+    batch, engine = random_batch(5, 50, N_STATES), WatchedEngine()
+    known: dict[tuple[int, ...], CountTable] = {(1, 4): count_rows(batch, (1, 4)).reshape(-1)}
+    store = CountStore(batch, engine, NAMES, known=known)
+    for family in (Family(1, (4,)), Family(4, (1,)), Family(4, ())):
+        np.testing.assert_array_equal(store.table(family), direct(batch, family))
+    assert engine.asked == []
+
+
+def test_a_set_asked_for_twice_at_once_is_counted_once() -> None:
+    engine = WatchedEngine()
+    store = CountStore(random_batch(5, 50, N_STATES), engine, NAMES)
+    store.tables([Family(0, (1, 4)), Family(1, (0, 4)), Family(0, (1, 4))])
+    assert engine.asked == [(0, 1, 4)]
+
+
+def test_the_cache_is_emptied_when_it_would_exceed_the_limit() -> None:
+    batch, engine = random_batch(6, 50, N_STATES), WatchedEngine()
+    # (0, 1, 4) has 18 cells, (0, 2, 4) 24, (3, 4) 6: the second does not fit beside the first, the third beside it.
+    store = CountStore(batch, engine, NAMES, memory_limit=8 * (18 + 24 - 1))
+    first, second, third = Family(0, (1, 4)), Family(0, (2, 4)), Family(3, (4,))
+    for family in (first, second, third, second, third, first):
+        np.testing.assert_array_equal(store.table(family), direct(batch, family))
+    assert engine.asked == [(0, 1, 4), (0, 2, 4), (3, 4), (0, 1, 4)]
+
+
+def test_a_table_that_exactly_fits_is_counted() -> None:
+    store = CountStore(random_batch(7, 50, N_STATES), NumpyEngine(), NAMES, memory_limit=8 * 72)
+    assert store.table(Family(0, (1, 2, 4))).size == 72
+    with pytest.raises(MemoryLimitError):
+        CountStore(random_batch(7, 50, N_STATES), NumpyEngine(), NAMES, 8 * 72 - 1).table(Family(0, (1, 2, 4)))
+
+
+def test_a_table_too_large_is_refused_before_it_is_counted_naming_the_attribute_and_the_size() -> None:
+    engine = WatchedEngine()
+    batch = random_batch(8, 10, (65_000, 65_000, 3, 65_000))
+    store = CountStore(batch, engine, ("postcode", "street", "sex", "client"), memory_limit=2**33)
+    with pytest.raises(MemoryLimitError, match="count table of 'street' given its parents") as error:
+        store.table(Family(1, (0, 3)))
+    assert f"would take {65_000**3 / 2**27:.3g} GiB, more than the 8 GiB allowed" in str(error.value)
+    assert "'postcode' alone has 65,000 states" in str(error.value)
+    assert engine.asked == []
+
+
+def test_tables_too_large_only_together_are_refused_as_such() -> None:
+    engine = WatchedEngine()
+    store = CountStore(random_batch(9, 10, N_STATES), engine, NAMES, memory_limit=8 * 24)
+    with pytest.raises(MemoryLimitError, match=r"2 count tables at once, the largest .* 'age'.*'city' alone has 4"):
+        store.tables([Family(3, (0, 4)), Family(0, (2, 4))])
+    assert engine.asked == []
+
+
+def test_pair_tables_too_large_are_refused_before_they_are_counted() -> None:
+    engine = WatchedEngine()
+    store = CountStore(random_batch(10, 10, N_STATES), engine, NAMES, memory_limit=1000)
+    with pytest.raises(MemoryLimitError, match=r"all pairs of 4 attributes .*'city' alone has 4 states"):
+        store.pairs()
+    assert engine.asked == []
+
+
+def test_a_refused_request_loses_nothing() -> None:
+    engine = WatchedEngine()
+    store = CountStore(random_batch(11, 10, N_STATES), engine, NAMES, memory_limit=8 * 24)
+    store.table(Family(0, (1, 4)))
+    with pytest.raises(MemoryLimitError):
+        store.table(Family(0, (1, 2, 4)))
+    store.table(Family(0, (1, 4)))
+    assert engine.asked == [(0, 1, 4)]
+
+
+def test_the_memory_of_the_machine_is_what_the_system_says() -> None:
+    with open("/proc/meminfo") as file:
+        kilobytes = int(file.readline().split()[1])
+    assert physical_memory() == pytest.approx(1024 * kilobytes, rel=0.01)
