@@ -1,0 +1,1 @@
+"""Layer 12: the command: argument parsing and printing only."""

@@ -1,0 +1,113 @@
+"""The command `tanager`: its subcommands, and what becomes of errors and warnings."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Annotated, TextIO, cast
+
+import typer
+
+from tanager import __version__
+from tanager.cli.demo import demo
+from tanager.cli.evaluate import evaluate
+from tanager.cli.fit import fit
+from tanager.cli.options import ModelCommand
+from tanager.cli.predict import predict
+from tanager.errors import DataWarning, TanagerError
+
+INTERRUPTED = 130
+REFUSED = 2
+
+# typer brings its own copy of click; the base of its errors about arguments has no public name.
+UsageError = cast(type[Exception], typer.BadParameter.__mro__[1])
+
+app = typer.Typer(
+    name="tanager",
+    help="Learn Bayesian network classifiers from a table, apply them, and measure them.",
+    epilog="Start with: tanager demo",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command(cls=ModelCommand)(fit)
+app.command()(predict)
+app.command(cls=ModelCommand)(evaluate)
+app.command()(demo)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"tanager {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Entry point of the command."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line; the exit code. An error is one line on stderr and code 2, an interruption code 130."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", DataWarning)
+        _print_warnings()
+        try:
+            code = app(args=list(arguments), prog_name="tanager", standalone_mode=False)
+        except TanagerError as error:
+            return _refuse(str(error))
+        except MemoryError:
+            return _refuse("there is not enough memory for this table.")
+        except UsageError as error:
+            return _refuse_usage(error)
+        except (KeyboardInterrupt, typer.Abort):
+            return INTERRUPTED
+    return code if isinstance(code, int) else 0
+
+
+def _print_warnings() -> None:
+    """Show each warning once, as one line without the place in the code."""
+    shown: set[str] = set()
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        words = _one_line(str(message))
+        if words not in shown:
+            shown.add(words)
+            print(f"tanager: warning: {words}", file=sys.stderr)
+
+    warnings.showwarning = show
+
+
+def _refuse(message: str) -> int:
+    print(f"tanager: error: {_one_line(message)}", file=sys.stderr)
+    return REFUSED
+
+
+def _refuse_usage(error: BaseException) -> int:
+    message = error.format_message()  # type: ignore[attr-defined]
+    if message:  # without arguments the help has been printed already
+        context = getattr(error, "ctx", None)
+        name = "tanager" if context is None else context.command_path
+        _refuse(f"{message} Try '{name} --help'.")
+    return REFUSED
+
+
+def _one_line(message: str) -> str:
+    return " ".join(message.split())

@@ -1,0 +1,106 @@
+"""Options that several commands share, and the classifier they ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tanager.classifiers import BayesianNetworkClassifier
+
+MODEL = "Model"
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA", help="Table: .csv, .tsv, .txt, .parquet or .arff, also .csv.gz and so on; - is CSV on stdin."
+    ),
+]
+ClassColumn = Annotated[str, typer.Option("--class", "-c", metavar="COLUMN", help="The column to predict.")]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option("--missing", metavar="TEXT", help="A text that means missing, such as ?; may be repeated."),
+]
+Structure = Annotated[str, typer.Option(rich_help_panel=MODEL)]
+Score = Annotated[str, typer.Option(rich_help_panel=MODEL)]
+Parameters = Annotated[str, typer.Option(rich_help_panel=MODEL)]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN,COLUMN|all",
+        help="Numeric columns whose numbers are categories; may be repeated.",
+        rich_help_panel=MODEL,
+    ),
+]
+Discretizer = Annotated[str, typer.Option(rich_help_panel=MODEL)]
+Engine = Annotated[str, typer.Option(rich_help_panel=MODEL)]
+Seed = Annotated[int, typer.Option(help="For everything drawn at random.")]
+
+
+class ModelCommand(TyperCommand):
+    """A command with model options. Its help lists the registered names, and imports what they name only then."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        names = registered_names()
+        for option in self.params:
+            if option.name in names:
+                option.help = ", ".join(names[option.name])  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
+
+
+def registered_names() -> dict[str, list[str]]:
+    """The names each option takes."""
+    from tanager.counts.engine import ENGINES
+    from tanager.parameters import PARAMETERS
+    from tanager.scores import SCORES
+    from tanager.structure import STRUCTURES
+    from tanager.table.discretizer import DISCRETIZERS
+
+    return {
+        "structure": list(STRUCTURES),
+        "score": list(SCORES),
+        "parameters": list(PARAMETERS),
+        "discretizer": list(DISCRETIZERS),
+        "engine": list(ENGINES),
+    }
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """What kind of model the user asked for."""
+
+    structure: str
+    score: str
+    parameters: str
+    categorical: list[str] | None
+    discretizer: str
+    engine: str
+    seed: int
+
+    def classifier(self, columns: Sequence[str]) -> BayesianNetworkClassifier:
+        """An unfitted classifier for a table with these columns."""
+        from tanager.classifiers import BayesianNetworkClassifier
+
+        return BayesianNetworkClassifier(
+            structure=self.structure,
+            score=self.score,
+            parameters=self.parameters,
+            categorical_features=self._categorical_features(columns),
+            discretizer=self.discretizer,
+            engine=self.engine,
+            random_state=self.seed,
+        )
+
+    def _categorical_features(self, columns: Sequence[str]) -> str | list[str]:
+        """Names separated by commas, unless the whole is a column's name."""
+        if self.categorical is None:
+            return "from_dtype"
+        if self.categorical == ["all"] and "all" not in columns:
+            return "all"
+        parts = [[entry] if entry in columns else entry.split(",") for entry in self.categorical]
+        return [name.strip() if name not in columns else name for entry in parts for name in entry]

@@ -1,0 +1,1 @@
+"""Layer 8: tables and models on disk."""

@@ -1,0 +1,85 @@
+"""Atomic writes: a file is either replaced as a whole or left as it was."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from tanager.errors import FileError
+from tanager.files.paths import reason
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise now if `path` could not be written later: called before long work, so that no work is lost."""
+    target = _target(path)
+    try:
+        if _is_special(target):
+            with target.open("ab"):
+                return
+        # An unnamed file: it proves that the folder takes files and leaves nothing behind.
+        with tempfile.TemporaryFile(dir=target.parent):
+            return
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A stream whose bytes become the file `path` when the block ends without an error, all at once.
+
+    They go to a temporary file in the same folder, which then takes the place of the old one; a link keeps pointing
+    to its target, and an existing file keeps its permissions. A device or a pipe has no place to take and is written
+    directly.
+    """
+    target = _target(path)
+    if _is_special(target):
+        try:
+            with target.open("wb") as stream:
+                yield stream
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+        return
+    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
+    try:
+        with temporary.open("xb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        with suppress(FileNotFoundError):
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        temporary.replace(target)
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise _cannot_write(path, error) from error
+        raise
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    """The file to write, links followed; a folder or an impossible name is refused."""
+    try:
+        target = Path(os.path.realpath(path))
+        if target.is_dir():
+            raise FileError(f"cannot write {str(path)!r}: it is a folder.", hint="name a file inside it.")
+        if not target.parent.is_dir():
+            raise FileError(f"cannot write {str(path)!r}: its folder {str(target.parent)!r} does not exist.")
+    except (OSError, ValueError) as error:
+        if isinstance(error, FileError):
+            raise
+        raise _cannot_write(path, error) from error
+    return target
+
+
+def _is_special(target: Path) -> bool:
+    return target.exists() and not target.is_file()
+
+
+def _cannot_write(path: str | os.PathLike[str], error: Exception) -> FileError:
+    return FileError(f"cannot write {str(path)!r}: {reason(error)}.")

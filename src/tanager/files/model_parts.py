@@ -1,0 +1,37 @@
+"""The classes a model file may name: what the library's own rooms publish, and nothing else."""
+
+from __future__ import annotations
+
+import inspect
+from types import ModuleType
+
+from sklearn.base import BaseEstimator
+
+import tanager.classifiers
+import tanager.parameters
+import tanager.scores
+import tanager.structure
+from tanager.classifiers import BayesianNetworkClassifier
+from tanager.table.discretize_mdl import MDLPDiscretizer
+
+FORMAT = 1
+"""Number of the document's form, described in `write_model`. A file of another number is refused."""
+
+
+def _public(room: ModuleType, base: type) -> dict[str, type]:
+    """The concrete classes of a kind among a room's public names."""
+    found = {name: getattr(room, name) for name in room.__all__}
+    return {
+        name: item
+        for name, item in found.items()
+        if inspect.isclass(item) and issubclass(item, base) and not inspect.isabstract(item)
+    }
+
+
+CLASSIFIERS: dict[str, type[BayesianNetworkClassifier]] = _public(tanager.classifiers, BayesianNetworkClassifier)
+PARTS: dict[str, type] = {
+    **_public(tanager.structure, BaseEstimator),
+    **_public(tanager.scores, BaseEstimator),
+    **_public(tanager.parameters, BaseEstimator),
+    MDLPDiscretizer.__name__: MDLPDiscretizer,
+}

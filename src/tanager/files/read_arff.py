@@ -1,0 +1,171 @@
+"""ARFF -> table: the header by hand, the rows through pyarrow. Sparse rows are refused."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from tanager.errors import FileError
+from tanager.files.arff_header import ArffError, Attribute, read_header, split_cells
+from tanager.files.paths import reason
+
+DATA = re.compile(rb"^[ \t]*@data\b[^\n]*(?:\n|\Z)", re.IGNORECASE | re.MULTILINE)
+BLANK_OR_COMMENT = re.compile(rb"^[ \t\r]*(?:%.*)?(?:\n|\Z)", re.MULTILINE)
+BLANK_MARKS = (b", ", b" ,", b" \r", b" \n", b"\n ")
+NUMBERS = ("numeric", "integer")
+LONGEST_ROW = 1 << 26
+
+
+def read_arff(file: Path, missing_values: Sequence[str]) -> pa.Table:
+    """Nominal attributes become dictionary columns with the declared values in the declared order."""
+    try:
+        with gzip.open(file) if file.name.lower().endswith(".gz") else file.open("rb") as stream:
+            data = stream.read().removeprefix(b"\xef\xbb\xbf")
+        return _parse(data, ["?", "", *missing_values])
+    except (EOFError, OSError, zlib.error) as error:
+        raise FileError(f"cannot read {str(file)!r}: {reason(error)}.") from error
+    except UnicodeDecodeError as error:
+        raise FileError(f"file {str(file)!r} is not UTF-8 text.", hint="save it with the encoding UTF-8.") from error
+    except ArffError as error:
+        raise FileError(f"file {str(file)!r} cannot be read as ARFF: {error}.") from error
+
+
+def _parse(data: bytes, missing: list[str]) -> pa.Table:
+    if b"\n" not in data:
+        data = data.replace(b"\r", b"\n")  # line ends of old
+    start = DATA.search(data)
+    if start is None:
+        raise ArffError("there is no line '@data'" if data.strip() else "it is empty")
+    attributes = read_header(data[: start.start()].decode())
+    body = data[start.end() :]
+    rows = BLANK_OR_COMMENT.sub(b"", body)
+    if rows.lstrip().startswith(b"{"):
+        raise ArffError("its rows are sparse ({index value, ...}), which is not supported; convert it to dense rows")
+    try:
+        columns = (
+            _read_rows(_Rows.of(rows), attributes, missing) if rows else [pa.nulls(0, pa.string()) for _ in attributes]
+        )
+        return pa.table(
+            [_convert(column, attribute) for column, attribute in zip(columns, attributes, strict=True)],
+            names=[attribute.name for attribute in attributes],
+        )
+    except (pa.ArrowInvalid, ArffError) as error:
+        first_line = data.count(b"\n", 0, start.end()) + 1
+        _raise_fault(body.decode(), first_line, attributes, missing)
+        raise ArffError(reason(error)) from error
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows as CSV: their quote character or False, whether cells (none of them quoted then) have blanks around."""
+
+    content: bytes
+    n_rows: int
+    quote: str | bool = False
+    blanks: bool = False
+
+    @classmethod
+    def of(cls, rows: bytes) -> _Rows:
+        n_rows = rows.count(b"\n") + (not rows.endswith(b"\n"))
+        blanks = any(mark in rows for mark in BLANK_MARKS) or rows.strip(b" ") != rows
+        quotes = [quote for quote in ("'", '"') if quote.encode() in rows]
+        if b"\t" not in rows and not quotes:
+            return cls(rows, n_rows, blanks=blanks)
+        if b"\t" not in rows and b"\\" not in rows and len(quotes) == 1 and not blanks:
+            return cls(rows, n_rows, quotes[0])
+        lines = rows.decode().split("\n")[:n_rows]
+        return cls("\n".join(map(_as_csv, lines)).encode(), n_rows, '"')
+
+
+def _as_csv(line: str) -> str:
+    """A line without blanks around cells, with one kind of quote and no escapes."""
+    if not any(mark in line for mark in ("'", '"', "\t")):
+        return ",".join(map(str.strip, line.split(",")))
+    # A quoted cell stays quoted, so that '?' in quotes is text.
+    return ",".join(
+        '"' + cell.text.replace('"', '""') + '"' if cell.quoted else cell.text for cell in split_cells(line, 0)
+    )
+
+
+def _read_rows(rows: _Rows, attributes: Sequence[Attribute], missing: list[str]) -> list[pa.Array]:
+    """The columns, as floats where the attribute is a number and as text elsewhere."""
+    names = [str(position) for position in range(len(attributes))]
+    types = [pa.float64() if attribute.kind in NUMBERS else pa.string() for attribute in attributes]
+    table = pyarrow.csv.read_csv(
+        io.BytesIO(rows.content),
+        read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=min(len(rows.content) + 1, LONGEST_ROW)),
+        parse_options=pyarrow.csv.ParseOptions(quote_char=rows.quote, newlines_in_values=bool(rows.quote)),
+        convert_options=pyarrow.csv.ConvertOptions(
+            # pyarrow sees neither "?" nor a category in " ? ": such cells are read as text and trimmed first.
+            column_types=dict.fromkeys(names, pa.string()) if rows.blanks else dict(zip(names, types, strict=True)),
+            null_values=missing,
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        ),
+    )
+    if table.num_rows != rows.n_rows:
+        raise pa.ArrowInvalid("a quoted cell is never closed")
+    columns = [column.combine_chunks() for column in table.columns]
+    if rows.blanks:
+        columns = [_trim(column, missing).cast(kind) for column, kind in zip(columns, types, strict=True)]
+    return columns
+
+
+def _trim(column: pa.Array, missing: list[str]) -> pa.Array:
+    trimmed = pc.utf8_trim_whitespace(column)
+    return pc.if_else(pc.is_in(trimmed, value_set=pa.array(missing)), None, trimmed)
+
+
+def _convert(column: pa.Array, attribute: Attribute) -> pa.Array:
+    """The column in the type its attribute declares; ArrowInvalid where a cell does not fit."""
+    if attribute.kind == "integer":
+        try:
+            return column.cast(pa.int64())
+        except pa.ArrowInvalid:  # Weka takes any number here
+            return column
+    if attribute.kind == "nominal":
+        values = pa.array(attribute.values)
+        codes = pc.index_in(column, value_set=values)
+        if codes.null_count > column.null_count:
+            raise pa.ArrowInvalid(f"attribute {attribute.name!r} has a value it does not declare")
+        return pa.DictionaryArray.from_arrays(codes, values)
+    if attribute.kind == "date":
+        moments = pc.strptime(column, format=attribute.date_format, unit="us")
+        return moments if "%H" in attribute.date_format else moments.cast(pa.date32())
+    return column
+
+
+def _raise_fault(body: str, first_line: int, attributes: Sequence[Attribute], missing: Sequence[str]) -> None:
+    """Say which is the first line that does not fit the header."""
+    for number, line in enumerate(body.split("\n"), start=first_line):
+        if not line.strip() or line.lstrip().startswith("%"):
+            continue
+        cells = list(split_cells(line, number))
+        if len(cells) != len(attributes):
+            raise ArffError(f"line {number} has {len(cells)} cell(s), expected {len(attributes)} as in the header")
+        for cell, attribute in zip(cells, attributes, strict=True):
+            if (cell.quoted or cell.text not in missing) and not _fits(cell.text, attribute):
+                raise ArffError(
+                    f"line {number}: {cell.text!r} is not a value of attribute {attribute.name!r} ({attribute.kind})"
+                )
+
+
+def _fits(text: str, attribute: Attribute) -> bool:
+    try:
+        if attribute.kind in NUMBERS:
+            float(text)
+        elif attribute.kind == "date":
+            datetime.strptime(text, attribute.date_format)
+    except ValueError:
+        return False
+    return attribute.kind != "nominal" or text in attribute.values

@@ -1,0 +1,165 @@
+"""Delimited text -> table. pyarrow parses; this file only says in words what is wrong with a file it refuses."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import TextIO, cast
+
+import pyarrow as pa
+import pyarrow.csv
+
+from tanager.errors import FileError
+from tanager.files.paths import reason
+
+BLOCK_SIZES = (1 << 20, 1 << 26)
+"""Bytes parsed at once: pyarrow's own choice, then room for a row longer than that."""
+REPLACED = "\ufffd"
+"""What stands for bytes that are not UTF-8."""
+
+
+def read_csv(file: Path, delimiter: str | None, missing_values: Sequence[str], text_columns: Sequence[str]) -> pa.Table:
+    """The table in a text file, decompressed on the way if its name ends in .gz; `None`: tab or comma by the header."""
+
+    def open_text() -> TextIO:
+        opener = gzip.open if file.name.lower().endswith(".gz") else open
+        return cast(TextIO, opener(file, "rt", encoding="utf-8-sig", errors="replace", newline=""))
+
+    convert = _conversion(missing_values, text_columns)
+    try:
+        return _parse(lambda: str(file), open_text, f"file {str(file)!r}", delimiter, convert)
+    except (EOFError, OSError, zlib.error) as error:  # gzip.BadGzipFile is an OSError
+        raise FileError(
+            f"cannot read {str(file)!r}: {reason(error)}.", hint="the file may be cut short; copy it again."
+        ) from error
+
+
+def read_csv_stdin(missing_values: Sequence[str], text_columns: Sequence[str]) -> pa.Table:
+    """The comma-separated table on standard input."""
+    data = sys.stdin.buffer.read()
+
+    def open_text() -> TextIO:
+        return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", errors="replace", newline="")
+
+    return _parse(lambda: io.BytesIO(data), open_text, "standard input", ",", _conversion(missing_values, text_columns))
+
+
+def _conversion(missing_values: Sequence[str], text_columns: Sequence[str]) -> pyarrow.csv.ConvertOptions:
+    return pyarrow.csv.ConvertOptions(
+        null_values=["", *missing_values],
+        strings_can_be_null=True,
+        column_types={name: pa.string() for name in text_columns},
+    )
+
+
+def _parse(
+    source: Callable[[], str | io.BytesIO],
+    open_text: Callable[[], TextIO],
+    where: str,
+    delimiter: str | None,
+    convert: pyarrow.csv.ConvertOptions,
+) -> pa.Table:
+    with open_text() as text:
+        names, delimiter = _read_header(text, delimiter)
+    if not names:
+        raise FileError(f"{where} is empty.", hint="expected a header line with the column names, then the rows.")
+    if any(REPLACED in name or "\0" in name for name in names):
+        raise _not_utf8(where, "the header")
+    try:
+        table = _arrow_table(source, len(names), delimiter, convert)
+    except pa.ArrowInvalid as error:
+        with open_text() as text:
+            fault = _find_fault(text, len(names), delimiter)
+        if fault is None and str(error).endswith("cannot infer number of columns"):
+            return pa.table([pa.nulls(0)] * len(names), names=names)  # a header without a line end, and no row
+        raise FileError(f"{where} cannot be read as a table: {fault or reason(error)}.") from error
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_binary(column.type):
+            raise _not_utf8(where, f"column {name!r}")
+    table = _times_as_durations(table)
+    if _ends_in_open_quote(table):
+        with open_text() as text:
+            fault = _find_fault(text, len(names), delimiter)
+        if fault is not None:
+            raise FileError(f"{where} cannot be read as a table: {fault}.")
+    return table
+
+
+def _read_header(text: TextIO, delimiter: str | None) -> tuple[list[str], str]:
+    """The cells of the first line that is not blank, and the delimiter that separates them."""
+    for line in text:
+        if line.strip("\r\n"):
+            delimiter = delimiter or ("\t" if "\t" in line else ",")
+            # More lines follow only where a quoted name goes on in the next one.
+            with _cells_of_any_length():
+                return next(csv.reader(chain([line], text), delimiter=delimiter)), delimiter
+    return [], delimiter or ","
+
+
+def _arrow_table(
+    source: Callable[[], str | io.BytesIO], n_columns: int, delimiter: str, convert: pyarrow.csv.ConvertOptions
+) -> pa.Table:
+    # A blank line is a row with a missing cell where there is one column, and no row where there are more.
+    parse = pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=n_columns > 1)
+    for block_size in BLOCK_SIZES:
+        try:
+            read = pyarrow.csv.ReadOptions(block_size=block_size)
+            return pyarrow.csv.read_csv(source(), parse_options=parse, convert_options=convert, read_options=read)
+        except pa.ArrowInvalid as error:
+            if "straddl" not in str(error) or block_size == BLOCK_SIZES[-1]:
+                raise
+    raise AssertionError("the last block size returns or raises")
+
+
+def _find_fault(text: TextIO, expected: int, delimiter: str) -> str | None:
+    """The first row with the wrong number of cells, or the quote that is never closed, with its line."""
+    rows = csv.reader(text, delimiter=delimiter, strict=True)
+    line = 1
+    try:
+        with _cells_of_any_length():
+            for row in rows:
+                if row and len(row) != expected:
+                    return f"line {line} has {len(row)} cell(s), expected {expected} as in the header"
+                line = rows.line_num + 1
+    except csv.Error as error:
+        if "unexpected end" in str(error):
+            return f"a quoted cell in the row that starts on line {line} is never closed"
+    return None
+
+
+@contextmanager
+def _cells_of_any_length() -> Iterator[None]:
+    """Lift the limit of the csv module for a while."""
+    limit = csv.field_size_limit(1 << 30)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _ends_in_open_quote(table: pa.Table) -> bool:
+    """Whether the last cell may be the rest of the file after a quote that is never closed."""
+    if table.num_rows == 0 or not pa.types.is_string(table.column(-1).type):
+        return False
+    last = table.column(-1)[-1].as_py()
+    return last is not None and "\n" in last
+
+
+def _times_as_durations(table: pa.Table) -> pa.Table:
+    """A time of day (14:30) as the time since midnight, a quantity with an order."""
+    for position, field in enumerate(table.schema):
+        if pa.types.is_time32(field.type):
+            seconds = table.column(position).cast(pa.int32()).cast(pa.int64())
+            table = table.set_column(position, field.name, seconds.cast(pa.duration("s")))
+    return table
+
+
+def _not_utf8(where: str, what: str) -> FileError:
+    return FileError(f"{where}: {what} is not UTF-8 text.", hint="save the file with the encoding UTF-8.")

@@ -1,0 +1,185 @@
+"""Bad input: exit code 2, one line on stderr, nothing on stdout, and no file written or changed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from tanager import NaiveBayesClassifier, save_model
+from tanager.cli.main import run
+
+GOOD = "x,c,y\n" + "1,u,a\n5,v,b\n1.5,u,a\n6,v,b\n" * 5
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The working folder, with a good table and a good model in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "good.csv").write_text(GOOD)
+    assert run(["fit", "good.csv", "--class", "y", "-o", "model.json"]) == 0
+    return tmp_path
+
+
+def refused(folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
+    """The one line of a command that must change nothing."""
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert run(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith("tanager: error: ")
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    return err
+
+
+BAD_TABLES = {
+    "an empty file": ("", "is empty"),
+    "a header without rows": ("x,y\n", "no row"),
+    "one row": ("x,y\n1,a\n", "one class"),
+    "one class": ("x,y\n1,a\n2,a\n", "one class"),
+    "no column besides the class": ("y\na\nb\n", "no column besides the class"),
+    "a class without values": ("x,y\n1,\n2,\n", "class column is missing in 2 rows"),
+    "a class that is missing in a row": ("x,y\n1,a\n2,\n3,b\n", "missing in 1 rows"),
+    "a number missing as class": ("x,y\n1,0\n2,\n3,1\n", "missing in 1 rows"),
+    "a class that is a quantity": ("x,y\n1,0.5\n2,1\n3,1.25\n", "holds 0.5 in row 0"),
+    "infinite values": ("x,y\n1,a\ninf,b\n2,a\n", "infinity"),
+    "the same name twice": ("x,x,y\n1,2,a\n3,4,b\n", "more than once: 'x'"),
+    "ragged rows": ("x,y\n1,a\n2\n3,b\n", "line 3 has 1 cell(s), expected 2"),
+    "a quote never closed": ('x,y\n1,"a\n2,b\n', "never closed"),
+}
+
+
+@pytest.mark.parametrize("command", ["fit", "evaluate"])
+@pytest.mark.parametrize(("content", "words"), BAD_TABLES.values(), ids=BAD_TABLES)
+def test_a_bad_table_is_refused(folder, capsys, command, content, words):
+    (folder / "bad.csv").write_text(content)
+    output = ["-o", "new.json"] if command == "fit" else []
+    assert words in refused(folder, capsys, [command, "bad.csv", "--class", "y", *output])
+
+
+@pytest.mark.parametrize("labels", [[[1], [2], [1]], [b"a", b"\xff", b"a"]], ids=["lists", "bytes"])
+def test_cells_that_are_no_classes_are_refused(folder, capsys, labels):
+    pyarrow.parquet.write_table(pa.table({"x": [1, 2, 3], "y": labels}), "bad.parquet")
+    message = refused(folder, capsys, ["fit", "bad.parquet", "--class", "y", "-o", "new.json"])
+    assert "expected text, numbers, booleans or dates" in message
+
+
+def test_an_absent_class_column_is_refused_with_the_nearest_names_first(folder, capsys):
+    (folder / "names.csv").write_text("age,clas,income\n1,a,2\n")
+    message = refused(folder, capsys, ["fit", "names.csv", "--class", "class", "-o", "new.json"])
+    assert "no column 'class'" in message
+    assert message.index("'clas'") < message.index("'age'")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["fit", "absent.csv", "--class", "y", "-o", "new.json"], "no such file"),
+        (["fit", "good.xls", "--class", "y", "-o", "new.json"], "expected one of .csv, .tsv"),
+        (["fit", "good.csv", "--class", "y", "-o", "absent/new.json"], "does not exist"),
+        (["fit", "good.csv", "--class", "y", "-o", "."], "is a folder"),
+        (["fit", "good.csv", "--class", "y", "-o", "good.csv/new.json"], "does not exist"),
+        (["fit", "good.csv", "--class", "y", "-o", "new.json", "--structure", "tann"], "expected one of 'tan'"),
+        (["fit", "good.csv", "--class", "y", "-o", "new.json", "--score", "bicc"], "expected one of 'bic'"),
+        (["fit", "good.csv", "--class", "y", "-o", "new.json", "--parameters", "freq"], "'frequency'"),
+        (["fit", "good.csv", "--class", "y", "-o", "new.json", "--discretizer", "x"], "'mdlp'"),
+        (["fit", "good.csv", "--class", "y", "-o", "new.json", "--engine", "x"], "'numpy'"),
+        (["fit", "good.csv", "--class", "y", "-o", "new.json", "--categorical", "z"], "'z'"),
+        (["fit", "good.csv", "--class", "y"], "Missing option '--output'"),
+        (["fit", "good.csv", "-o", "new.json"], "Missing option '--class'"),
+        (["fit"], "Missing argument"),
+        (["fit", "good.csv", "--class", "y", "-o", "new.json", "--surprise"], "No such option"),
+        (["fit", "good.csv", "--class", "y", "-o", "new.json", "--seed", "x"], "'--seed'"),
+        (["fly"], "No such command 'fly'"),
+        (["evaluate", "good.csv", "--class", "y", "--folds", "1"], "at least 2"),
+        (["evaluate", "good.csv", "--class", "y", "--folds", "11"], "fewer rows than the 11 folds"),
+        (["evaluate", "good.csv", "--class", "z"], "nearest first"),
+        (["predict", "absent.json", "good.csv"], "no such file"),
+        (["predict", "good.csv", "good.csv"], "not JSON"),
+        (["predict", "model.json", "absent.csv"], "no such file"),
+        (["predict", "model.json", "good.csv", "-o", "out.xls"], "expected one of .csv, .tsv, .parquet"),
+        (["predict", "model.json", "good.csv", "-o", "absent/out.csv"], "does not exist"),
+        (["demo", "-o", "good.csv"], "good.csv"),
+    ],
+)
+def test_bad_arguments_are_refused(folder, capsys, arguments, words):
+    assert words in refused(folder, capsys, arguments)
+
+
+BAD_ROWS = {
+    "a column is missing": ("x\n1\n", "lacks 1 of the 2 columns the model needs: 'c'"),
+    "text in place of numbers": ("x,c\nten,u\n", "column 'x'"),
+    "no rows": ("x,c\n", "no row"),
+    "infinite values": ("x,c\ninf,u\n", "infinity"),
+    "ragged rows": ("x,c\n1\n", "line 2 has 1 cell(s), expected 2"),
+}
+
+
+@pytest.mark.parametrize(("content", "words"), BAD_ROWS.values(), ids=BAD_ROWS)
+def test_rows_a_model_cannot_take_are_refused(folder, capsys, content, words):
+    (folder / "new.csv").write_text(content)
+    (folder / "out.csv").write_text("older predictions")
+    assert words in refused(folder, capsys, ["predict", "model.json", "new.csv", "-o", "out.csv"])
+
+
+def test_a_category_unseen_in_training_is_refused_where_the_model_says_so(folder, capsys):
+    document = json.loads((folder / "model.json").read_text())
+    document["options"]["handle_unknown"] = "error"
+    (folder / "strict.json").write_text(json.dumps(document))
+    (folder / "new.csv").write_text("x,c\n1,u\n1,w\n")
+    assert "'w' in row 1" in refused(folder, capsys, ["predict", "strict.json", "new.csv"])
+    assert run(["predict", "model.json", "new.csv"]) == 0
+
+
+def test_a_model_without_column_names_is_refused(folder, capsys):
+    save_model(NaiveBayesClassifier().fit(np.array([[1.0], [2.0]]), ["a", "b"]), "array.json")
+    assert "without column names" in refused(folder, capsys, ["predict", "array.json", "good.csv"])
+
+
+@pytest.mark.parametrize("length", [0, 1, 100, -3])
+def test_a_model_cut_short_is_refused(folder, capsys, length):
+    (folder / "cut.json").write_bytes((folder / "model.json").read_bytes()[:length])
+    assert "cut short" in refused(folder, capsys, ["predict", "cut.json", "good.csv", "-o", "out.csv"])
+
+
+def test_a_count_table_that_would_not_fit_is_refused_by_name_and_size(folder, capsys, monkeypatch):
+    monkeypatch.setattr("tanager.counts.count_store.physical_memory", lambda: 2**16)
+    rows = "".join(f"a{k % 200},b{k % 199},{'yn'[k % 2]}\n" for k in range(400))
+    (folder / "wide.csv").write_text("first,second,y\n" + rows)
+    message = refused(folder, capsys, ["fit", "wide.csv", "--class", "y", "-o", "new.json"])
+    assert "GiB" in message
+    assert "'first'" in message
+
+
+def test_errors_of_a_process_have_no_traceback(folder):
+    done = subprocess.run(
+        [sys.executable, "-m", "tanager", "predict", "model.json", "absent.csv"], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == "tanager: error: cannot read 'absent.csv': no such file or directory.\n"
+
+
+def test_an_interrupted_command_is_quiet_and_leaves_no_file(folder, capsys, monkeypatch):
+    def interrupt(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tanager.classifiers.bayesian_network.BayesianNetworkClassifier.fit", interrupt)
+    assert run(["fit", "good.csv", "--class", "y", "-o", "new.json"]) == 130
+    assert capsys.readouterr() == ("", "")
+    assert sorted(path.name for path in folder.iterdir()) == ["good.csv", "model.json"]
+
+
+def test_a_reader_that_stops_early_is_no_error(folder):
+    (folder / "long.csv").write_text("x,c\n" + "1,u\n" * 200_000)
+    command = f"'{sys.executable}' -m tanager predict model.json long.csv --proba | head -n 1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.stdout == "P(y=a),P(y=b)\n"
+    assert done.stderr == ""

@@ -1,0 +1,254 @@
+"""The commands do what the library does, on files; stdout holds the result and nothing else."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
+from sklearn.model_selection import StratifiedKFold
+
+from tanager import BayesianNetworkClassifier, load_model
+from tanager.cli.cross_validate import measure
+from tanager.cli.main import run
+from tanager.counts.engine import ENGINES
+from tanager.files.read_table import read_table
+from tanager.files.write_table import write_table
+from tanager.parameters import PARAMETERS
+from tanager.scores import SCORES
+from tanager.structure import STRUCTURES
+from tanager.table.discretizer import DISCRETIZERS
+
+IRIS = load_iris()
+SPECIES = IRIS.target_names[IRIS.target]
+NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
+
+
+@pytest.fixture
+def iris(tmp_path, monkeypatch):
+    """A folder with the iris table as iris.csv, which is the working folder."""
+    monkeypatch.chdir(tmp_path)
+    table = pa.table(list(IRIS.data.T.copy()), names=NAMES).append_column("species", [SPECIES.tolist()])
+    write_table(table, "iris.csv")
+    return table
+
+
+def test_fit_writes_the_model_that_python_would_fit(iris, capsys):
+    assert run(["fit", "iris.csv", "--class", "species", "-o", "m.json", "--seed", "3"]) == 0
+    assert capsys.readouterr() == ("", "")
+    loaded = load_model("m.json")
+    expected = BayesianNetworkClassifier(random_state=3).fit(iris.drop_columns(["species"]), SPECIES)
+    assert loaded.get_params() == expected.get_params()
+    assert loaded.network_.nodes == (*NAMES, "species")
+    np.testing.assert_array_equal(
+        loaded.predict_proba(iris.select(NAMES)), expected.predict_proba(iris.select(NAMES)), strict=True
+    )
+
+
+def test_options_reach_the_classifier(iris):
+    model = ["--structure", "naive-bayes", "--score", "bic", "--parameters", "frequency", "--discretizer", "quantile"]
+    more = ["--engine", "numpy", "--categorical", "sepal length, petal width", "--categorical", "sepal width"]
+    assert run(["fit", "iris.csv", "-c", "species", "-o", "m.json", *model, *more]) == 0
+    expected = BayesianNetworkClassifier(
+        "naive-bayes",
+        "bic",
+        "frequency",
+        discretizer="quantile",
+        engine="numpy",
+        categorical_features=["sepal length", "petal width", "sepal width"],
+        random_state=0,
+    )
+    assert load_model("m.json").get_params() == expected.get_params()
+    assert run(["fit", "iris.csv", "-c", "species", "-o", "m.json", "--categorical", "all"]) == 0
+    assert load_model("m.json").categorical_features == "all"
+
+
+def test_predict_prints_the_classes_of_the_rows(iris, capsys):
+    run(["fit", "iris.csv", "--class", "species", "-o", "m.json"])
+    assert run(["predict", "m.json", "iris.csv"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.splitlines() == ["species", *load_model("m.json").predict(iris.select(NAMES))]
+
+
+def test_proba_gives_a_column_per_class(iris):
+    run(["fit", "iris.csv", "--class", "species", "-o", "m.json"])
+    assert run(["predict", "m.json", "iris.csv", "--proba", "-o", "p.parquet"]) == 0
+    assert run(["predict", "m.json", "iris.csv", "--proba", "-o", "p.csv"]) == 0
+    expected = load_model("m.json").predict_proba(iris.select(NAMES))
+    for name in ("p.parquet", "p.csv"):
+        table = read_table(name)
+        assert table.column_names == ["P(species=setosa)", "P(species=versicolor)", "P(species=virginica)"]
+        np.testing.assert_array_equal(np.column_stack([column.to_numpy() for column in table.columns]), expected)
+
+
+def test_columns_are_found_by_name_among_others_in_any_order(iris, capsys):
+    run(["fit", "iris.csv", "--class", "species", "-o", "m.json"])
+    capsys.readouterr()
+    other = iris.select(["species", *reversed(NAMES)]).append_column("more", [["x"] * iris.num_rows])
+    write_table(other, "other.tsv")
+    run(["predict", "m.json", "iris.csv"])
+    expected = capsys.readouterr().out
+    assert run(["predict", "m.json", "other.tsv"]) == 0
+    assert capsys.readouterr().out == expected
+
+
+def test_the_same_table_in_any_format_gives_the_same_model(iris, monkeypatch):
+    pyarrow.parquet.write_table(iris, "iris.parquet")
+    head = "".join(f"@attribute '{name}' numeric\n" for name in NAMES)
+    rows = "\n".join(",".join(map(str, row.values())) for row in iris.to_pylist())
+    Path("iris.arff").write_text(
+        f"@relation iris\n{head}@attribute species {{setosa,versicolor,virginica}}\n@data\n{rows}\n"
+    )
+    contents = set()
+    for source in ("iris.csv", "iris.parquet", "iris.arff", "-"):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path("iris.csv").read_bytes())))
+        assert run(["fit", source, "--class", "species", "-o", "m.json"]) == 0
+        document = json.loads(Path("m.json").read_text())
+        del document["class_dtype"]
+        contents.add(json.dumps(document))
+    assert len(contents) == 1
+
+
+def test_texts_of_digits_are_matched_to_a_text_column(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.csv").write_text("code,y\n" + "1,a\n2,b\nx,a\n" * 5)
+    (tmp_path / "new.csv").write_text("code\n1\n2\n")
+    assert run(["fit", "train.csv", "--class", "y", "-o", "m.json"]) == 0
+    assert run(["predict", "m.json", "new.csv"]) == 0
+    assert capsys.readouterr() == ("y\na\nb\n", "")
+
+
+def test_missing_texts_are_missing_cells(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.csv").write_text("x,y\n" + "1,a\n9,b\n?,a\n" * 10)
+    arguments = ["fit", "train.csv", "--class", "y", "-o", "m.json", "--structure", "naive-bayes"]
+    assert run([*arguments, "--missing", "?"]) == 0
+    assert load_model("m.json").network_.columns[0].kind == "numeric"
+    assert run(["predict", "m.json", "train.csv", "--missing", "?"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:4] == ["a", "b", "a"]
+
+
+def test_classes_keep_their_type_through_a_file(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.csv").write_text("x,y\n" + "u,0\nv,1\n" * 5)
+    assert run(["fit", "train.csv", "--class", "y", "-o", "m.json"]) == 0
+    assert load_model("m.json").classes_.dtype == np.int64
+    assert run(["predict", "m.json", "train.csv", "--proba"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "P(y=0),P(y=1)"
+
+
+def test_evaluate_equals_scikit_learns_measures_fold_by_fold(iris, capsys):
+    command = ["evaluate", "iris.csv", "--class", "species", "--folds", "4", "--seed", "5", "--json"]
+    assert run(command) == 0
+    result = json.loads(capsys.readouterr().out)
+    X = iris.select(NAMES)
+    expected: dict[str, list[float]] = {"accuracy": [], "log_loss": [], "brier": [], "auc": []}
+    for train, test in StratifiedKFold(4, shuffle=True, random_state=5).split(IRIS.data, SPECIES):
+        clf = BayesianNetworkClassifier(random_state=5).fit(X.take(train), SPECIES[train])
+        p = clf.predict_proba(X.take(test))
+        expected["accuracy"].append(accuracy_score(SPECIES[test], clf.predict(X.take(test))))
+        expected["log_loss"].append(log_loss(SPECIES[test], p))
+        expected["brier"].append(np.mean(np.sum((p - np.eye(3)[IRIS.target[test]]) ** 2, axis=1)))
+        expected["auc"].append(roc_auc_score(SPECIES[test], p, multi_class="ovr"))
+    for name, folds in expected.items():
+        assert result[name]["folds"] == pytest.approx(folds, rel=1e-12)
+        assert result[name]["mean"] == pytest.approx(np.mean(folds))
+        assert result[name]["std"] == pytest.approx(np.std(folds, ddof=1))
+    assert all(seconds > 0 for name in ("fit_seconds", "predict_seconds") for seconds in result[name]["folds"])
+    assert result["rows"] == 150
+
+
+def test_two_classes_have_the_ordinary_auc():
+    y, p = np.array([0, 0, 1, 1, 1]), np.array([0.1, 0.6, 0.6, 0.8, 0.3])
+    measured = measure(np.column_stack([1 - p, p]), y, np.array([0, 1]))
+    assert measured == pytest.approx(
+        (accuracy_score(y, p > 0.5), log_loss(y, p), 2 * np.mean((p - y) ** 2), roc_auc_score(y, p))
+    )
+
+
+def test_evaluate_prints_a_table_with_every_measure(iris, capsys):
+    assert run(["evaluate", "iris.csv", "--class", "species", "--structure", "naive-bayes", "--folds", "3"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert all(word in out for word in ("naive-bayes", "accuracy", "log loss", "brier", "auc", "fit seconds", "±"))
+
+
+def test_a_class_rarer_than_the_folds_is_measured_with_a_warning(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("x,y\n" + "u,a\nv,b\n" * 10 + "w,c\n")
+    assert run(["evaluate", "a.csv", "--class", "y", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert err.splitlines() == [
+        "tanager: warning: a class has only 1 rows, fewer than the 5 folds: some folds are without it."
+    ]
+    assert np.isfinite(json.loads(out)["log_loss"]["mean"])
+
+
+def test_demo_compares_saves_and_predicts(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(["demo", "-o", "a/b"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert all(word in out for word in ("naive Bayes", "TAN", "accuracy", "P(diagnosis=benign)"))
+    assert run(["predict", "a/b/model.json", "a/b/breast_cancer.csv"]) == 0
+    predicted = capsys.readouterr().out.splitlines()[1:]
+    truth = read_table("a/b/breast_cancer.csv").column("diagnosis").to_pylist()
+    assert accuracy_score(truth, predicted) > 0.95
+
+
+def test_warnings_are_one_line_each(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("x,empty,y\n" + "u,,a\nv,,b\n" * 10)
+    assert run(["fit", "a.csv", "--class", "y", "-o", "m.json", "--structure", "naive-bayes"]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert err.startswith("tanager: warning: column 'empty' holds no value")
+
+
+def test_a_column_without_a_name_is_used_with_a_warning(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text(",x,y\n" + "".join(f"{k},{'uv'[k % 2]},{'ab'[k % 2]}\n" for k in range(20)))
+    assert run(["fit", "a.csv", "--class", "y", "-o", "m.json"]) == 0
+    assert capsys.readouterr().err.startswith("tanager: warning: a column has no name")
+    assert load_model("m.json").network_.nodes == ("", "x", "y")
+
+
+@pytest.mark.parametrize("command", ["fit", "evaluate"])
+def test_the_help_lists_every_registered_name(command, capsys):
+    run([command, "--help"])
+    words = capsys.readouterr().out.replace(",", " ").split()
+    assert {*STRUCTURES, *SCORES, *PARAMETERS, *DISCRETIZERS, *ENGINES} <= set(words)
+
+
+@pytest.mark.parametrize("command", [None, "fit", "predict", "evaluate", "demo"])
+def test_every_command_has_help_with_an_example(command, capsys):
+    assert run([command, "--help"] if command else ["--help"]) == 0
+    assert f"tanager {command or 'demo'}" in capsys.readouterr().out
+
+
+def test_version_is_printed(capsys):
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == "tanager 0.1.0\n"
+
+
+def test_the_process_runs_and_help_loads_neither_scikit_learn_nor_pyarrow(iris):
+    watch = "import sys; from tanager.cli.main import run; run(['--help']); "
+    check = "print([name for name in ('sklearn', 'numpy', 'pyarrow', 'numba') if name in sys.modules], file=sys.stderr)"
+    help_run = subprocess.run([sys.executable, "-c", watch + check], capture_output=True, text=True, check=True)
+    assert help_run.stderr == "[]\n"
+    command = [sys.executable, "-m", "tanager"]
+    content = Path("iris.csv").read_bytes()
+    subprocess.run([*command, "fit", "-", "--class", "species", "-o", "m.json"], check=True, input=content)
+    done = subprocess.run([*command, "predict", "m.json", "iris.csv"], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert len(done.stdout.splitlines()) == 151

@@ -1,0 +1,204 @@
+"""Whatever a file holds that is not a model is one clear error, never another exception."""
+
+from __future__ import annotations
+
+import copy
+import json
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from files.mixed_table import MIXED, mixed_model
+from tanager import BayesianNetworkClassifier, load_model, save_model
+from tanager.errors import FileError, TanagerError
+from tanager.files import model_file
+from tanager.files.write_model import to_document
+
+
+@pytest.fixture(scope="module")
+def document() -> dict:
+    return json.loads(json.dumps(to_document(mixed_model())))
+
+
+def load_text(tmp_path, content: bytes | str):
+    path = tmp_path / "model.json"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return load_model(path)
+
+
+def refusal(tmp_path, content: bytes | str) -> str:
+    with pytest.raises(FileError) as caught:
+        load_text(tmp_path, content)
+    return str(caught.value)
+
+
+def test_a_file_cut_short_anywhere_is_refused(tmp_path, document):
+    content = json.dumps(document)
+    for length in [0, 1, *range(10, len(content) - 1, len(content) // 40)]:
+        assert "not JSON, or was cut short" in refusal(tmp_path, content[:length])
+
+
+def test_another_format_number_is_refused_by_number(tmp_path, document):
+    for number in (0, 2, 1.0, "1", None, True, [1]):
+        assert "this version reads format 1" in refusal(tmp_path, json.dumps({**document, "format": number}))
+    assert "no 'format' number" in refusal(tmp_path, "{}")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"\x80\x04\x95pickle", "not UTF-8"),
+        (b"hello", "not JSON"),
+        (b"[1, 2]", "must be an object"),
+        (b"null", "must be an object"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "nested too deeply"),
+        (b'{"format": ' + b"9" * 5000 + b"}", "not JSON"),
+    ],
+    ids=["pickle", "text", "list", "null", "deep list", "deep object", "long number"],
+)
+def test_what_is_no_model_document_is_refused(tmp_path, content, words):
+    assert words in refusal(tmp_path, content)
+
+
+def test_a_file_of_500_mb_is_refused_without_reading_it_all(tmp_path, monkeypatch):
+    path = tmp_path / "model.json"
+    with path.open("wb") as stream:
+        stream.truncate(500_000_000)  # a hole: takes no room on disk
+    monkeypatch.setattr(json, "loads", lambda *args, **options: pytest.fail("parsed"))
+    tracemalloc.start()
+    try:
+        with pytest.raises(FileError, match="longer than the 256 MiB"):
+            load_model(path)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_stream_without_an_end_is_refused(monkeypatch):
+    monkeypatch.setattr(model_file, "LARGEST_FILE", 1 << 20)
+    with pytest.raises(FileError, match="longer than the 1 MiB"):
+        load_model("/dev/zero")
+
+
+def test_a_model_too_long_to_be_read_again_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(model_file, "LARGEST_FILE", 1000)
+    with pytest.raises(FileError, match="more than the"):
+        save_model(mixed_model(), tmp_path / "model.json")
+    assert not list(tmp_path.iterdir())
+
+
+def change(document: dict, place: tuple, value: object) -> str:
+    changed = copy.deepcopy(document)
+    node = changed
+    for step in place[:-1]:
+        node = node[step]
+    node[place[-1]] = value
+    return json.dumps(changed)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        (("tables", 0, 0, 0), float("nan"), "the number NaN"),
+        (("tables", 0, 0, 0), float("inf"), "the number Infinity"),
+        (("tables", 0, 0, 0), 10**400, "finite numbers"),
+        (("tables", 0, 0, 0), "0.5", "finite numbers"),
+        (("tables", 0, 0, 0), True, "finite numbers"),
+        (("tables", 0, 0), [-0.5, 1.5], "negative"),
+        (("tables", 0, 0), [0.5, 0.5001], "does not sum to one"),
+        (("tables", 0, 0), [1.0], "different lengths"),
+        (("tables", -1), [[0.2, 0.3, 0.5]], "shape"),
+        (("tables", -1), [[0.5, 0.5], [0.5, 0.5]], "shape"),
+        (("tables", -1), [], "shape"),
+        (("tables",), [], "expected 9"),
+        (("parents", 0), [99], "names parent 99"),
+        (("parents", 0), [-1], "names parent -1"),
+        (("parents", 8), [0], "cycle"),
+        (("parents", 0), [8, 8], "ascending"),
+        (("parents", 0), [8.0], "ascending"),
+        (("columns", 0, "cuts"), [2, 1], "must increase"),
+        (("columns", 0, "cuts"), [0.0, "1"], "finite numbers"),
+        (("columns", 0, "unit"), "metre", "one of number, date"),
+        (("columns", 1, "cuts"), [1e300], "out of range"),
+        (("columns", 0, "kind"), "ordinal", "one of categorical, numeric"),
+        (("columns", 0, "name"), "text", "same name"),
+        (("columns", 2, "categories"), ["a", "a", "b"], "twice"),
+        (("columns", 2, "categories"), ["a", 1, "b"], "must all be"),
+        (("columns", 2, "categories"), ["a", "b"], "shape"),
+        (("columns", 4, "categories"), [1, 1.0, 2], "twice"),
+        (("columns", 7, "categories"), [{"date": "2024-02-30"}, {"date": "2024-02-28"}], "no known value"),
+        (("columns", 8, "categories"), ["only"], "at least two"),
+        (("class_dtype",), "<i8", "does not fit the classes"),
+        (("class_dtype",), "<U1", "does not fit the classes"),
+        (("class_dtype",), "<U999999999", "does not fit the classes"),
+        (("class_dtype",), "f8,i4", "does not fit the classes"),
+        (("classifier",), "os.system", "classifier must be one of"),
+        (("options", "surprise"), 1, "does not have"),
+        (("options", "score"), "nonsense", "is not known"),
+        (("options", "score"), {"part": "Popen", "options": {}}, "names the part 'Popen'"),
+        (("options", "score"), {"part": "BDeu", "options": {"x": 1}}, "options it does not have"),
+        (("options", "score"), {"part": "Tree", "options": {}}, "neither a known name"),
+        (("options", "n_jobs"), "2", "options.n_jobs"),
+        (("trace", "structure"), [{"dict": {"action": 1}}], "trace.structure"),
+        (("structure_score",), "high", "must be a number"),
+        (("versions",), {"numpy": 2}, "versions.numpy"),
+        (("named",), 1, "true or false"),
+    ],
+)
+def test_a_fault_is_refused_and_named(tmp_path, document, place, value, words):
+    assert words in refusal(tmp_path, change(document, place, value))
+
+
+def places(node: object, place: tuple = ()) -> list[tuple]:
+    below = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    return [*([place] if place else []), *(found for key, child in below for found in places(child, (*place, key)))]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 10**19) | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=250, deadline=None)
+@given(data=st.data())
+def test_a_document_changed_anywhere_is_refused_or_a_working_model(document, tmp_path_factory, data):
+    tmp_path = tmp_path_factory.mktemp("fuzz")
+    changed = copy.deepcopy(document)
+    place = data.draw(st.sampled_from(places(document)))
+    node = changed
+    for step in place[:-1]:
+        node = node[step]
+    if data.draw(st.booleans()):
+        del node[place[-1]]
+    else:
+        others = [copy.deepcopy(value) for value in (document, node[place[-1]], {"tuple": []}, {"float": "nan"})]
+        node[place[-1]] = data.draw(json_values | st.sampled_from(others))
+    try:
+        clf = load_text(tmp_path, json.dumps(changed))
+    except FileError:
+        return
+    if changed == document:
+        np.testing.assert_array_equal(clf.predict_proba(MIXED), mixed_model().predict_proba(MIXED))
+    check_works(clf, tmp_path)
+
+
+def check_works(clf: BayesianNetworkClassifier, tmp_path) -> None:
+    """A model predicts probabilities, or refuses the table with an error of ours; saved again it is the same."""
+    X = MIXED.rename_columns([column.name for column in clf.encoder_.schema.attributes])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a model without names is given names
+        try:
+            probabilities = clf.predict_proba(X)
+            np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+        except TanagerError:
+            pass
+    assert str(clf.network_.states)
+    save_model(clf, tmp_path / "again.json")
+    assert to_document(load_model(tmp_path / "again.json")) == to_document(clf)

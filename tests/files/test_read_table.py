@@ -1,0 +1,210 @@
+"""Reading CSV, TSV and Parquet: what is missing, what is a number, and what is refused with which words."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import gzip
+import io
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tanager.errors import FileError
+from tanager.files.read_table import read_table
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_file(name: str, content: bytes) -> Path:
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    return write_file
+
+
+def refusal(path: Path | str, **options: object) -> str:
+    with pytest.raises(FileError) as caught:
+        read_table(path, **options)
+    return str(caught.value)
+
+
+def test_only_an_empty_cell_is_missing(write):
+    table = read_table(write("a.csv", b"a,b\nNA,none\n,null\nNaN,\n"))
+    assert table.to_pydict() == {"a": ["NA", None, "NaN"], "b": ["none", "null", None]}
+
+
+def test_missing_values_are_missing_where_asked_for(write):
+    path = write("a.csv", b"a,b\n?,x\n2,?\n")
+    assert read_table(path).to_pydict() == {"a": ["?", "2"], "b": ["x", "?"]}
+    assert read_table(path, missing_values=["?"]).to_pydict() == {"a": [None, 2], "b": ["x", None]}
+
+
+def test_digits_are_integers_and_other_numbers_floats(write):
+    table = read_table(write("a.csv", b"i,f,b,d,s\n1,1.5,true,2024-02-29,x\n-2,3,false,2024-03-01,7\n"))
+    assert [str(kind) for kind in table.schema.types] == ["int64", "double", "bool", "date32[day]", "string"]
+
+
+def test_a_column_that_turns_to_floats_or_text_late_is_read_whole(write):
+    n_rows = 400_000  # several blocks of pyarrow's reader
+    rows = b"".join(b"%d,%d\n" % (k, k) for k in range(n_rows))
+    table = read_table(write("a.csv", b"a,b\n" + rows + b"0.5,x\n"))
+    assert [str(kind) for kind in table.schema.types] == ["double", "string"]
+    assert table.num_rows == n_rows + 1
+    assert table.column("b")[0].as_py() == "0"
+
+
+def test_a_time_of_day_is_the_time_since_midnight(write):
+    table = read_table(write("a.csv", b"t,x\n00:01:00,1\n13:30:00,2\n"))
+    assert table.column("t").to_pylist() == [datetime.timedelta(minutes=1), datetime.timedelta(hours=13.5)]
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.txt", "A.TSV"])
+def test_tabs_separate_tsv_and_txt(write, name):
+    assert read_table(write(name, b"a\tb,c\n1\tx,y\n")).to_pydict() == {"a": [1], "b,c": ["x,y"]}
+
+
+def test_commas_separate_a_txt_whose_header_has_no_tab(write):
+    assert read_table(write("a.txt", b"a,b\n1,2\n")).to_pydict() == {"a": [1], "b": [2]}
+
+
+def test_compressed_text_reads_as_the_text(write):
+    content = b"a,b\n1,x\n2,y\n"
+    plain = read_table(write("a.csv", content))
+    assert read_table(write("a.csv.gz", gzip.compress(content))).equals(plain)
+
+
+def test_a_byte_order_mark_and_windows_line_ends_change_nothing(write):
+    assert read_table(write("a.csv", b"\xef\xbb\xbfa,b\r\n1,2\r\n")).to_pydict() == {"a": [1], "b": [2]}
+
+
+def test_standard_input_is_csv(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1,2\n")))
+    assert read_table("-").to_pydict() == {"a": [1], "b": [2]}
+
+
+def test_faults_of_standard_input_are_named_as_such(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1\n")))
+    assert (
+        refusal("-") == "standard input cannot be read as a table: line 2 has 1 cell(s), expected 2 as in the header."
+    )
+
+
+def test_a_blank_line_is_a_missing_cell_only_where_there_is_one_column(write):
+    assert read_table(write("one.csv", b"a\n1\n\n2\n")).to_pydict() == {"a": [1, None, 2]}
+    assert read_table(write("two.csv", b"a,b\n1,1\n\n2,2\n")).to_pydict() == {"a": [1, 2], "b": [1, 2]}
+
+
+def test_a_header_without_rows_is_a_table_without_rows(write):
+    for content in (b"a,b", b"a,b\n"):
+        table = read_table(write("a.csv", content))
+        assert (table.column_names, table.num_rows) == (["a", "b"], 0)
+
+
+def test_a_row_longer_than_a_block_is_read(write):
+    table = read_table(write("a.csv", b"a,b\n" + b"x" * (3 << 20) + b",1\n"))
+    assert len(table.column("a")[0].as_py()) == 3 << 20
+
+
+cells = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), max_size=5) | st.sampled_from(
+    ["x\ny", 'quo"te', "a,b", " ", "1", "0.5"]
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_cells_are_those_the_csv_module_wrote(tmp_path_factory, data):
+    width = data.draw(st.integers(1, 4))
+    rows = data.draw(st.lists(st.lists(cells, min_size=width, max_size=width), min_size=1, max_size=6))
+    path = tmp_path_factory.mktemp("csv") / "a.csv"
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        # A word in every column keeps it text, so that cells come back as written.
+        csv.writer(stream).writerows([[f"c{k}" for k in range(width)], *rows, ["word"] * width])
+    table = read_table(path)
+    expected = [tuple(cell or None for cell in row) for row in rows]
+    assert list(zip(*table.to_pydict().values(), strict=True))[:-1] == expected
+
+
+def test_parquet_keeps_types_and_order_of_categories(tmp_path):
+    table = pa.table(
+        {
+            "c": pa.DictionaryArray.from_arrays(pa.array([1, None, 0]), pa.array(["low", "high"])),
+            "i": pa.array([1, None, 3], pa.int16()),
+        }
+    )
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    assert read_table(tmp_path / "a.parquet").equals(table)
+
+
+def test_folders_named_like_partitions_add_no_column(tmp_path):
+    folder = tmp_path / "year=2024"
+    folder.mkdir()
+    pyarrow.parquet.write_table(pa.table({"a": [1]}), folder / "a.parquet")
+    assert read_table(folder / "a.parquet").column_names == ["a"]
+
+
+def test_ragged_rows_are_refused_with_line_and_numbers_of_cells(write):
+    ragged = b'a,b,c\n1,"two\nlines",3\n\n1,2\n'
+    message = refusal(write("a.csv", ragged))
+    assert "line 5 has 2 cell(s), expected 3" in message
+    assert "line 5 has 2 cell(s), expected 3" in refusal(write("a.csv.gz", gzip.compress(ragged)))
+    assert "line 2 has 3 cell(s), expected 2" in refusal(write("b.csv", b"a,b\n1,2,3\n"))
+
+
+@pytest.mark.parametrize("content", [b'a,b\n1,"x\n2,3\n', b'a,b\n"x,2\n3,4\n'])
+def test_a_quote_that_is_never_closed_is_refused_with_its_line(write, content):
+    assert "the row that starts on line 2 is never closed" in refusal(write("a.csv", content))
+
+
+def test_a_quote_never_closed_is_found_however_long_the_file(write):
+    rest = b"1,2\n" * 100_000  # longer than the csv module takes for a cell by itself
+    assert "line 1 is never closed" in refusal(write("a.csv", b'"a,b\n' + rest))
+    assert "line 3 is never closed" in refusal(write("b.csv", b'a,b\n1,2\n3,"4\n' + rest))
+
+
+def test_repeated_column_names_are_refused_by_name(write, tmp_path):
+    assert "'a'" in refusal(write("a.csv", b"a,b,a\n1,2,3\n"))
+    assert "'a'" in refusal(write("b.csv", b"a,a"))
+    pyarrow.parquet.write_table(pa.table([[1], [2]], names=["a", "a"]), tmp_path / "a.parquet")
+    assert "'a'" in refusal(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf"])
+def test_an_empty_file_is_refused(write, content):
+    assert "is empty" in refusal(write("a.csv", content))
+
+
+def test_text_that_is_not_utf8_is_refused(write):
+    assert "column 'a' is not UTF-8" in refusal(write("a.csv", b"a,b\ncaf\xe9,1\n"))
+    assert "the header is not UTF-8" in refusal(write("b.csv", b"caf\xe9,b\n1,1\n"))
+    assert "the header is not UTF-8" in refusal(write("c.csv", "a,b\n1,2\n".encode("utf-16")))
+
+
+def test_a_missing_file_or_a_folder_is_refused(tmp_path):
+    assert refusal(tmp_path / "a.csv").endswith("no such file or directory.")
+    (tmp_path / "b.csv").mkdir()
+    assert "is a folder" in refusal(tmp_path / "b.csv")
+    assert "cannot read" in refusal("a\0.csv")
+
+
+@pytest.mark.parametrize("name", ["a.xls", "a", "a.parquet.gz", ".gz"])
+def test_an_unknown_suffix_is_refused_with_the_valid_ones(write, name):
+    message = refusal(write(name, b"a,b\n1,2\n"))
+    assert all(suffix in message for suffix in (".csv", ".tsv", ".txt", ".parquet", ".arff", ".gz"))
+
+
+def test_files_cut_short_are_refused(write, tmp_path):
+    rows = b"a,b\n" + b"".join(b"%d,%d\n" % (k, k * k) for k in range(100_000))
+    packed = gzip.compress(rows)
+    for length in (10, len(packed) // 2, len(packed) - 4):
+        assert "cannot read" in refusal(write("a.csv.gz", packed[:length]))
+    assert "cannot read" in refusal(write("b.csv.gz", rows))
+    pyarrow.parquet.write_table(pa.table({"a": range(10_000)}), tmp_path / "whole.parquet")
+    whole = (tmp_path / "whole.parquet").read_bytes()
+    for length in (0, 3, 100, len(whole) - 1):
+        assert "not a complete Parquet file" in refusal(write("cut.parquet", whole[:length]))

@@ -1,0 +1,131 @@
+"""Writing: what is read back is what was written, and a failed write leaves everything as it was."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tanager.errors import FileError
+from tanager.files.atomic import atomic_write, check_writable
+from tanager.files.read_table import read_table
+from tanager.files.write_table import check_table_target, write_table
+
+words = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1, max_size=6).map("w".__add__)
+tables = st.builds(
+    lambda rows: pa.table(
+        {
+            'a, "b"': pa.array([row[0] for row in rows], pa.string()),
+            "x": pa.array([row[1] for row in rows], pa.float64()),
+        }
+    ),
+    st.lists(
+        st.tuples(words | st.none() | st.just('w,"\n'), st.floats(allow_nan=False) | st.none()),
+        min_size=1,
+        max_size=6,
+    ),
+)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
+@settings(max_examples=30, deadline=None)
+@given(table=tables)
+def test_a_table_is_read_back_as_written(tmp_path_factory, suffix, table):
+    path = tmp_path_factory.mktemp("tables") / f"a{suffix}"
+    write_table(table, path)
+    assert read_table(path).to_pydict() == table.to_pydict()
+
+
+def test_plain_text_is_written_without_quotes(tmp_path):
+    write_table(pa.table({"class": ["yes", "no"], "p": [0.5, None]}), tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_text() == "class,p\nyes,0.5\nno,\n"
+
+
+def test_a_dash_is_standard_output(monkeypatch):
+    stream = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(stream))
+    write_table(pa.table({"a": [1]}), "-")
+    assert stream.getvalue() == b"a\n1\n"
+
+
+def test_an_unknown_suffix_is_refused_with_the_valid_ones(tmp_path):
+    for refuse in (lambda path: write_table(pa.table({"a": [1]}), path), check_table_target):
+        with pytest.raises(FileError, match=r"\.csv, \.tsv, \.parquet"):
+            refuse(tmp_path / "a.xls")
+    assert not list(tmp_path.iterdir())
+
+
+def unwritable(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    return [tmp_path / "absent" / "a.csv", tmp_path, tmp_path / "file" / "a.csv", "a\0.csv", tmp_path / ("a" * 300)]
+
+
+def test_a_path_that_cannot_be_written_is_refused_before_and_at_the_write(tmp_path):
+    for path in unwritable(tmp_path):
+        if len(str(path)) < 300:
+            with pytest.raises(FileError, match="cannot write"):
+                check_writable(path)
+        with pytest.raises(FileError, match="cannot write"), atomic_write(path) as stream:
+            stream.write(b"x")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_folder_that_takes_no_files_is_refused_before_the_write(tmp_path, monkeypatch):
+    def refuse(**options: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)  # a superuser may write anywhere, so pretend
+    with pytest.raises(FileError, match="permission denied"):
+        check_writable(tmp_path / "a.csv")
+
+
+def test_checking_a_target_leaves_nothing_behind(tmp_path):
+    (tmp_path / "old").write_bytes(b"old")
+    check_writable(tmp_path / "new")
+    check_writable(tmp_path / "old")
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("old", b"old")]
+
+
+def test_an_error_while_writing_leaves_the_old_file(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+
+    def interrupted() -> None:
+        with atomic_write(path) as stream:
+            stream.write(b"half of the new")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert [(file.name, file.read_bytes()) for file in tmp_path.iterdir()] == [("a", b"old")]
+
+
+def test_permissions_and_links_are_kept(tmp_path):
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_bytes(b"old")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    with atomic_write(link) as stream:
+        stream.write(b"new")
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+
+
+def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path):
+    (tmp_path / "plain").write_bytes(b"")
+    with atomic_write(tmp_path / "atomic") as stream:
+        stream.write(b"x")
+    assert (tmp_path / "atomic").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_device_is_written_to_and_not_replaced():
+    check_writable(os.devnull)
+    with atomic_write(os.devnull) as stream:
+        stream.write(b"x")
+    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
