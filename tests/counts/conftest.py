@@ -9,4 +9,4 @@ from tanager.counts.engine import ENGINES, CountEngine, choose_engine
 
 @pytest.fixture(scope="session", params=list(ENGINES))
 def engine(request: pytest.FixtureRequest) -> CountEngine:
-    return choose_engine(request.param, n_jobs=2)
+    return choose_engine(request.param)

@@ -16,6 +16,7 @@ from tanager.counts.numba_engine import BLOCK_ROWS, MAX_MASKS, SLAB_ROWS, NumbaE
 from tanager.counts.numpy_engine import NumpyEngine
 from tanager.errors import OptionError
 from tanager.table.batch import EncodedBatch
+from tanager.threads import thread_limit
 
 # An example of many small tables costs milliseconds, the first one of a kernel a compilation.
 few = settings(max_examples=20, deadline=None)
@@ -121,7 +122,7 @@ def test_counts_are_integers_and_weighted_counts_floats(engine: CountEngine, n_r
 @pytest.mark.parametrize("gaps", [0.0, 0.1])
 def test_engines_agree_over_several_slabs_and_blocks_of_rows(gaps: float) -> None:
     batch = random_batch(5, SLAB_ROWS + BLOCK_ROWS + 7, (3, 2, 30, 4, 1, 2), gaps)
-    pairs = NumbaEngine(2).count_pairs(batch)
+    pairs = NumbaEngine().count_pairs(batch)
     np.testing.assert_array_equal(pairs.counts, NumpyEngine().count_pairs(batch).counts)
     assert pairs.counts.sum() > batch.n_rows
 
@@ -129,10 +130,12 @@ def test_engines_agree_over_several_slabs_and_blocks_of_rows(gaps: float) -> Non
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_number_of_threads_changes_no_bit(weighted: bool) -> None:
     batch = random_batch(6, 3000, (*[3, 17, 2, 40] * 5, 3), gaps=0.1, weighted=weighted)
-    alone, together = NumbaEngine(1), NumbaEngine(5)
-    np.testing.assert_array_equal(alone.count_pairs(batch).counts, together.count_pairs(batch).counts)
-    for one, other in zip(alone.count(batch, node_sets(batch)), together.count(batch, node_sets(batch)), strict=True):
-        np.testing.assert_array_equal(one, other)
+    found = []
+    for n_jobs in (1, 5):
+        with thread_limit(n_jobs):
+            found.append([NumbaEngine().count_pairs(batch).counts, *NumbaEngine().count(batch, node_sets(batch))])
+    for alone, together in zip(*found, strict=True):
+        np.testing.assert_array_equal(alone, together)
 
 
 def test_read_only_arrays_are_counted(engine: CountEngine) -> None:
@@ -147,16 +150,17 @@ def test_auto_compiles_only_for_large_work(monkeypatch: pytest.MonkeyPatch) -> N
     batch = random_batch(8, 50, (2, 3, 2))
     chosen: list[str] = []
 
-    def choose(name: str, n_jobs: int | None) -> CountEngine:
+    def choose(name: str) -> CountEngine:
         chosen.append(name)
         return NumpyEngine()
 
     monkeypatch.setattr("tanager.counts.engine.choose_engine", choose)
-    AutoEngine(None).count_pairs(batch)
-    AutoEngine(None).count(batch, [(0,)])
-    monkeypatch.setattr("tanager.counts.engine.WORK_WORTH_COMPILING", 49)
-    AutoEngine(None).count_pairs(batch)
-    AutoEngine(None).count(batch, [(0,)])
+    AutoEngine().count_pairs(batch)
+    AutoEngine().count(batch, [(0,)])
+    monkeypatch.setattr("tanager.counts.engine.PAIRS_WORTH_COMPILING", 49)
+    monkeypatch.setattr("tanager.counts.engine.SETS_WORTH_COMPILING", 49)
+    AutoEngine().count_pairs(batch)
+    AutoEngine().count(batch, [(0,)])
     assert chosen == ["numpy", "numpy", "numba", "numba"]
 
 

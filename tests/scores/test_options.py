@@ -13,6 +13,9 @@ from tanager.scores import ACLL, MIT, SCORES, BDe, BDeu
 
 
 class WrongShape:
+    def __repr__(self) -> str:
+        return "WrongShape()"
+
     def family_probabilities(self, family, n_states):
         return np.full((1, 1, 2), 0.5)
 

@@ -13,6 +13,7 @@ from tanager.counts.family import CountTable, Family
 from tanager.counts.pair_tables import PairTables, pair_offsets
 from tanager.scores import ACLL, AIC, BIC, FCLL, K2, LL, MIT, BDeu, FamilyScore, by_shape, pair_information
 from tanager.scores.margins import xlogx
+from tanager.threads import thread_limit
 
 SCORES = [
     LL(),
@@ -71,8 +72,8 @@ def test_the_number_of_threads_changes_nothing(score, monkeypatch) -> None:
     monkeypatch.setattr(by_shape, "CELLS_WORTH_COMPILING", 0)
     results = []
     for n_threads in (1, 2, 7):
-        monkeypatch.setattr(by_shape, "count_threads", lambda n_jobs, n=n_threads: n)
-        results.append(score.pair_scores(pairs))
+        with thread_limit(n_threads):
+            results.append(score.pair_scores(pairs))
     assert (results[0] == results[1]).all()
     assert (results[0] == results[2]).all()
 

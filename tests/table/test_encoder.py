@@ -109,7 +109,7 @@ def test_integers_outside_the_training_range_are_unseen(monkeypatch, compiled):
     schema = learn(np.array([[2], [4]]), categorical_features="all")
     new = read_table(np.array([[2], [3], [4], [5], [1], [np.iinfo(np.int64).min], [np.iinfo(np.int64).max]]))
     assert TableEncoder(schema).encode(new)[:, 0].tolist() == [0, 2, 1, 2, 2, 2, 2]
-    with pytest.raises(DataError, match="column 'x0' holds .*3.* in row 1"):
+    with pytest.raises(DataError, match=r"column 'x0' holds .*3.* in row 1"):
         TableEncoder(schema, unseen_is_error=True).encode(new)
 
 

@@ -116,5 +116,5 @@ def test_a_cell_that_is_neither_text_nor_number_is_a_type_error():
 
 
 def test_sparse_matrices_are_refused():
-    with pytest.raises(TypeError, match="[Ss]parse"):
+    with pytest.raises(TypeError, match=r"[Ss]parse"):
         read_table(sparse.csr_array(np.eye(2)))

@@ -30,6 +30,7 @@ from tanager.table.batch import EncodedBatch
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
 from tanager.table.read_columns import RawTable, find_missing, read_table
+from tanager.threads import thread_limit
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,8 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
 
     def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from the rows of X with classes y; a row of weight w counts as w rows."""
-        self._learn_network(self.learn_counts(X, y, sample_weight))
+        with thread_limit(self.n_jobs):
+            self._learn_network(self.learn_counts(X, y, sample_weight))
         return self
 
     def learn_counts(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
@@ -141,7 +143,6 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
             training.weights,
             choose_discretizer(self.discretizer),
             self.categorical_features,
-            self.n_jobs,
         )
         self.encoder_ = TableEncoder(schema, unseen_is_error=self.handle_unknown == "error")
         return self._count_store(self._encode(training))
@@ -155,7 +156,7 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
 
     def _encode(self, training: TrainingTable) -> EncodedBatch:
         n_states = self.encoder_.schema.n_states
-        codes = self.encoder_.encode(training.table, self.n_jobs)
+        codes = self.encoder_.encode(training.table)
         incomplete = np.array([(codes[:, j] == n_states[j]).any() for j in range(codes.shape[1])])
         return EncodedBatch(codes, training.class_codes, n_states, incomplete, training.weights)
 
@@ -164,7 +165,7 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
     ) -> CountStore:
         schema = self.encoder_.schema
         names = [column.name for column in (*schema.attributes, schema.target)]
-        return CountStore(batch, choose_engine(self.engine, self.n_jobs), names, known=known)
+        return CountStore(batch, choose_engine(self.engine), names, known=known)
 
     def _learn_network(self, counts: CountStore) -> None:
         structure = self._structure().learn(self._structure_task(counts))
@@ -210,8 +211,8 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
         table = read_table(X)
         self._check_columns(X, table, reset=False)
         self._check_gaps(table)
-        codes = self.encoder_.encode(table, self.n_jobs)
-        return log_joint_with_gaps(self.network_, codes, self.n_jobs, normalized)
+        with thread_limit(self.n_jobs):
+            return log_joint_with_gaps(self.network_, self.encoder_.encode(table), normalized)
 
     def _structure(self) -> StructureLearner:
         return resolve("structure", self.structure, STRUCTURES, "learn")

@@ -11,9 +11,7 @@ from tanager.network.network import Network
 from tanager.table.batch import Codes
 
 
-def log_joint_with_gaps(
-    network: Network, codes: Codes, n_jobs: int | None = None, normalized: bool = False
-) -> NDArray[np.float64]:
+def log_joint_with_gaps(network: Network, codes: Codes, normalized: bool = False) -> NDArray[np.float64]:
     """log P(class, cells present), or `normalized` log P(class | cells present); (n_rows, n_classes).
 
     A look-up per family is exact for a row whose gaps lie only in attributes that are no parent and have none but the
@@ -25,9 +23,9 @@ def log_joint_with_gaps(
         if gaps.any():
             hard |= gaps
     if not hard.any():
-        return network.log_joint(codes, n_jobs, normalized)
+        return network.log_joint(codes, normalized)
     result = np.empty((len(codes), network.n_states[-1]))
-    result[~hard] = network.log_joint(codes[~hard], n_jobs, normalized)
+    result[~hard] = network.log_joint(codes[~hard], normalized)
     rows, position = np.unique(codes[hard], axis=0, return_inverse=True)
     eliminated = np.array([_eliminated(network, row) for row in rows])
     result[hard] = (normalize_log(eliminated) if normalized else eliminated)[position]

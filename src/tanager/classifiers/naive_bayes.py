@@ -20,7 +20,7 @@ from tanager.table.column_statistics import ColumnStatistics
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, choose_categorical
 from tanager.table.schema import TableSchema
-from tanager.threads import map_threads
+from tanager.threads import map_threads, thread_limit
 
 
 class NaiveBayesClassifier(BayesianNetworkClassifier):
@@ -93,10 +93,11 @@ class NaiveBayesClassifier(BayesianNetworkClassifier):
         first = _check_partial_fit_first_call(self, classes)
         rows = read_rows(X, y, sample_weight, self.classes_)
         self._check_columns(X, rows.table, reset=first and not fitted)
-        if fitted and self._statistics is None:
-            self._add_to_counts(rows)
-        else:
-            self._add_to_statistics(rows)
+        with thread_limit(self.n_jobs):
+            if fitted and self._statistics is None:
+                self._add_to_counts(rows)
+            else:
+                self._add_to_statistics(rows)
         return self
 
     def _add_to_counts(self, rows: TrainingTable) -> None:
@@ -113,14 +114,14 @@ class NaiveBayesClassifier(BayesianNetworkClassifier):
             column = rows.table.columns[position]
             return ColumnStatistics.of(column, bool(categorical[position]), rows.class_codes, rows.weights, n_classes)
 
-        batch = map_threads(count, range(len(rows.table.names)), self.n_jobs)
+        batch = map_threads(count, range(len(rows.table.names)))
         class_counts: CountTable = np.bincount(rows.class_codes, rows.weights, minlength=n_classes)
         if hasattr(self, "network_") and self._statistics is not None:
             batch = [old.merge(new) for old, new in zip(self._statistics, batch, strict=True)]
             class_counts = self._counted[(len(batch),)] + class_counts
         self._statistics = batch
         discretizer = choose_discretizer(self.discretizer)
-        attributes = tuple(map_threads(lambda column: column.schema(discretizer, n_classes), batch, self.n_jobs))
+        attributes = tuple(map_threads(lambda column: column.schema(discretizer, n_classes), batch))
         schema = TableSchema(attributes, rows.target, rows.table.named)
         self.encoder_ = TableEncoder(schema, unseen_is_error=self.handle_unknown == "error")
         known: dict[tuple[int, ...], CountTable] = {

@@ -10,8 +10,10 @@ from tanager.counts.pair_tables import PairTables
 from tanager.registry import check_option
 from tanager.table.batch import EncodedBatch
 
-# Above this many (row, table) updates the compiled kernels repay their start; NumPy does about 3e8 a second.
-WORK_WORTH_COMPILING = 200_000_000
+# Above this many (row, table) updates the compiled kernels repay their start, half a second for a few sets and two and
+# a half for all pairs, once; NumPy does about 3e8 updates a second.
+SETS_WORTH_COMPILING = 20_000_000
+PAIRS_WORTH_COMPILING = 200_000_000
 
 
 class CountEngine(Protocol):
@@ -29,41 +31,38 @@ class CountEngine(Protocol):
         ...
 
 
-def choose_engine(name: str, n_jobs: int | None = None) -> CountEngine:
+def choose_engine(name: str) -> CountEngine:
     """The engine of that name."""
-    return ENGINES[check_option("engine", name, ENGINES)](n_jobs)
+    return ENGINES[check_option("engine", name, ENGINES)]()
 
 
 class AutoEngine:
     """NumPy for small work, which must not wait for a compiler; the compiled kernels for large work."""
 
-    def __init__(self, n_jobs: int | None) -> None:
-        self._n_jobs = n_jobs
-
     def count(self, batch: EncodedBatch, node_sets: Sequence[tuple[int, ...]]) -> list[CountTable]:
-        return self._engine(batch.n_rows * len(node_sets)).count(batch, node_sets)
+        compiled = batch.n_rows * len(node_sets) > SETS_WORTH_COMPILING
+        return choose_engine("numba" if compiled else "numpy").count(batch, node_sets)
 
     def count_pairs(self, batch: EncodedBatch) -> PairTables:
-        return self._engine(batch.n_rows * batch.n_attributes * (batch.n_attributes - 1) // 2).count_pairs(batch)
+        n_pairs = batch.n_attributes * (batch.n_attributes - 1) // 2
+        compiled = batch.n_rows * n_pairs > PAIRS_WORTH_COMPILING
+        return choose_engine("numba" if compiled else "numpy").count_pairs(batch)
 
-    def _engine(self, work: int) -> CountEngine:
-        return choose_engine("numba" if work > WORK_WORTH_COMPILING else "numpy", self._n_jobs)
 
-
-def _numpy_engine(n_jobs: int | None) -> CountEngine:
+def _numpy_engine() -> CountEngine:
     from tanager.counts.numpy_engine import NumpyEngine
 
     return NumpyEngine()
 
 
-def _numba_engine(n_jobs: int | None) -> CountEngine:
+def _numba_engine() -> CountEngine:
     from tanager.counts.numba_engine import NumbaEngine
 
-    return NumbaEngine(n_jobs)
+    return NumbaEngine()
 
 
 # Imported on use: only the numba engine may load numba. A new engine is a file and a line here.
-ENGINES: dict[str, Callable[[int | None], CountEngine]] = {
+ENGINES: dict[str, Callable[[], CountEngine]] = {
     "auto": AutoEngine,
     "numpy": _numpy_engine,
     "numba": _numba_engine,

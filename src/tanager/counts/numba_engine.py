@@ -36,10 +36,7 @@ PARTNERS_PER_TASK = 16
 
 
 class NumbaEngine:
-    """See `CountEngine`. One thread sums a table, in the order of the rows, so `n_jobs` changes no bit of it."""
-
-    def __init__(self, n_jobs: int | None = None) -> None:
-        self._n_jobs = n_jobs
+    """See `CountEngine`. One thread sums a table, in the order of the rows: the number of threads changes nothing."""
 
     def count(self, batch: EncodedBatch, node_sets: Sequence[tuple[int, ...]]) -> list[CountTable]:
         rows = _Rows.of(batch)
@@ -51,13 +48,13 @@ class NumbaEngine:
             count_nodes(*rows.arrays, rows.incomplete, np.array(nodes, np.int64), steps, counts)
             return counts[:-1]
 
-        return map_threads(count_one, node_sets, self._n_jobs)
+        return map_threads(count_one, node_sets)
 
     def count_pairs(self, batch: EncodedBatch) -> PairTables:
         rows = _Rows.of(batch)
         offsets = pair_offsets(batch.n_states)
         counts = rows.new_counts(int(offsets[-1]))
-        layout = _Layout.of(batch, count_threads(self._n_jobs))
+        layout = _Layout.of(batch, count_threads())
         if layout.narrow.sum() > 1:
             self._count_narrow(batch, rows, layout, offsets, counts)
         if not layout.narrow.all():
@@ -83,8 +80,8 @@ class NumbaEngine:
 
     def _share(self, kernel: Callable[..., None], *arguments: object) -> None:
         """Run `kernel(first, step, *arguments)` on all threads; a few shares for each, as no two take equally long."""
-        n_shares = 4 * count_threads(self._n_jobs)
-        map_threads(lambda first: kernel(first, n_shares, *arguments), range(n_shares), self._n_jobs)
+        n_shares = 4 * count_threads()
+        map_threads(lambda first: kernel(first, n_shares, *arguments), range(n_shares))
 
 
 @dataclass(frozen=True)

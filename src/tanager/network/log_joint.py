@@ -52,7 +52,7 @@ class LogJoint:
             n_cells += len(cells[-1])
         return cls(nodes, steps, offsets, np.concatenate(cells))
 
-    def __call__(self, codes: Codes, n_jobs: int | None = None, normalized: bool = False) -> NDArray[np.float64]:
+    def __call__(self, codes: Codes, normalized: bool = False) -> NDArray[np.float64]:
         """(n_rows, n_classes) natural logarithms: of the joint, or `normalized` of P(class | attributes)."""
         n_rows, n_families = len(codes), len(self.offsets)
         result = np.zeros((n_rows, self.tables.shape[1]))
@@ -66,7 +66,11 @@ class LogJoint:
             if normalized:
                 normalize_log(out)
 
-        map_threads(add_block, range(0, n_rows, block), n_jobs if compiled else 1)
+        if compiled:
+            map_threads(add_block, range(0, n_rows, block))
+        else:
+            for first in range(0, n_rows, block):
+                add_block(first)
         return result
 
     def _add_numpy(self, codes: Codes, out: NDArray[np.float64]) -> None:

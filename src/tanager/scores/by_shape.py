@@ -84,8 +84,8 @@ class PairGroup:
 
     def on_threads(self, score_rows: Callable[[NDArray[np.int64]], None]) -> None:
         """Call a kernel on shares of the rows, interleaved because the triangle is uneven."""
-        n_threads = count_threads(None)
-        map_threads(score_rows, [self.rows[thread::n_threads] for thread in range(n_threads)], None)
+        n_threads = count_threads()
+        map_threads(score_rows, [self.rows[thread::n_threads] for thread in range(n_threads)])
 
 
 def pair_groups(pairs: PairTables) -> list[PairGroup]:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from tanager.errors import DataError
 from tanager.table.batch import code_dtype
 from tanager.table.value_counts import ValueCounts, count_values, midpoints, rank_sorted
-from tanager.threads import map_threads
+from tanager.threads import map_threads, thread_limit
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -83,7 +83,8 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             counts = count_values(self._finite_column(table, index), class_codes, weights, n_classes=n_classes)
             return mdl_cuts(counts, n_classes)
 
-        self.cuts_ = map_threads(cut_column, range(table.shape[1]), self.n_jobs)
+        with thread_limit(self.n_jobs):
+            self.cuts_ = map_threads(cut_column, range(table.shape[1]))
         self.bin_edges_ = np.empty(len(self.cuts_), dtype=object)
         self.bin_edges_[:] = [np.concatenate([[-np.inf], cuts, [np.inf]]) for cuts in self.cuts_]
         self.n_bins_ = np.array([cuts.size + 1 for cuts in self.cuts_])
@@ -100,7 +101,8 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             bins[:, index] = np.searchsorted(self.cuts_[index], column, side="right")
             bins[np.isnan(column), index] = np.nan
 
-        map_threads(fill_column, range(table.shape[1]), self.n_jobs)
+        with thread_limit(self.n_jobs):
+            map_threads(fill_column, range(table.shape[1]))
         return bins
 
     def __sklearn_tags__(self) -> Tags:

@@ -22,6 +22,7 @@ from tanager.table.value_counts import count_values
 from tanager.threads import map_threads
 
 BLOCK_BYTES = 1 << 20
+ROWS_WORTH_THREADS = 10_000
 # More categories than this, and more than one for every two rows: the column names rows instead of grouping them.
 MANY_CATEGORIES = 1_000
 
@@ -33,7 +34,6 @@ def learn_schema(
     weights: Weights | None,
     discretizer: Discretizer,
     categorical_features: ArrayLike | str | None = "from_dtype",
-    n_jobs: int | None = None,
 ) -> TableSchema:
     """Categories of the categorical columns, cut points of the numeric ones, from the training rows alone."""
     chosen = choose_categorical(table, categorical_features)
@@ -51,10 +51,10 @@ def learn_schema(
         return ColumnSchema(column.name, "numeric", cuts=tuple(cuts.tolist()), unit=column.unit)
 
     if table.matrix is not None and table.matrix.dtype.kind in "iu" and chosen.all():
-        found = learn_integer_categories(table.matrix, n_jobs)
+        found = learn_integer_categories(table.matrix)
         attributes = [ColumnSchema(name, "categorical", each) for name, each in zip(table.names, found, strict=True)]
     else:
-        attributes = map_threads(learn, range(len(table.names)), n_jobs)
+        attributes = map_threads(learn, range(len(table.names)))
     empty += [column.name for column in attributes if column.kind == "categorical" and not column.categories]
     _warn_of_useless_columns(empty, attributes, table.n_rows)
     return TableSchema(tuple(attributes), target, table.named)
@@ -123,26 +123,26 @@ class TableEncoder:
     schema: TableSchema
     unseen_is_error: bool = False
 
-    def encode(self, table: RawTable, n_jobs: int | None = None) -> Codes:
+    def encode(self, table: RawTable) -> Codes:
         """Codes (n_rows, n_attributes), column-major, in the smallest unsigned dtype; missing cells as n_states."""
         codes = np.empty(
             (table.n_rows, len(self.schema.attributes)), order="F", dtype=code_dtype(max(self.schema.n_states))
         )
         if table.matrix is not None and table.matrix.dtype.kind in "iu" and self._integers is not None:
-            unseen = self._integers.encode(table.matrix, codes, n_jobs)
+            unseen = self._integers.encode(table.matrix, codes)
             if self.unseen_is_error and unseen:
                 self._encode_columns(table.columns, codes, 0)  # finds and names the cell
         elif table.matrix is not None:
-            self._encode_blocks(table, codes, n_jobs)
+            self._encode_blocks(table, codes)
         else:
-            self._encode_columns(table.columns, codes, 0, n_jobs)
+            self._encode_columns(table.columns, codes, 0)
         return codes
 
     @cached_property
     def _integers(self) -> IntegerLookup | None:
         return IntegerLookup.of(self.schema.attributes)
 
-    def _encode_blocks(self, table: RawTable, codes: Codes, n_jobs: int | None) -> None:
+    def _encode_blocks(self, table: RawTable, codes: Codes) -> None:
         """A row-major matrix by blocks of rows that fit the cache: reading a column of it whole would miss it."""
         matrix = table.matrix
         assert matrix is not None
@@ -153,9 +153,9 @@ class TableEncoder:
             columns = [NumericColumn(name, values) for name, values in zip(table.names, block, strict=True)]
             self._encode_columns(columns, codes[start : start + rows], start)
 
-        map_threads(encode_block, range(0, table.n_rows, rows), n_jobs)
+        map_threads(encode_block, range(0, table.n_rows, rows))
 
-    def _encode_columns(self, columns: Sequence[Column], codes: Codes, first_row: int, n_jobs: int | None = 1) -> None:
+    def _encode_columns(self, columns: Sequence[Column], codes: Codes, first_row: int) -> None:
         def encode_into(position: int) -> None:
             column, schema = columns[position], self.schema.attributes[position]
             found = encode_column(column, schema)
@@ -166,7 +166,11 @@ class TableEncoder:
                 found[unseen] = schema.missing_code
             codes[:, position] = found
 
-        map_threads(encode_into, range(len(columns)), n_jobs)
+        if len(codes) < ROWS_WORTH_THREADS:
+            for position in range(len(columns)):
+                encode_into(position)
+        else:
+            map_threads(encode_into, range(len(columns)))
 
 
 def encode_column(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:

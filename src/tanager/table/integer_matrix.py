@@ -20,13 +20,13 @@ CELLS_WORTH_COMPILING = 20_000_000
 BLOCK_CELLS = 1 << 19
 
 
-def learn_integer_categories(matrix: Numbers, n_jobs: int | None = None) -> list[tuple[Category, ...]]:
+def learn_integer_categories(matrix: Numbers) -> list[tuple[Category, ...]]:
     """Ascending distinct values of each column."""
     if matrix.size < CELLS_WORTH_COMPILING or not matrix.flags.c_contiguous or matrix.dtype != np.int64:
         return [learn_categories(NumericColumn("", matrix[:, j])) for j in range(matrix.shape[1])]
     from tanager.table.integer_kernels import column_bounds, mark_present
 
-    bounds = map_threads(lambda rows: column_bounds(matrix[rows]), _row_blocks(matrix), n_jobs)
+    bounds = map_threads(lambda rows: column_bounds(matrix[rows]), _row_blocks(matrix))
     low = np.min([block[0] for block in bounds], axis=0)
     span = np.max([block[1] for block in bounds], axis=0) - low + 1
     if span.max() > NARROW_SPAN:
@@ -34,7 +34,7 @@ def learn_integer_categories(matrix: Numbers, n_jobs: int | None = None) -> list
     offsets = np.concatenate([[0], np.cumsum(span)])
     present = np.zeros(offsets[-1], dtype=np.bool_)  # threads only ever write True
     shift = offsets[:-1] - low
-    map_threads(lambda rows: mark_present(matrix[rows], shift, present), _row_blocks(matrix), n_jobs)
+    map_threads(lambda rows: mark_present(matrix[rows], shift, present), _row_blocks(matrix))
     return [tuple((np.flatnonzero(present[offsets[j] : offsets[j + 1]]) + low[j]).tolist()) for j in range(len(low))]
 
 
@@ -72,7 +72,7 @@ class IntegerLookup:
             codes[offset[j] + np.array(column.categories, dtype=np.int64) - low[j]] = range(len(column.categories))
         return cls(low, span, offset, codes, missing)
 
-    def encode(self, matrix: Numbers, out: Codes, n_jobs: int | None) -> bool:
+    def encode(self, matrix: Numbers, out: Codes) -> bool:
         """Write the codes of all rows into `out`; True if a value was unseen (its code is the missing one)."""
         encode_block = self._encode_numpy
         if matrix.size >= CELLS_WORTH_COMPILING and matrix.dtype == np.int64:
@@ -81,7 +81,7 @@ class IntegerLookup:
         def run(rows: slice) -> bool:
             return encode_block(matrix[rows], out[rows])
 
-        return any(map_threads(run, _row_blocks(matrix), n_jobs))
+        return any(map_threads(run, _row_blocks(matrix)))
 
     def _encode_numpy(self, matrix: Numbers, out: Codes) -> bool:
         place = matrix - self.low
