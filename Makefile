@@ -22,8 +22,22 @@ format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.test  ## speed against peers in one run, written to benchmarks/RESULTS.md
-	$(BIN)/python -m benchmarks.run
+# Peers live in an environment of their own: they are never dependencies, and want other versions of NumPy.
+BENCH := $(VENV)-bench
+PEERS := orange3 fimdlp pyagrum pgmpy pandas polars
+WEKA_JAR := $(BENCH)/weka.jar
+
+bench: $(BENCH)/.installed  ## speed against peers in one run, written to benchmarks/RESULTS.md
+	WEKA_JAR=$(WEKA_JAR) $(BENCH)/bin/python -m benchmarks.run
+
+$(BENCH)/.installed: pyproject.toml
+	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install -q --upgrade "pip>=25.1"
+	$(BENCH)/bin/python -m pip install -q -e . $(PEERS)
+	$(BENCH)/bin/python -m pip download -q --no-deps -d $(BENCH)/weka python-weka-wrapper3
+	tar xzf $(BENCH)/weka/*.tar.gz -C $(BENCH)/weka
+	find $(BENCH)/weka -name weka.jar -exec cp {} $(WEKA_JAR) \;
+	touch $@
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -15,7 +15,7 @@ from tanager.table.schema import Category, ColumnSchema
 from tanager.threads import map_threads
 
 # Cells from which the compiled kernels repay their start.
-CELLS_WORTH_COMPILING = 20_000_000
+CELLS_WORTH_COMPILING = 5_000_000
 # A block of rows is read once while its codes, one byte each, stay in cache.
 BLOCK_CELLS = 1 << 19
 
