@@ -22,6 +22,9 @@ format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+experiments: $(VENV)/.test  ## accuracy on the benchmark sets, written to experiments/RESULTS.md
+	$(BIN)/python experiments/run.py
+
 # Peers live in an environment of their own: they are never dependencies, and want other versions of NumPy.
 BENCH := $(VENV)-bench
 PEERS := orange3 fimdlp pyagrum pgmpy pandas polars
@@ -39,6 +42,10 @@ $(BENCH)/.installed: pyproject.toml
 	find $(BENCH)/weka -name weka.jar -exec cp {} $(WEKA_JAR) \;
 	touch $@
 
+docs: $(VENV)/.docs  ## the documentation, in docs/_build/html; a warning is an error
+	rm -rf docs/generated
+	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
+
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --upgrade "pip>=25.1"
@@ -47,6 +54,10 @@ $(VENV)/.installed: pyproject.toml
 
 $(VENV)/.test: $(VENV)/.installed
 	$(BIN)/python -m pip install -q -e . --group test
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.installed
+	$(BIN)/python -m pip install -q -e . --group docs
 	touch $@
 
 clean:

@@ -23,7 +23,8 @@ def check_option(option: str, value: object, valid: Iterable[str]) -> str:
 
 def nearest_first(text: str, names: Iterable[str]) -> list[str]:
     """Names by likeness to `text`; equally unlike ones keep their order."""
-    return sorted(names, key=lambda name: -difflib.SequenceMatcher(None, text, name).ratio())
+    wanted = text.casefold()
+    return sorted(names, key=lambda name: -difflib.SequenceMatcher(None, wanted, name.casefold()).ratio())
 
 
 def resolve(option: str, value: object, registry: Mapping[str, Callable[[], Part]], method: str) -> Part:

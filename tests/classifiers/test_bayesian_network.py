@@ -208,6 +208,28 @@ def test_tables_that_would_not_fit_in_memory_are_refused_by_name():
         TANClassifier(categorical_features="all").fit(X, np.arange(n) % 2)
 
 
+def test_a_gap_may_be_a_state_of_its_own():
+    X, y = drawn(2)
+    gappy = X.copy()
+    gappy.loc[::5, "n1"] = None
+    filled = gappy.fillna({"n1": "zzz nothing"})
+    by_option = TANClassifier(missing="category").fit(gappy, y)
+    assert by_option.network_.states["n1"][-1] == "(missing)"
+    by_hand = TANClassifier().fit(filled, y)
+    np.testing.assert_allclose(by_option.predict_proba(gappy), by_hand.predict_proba(filled), rtol=1e-12)
+
+
+def test_a_gap_in_a_column_that_had_none_is_summed_out():
+    X, y = drawn(2)
+    gappy = X.copy()
+    gappy.loc[::5, "n1"] = None
+    clf = TANClassifier(missing="category").fit(gappy, y)
+    row = X.iloc[[3]].copy()
+    row["n0"] = None
+    expected = clf.network_.query("n4", {name: value for name, value in X.iloc[3].items() if name != "n0"})
+    np.testing.assert_allclose(clf.predict_proba(row)[0], [expected[label] for label in clf.classes_], rtol=1e-10)
+
+
 def test_missing_cells_are_not_yet_for_trees():
     X, y = iris()
     X.iloc[3, 1] = np.nan

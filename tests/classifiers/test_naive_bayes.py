@@ -73,12 +73,17 @@ def mixed(generator, n_rows):
 
 
 @settings(max_examples=15, deadline=None)
-@given(st.integers(0, 10_000), st.lists(st.integers(1, 119), max_size=4), st.booleans())
-def test_partial_fit_in_any_batches_is_one_fit(seed, cuts, weighted):
+@given(
+    st.integers(0, 10_000),
+    st.lists(st.integers(1, 119), max_size=4),
+    st.booleans(),
+    st.sampled_from(["marginalize", "category"]),
+)
+def test_partial_fit_in_any_batches_is_one_fit(seed, cuts, weighted, missing):
     generator = np.random.default_rng(seed)
     X, y = mixed(generator, 120)
     weights = generator.integers(1, 4, 120).astype(float) if weighted else None
-    options = {"categorical_features": ["whole"]}
+    options = {"categorical_features": ["whole"], "missing": missing}
     whole = NaiveBayesClassifier(**options).fit(X, y, weights)
     parts = NaiveBayesClassifier(**options)
     edges = [0, *sorted(set(cuts)), 120]

@@ -11,6 +11,7 @@ ESTIMATORS = [
     tanager.TANClassifier(),
     tanager.TANClassifier(score="ll", parameters="frequency", forest=True),
     tanager.BayesianNetworkClassifier(),
+    tanager.BayesianNetworkClassifier(missing="category"),
     tanager.BCKGClassifier(),
     tanager.KDBClassifier(),
     tanager.HillClimbClassifier(),

@@ -57,8 +57,8 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
         discretised. A list of names or positions, or a mask, adds to them.
     discretizer : "mdlp", "quantile" or scikit-learn transformer
         How numeric columns are cut into bins, on the training rows alone.
-    missing : "marginalize"
-        Missing cells are summed out.
+    missing : "marginalize" or "category"
+        Missing cells are summed out; or, in a column that has some in training, a gap is a state of its own.
     handle_unknown : "marginalize" or "error"
         A category unseen in training is a missing cell, or an error, at prediction.
     engine : "auto", "numpy" or "numba"
@@ -130,7 +130,7 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
 
     def learn_counts(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
         """The first half of `fit`: check the data, learn the encoder, and give the counts of the rows."""
-        check_option("missing", self.missing, ["marginalize"])
+        check_option("missing", self.missing, ["marginalize", "category"])
         check_option("handle_unknown", self.handle_unknown, ["marginalize", "error"])
         training = read_training(X, y, sample_weight)
         self._check_columns(X, training.table, reset=True)
@@ -143,6 +143,7 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
             training.weights,
             choose_discretizer(self.discretizer),
             self.categorical_features,
+            gap_states=self.missing == "category",
         )
         self.encoder_ = TableEncoder(schema, unseen_is_error=self.handle_unknown == "error")
         return self._count_store(self._encode(training))
@@ -228,19 +229,22 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
 
     def _check_gaps(self, table: RawTable) -> None:
         """Only naive Bayes learns from missing cells so far: a cell left out of it is left out exactly."""
-        if isinstance(self._structure(), NaiveBayes):
+        if self._accepts_gaps():
             return
         gap = find_missing(table)
         if gap is not None:
             raise DataError(
                 f"column {gap[0]!r} contains NaN (a missing cell, in row {gap[1]}); this structure does not handle "
                 "missing cells yet.",
-                hint="structure='naive-bayes' does, exactly; or fill the gaps first, with SimpleImputer say.",
+                hint="missing='category' makes a gap a state of its own; structure='naive-bayes' leaves it out, exactly.",
             )
+
+    def _accepts_gaps(self) -> bool:
+        return self.missing == "category" or isinstance(self._structure(), NaiveBayes)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = isinstance(self._structure(), NaiveBayes)
+        tags.input_tags.allow_nan = self._accepts_gaps()
         tags.input_tags.categorical = True
         return tags
 

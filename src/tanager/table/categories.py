@@ -26,14 +26,14 @@ def learn_categories(column: Column) -> tuple[Category, ...]:
 
 
 def encode_categories(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
-    """Code of each cell; a missing cell gets the missing code, an unseen category one more than that."""
+    """Code of each cell; an empty cell gets the gap code, an unseen category one more than the missing code."""
     check_same_type(column, schema)
     if isinstance(column, NumericColumn):
         return _encode_numbers(column, schema)
     known = {category: code for code, category in enumerate(schema.categories)}
     unseen = schema.missing_code + 1
     lookup = [known.get(category, unseen) for category in column.dictionary]
-    return np.array([*lookup, schema.missing_code])[column.indices]  # index -1 takes the last entry
+    return np.array([*lookup, schema.gap_code])[column.indices]  # index -1 takes the last entry
 
 
 def check_same_type(column: Column, schema: ColumnSchema) -> None:
@@ -56,13 +56,13 @@ def check_same_type(column: Column, schema: ColumnSchema) -> None:
 def _encode_numbers(column: NumericColumn, schema: ColumnSchema) -> NDArray[np.integer]:
     values = column.values
     if not schema.categories:
-        return np.where(np.isnan(values), schema.missing_code, schema.missing_code + 1)
+        return np.where(np.isnan(values), schema.gap_code, schema.missing_code + 1)
     categories = np.array([as_number(category) for category in schema.categories])
     order = np.argsort(categories)
     position = np.minimum(np.searchsorted(categories, values, sorter=order), len(categories) - 1)
     codes = order[position]
     codes[categories[codes] != values] = schema.missing_code + 1
-    codes[np.isnan(values)] = schema.missing_code
+    codes[np.isnan(values)] = schema.gap_code
     return codes
 
 

@@ -12,7 +12,7 @@ from tanager.table.batch import Codes, Weights
 from tanager.table.categories import learn_categories
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import encode_column
-from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn
+from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn, gaps
 from tanager.table.schema import ColumnSchema
 from tanager.table.value_counts import ValueCounts, count_values
 
@@ -23,11 +23,13 @@ class ColumnStatistics:
 
     like         the column without its rows: name, type, unit, dictionary
     counts       weight of each distinct (value, class); the value of a dictionary column is its index
+    gaps         (n_classes,) weight of the rows of each class in which the cell is empty
     categorical  values are categories, not numbers to be cut
     """
 
     like: Column
     counts: ValueCounts
+    gaps: NDArray[np.float64]
     categorical: bool
 
     @classmethod
@@ -36,26 +38,27 @@ class ColumnStatistics:
     ) -> ColumnStatistics:
         """Statistics of some rows."""
         values = column.values if isinstance(column, NumericColumn) else column.indices
-        if isinstance(column, DictionaryColumn):
-            present = values >= 0
-            values, class_codes = values[present], class_codes[present]
-            weights = None if weights is None else weights[present]
+        empty = gaps(column)
+        n_gaps = np.bincount(class_codes[empty], None if weights is None else weights[empty], minlength=n_classes)
+        if empty.any():
+            values, class_codes = values[~empty], class_codes[~empty]
+            weights = None if weights is None else weights[~empty]
         counts = count_values(values, class_codes, weights, n_classes=n_classes)
-        return cls(_without_rows(column), counts, categorical)
+        return cls(_without_rows(column), counts, n_gaps.astype(np.float64), categorical)
 
     def merge(self, other: ColumnStatistics) -> ColumnStatistics:
         """Statistics of the rows of both."""
+        n_gaps = self.gaps + other.gaps
         if isinstance(self.like, DictionaryColumn) and isinstance(other.like, DictionaryColumn):
-            return self._merge_dictionaries(self.like, other.like, other.counts)
+            return replace(self._merge_dictionaries(self.like, other.like, other.counts), gaps=n_gaps)
         if isinstance(self.like, NumericColumn) and isinstance(other.like, NumericColumn):
             dtype = np.result_type(self.like.values, other.like.values)
             like = replace(self.like, values=np.empty(0, dtype=dtype))
-            return replace(self, like=like, counts=self.counts.merge(other.counts))
+            return replace(self, like=like, counts=self.counts.merge(other.counts), gaps=n_gaps)
         # A batch in which a column is empty says nothing of its type.
-        if len(other.counts.values) == 0:
-            return self
-        if len(self.counts.values) == 0:
-            return other
+        for one, empty in ((self, other), (other, self)):
+            if len(empty.counts.values) == 0:
+                return replace(one, gaps=n_gaps)
         kinds = ["numbers" if isinstance(one.like, NumericColumn) else "text" for one in (self, other)]
         raise DataError(f"column {self.like.name!r} holds {kinds[1]} in this batch; earlier batches held {kinds[0]}.")
 
@@ -71,18 +74,22 @@ class ColumnStatistics:
         like = replace(ours, dictionary=tuple(position), declared=declared)
         return replace(self, like=like, counts=self.counts.merge(renamed))
 
-    def schema(self, discretizer: Discretizer, n_classes: int) -> ColumnSchema:
-        """The column's categories or cut points."""
+    def schema(self, discretizer: Discretizer, n_classes: int, gap_states: bool) -> ColumnSchema:
+        """The column's categories or cut points; with `gap_states` a gap is a state, if there is one."""
+        gap = gap_states and bool(self.gaps.any())
         if self.categorical:
-            return ColumnSchema(self.like.name, "categorical", learn_categories(self._cells()))
+            return ColumnSchema(self.like.name, "categorical", learn_categories(self._cells()), gap_state=gap)
         assert isinstance(self.like, NumericColumn)
-        cuts = discretizer(self.counts, n_classes)
-        return ColumnSchema(self.like.name, "numeric", cuts=tuple(cuts.tolist()), unit=self.like.unit)
+        cuts = tuple(discretizer(self.counts, n_classes).tolist())
+        return ColumnSchema(self.like.name, "numeric", cuts=cuts, unit=self.like.unit, gap_state=gap)
 
     def table(self, schema: ColumnSchema, n_classes: int) -> NDArray[np.float64]:
         """Counts of (state, class), flat, the class changing fastest."""
         cells = encode_column(self._cells(), schema) * n_classes + self.counts.classes
-        return np.bincount(cells, self.counts.weights, minlength=schema.n_states * n_classes).astype(np.float64)
+        counted = np.bincount(cells, self.counts.weights, minlength=schema.n_states * n_classes).astype(np.float64)
+        if schema.gap_state:
+            counted[-n_classes:] = self.gaps
+        return counted
 
     def _cells(self) -> Column:
         """The distinct values as a column, one cell for each (value, class)."""

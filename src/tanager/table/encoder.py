@@ -16,7 +16,7 @@ from tanager.table.batch import Codes, Weights, code_dtype
 from tanager.table.categories import check_same_type, encode_categories, learn_categories
 from tanager.table.discretizer import Discretizer
 from tanager.table.integer_matrix import IntegerLookup, learn_integer_categories
-from tanager.table.read_columns import Column, NumericColumn, RawTable
+from tanager.table.read_columns import Column, NumericColumn, RawTable, gaps
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.value_counts import count_values
 from tanager.threads import map_threads
@@ -34,21 +34,26 @@ def learn_schema(
     weights: Weights | None,
     discretizer: Discretizer,
     categorical_features: ArrayLike | str | None = "from_dtype",
+    gap_states: bool = False,
 ) -> TableSchema:
-    """Categories of the categorical columns, cut points of the numeric ones, from the training rows alone."""
+    """Categories of the categorical columns, cut points of the numeric ones, from the training rows alone.
+
+    With `gap_states` a gap is a state of its own in every column that has one here.
+    """
     chosen = choose_categorical(table, categorical_features)
     empty: list[str] = []
 
     def learn(position: int) -> ColumnSchema:
         column = table.columns[position]
+        gap = gap_states and bool(gaps(column).any())
         if chosen[position]:
-            return ColumnSchema(column.name, "categorical", learn_categories(column))
+            return ColumnSchema(column.name, "categorical", learn_categories(column), gap_state=gap)
         assert isinstance(column, NumericColumn)
         counted = count_values(column.values, class_codes, weights, n_classes=target.n_states)
         if counted.values.size == 0:
             empty.append(column.name)
         cuts = discretizer(counted, target.n_states)
-        return ColumnSchema(column.name, "numeric", cuts=tuple(cuts.tolist()), unit=column.unit)
+        return ColumnSchema(column.name, "numeric", cuts=tuple(cuts.tolist()), unit=column.unit, gap_state=gap)
 
     if table.matrix is not None and table.matrix.dtype.kind in "iu" and chosen.all():
         found = learn_integer_categories(table.matrix)
@@ -174,19 +179,19 @@ class TableEncoder:
 
 
 def encode_column(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
-    """Code of each cell; a missing cell gets the missing code, an unseen category one more than that."""
+    """Code of each cell; an empty cell gets the gap code, an unseen category one more than the missing code."""
     return _encode_numeric(column, schema) if schema.kind == "numeric" else encode_categories(column, schema)
 
 
 def _encode_numeric(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
-    """Bin of each cell: how many cuts are at or below it; NaN gets the missing code."""
+    """Bin of each cell: how many cuts are at or below it; NaN gets the gap code."""
     check_same_type(column, schema)
     if not isinstance(column, NumericColumn):
-        return np.full(len(column.indices), schema.missing_code)  # same type and not numbers: an empty column
+        return np.full(len(column.indices), schema.gap_code)  # same type and not numbers: an empty column
     values = column.values
     found = np.searchsorted(np.array(schema.cuts), values, side="right")
     if values.dtype.kind == "f":
-        found[np.isnan(values)] = schema.missing_code
+        found[np.isnan(values)] = schema.gap_code
     return found
 
 

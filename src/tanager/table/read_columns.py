@@ -74,12 +74,17 @@ def take(column: Column, rows: NDArray[np.bool_]) -> Column:
     return replace(column, indices=column.indices[rows])
 
 
+def gaps(column: Column) -> NDArray[np.bool_]:
+    """Which cells hold nothing."""
+    return column.indices < 0 if isinstance(column, DictionaryColumn) else np.isnan(column.values)
+
+
 def find_missing(table: RawTable) -> tuple[str, int] | None:
     """Name and row of the first column's first missing cell, or None."""
     if table.matrix is not None and (table.matrix.dtype.kind != "f" or not np.isnan(np.sum(table.matrix))):
         return None
     for column in table.columns:
-        missing = column.indices < 0 if isinstance(column, DictionaryColumn) else np.isnan(column.values)
+        missing = gaps(column)
         if missing.any():
             return column.name, int(missing.argmax())
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -13,6 +14,7 @@ import numpy as np
 Category = str | int | float | bool | datetime.date | datetime.datetime
 Kind = Literal["categorical", "numeric"]
 Unit = Literal["number", "date", "datetime", "duration"]
+GAP_LABEL = "(missing)"
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,8 @@ class ColumnSchema:
     """A column is categorical (`categories`) or numeric and cut into bins (`cuts`, increasing).
 
     A state is a category or a bin. State k of a numeric column holds the values with exactly k cuts at or below them,
-    so bin k is [cuts[k-1], cuts[k]). The code of a missing cell is `n_states`: one past the last state.
+    so bin k is [cuts[k-1], cuts[k]). The code of a missing cell is `n_states`, one past the last state; but with
+    `gap_state` a gap is a state like any other, the last one, and only a category unseen in training is missing.
     """
 
     name: str
@@ -28,24 +31,35 @@ class ColumnSchema:
     categories: tuple[Category, ...] = ()
     cuts: tuple[float, ...] = ()
     unit: Unit = "number"
+    gap_state: bool = False
 
     @property
     def n_states(self) -> int:
         # A column without any value still has one state, which no cell is in.
-        return max(1, len(self.categories)) if self.kind == "categorical" else len(self.cuts) + 1
+        values = max(1, len(self.categories)) if self.kind == "categorical" else len(self.cuts) + 1
+        return values + self.gap_state
 
     @property
     def missing_code(self) -> int:
         return self.n_states
 
+    @property
+    def gap_code(self) -> int:
+        """The code of a cell that holds nothing."""
+        return self.n_states - 1 if self.gap_state else self.missing_code
+
     @cached_property
     def states(self) -> tuple[Category, ...]:
         """The label of each state: the category itself, or the bin in words ("< 2.45", "[2.45, 4.75)", ">= 4.75")."""
+        return (*self._values, GAP_LABEL) if self.gap_state else self._values
+
+    @property
+    def _values(self) -> tuple[Category, ...]:
         if self.categories:
             return self.categories
         if not self.cuts:
             return ("any",)
-        edges = [format_value(cut, self.unit) for cut in self.cuts]
+        edges = format_values(self.cuts, self.unit)
         between = (f"[{low}, {high})" for low, high in pairwise(edges))
         return (f"< {edges[0]}", *between, f">= {edges[-1]}")
 
@@ -63,11 +77,16 @@ class TableSchema:
         object.__setattr__(self, "n_states", tuple(column.n_states for column in (*self.attributes, self.target)))
 
 
-def format_value(value: float, unit: Unit) -> str:
-    """A numeric value in its column's unit: dates and times are held as microseconds since 1970 (`read_columns`)."""
+def format_values(values: Sequence[float], unit: Unit) -> list[str]:
+    """Increasing values in their column's unit, each with a text of its own: six digits, or all where six are too few.
+
+    Dates and times are held as microseconds since 1970, durations as microseconds (`read_columns`).
+    """
     if unit == "date" or unit == "datetime":
-        moment = np.datetime64(round(value), "us")
-        return str(moment.astype("datetime64[D]") if unit == "date" else moment)
+        moments = np.array(np.round(values), dtype="datetime64[us]")
+        days = [str(day) for day in moments.astype("datetime64[D]")]
+        return days if unit == "date" and len(set(days)) == len(days) else [str(moment) for moment in moments]
     if unit == "duration":
-        return str(datetime.timedelta(microseconds=value))
-    return f"{value:.6g}" if float(f"{value:.6g}") == value else repr(value)
+        return [str(datetime.timedelta(microseconds=value)) for value in values]
+    short = [f"{value:.6g}" for value in values]
+    return short if len(set(short)) == len(short) else [repr(value) for value in values]
