@@ -1,0 +1,66 @@
+"""How the documentation is built: `make docs`."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import tanager
+
+project = "Tanager"
+author = "the Tanager developers"
+version = release = tanager.__version__
+
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser"]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+default_role = "py:obj"
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autosummary_imported_members = True
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+# The class template lists the members; scikit-learn's own methods are documented there.
+numpydoc_show_class_members = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "Tanager"
+html_show_sourcelink = False
+html_theme_options: dict[str, Any] = {
+    "navbar_end": ["theme-switcher"],
+    "secondary_sidebar_items": ["page-toc"],
+    "show_prev_next": False,
+    "footer_start": [],
+    "footer_end": [],
+}
+
+ENTRY = re.compile(r"^(?P<names>\S+(?:, \S+)*) {2,}(?P<text>\S.*)$")
+
+
+def list_aligned_entries(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Turn the columns `name   what it is` of our docstrings into a definition list, which is what they mean."""
+    result: list[str] = []
+    column = 0  # where the text of the entry we are in begins; 0 outside a list
+    for line in lines:
+        entry = ENTRY.match(line)
+        if entry:
+            column = entry.start("text")
+            result += ["", f"``{entry['names']}``", f"   {entry['text']}"]
+        elif column and line.startswith(" " * column):
+            result.append(f"   {line.strip()}")
+        else:
+            result += [""] * bool(column and line)
+            result.append(line)
+            column = 0
+    lines[:] = result
+
+
+def skip_request_methods(app: object, what: str, name: str, obj: object, skip: bool, options: object) -> bool | None:
+    """scikit-learn adds `set_fit_request` and the like to every estimator; its own pages explain them."""
+    return True if re.fullmatch(r"set_\w+_request", name) else None
+
+
+def setup(app: Any) -> None:
+    app.connect("autodoc-process-docstring", list_aligned_entries, priority=400)  # before numpydoc, at 500
+    app.connect("autodoc-skip-member", skip_request_methods)

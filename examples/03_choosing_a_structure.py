@@ -1,0 +1,40 @@
+"""Choose a structure: score a few by hand, let searches find better ones, and let cross-validation have the last word.
+
+A score judges a structure on the training rows; natural logarithms, larger is better. Values of different scores are
+not comparable with each other, values of one score on one table are.
+"""
+
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import GridSearchCV
+
+from tanager import BayesianNetworkClassifier, structure_score
+from tanager.structure import BFSConsistent, HillClimb, NaiveBayes, Tree
+
+X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+
+# A structure is written as the attribute parents of each attribute; the class is a parent of all of them.
+by_hand = {
+    "naive Bayes": {},
+    "one edge": {"mean area": ["mean radius"]},
+    "two edges": {"mean area": ["mean radius"], "mean texture": ["mean radius"]},
+}
+for name, parents in by_hand.items():
+    scores = {score: structure_score(X, y, parents, score) for score in ("ll", "bic", "fcll")}
+    print(f"{name:12s}", "  ".join(f"{score} {value:9.2f}" for score, value in scores.items()))
+
+print("\nFound by BIC:")
+learners = {
+    "naive Bayes": NaiveBayes(),
+    "best forest": Tree(forest=True),
+    "k-graph": BFSConsistent(max_parents=2),
+    "hill climbing": HillClimb(max_parents=2),
+}
+for name, learner in learners.items():
+    clf = BayesianNetworkClassifier(learner, score="bic").fit(X, y)
+    edges = [edge for edge in clf.network_.edges if clf.network_.target not in edge]
+    print(f"{name:13s} {clf.structure_score_:9.2f}  {len(edges)} edges between attributes")
+
+# Parts and their options are parameters of the classifier, so a grid search can choose among them.
+grid = {"structure": list(learners.values()), "score": ["bic", "k2"]}
+search = GridSearchCV(BayesianNetworkClassifier(), grid, scoring="neg_log_loss", cv=3).fit(X, y)
+print(f"\nBest by cross-validation: {search.best_params_}, log loss {-search.best_score_:.3f}")

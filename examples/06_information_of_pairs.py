@@ -1,0 +1,31 @@
+"""What attributes tell of the class, alone and in pairs.
+
+I(X;Y|C) is what two attributes tell of each other within a class, I(X;Y) what they tell of each other without it. Their
+difference, the interaction, is positive where the pair tells more of the class together than one by one, and
+negative where both tell the same. In nats.
+"""
+
+import numpy as np
+import pandas as pd
+from sklearn.datasets import load_breast_cancer
+
+from tanager import TANClassifier, information
+
+X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+found = information(X, y)
+
+print("What single attributes tell of the class:")
+print(pd.Series(found.target, index=found.names).sort_values(ascending=False).head(5).round(3).to_string(), "\n")
+
+pairs = pd.DataFrame(found.pairs())
+print("Pairs that tell more together:")
+print(pairs.head(3).round(3).to_string(index=False), "\n")
+print("Pairs that tell the same twice:")
+print(pairs.tail(3).round(3).to_string(index=False), "\n")
+
+# For the score "ll" the gain of an edge is N I(X;Y|C), so the tree of TAN is the one with the most of it.
+first = TANClassifier(score="ll").fit(X, y).trace_.structure[0]
+parent, child = first.action.removeprefix("add ").split(" -> ")
+weight = len(X) * found.conditional[found.names.index(parent), found.names.index(child)]
+print(f"{first.action}: gain {first.gain:.3f}, N I(X;Y|C) = {weight:.3f}")
+assert np.isclose(first.gain, weight)
