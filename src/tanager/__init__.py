@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     )
     from tanager.classifiers.studies import information, structure_score
     from tanager.files.model_file import load_model, save_model
+    from tanager.files.network_file import read_network, write_network
     from tanager.network.network import Network
     from tanager.table.discretize_mdl import MDLPDiscretizer
 
@@ -45,8 +46,10 @@ __all__ = [
     "TanagerError",
     "information",
     "load_model",
+    "read_network",
     "save_model",
     "structure_score",
+    "write_network",
 ]
 
 # Public names are imported on first use, so that `import tanager` costs next to nothing.
@@ -62,6 +65,7 @@ _HOMES = {
     ],
     "tanager.classifiers.studies": ["information", "structure_score"],
     "tanager.files.model_file": ["load_model", "save_model"],
+    "tanager.files.network_file": ["read_network", "write_network"],
     "tanager.network.network": ["Network"],
     "tanager.table.discretize_mdl": ["MDLPDiscretizer"],
 }

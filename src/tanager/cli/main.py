@@ -10,6 +10,7 @@ from typing import Annotated, TextIO, cast
 import typer
 
 from tanager import __version__
+from tanager.cli.convert import convert
 from tanager.cli.demo import demo
 from tanager.cli.evaluate import evaluate
 from tanager.cli.fit import fit
@@ -34,6 +35,7 @@ app = typer.Typer(
 app.command(cls=ModelCommand)(fit)
 app.command()(predict)
 app.command(cls=ModelCommand)(evaluate)
+app.command()(convert)
 app.command()(demo)
 
 

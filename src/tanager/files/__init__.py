@@ -1,1 +1,1 @@
-"""Layer 8: tables and models on disk."""
+"""Layer 8: tables, models and networks on disk."""

@@ -14,9 +14,6 @@ import tanager.structure
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.table.discretize_mdl import MDLPDiscretizer
 
-FORMAT = 1
-"""Number of the document's form, described in `write_model`. A file of another number is refused."""
-
 
 def _public(room: ModuleType, base: type) -> dict[str, type]:
     """The concrete classes of a kind among a room's public names."""

@@ -1,0 +1,83 @@
+"""Whole documents on disk: read and written within a limit, every fault one FileError."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn, TypeVar
+
+from tanager.errors import FileError, TanagerError
+from tanager.files.atomic import atomic_write
+from tanager.files.paths import check_readable, reason
+from tanager.network.json_values import DocumentError, Json
+
+LARGEST_FILE = 1 << 28
+"""Bytes. Checked before a file is read, and before one is written that could not be read again."""
+
+Content = TypeVar("Content")
+
+
+def read_document(path: str | os.PathLike[str], kind: str, parse: Callable[[bytes], Content]) -> Content:
+    """What `parse` makes of a file; whatever is wrong with it is said in one FileError. `kind` is "model", say."""
+    file = check_readable(path)
+    try:
+        return parse(_read(file, kind))
+    except OSError as error:
+        raise FileError(f"cannot read {str(path)!r}: {reason(error)}.") from error
+    except (DocumentError, TanagerError) as error:
+        problem = str(error).split("\nHint:")[0].rstrip(".")
+    except RecursionError:
+        problem = "it is nested too deeply"
+    except MemoryError:
+        problem = "it does not fit in memory"
+    raise FileError(f"{str(path)!r} is not a {kind} that can be read: {problem}.")
+
+
+def write_document(path: str | os.PathLike[str], kind: str, content: bytes) -> None:
+    """Write a document, all at once: an error leaves an older file as it was."""
+    if len(content) > LARGEST_FILE:
+        raise FileError(
+            f"the {kind} takes {_mebibytes(len(content))}, more than the {_mebibytes(LARGEST_FILE)} allowed."
+        )
+    with atomic_write(path) as stream:
+        stream.write(content)
+
+
+def parse_json(content: bytes) -> Json:
+    """The JSON document in a file; NaN and infinity are no JSON."""
+    try:
+        document: Json = json.loads(content, parse_constant=_refuse_constant)
+    except UnicodeDecodeError:
+        raise DocumentError("it is not JSON (not UTF-8 text)") from None
+    except ValueError as error:
+        raise DocumentError(f"it is not JSON, or was cut short ({error})") from None
+    return document
+
+
+def write_json(path: str | os.PathLike[str], kind: str, document: Json) -> None:
+    """Write a document as one line of UTF-8 text."""
+    try:
+        content = json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError as error:
+        raise FileError(f"cannot save the {kind} to {str(path)!r}: a text in it is not valid Unicode.") from error
+    write_document(path, kind, content + b"\n")
+
+
+def _read(file: Path, kind: str) -> bytes:
+    """The content; neither a long file nor a stream without an end is read beyond the limit."""
+    if file.stat().st_size <= LARGEST_FILE:
+        with file.open("rb") as stream:
+            content = stream.read(LARGEST_FILE + 1)
+        if len(content) <= LARGEST_FILE:
+            return content
+    raise DocumentError(f"it is longer than the {_mebibytes(LARGEST_FILE)} a {kind} may have")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise DocumentError(f"it holds the number {name}")
+
+
+def _mebibytes(n_bytes: int) -> str:
+    return f"{n_bytes / 2**20:.0f} MiB"

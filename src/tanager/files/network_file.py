@@ -1,0 +1,133 @@
+"""Network files: bif, bifxml, xdsl, net, dsl, uai and JSON, chosen by suffix; numbers at full precision.
+
+They are read and written here, not by pyAgrum 3.3: it reads bif, net, dsl and uai in single precision, writes bifxml,
+xdsl, dsl and uai with six digits, has the parents of a table of xdsl and uai in reverse order, and takes a table that
+is too short, too long, negative or not there without a word. The tests hold its answers against ours.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tanager.errors import FileError
+from tanager.files.document_file import parse_json, read_document, write_document, write_json
+from tanager.files.network_bif import read_bif, write_bif
+from tanager.files.network_dsl import read_dsl, write_dsl
+from tanager.files.network_hugin import read_net, write_net
+from tanager.files.network_nodes import FileNode, network_of, with_target
+from tanager.files.network_uai import read_uai, write_uai
+from tanager.files.network_xml import read_bifxml, read_xdsl, write_bifxml, write_xdsl
+from tanager.network.document import network_from_document, network_to_document
+from tanager.network.json_values import DocumentError, Json
+from tanager.network.network import Network
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a format is read and written; `nodes` raises a DocumentError that says what is wrong with a content."""
+
+    nodes: Callable[[bytes], list[FileNode]]
+    content: Callable[[Network], bytes]
+
+
+def _of_text(read: Callable[[str], list[FileNode]], write: Callable[[Network], str]) -> Format:
+    return Format(lambda content: read(_decode(content)), lambda network: write(network).encode())
+
+
+FORMATS: dict[str, Format] = {
+    ".bif": _of_text(read_bif, write_bif),
+    ".bifxml": Format(read_bifxml, write_bifxml),
+    ".xml": Format(read_bifxml, write_bifxml),
+    ".xdsl": Format(read_xdsl, write_xdsl),
+    ".net": _of_text(read_net, write_net),
+    ".dsl": _of_text(read_dsl, write_dsl),
+    ".uai": _of_text(read_uai, write_uai),
+}
+JSON = ".json"
+
+
+def read_network(path: str | os.PathLike[str], target: str | None = None) -> Network:
+    """Read a network; the nodes keep the order of the file, except that `target`, the class, becomes the last.
+
+    The suffix says the format: .bif, .bifxml (or .xml), .xdsl, .net, .dsl, .uai, or .json for a file of ours, where a
+    model counts as its network. States are text, in .uai numbers, in .json what they were; states that are the bins of
+    a numeric column in words ("< 2.5", ">= 2.5") become that column again. Rows of probabilities must sum to one
+    within 0.001 and are divided by their sum.
+
+    >>> import tempfile
+    >>> from tanager.files.network_file import read_network
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = f"{folder}/coin.bif"
+    ...     with open(path, "w") as stream:
+    ...         _ = stream.write("network n {} variable coin { type discrete [2] { heads, tails }; } "
+    ...                          "probability ( coin ) { table 0.25, 0.75; }")
+    ...     read_network(path).table("coin").row()
+    {'heads': 0.25, 'tails': 0.75}
+    """
+    suffix = network_suffix(path)
+    network = read_document(path, "network", _parse_json if suffix == JSON else _parser(FORMATS[suffix]))
+    if target is None:
+        return network
+    try:
+        return with_target(network, target)
+    except DocumentError as error:
+        raise FileError(f"cannot use the network in {str(path)!r}: {error}.") from None
+
+
+def write_network(network: Network, path: str | os.PathLike[str]) -> None:
+    """Write a network, all at once: an error leaves an older file as it was.
+
+    The suffix says the format, as in `read_network`. JSON keeps everything. The other formats keep no class; their
+    states are text, so a number, a boolean or a date becomes its text; what a format has no place for in a name or a
+    state is escaped (`network_names`), and comes back when it is read. In .xdsl and .dsl parents come before their
+    children; .uai keeps numbers in place of names. Probabilities are read back bit by bit.
+    """
+    suffix = network_suffix(path)
+    try:
+        if suffix == JSON:
+            write_json(path, "network", network_to_document(network))
+        else:
+            write_document(path, "network", FORMATS[suffix].content(network))
+    except DocumentError as error:
+        raise FileError(f"cannot write the network to {str(path)!r}: {error}.") from error
+
+
+def network_suffix(path: str | os.PathLike[str]) -> str:
+    """The suffix, if it is that of a format."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS and suffix != JSON:
+        raise FileError(
+            f"cannot tell the network format of {str(path)!r} from its suffix; "
+            f"expected one of {', '.join((*FORMATS, JSON))}."
+        )
+    return suffix
+
+
+def _parser(form: Format) -> Callable[[bytes], Network]:
+    return lambda content: network_of(form.nodes(_not_empty(content)))
+
+
+def _parse_json(content: bytes) -> Network:
+    document: Json = parse_json(_not_empty(content))
+    if isinstance(document, dict) and "classifier" in document:
+        from tanager.files.parse_model import from_document
+
+        return from_document(document).network_
+    return network_from_document(document)
+
+
+def _not_empty(content: bytes) -> bytes:
+    if not content.strip():
+        raise DocumentError("it is empty")
+    return content
+
+
+def _decode(content: bytes) -> str:
+    """Text of today is UTF-8, that of older programs Latin-1."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")

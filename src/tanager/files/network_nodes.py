@@ -1,0 +1,208 @@
+"""Nodes as network files list them <-> a Network: order, bins, sums, and what a file may get wrong about them."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import prod
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.files.network_names import plain
+from tanager.network.json_values import DocumentError, shorten
+from tanager.network.network import Network
+from tanager.registry import nearest_first
+from tanager.structure.constraints import refuse_cycle
+from tanager.structure.dag import Dag
+from tanager.table.schema import GAP_LABEL, Category, ColumnSchema
+
+Value = TypeVar("Value")
+
+LARGEST_GAP = 1e-3
+"""How far from one a row of probabilities may sum: it is divided by its sum, so three decimals are enough."""
+ROUNDING = 1e-12
+"""A row this near to one is left as it is, bit by bit."""
+MOST_CELLS = 1 << 27
+"""Cells of a table; a file can ask for more in a few words."""
+BOUND = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+LOWER_BOUND = re.compile(rf"(?:\[|>= )(?P<low>{BOUND})")
+INTERVAL = re.compile(rf"[\[(]{BOUND};(?P<high>{BOUND})[\[)]")
+
+
+@dataclass(frozen=True)
+class FileNode:
+    """A node as a file gives it.
+
+    cells  P(node | parents), flat: the parents in the order given, the last one changing fastest, then the states
+    """
+
+    name: str
+    states: tuple[Category, ...]
+    parents: tuple[str, ...]
+    cells: NDArray[np.float64]
+
+    def rows(self) -> list[list[float]]:
+        """One distribution for each parent configuration."""
+        rows: list[list[float]] = self.cells.reshape(-1, len(self.states)).tolist()
+        return rows
+
+
+def nodes_of(network: Network, parents_first: bool = False) -> list[FileNode]:
+    """The nodes in their order, or parents before children; every state is the text that stands for it."""
+    order = network.dag.order if parents_first else range(len(network.nodes))
+    nodes = []
+    for node in order:
+        name = network.nodes[node]
+        states = state_texts(network.columns[node])
+        _refuse_repeated(states, f"in words, node {name!r} has the state")
+        nodes.append(FileNode(name, states, network.parents[name], network.tables[node].ravel()))
+    return nodes
+
+
+def state_texts(column: ColumnSchema) -> tuple[str, ...]:
+    """The states in words: text as it is, dates and times in ISO 8601, numbers and the bounds of bins in full."""
+    states = column.states
+    if column.kind == "numeric" and column.unit == "number" and column.cuts:
+        edges = [f"{cut:.6g}" if float(f"{cut:.6g}") == cut else repr(cut) for cut in column.cuts]
+        bins = (f"< {edges[0]}", *(f"[{low}, {high})" for low, high in pairwise(edges)), f">= {edges[-1]}")
+        states = (*bins, *states[len(bins) :])
+    return tuple(state.isoformat() if isinstance(state, datetime.date) else str(state) for state in states)
+
+
+def network_of(nodes: Sequence[FileNode]) -> Network:
+    """The network of a file, its nodes in the order of the file; a DocumentError names the node that is wrong."""
+    if not nodes:
+        raise DocumentError("it has no node")
+    columns = [_column(node) for node in nodes]
+    names = [column.name for column in columns]
+    _refuse_repeated(names, "it has the node")
+    numbers = {name: number for number, name in enumerate(names)}
+    parents = []
+    for name, node in zip(names, nodes, strict=True):
+        own = [plain(parent) for parent in node.parents]
+        _refuse_repeated(own, f"node {name!r} has the parent")
+        absent = [parent for parent in own if parent not in numbers]
+        if absent:
+            raise DocumentError(f"node {name!r} has the parent {absent[0]!r}, which is not a node")
+        parents.append([numbers[parent] for parent in own])
+    refuse_cycle("the edges", ((parent, child) for child, own in enumerate(parents) for parent in own), names)
+    n_states = [column.n_states for column in columns]
+    for child, node in enumerate(nodes):
+        expected = n_cells(names[child], [n_states[parent] for parent in parents[child]], n_states[child])
+        if len(node.cells) != expected:
+            raise DocumentError(f"the table of {names[child]!r} has {len(node.cells)} cells, expected {expected}")
+    tables = [
+        _ascending(_normalized(names[child], node.cells.reshape(-1, n_states[child])), parents[child], n_states)
+        for child, node in enumerate(nodes)
+    ]
+    return Network(tuple(columns), Dag(tuple(map(tuple, parents))), tuple(tables))
+
+
+def n_cells(name: str, parent_states: Iterable[int], n_states: int) -> int:
+    """Cells of the table of a node; more than memory takes are refused before they are."""
+    size = prod(parent_states) * n_states
+    if size > MOST_CELLS:
+        raise DocumentError(f"the table of {name!r} has {size:.3g} cells, more than the {MOST_CELLS:.3g} allowed")
+    return size
+
+
+def cells_of(words: Iterable[str], name: str) -> NDArray[np.float64]:
+    """The numbers of a table, which are words in the file."""
+    try:
+        return np.array([float(word) for word in words])
+    except ValueError as error:
+        raise DocumentError(f"the table of {plain(name)!r} holds a word that is no number ({error})") from None
+
+
+def add_once(known: dict[str, Value], name: str, value: Value) -> None:
+    """Keep what a file says about a node; it may say it once."""
+    if name in known:
+        raise DocumentError(f"it describes the node {plain(name)!r} twice")
+    known[name] = value
+
+
+def with_target(network: Network, target: str) -> Network:
+    """The same distribution with the node `target` as the class, which is the last node."""
+    if target not in network.nodes:
+        nearest = ", ".join(map(repr, nearest_first(target, network.nodes)[:5]))
+        raise DocumentError(f"it has no node {target!r} to be the class; the nearest are {nearest}")
+    last = network.number(target)
+    order = [*(node for node in range(len(network.nodes)) if node != last), last]
+    new_number = {node: number for number, node in enumerate(order)}
+    columns = tuple(network.columns[node] for node in order)
+    parents = [[new_number[parent] for parent in network.dag.parents[node]] for node in order]
+    n_states = [column.n_states for column in columns]
+    tables = tuple(_ascending(network.tables[node], own, n_states) for node, own in zip(order, parents, strict=True))
+    return Network(columns, Dag(tuple(map(tuple, parents))), tables, target)
+
+
+def _column(node: FileNode) -> ColumnSchema:
+    """What a node holds: categories, or bins where its states are the bins of a column in words."""
+    name = plain(node.name)
+    states = tuple(plain(state) if isinstance(state, str) else state for state in node.states)
+    if not states:
+        raise DocumentError(f"node {name!r} has no state")
+    _refuse_repeated(states, f"node {name!r} has the state")
+    gap_state = len(states) > 1 and states[-1] == GAP_LABEL
+    values = states[:-1] if gap_state else states
+    return _bins(name, values, gap_state) or ColumnSchema(name, "categorical", values, gap_state=gap_state)
+
+
+def _bins(name: str, states: tuple[Category, ...], gap_state: bool) -> ColumnSchema | None:
+    """The numeric column whose bins have these labels, in our words or in those of pyAgrum, if there is one.
+
+    pyAgrum writes (0;1.5[ [1.5;2.5[ [2.5;7) where values below 0 are in the first bin and those from 7 on in the last.
+    """
+    labels = [state for state in states if isinstance(state, str)]
+    lows = [found and float(found["low"]) for found in map(LOWER_BOUND.match, labels[1:])]
+    cuts = tuple(low for low in lows if low is not None)
+    if not cuts or len(cuts) + 1 < len(states) or any(low >= high for low, high in pairwise(cuts)):
+        return None
+    column = ColumnSchema(name, "numeric", cuts=cuts)
+    if states not in (column.states, state_texts(column)) and not _are_intervals(labels, cuts):
+        return None
+    return replace(column, gap_state=gap_state)
+
+
+def _are_intervals(labels: Sequence[str], cuts: Sequence[float]) -> bool:
+    """Whether the labels are pyAgrum's for bins that meet at the cuts."""
+    found = [INTERVAL.fullmatch(label) for label in labels]
+    ends = [label[:1] + label[-1:] for label in labels]
+    return (
+        all(found)
+        and [float(match["high"]) for match in found[:-1] if match] == list(cuts)
+        and ends == ["([", *["[["] * (len(labels) - 2), "[)"]
+    )
+
+
+def _refuse_repeated(items: Sequence[Category], what: str) -> None:
+    repeated = [item for item, times in Counter(items).items() if times > 1]
+    if repeated:
+        raise DocumentError(f"{what} {shorten(repeated[0])} twice")
+
+
+def _ascending(table: NDArray[np.float64], parents: Sequence[int], n_states: Sequence[int]) -> NDArray[np.float64]:
+    """The table (configurations, states), whose parents are in this order, with its parents in ascending order."""
+    # An axis for each parent with a choice: NumPy has 64 of them, which no table in memory exceeds.
+    axes = [parent for parent in parents if n_states[parent] > 1]
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    cube = table.reshape(*(n_states[parent] for parent in axes), table.shape[1])
+    return np.ascontiguousarray(cube.transpose(*order, len(axes)).reshape(table.shape))
+
+
+def _normalized(name: str, table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The table with rows that sum to one, if they nearly do."""
+    if not np.isfinite(table).all() or (table < 0).any():
+        raise DocumentError(f"the table of {name!r} holds a probability that is negative or not a number")
+    sums = table.sum(axis=1, keepdims=True)
+    wrong = np.flatnonzero(np.abs(sums - 1.0) > LARGEST_GAP)
+    if len(wrong):
+        total = sums[wrong[0], 0]
+        raise DocumentError(f"row {wrong[0] + 1} of the table of {name!r} sums to {total:.6g}, expected 1")
+    return np.where(np.abs(sums - 1.0) > ROUNDING, table / sums, table)

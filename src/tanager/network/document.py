@@ -1,0 +1,170 @@
+"""A network <-> the JSON document of a network, and the part of a model's document that is one.
+
+    {"format": 1, "versions": {...}, "target": "class" or null,
+     "columns": [{"name": "x", "kind": "categorical", "unit": "number", "gap_state": false, "categories": [...]},
+                 {..., "cuts": [...]}],
+     "parents": [[2], [0, 2], []], "tables": [[[p, ...], ...], ...]}
+
+Nodes are numbered by column, the class, where there is one, last. A table has a row per parent configuration and a
+cell per state. Numbers are read back bit by bit, states with their types; `json_values` says how values are written.
+"""
+
+from __future__ import annotations
+
+import datetime
+from itertools import pairwise
+from typing import cast, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+import tanager
+from tanager.network.json_values import (
+    DocumentError,
+    Json,
+    from_json,
+    mapping,
+    numbers,
+    sequence,
+    shorten,
+    text,
+    to_json,
+)
+from tanager.network.network import Network
+from tanager.structure.dag import Dag
+from tanager.table.schema import Category, ColumnSchema, Kind, Unit
+
+FORMAT = 1
+"""Number of the form above and of the model's, in `write_model`. A file of another number is refused."""
+CATEGORY_TYPES = ({str}, {bool}, {int, float}, {datetime.date}, {datetime.datetime})
+"""A column's categories are all of one kind: the encoder compares them with each other."""
+LARGEST_TIME = 2.0**62
+"""Microseconds; a cut point of a date or a duration beyond it could not be written as one."""
+
+
+def network_to_document(network: Network) -> dict[str, Json]:
+    """Everything a network is; a DocumentError names a state that cannot be kept."""
+    return {
+        "format": FORMAT,
+        "versions": {"tanager": tanager.__version__},
+        "target": network.target,
+        **network_parts(network),
+    }
+
+
+def network_parts(network: Network) -> dict[str, Json]:
+    """What a model's document and a network's have in common."""
+    return {
+        "columns": [_write_column(column) for column in network.columns],
+        "parents": [list(parents) for parents in network.dag.parents],
+        "tables": [table.tolist() for table in network.tables],
+    }
+
+
+def network_from_document(document: Json) -> Network:
+    """The network a document describes; a DocumentError says what is wrong with it and where."""
+    found = check_form(document, ("target", "columns", "parents", "tables"), "network")
+    columns = read_columns(found["columns"])
+    if not columns:
+        raise DocumentError("columns is empty: the network has no node")
+    target = found["target"]
+    if target is not None:
+        text(target, "target", (columns[-1].name,))
+    return read_network_parts(columns, found["parents"], found["tables"], cast(str | None, target))
+
+
+def check_form(document: Json, keys: tuple[str, ...], kind: str) -> dict[str, Json]:
+    """The document, if it has the format number and the keys of its kind."""
+    found = mapping(document, "the document")
+    if "format" not in found:
+        raise DocumentError(f"it has no 'format' number, so it is not a Tanager {kind}")
+    if type(found["format"]) is not int or found["format"] != FORMAT:
+        raise DocumentError(f"its format is {shorten(found['format'])}; this version reads format {FORMAT}")
+    absent = [key for key in ("versions", *keys) if key not in found]
+    if absent:
+        raise DocumentError(f"{', '.join(map(repr, absent))} is not there")
+    for name, version in mapping(found["versions"], "versions").items():
+        text(version, f"versions.{name}")
+    return found
+
+
+def read_columns(document: Json) -> tuple[ColumnSchema, ...]:
+    """The columns in their order, each name once."""
+    columns = tuple(
+        _read_column(column, f"columns[{node}]") for node, column in enumerate(sequence(document, "columns"))
+    )
+    names = [column.name for column in columns]
+    if len(set(names)) < len(names):
+        raise DocumentError("columns has two columns of the same name")
+    return columns
+
+
+def read_network_parts(columns: tuple[ColumnSchema, ...], parents: Json, tables: Json, target: str | None) -> Network:
+    """The network over these columns."""
+    own = [
+        _parents(document, f"parents[{node}]")
+        for node, document in enumerate(sequence(parents, "parents", len(columns)))
+    ]
+    read = [
+        _table(document, f"tables[{node}]") for node, document in enumerate(sequence(tables, "tables", len(columns)))
+    ]
+    return Network(columns, Dag(tuple(own)), tuple(read), target)
+
+
+def _write_column(column: ColumnSchema) -> Json:
+    document: dict[str, Json] = {
+        "name": column.name,
+        "kind": column.kind,
+        "unit": column.unit,
+        "gap_state": column.gap_state,
+    }
+    if column.kind == "numeric":
+        document["cuts"] = list(column.cuts)
+    else:
+        document["categories"] = [to_json(value, f"column {column.name!r}", {}) for value in column.categories]
+    return document
+
+
+def _read_column(document: Json, where: str) -> ColumnSchema:
+    column = mapping(document, where)
+    name = text(column.get("name"), f"{where}.name")
+    kind = cast(Kind, text(column.get("kind"), f"{where}.kind", get_args(Kind)))
+    unit = cast(Unit, text(column.get("unit"), f"{where}.unit", get_args(Unit)))
+    gap = column.get("gap_state", False)  # files of version 0.1.0 do not have it
+    if not isinstance(gap, bool):
+        raise DocumentError(f"{where}.gap_state must be true or false, got {shorten(gap)}")
+    if kind == "categorical":
+        return ColumnSchema(name, kind, _categories(column.get("categories"), where), unit=unit, gap_state=gap)
+    cuts = numbers(column.get("cuts"), f"{where}.cuts")
+    if any(low >= high for low, high in pairwise(cuts)):
+        raise DocumentError(f"{where}.cuts must increase")
+    if unit != "number" and any(abs(cut) > LARGEST_TIME for cut in cuts):
+        raise DocumentError(f"{where}.cuts has a {unit} out of range")
+    return ColumnSchema(name, kind, cuts=tuple(map(float, cuts)), unit=unit, gap_state=gap)
+
+
+def _categories(document: Json, where: str) -> tuple[Category, ...]:
+    values = [from_json(value, f"{where}.categories", {}) for value in sequence(document, f"{where}.categories")]
+    types = set(map(type, values))
+    if not any(types <= valid for valid in CATEGORY_TYPES):
+        raise DocumentError(f"{where}.categories must all be texts, booleans, numbers, dates or times")
+    if types <= {int, float}:
+        numbers(cast(Json, values), f"{where}.categories")
+    categories = cast(list[Category], values)
+    if len(set(categories)) < len(categories):
+        raise DocumentError(f"{where}.categories has a category twice")
+    return tuple(categories)
+
+
+def _parents(document: Json, where: str) -> tuple[int, ...]:
+    found = sequence(document, where)
+    if not set(map(type, found)) <= {int} or sorted(set(cast(list[int], found))) != found:
+        raise DocumentError(f"{where} must hold node numbers, ascending")
+    return tuple(cast(list[int], found))
+
+
+def _table(document: Json, where: str) -> NDArray[np.float64]:
+    rows = [numbers(row, where) for row in sequence(document, where)]
+    if len(set(map(len, rows))) > 1:
+        raise DocumentError(f"{where} has rows of different lengths")
+    return np.array(rows, dtype=np.float64)

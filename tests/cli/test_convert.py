@@ -1,0 +1,88 @@
+"""`tanager convert`: any network format, or a model, in; any network format out; nothing printed, nothing lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from random_networks import joint, random_network
+from tanager import load_model
+from tanager.cli.main import run
+from tanager.files.network_file import FORMATS, read_network, write_network
+
+TABLE = "petal length,c,y\n" + "1,u,a\n5,v,b\n1.5,u,a\n6,v,b\n" * 5
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The working folder, with a model and a network in it."""
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text(TABLE)
+    assert run(["fit", "data.csv", "--class", "y", "-o", "model.json"]) == 0
+    write_network(random_network(2, [2, 3, 2]), "expert.bif")
+    return tmp_path
+
+
+def test_every_format_can_be_converted_to_every_other(folder, capsys):
+    expected = joint(read_network("expert.bif"))
+    assert run(["convert", "expert.bif", "start.json"]) == 0
+    for source in (".json", *FORMATS):
+        assert run(["convert", "start.json", f"from{source}"]) == 0
+        names = read_network(f"from{source}").nodes
+        for target in (".json", *FORMATS):
+            assert run(["convert", f"from{source}", f"to{target}"]) == 0
+            found = read_network(f"to{target}")
+            nodes = names if target == ".uai" else found.nodes  # .uai has numbers in their place
+            order = [nodes.index(name) for name in sorted(nodes)]
+            cells = {tuple(cell[node] for node in order): p for cell, p in joint(found).items()}
+            np.testing.assert_allclose([cells[cell] for cell in expected], list(expected.values()), rtol=1e-14)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_network_of_a_model_comes_back_with_its_bins_and_names(folder, capsys):
+    network = load_model("model.json").network_
+    assert network.columns[0].kind == "numeric"
+    for suffix in (".bif", ".net", ".bifxml", ".json"):
+        assert run(["convert", "model.json", f"model{suffix}" if suffix != ".json" else "network.json"]) == 0
+    for name in ("model.bif", "model.net", "model.bifxml", "network.json"):
+        assert read_network(name).columns == network.columns
+        assert read_network(name).query("y", {"petal length": 5.5}) == network.query("y", {"petal length": 5.5})
+    assert capsys.readouterr() == ("", "")
+
+
+def refused(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    assert run(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("tanager: error: ")
+    assert err.count("\n") == 1
+    assert {path: path.read_bytes() for path in Path().iterdir()} == before
+    return err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["absent.bif", "out.net"], "cannot read 'absent.bif': no such file"),
+        (["expert.bif", "out.txt"], "expected one of .bif, .bifxml, .xml, .xdsl, .net, .dsl, .uai, .json"),
+        (["data.csv", "out.bif"], "cannot tell the network format of 'data.csv'"),
+        (["expert.bif", "absent/out.net"], "does not exist"),
+        (["cut.bif", "expert.bif"], "cut short"),
+        (["expert.bif"], "Missing argument 'OUT'"),
+        ([], "Missing argument 'IN'"),
+    ],
+)
+def test_bad_arguments_are_one_line_and_change_nothing(folder, capsys, arguments, words):
+    Path("cut.bif").write_bytes(Path("expert.bif").read_bytes()[:-20])
+    assert words in refused(capsys, ["convert", *arguments])
+
+
+def test_help_has_examples_that_run(folder, capsys):
+    assert run(["convert", "--help"]) == 0
+    out = capsys.readouterr().out
+    assert "Examples" in out
+    assert "tanager convert expert.bif expert.json" in out
+    assert run(["convert", "expert.bif", "expert.json"]) == 0

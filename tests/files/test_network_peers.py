@@ -1,0 +1,197 @@
+"""Network files that other programs write, or read: the same answers as pyAgrum and as published."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from files.mixed_table import mixed_model
+from files.odd_networks import ODD, chain
+from quiet_pyagrum import gum
+from random_networks import random_network
+from tanager.files.network_file import FORMATS, read_network, write_network
+from tanager.files.network_names import plain
+from tanager.network.network import Network
+
+# pyAgrum reads the others in single precision.
+DOUBLE = {".bifxml": 1e-9, ".xdsl": 1e-9}
+# pyAgrum takes the first parent of a table for the one that changes fastest, GeNIe and the competition the last.
+ONE_PARENT = (".xdsl", ".uai")
+
+
+def posteriors(bn: gum.BayesNet, evidence: dict[int, int]) -> dict[str, list[float]]:
+    inference = gum.LazyPropagation(bn)
+    inference.setEvidence(evidence)
+    inference.makeInference()
+    return {bn.variable(node).name(): inference.posterior(node).tolist() for node in bn.nodes()}
+
+
+def assert_same_answers(network: Network, bn: gum.BayesNet, tolerance: float, rename=plain) -> None:
+    """Every posterior given every single state, and given nothing."""
+    numbers = {rename(bn.variable(node).name()): node for node in bn.nodes()}
+    assert set(numbers) == set(network.nodes)
+    single = [{name: code} for name in network.nodes for code in range(len(network.states[name]))]
+    for evidence in [{}, *single]:
+        found = posteriors(bn, {numbers[name]: code for name, code in evidence.items()})
+        labels = {name: network.states[name][code] for name, code in evidence.items()}
+        for name, expected in found.items():
+            answer = list(network.query(rename(name), labels).values())
+            np.testing.assert_allclose(answer, expected, atol=tolerance, rtol=0)
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in FORMATS if suffix != ".xml"])
+@pytest.mark.parametrize("seed", range(3))
+def test_pyagrum_reads_what_is_written_and_gives_the_same_answers(tmp_path, suffix, seed):
+    path = tmp_path / f"network{suffix}"
+    network = chain(list("abcdef"), ("x", "y", "z"), seed)
+    if suffix not in ONE_PARENT:
+        network = random_network(seed, [2, 3, 4, 2, 3, 2], density=0.5)
+    write_network(network, path)
+    rename = (lambda number: network.nodes[int(number)]) if suffix == ".uai" else plain
+    assert_same_answers(network, gum.loadBN(str(path)), DOUBLE.get(suffix, 1e-6), rename)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "tolerance"),
+    # pyAgrum writes the last four with six digits.
+    [(".bif", 1e-9), (".net", 1e-9), (".dsl", 1e-5), (".xdsl", 1e-5), (".bifxml", 1e-5), (".uai", 1e-5)],
+)
+def test_what_pyagrum_writes_is_read_with_the_same_answers(tmp_path, suffix, tolerance):
+    path = tmp_path / f"network{suffix}"
+    gum.initRandom(7)
+    several = "" if suffix in ONE_PARENT else "a->c<-d;d->e"
+    bn = gum.fastBN(f"a{{x|y|z}}->b[3]->c{{no|yes}};d{{u|v}};b->e[1,4];{several}")
+    gum.saveBN(bn, str(path))
+    network = read_network(path)
+    if suffix == ".uai":
+        columns = (replace(column, name=bn.variable(int(column.name)).name()) for column in network.columns)
+        network = replace(network, columns=tuple(columns))
+    assert_same_answers(network, bn, tolerance)
+
+
+# The published network of Lauritzen and Spiegelhalter (1988): parents, and P(yes | parents), all yes first.
+ASIA = {
+    "asia": ([], [0.01]),
+    "smoke": ([], [0.5]),
+    "tub": (["asia"], [0.05, 0.01]),
+    "lung": (["smoke"], [0.1, 0.01]),
+    "bronc": (["smoke"], [0.6, 0.3]),
+    "either": (["lung", "tub"], [1.0, 1.0, 1.0, 0.0]),
+    "xray": (["either"], [0.98, 0.05]),
+    "dysp": (["bronc", "either"], [0.9, 0.8, 0.7, 0.1]),
+}
+
+
+def test_in_xdsl_and_uai_the_last_parent_changes_fastest(tmp_path):
+    cells = {name: " ".join(f"{p} {1 - p}" for p in rows) for name, (_, rows) in ASIA.items()}
+    nodes = "".join(
+        f'<cpt id="{name}"><state id="yes"/><state id="no"/><parents>{" ".join(parents)}</parents>'
+        f"<probabilities>{cells[name]}</probabilities></cpt>"
+        for name, (parents, _) in ASIA.items()
+    )
+    (tmp_path / "asia.xdsl").write_text(f"<smile><nodes>{nodes}</nodes></smile>")
+    number = {name: str(node) for node, name in enumerate(ASIA)}
+    scopes = [[*parents, name] for name, (parents, _) in ASIA.items()]
+    lines = [f"{len(scope)} {' '.join(number[name] for name in scope)}" for scope in scopes]
+    tables = [f"{2 * len(rows)} {cells[name]}" for name, (_, rows) in ASIA.items()]
+    (tmp_path / "asia.uai").write_text("\n".join(["c a comment", "BAYES", "8", "2 " * 8, "8", *lines, *tables]))
+    xdsl, uai = read_network(tmp_path / "asia.xdsl"), read_network(tmp_path / "asia.uai")
+    # By hand: P(either) = 1 - (1 - P(tub))(1 - P(lung)) given smoke; dysp averages over smoke and asia.
+    tub = 0.01 * 0.05 + 0.99 * 0.01
+    dysp = 0.0
+    for lung, bronc in ((0.1, 0.6), (0.01, 0.3)):
+        either = 1 - (1 - tub) * (1 - lung)
+        rows = ((bronc, either, 0.9), (bronc, 1 - either, 0.8), (1 - bronc, either, 0.7), (1 - bronc, 1 - either, 0.1))
+        dysp += 0.5 * sum(a * b * c for a, b, c in rows)
+    assert xdsl.query("dysp")["yes"] == pytest.approx(dysp, abs=1e-12)
+    assert uai.query(number["dysp"])[0] == pytest.approx(dysp, abs=1e-12)
+
+
+def test_pyagrum_and_we_agree_on_a_network_with_the_names_of_a_model(tmp_path):
+    network = mixed_model().network_
+    for suffix in (".bif", ".net", ".bifxml"):
+        write_network(network, tmp_path / f"model{suffix}")
+        found = read_network(tmp_path / f"model{suffix}", target=network.target)
+        assert_same_answers(found, gum.loadBN(str(tmp_path / f"model{suffix}")), DOUBLE.get(suffix, 1e-6))
+        evidence = {"flag": "True", "code": "-3", "half": repr(0.1 + 0.2), "when": "2024-01-01T12:31:00", "number": 1.5}
+        typed = {**evidence, "flag": True, "code": -3, "half": 0.1 + 0.2, "when": datetime.datetime(2024, 1, 1, 12, 31)}
+        expected = network.query(network.target, typed)
+        assert found.query(network.target, evidence) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("suffix", [".bif", ".bifxml", ".xdsl", ".net", ".dsl"])
+def test_pyagrum_reads_odd_names_and_states(tmp_path, suffix):
+    network = chain(ODD[:6], tuple(ODD[6:12]))
+    write_network(network, tmp_path / f"odd{suffix}")
+    bn = gum.loadBN(str(tmp_path / f"odd{suffix}"))
+    assert [plain(bn.variable(node).name()) for node in bn.nodes()] == ODD[:6]
+    assert [plain(label) for label in bn.variable(0).labels()] == ODD[6:12]
+    assert_same_answers(network, bn, 1e-6)
+
+
+@pytest.mark.parametrize("suffix", [".bifxml", ".xdsl"])
+def test_pyagrum_variables_keep_their_kind_where_it_is_exact(tmp_path, suffix):
+    bn = gum.fastBN("open+[0,1.5,2.5,7];closed[0,1.5,2.5,7];span[2,4];list{1|5|9};text{a|b}")
+    gum.saveBN(bn, str(tmp_path / f"kinds{suffix}"))
+    columns = {column.name: column for column in read_network(tmp_path / f"kinds{suffix}").columns}
+    number = int if suffix == ".bifxml" else str
+    assert columns["open"].cuts == (1.5, 2.5)
+    assert columns["closed"].categories == ("[0;1.5[", "[1.5;2.5[", "[2.5;7]")
+    assert columns["span"].categories == tuple(map(number, (2, 3, 4)))
+    assert columns["list"].categories == tuple(map(number, (1, 5, 9)))
+    assert columns["text"].categories == ("a", "b")
+
+
+DIALECT = """
+// a comment
+network "dog \\"problem\\"" { property "author } of it"; /* more
+lines */ }
+variable "light-on" { type discrete[2] { "true" "false" }; property position = (1, 2); }
+variable bowel { type discrete [ 2 ] { 1.5, <5 }; }
+variable out { // three parents' worth
+  type discrete [3] { a, b, c };
+}
+probability ( "light-on" ) { table 0.25 0.75; property none; }
+probability ( bowel | "light-on" ) { table 0.1, 0.2, 0.9, 0.8; }
+probability ( out "light-on", bowel ) {
+  default 0.2, 0.3, 0.5;
+  ("true", <5) 0.5, 0.25, 0.25;
+}
+"""
+
+
+def test_bif_is_read_with_comments_quotes_defaults_and_whole_tables(tmp_path):
+    (tmp_path / "dog.bif").write_text(DIALECT)
+    network = read_network(tmp_path / "dog.bif", target="bowel")
+    assert network.nodes == ("light-on", "out", "bowel")
+    assert network.table("bowel").row({"light-on": "true"}) == {"1.5": 0.1, "<5": 0.9}
+    assert network.table("bowel").row({"light-on": "false"}) == {"1.5": 0.2, "<5": 0.8}
+    expected = {"a": 0.5, "b": 0.25, "c": 0.25}
+    assert network.table("out").row({"light-on": "true", "bowel": "<5"}) == expected
+    assert network.table("out").row({"light-on": "false", "bowel": "<5"}) == {"a": 0.2, "b": 0.3, "c": 0.5}
+
+
+def test_net_is_read_from_a_class_with_comments_and_flat_data(tmp_path):
+    text = """class Sprinkler { inputs = (); outputs = (wet); net { node_size = (80 40); }
+    discrete node rain { label = "It rains; (really)"; states = ("no" "yes, much"); HR_1 = "{"; } % a comment }
+    node wet { states = (no yes); }
+    potential (rain) { data = (0.75 0.25); }
+    potential (wet | rain) { data = (0.9 0.1 % no
+                                     0.2 0.8); } }"""
+    (tmp_path / "rain.net").write_bytes(text.replace("rains", "régnar").encode("latin-1"))
+    network = read_network(tmp_path / "rain.net")
+    assert network.table("wet").row({"rain": "yes, much"}) == {"no": 0.2, "yes": 0.8}
+    assert network.query("wet")["yes"] == pytest.approx(0.75 * 0.1 + 0.25 * 0.8)
+
+
+def test_a_deterministic_node_of_xdsl_is_a_table_of_ones_and_zeros(tmp_path):
+    (tmp_path / "x.xdsl").write_text(
+        '<smile><nodes><cpt id="a"><state id="n"/><state id="y"/><probabilities>0.5 0.5</probabilities></cpt>'
+        '<deterministic id="b"><state id="0"/><state id="1"/><parents>a</parents>'
+        "<resultingstates>1 0</resultingstates></deterministic></nodes></smile>"
+    )
+    network = read_network(tmp_path / "x.xdsl")
+    np.testing.assert_array_equal(network.tables[1], [[0, 1], [1, 0]])
