@@ -15,11 +15,11 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 
-import tanager
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.files.model_parts import CLASSIFIERS, PARTS
 from tanager.network.document import FORMAT, network_parts
 from tanager.network.json_values import DocumentError, Json, to_json
+from tanager.version import __version__
 
 
 def to_document(clf: BayesianNetworkClassifier) -> dict[str, Json]:
@@ -30,7 +30,7 @@ def to_document(clf: BayesianNetworkClassifier) -> dict[str, Json]:
     options = clf.get_params(deep=False)
     return {
         "format": FORMAT,
-        "versions": {"tanager": tanager.__version__, "numpy": np.__version__, "scikit-learn": sklearn.__version__},
+        "versions": {"tanager": __version__, "numpy": np.__version__, "scikit-learn": sklearn.__version__},
         "classifier": name,
         "options": {key: to_json(value, f"option {key}", PARTS) for key, value in options.items()},
         "named": clf.encoder_.schema.named,

@@ -18,7 +18,6 @@ from typing import cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-import tanager
 from tanager.network.json_values import (
     DocumentError,
     Json,
@@ -33,6 +32,7 @@ from tanager.network.json_values import (
 from tanager.network.network import Network
 from tanager.structure.dag import Dag
 from tanager.table.schema import Category, ColumnSchema, Kind, Unit
+from tanager.version import __version__
 
 FORMAT = 1
 """Number of the form above and of the model's, in `write_model`. A file of another number is refused."""
@@ -46,7 +46,7 @@ def network_to_document(network: Network) -> dict[str, Json]:
     """Everything a network is; a DocumentError names a state that cannot be kept."""
     return {
         "format": FORMAT,
-        "versions": {"tanager": tanager.__version__},
+        "versions": {"tanager": __version__},
         "target": network.target,
         **network_parts(network),
     }

@@ -1,0 +1,128 @@
+"""DFE against the definition: row by row, with tables recomputed from the frequencies gathered so far."""
+
+import math
+
+import numpy as np
+import pytest
+
+from oracle import batch_of, random_batch
+from tanager.counts.count_store import CountStore
+from tanager.counts.engine import choose_engine
+from tanager.errors import OptionError
+from tanager.parameters import ParameterTask, dfe
+from tanager.parameters.dfe import DFE
+from tanager.structure.dag import Dag
+
+N_STATES = (3, 2, 4, 3)
+NAIVE = Dag.augmented_naive_bayes([(), (), ()])
+TREE = Dag.augmented_naive_bayes([(), (0,), (1,)])
+CLASS_WITH_PARENTS = Dag(((), (0,), (1, 3), (0,)))  # x1 does not have the class as parent
+
+
+def learn(learner, dag, batch):
+    names = tuple(f"x{node}" for node in range(len(batch.n_states)))
+    return learner.learn(ParameterTask(dag, CountStore(batch, choose_engine("numpy"), names)))
+
+
+def by_definition(dag, batch, passes, pseudo):
+    """{(node, parents' states, state): frequency}, adding 1 - P(c | x) row by row; P from smoothed frequencies."""
+    target = len(batch.n_states) - 1
+    frequency = {}
+
+    def smoothed(node, states):
+        parents = tuple(states[parent] for parent in dag.parents[node])
+        if states[node] is None or None in parents:
+            return 1.0
+        cells = [frequency.get((node, parents, k), 0.0) + pseudo[node][k] for k in range(batch.n_states[node])]
+        return cells[states[node]] / sum(cells)
+
+    for _ in range(passes):
+        for t in range(batch.n_rows):
+            row = [code if code < r else None for code, r in zip(batch.codes[t].tolist(), batch.n_states, strict=False)]
+            own = int(batch.class_codes[t])
+            joint = [
+                math.prod(smoothed(node, [*row, c]) for node in range(target + 1)) for c in range(batch.n_states[-1])
+            ]
+            step = (1.0 - joint[own] / sum(joint)) * (1.0 if batch.weights is None else batch.weights[t])
+            states = [*row, own]
+            for node in range(target + 1):
+                parents = tuple(states[parent] for parent in dag.parents[node])
+                if states[node] is not None and None not in parents:
+                    key = node, parents, states[node]
+                    frequency[key] = frequency.get(key, 0.0) + step
+    tables = []
+    for family in dag.families:
+        table = np.tile(np.asarray(pseudo[family.child], dtype=float), (family.shape(batch.n_states)[0], 1))
+        for (node, parents, state), value in frequency.items():
+            if node == family.child:
+                table[
+                    np.ravel_multi_index(parents, [batch.n_states[p] for p in family.parents]) if parents else 0, state
+                ] += value
+        tables.append(table / table.sum(axis=1, keepdims=True))
+    return tables
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("dag", [NAIVE, TREE, CLASS_WITH_PARENTS])
+@pytest.mark.parametrize(("passes", "weighted"), [(1, False), (3, True)])
+def test_tables_are_those_of_the_definition(dag, passes, weighted, compiled, monkeypatch):
+    monkeypatch.setattr(dfe, "ROWS_WORTH_COMPILING", 0 if compiled else 10**9)
+    monkeypatch.setattr(dfe, "BLOCK_PLACES", 100)  # several blocks
+    batch = random_batch(0, 60, N_STATES, weighted=weighted)
+    learnt = learn(DFE(passes, alpha=0.5), dag, batch)
+    expected = by_definition(dag, batch, passes, [[0.5] * r for r in N_STATES])
+    for table, other in zip(learnt.tables, expected, strict=True):
+        np.testing.assert_allclose(table, other, rtol=1e-9)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_missing_cells_are_left_out(compiled, monkeypatch):
+    monkeypatch.setattr(dfe, "ROWS_WORTH_COMPILING", 0 if compiled else 10**9)
+    batch = random_batch(1, 40, N_STATES, gaps=0.3)
+    expected = by_definition(NAIVE, batch, 1, [[1.0] * r for r in N_STATES])
+    for table, other in zip(learn(DFE(), NAIVE, batch).tables, expected, strict=True):
+        np.testing.assert_allclose(table, other, rtol=1e-9)
+
+
+def test_friedman_spreads_its_pseudo_rows_as_the_marginal():
+    batch = random_batch(2, 50, N_STATES)
+    marginals = [5.0 * np.bincount(batch.column(node), minlength=r) / 50 for node, r in enumerate(N_STATES)]
+    expected = by_definition(TREE, batch, 1, marginals)
+    for table, other in zip(learn(DFE(smoothing="friedman"), TREE, batch).tables, expected, strict=True):
+        np.testing.assert_allclose(table, other, rtol=1e-9)
+
+
+def test_the_first_row_counts_as_far_as_chance_is_wrong():
+    learnt = learn(DFE(), Dag.augmented_naive_bayes([()]), batch_of([[1]], [2], (2, 3)))
+    step = 1 - 1 / 3
+    np.testing.assert_allclose(learnt.tables[1][0], np.array([1, 1, 1 + step]) / (3 + step))
+    np.testing.assert_allclose(learnt.tables[0][2], np.array([1, 1 + step]) / (2 + step))
+    assert learnt.trace["mean_loss"] == [pytest.approx(step)]
+
+
+def test_loss_falls_from_pass_to_pass_on_classes_that_can_be_told_apart():
+    codes = np.random.default_rng(0).integers(0, 3, (200, 2))
+    losses = learn(DFE(5), Dag.augmented_naive_bayes([(), ()]), batch_of(codes, codes[:, 0], (3, 3, 3))).trace[
+        "mean_loss"
+    ]
+    assert (np.diff(losses) < 0).all()
+
+
+def test_a_thousand_attributes_do_not_underflow():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, (30, 1_000))
+    learnt = learn(
+        DFE(), Dag.augmented_naive_bayes([()] * 1_000), batch_of(codes, rng.integers(0, 2, 30), (2,) * 1_001)
+    )
+    assert all(np.isfinite(table).all() for table in learnt.tables)
+
+
+@pytest.mark.parametrize("passes", [0, -1, 1.5, "2"])
+def test_passes_must_be_a_whole_number_above_zero(passes):
+    with pytest.raises(OptionError, match="passes"):
+        learn(DFE(passes), NAIVE, random_batch(0, 5, N_STATES))
+
+
+def test_unknown_smoothing_lists_the_valid_ones():
+    with pytest.raises(OptionError, match="'laplace', 'friedman'"):
+        learn(DFE(smoothing="laplas"), NAIVE, random_batch(0, 5, N_STATES))

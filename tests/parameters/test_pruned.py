@@ -1,0 +1,212 @@
+"""Pruned naive Bayes against CLL+ row by row, finite differences, and the definition of each step."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oracle import batch_of, random_batch
+from tanager.counts.count_store import CountStore
+from tanager.counts.engine import choose_engine
+from tanager.errors import OptionError
+from tanager.network.log_joint import LogJoint
+from tanager.parameters import ParameterTask
+from tanager.parameters import pruned as module
+from tanager.parameters.pruned import Fit, Pruned, optimize, prune
+from tanager.parameters.pruned_objective import PrunedObjective
+from tanager.structure.dag import Dag
+
+N_STATES = (3, 2, 4, 3)
+
+
+def informative(seed, n_rows=300, gaps=0.0, weighted=False, n_states=N_STATES):
+    """A random batch whose classes follow attribute 0, and attribute 2 in part."""
+    batch = random_batch(seed, n_rows, n_states, gaps=gaps, weighted=weighted)
+    rng = np.random.default_rng(seed + 1)
+    signal = np.where(rng.random(n_rows) < 0.7, batch.codes[:, 0], batch.codes[:, 2]) % n_states[-1]
+    return batch_of(batch.codes, signal, n_states, batch.weights)
+
+
+def learn(batch, dag=None):
+    names = tuple(f"x{node}" for node in range(len(batch.n_states)))
+    dag = Dag.augmented_naive_bayes([()] * batch.n_attributes) if dag is None else dag
+    return Pruned().learn(ParameterTask(dag, CountStore(batch, choose_engine("numpy"), names)))
+
+
+def objective_by_rows(batch, beta, kept):
+    """CLL+ from eq. 24 and 25, one row and one table at a time; a left-out parameter is 0."""
+    offsets = np.cumsum([0, *batch.n_states[:-1]])
+    beta = np.where(kept, beta, 0.0)
+    total = 0.0
+    for row in range(batch.n_rows):
+        scores = []
+        for c in range(batch.n_classes):
+            score = beta[-1, c]
+            for i, code in enumerate(batch.codes[row].tolist()):
+                if code < batch.n_states[i]:
+                    score += beta[offsets[i] + code, c]
+            scores.append(score)
+        weight = 1.0 if batch.weights is None else batch.weights[row]
+        total += weight * (scores[batch.class_codes[row]] - math.log(sum(map(math.exp, scores))))
+    for i, r in enumerate(batch.n_states[:-1]):
+        for c in range(batch.n_classes):
+            table = beta[offsets[i] : offsets[i + 1], c]
+            share = kept[offsets[i] : offsets[i + 1], c].sum() / r
+            total += share * sum(value - math.log(sum(map(math.exp, table))) for value in table)
+    return total + sum(value - math.log(sum(map(math.exp, beta[-1]))) for value in beta[-1])
+
+
+@st.composite
+def points(draw):
+    """An objective, a point and a mask with the class's parameters kept."""
+    seed = draw(st.integers(0, 2**32 - 2))
+    batch = random_batch(seed, 25, draw(st.sampled_from([N_STATES, (2, 1, 2), (3, 2)])), gaps=0.2, weighted=True)
+    model = PrunedObjective.of(batch)
+    rng = np.random.default_rng(seed + 1)
+    kept = rng.random(model.shape) < draw(st.sampled_from([0.5, 0.9, 1.0]))
+    kept[-1] = True
+    return batch, model, np.where(kept, rng.normal(size=model.shape), 0.0), kept
+
+
+@settings(max_examples=15, deadline=None)
+@given(points())
+def test_objective_is_that_of_the_rows_and_the_gradient_its_differences(point):
+    batch, model, beta, kept = point
+    value, gradient = model(beta, kept)
+    assert value == pytest.approx(objective_by_rows(batch, beta, kept), rel=1e-11)
+    step = np.random.default_rng(0).normal(size=beta.shape) * 1e-5
+    rise = model(beta + step, kept)[0] - model(beta - step, kept)[0]
+    assert rise == pytest.approx(2 * (gradient * step).sum(), rel=1e-5, abs=1e-9)
+
+
+@settings(max_examples=15, deadline=None)
+@given(points())
+def test_curvature_is_the_difference_of_gradients(point):
+    _, model, beta, kept = point
+    step = np.random.default_rng(0).normal(size=beta.shape) * 1e-5
+    fall = model(beta - step, kept)[1] - model(beta + step, kept)[1]
+    curvature = model.curvature(beta, kept)
+    np.testing.assert_allclose(2 * np.einsum("icjd,jd->ic", curvature, step), fall, rtol=1e-4, atol=1e-8)
+    diagonal = np.einsum("icic->ic", curvature)
+    np.testing.assert_allclose(model.curvature_diagonal(beta, kept), diagonal, rtol=1e-10, atol=1e-12)
+
+
+@settings(max_examples=10, deadline=None)
+@given(points())
+def test_the_gain_of_each_candidate_is_what_the_rows_say(point):
+    batch, model, beta, kept = point
+    gains = model.gains(beta, kept)
+    before = objective_by_rows(batch, beta, kept)
+    for cell in np.ndindex(kept.shape):
+        if not kept[cell] or cell[0] == len(kept) - 1:
+            assert gains[cell] == -np.inf
+            continue
+        fewer = kept.copy()
+        fewer[cell] = False
+        assert gains[cell] == pytest.approx(objective_by_rows(batch, beta, fewer) - before, rel=1e-9, abs=1e-9)
+
+
+def test_the_gain_of_a_very_strong_parameter_is_finite():
+    batch = batch_of([[0], [1]] * 5, [0, 1] * 5, (2, 2))
+    model, kept = PrunedObjective.of(batch), np.ones((3, 2), dtype=bool)
+    beta = np.array([[60.0, -60.0], [-60.0, 60.0], [0.0, 0.0]])
+    fewer = kept.copy()
+    fewer[0, 0] = False
+    expected = objective_by_rows(batch, beta, fewer) - objective_by_rows(batch, beta, kept)
+    assert model.gains(beta, kept)[0, 0] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("most", [0, 10_000])
+def test_the_optimum_has_no_slope_and_whole_tables_are_centred(most, monkeypatch):
+    """Both kinds of scaling; `most` parameters have their matrix of second derivatives computed."""
+    monkeypatch.setattr(module, "MOST_FOR_MATRIX", most)
+    batch = informative(0, gaps=0.2, weighted=True)
+    model = PrunedObjective.of(batch)
+    fit = Fit.of(model)
+    assert fit.curvature.ndim == (2 if most else 1)
+    gradient = model(fit.beta, fit.kept)[1]
+    slope = model.directions(fit.kept).T @ gradient.reshape(-1)
+    assert np.abs(slope).max() < 0.05  # of gradients of several hundred at the start
+    offsets = np.cumsum([0, *batch.n_states[:-1]])
+    for i, r in enumerate(batch.n_states[:-1]):
+        present = batch.codes[:, i] < r
+        shares = np.bincount(batch.codes[present, i], batch.weights[present], r)
+        np.testing.assert_allclose(shares @ fit.beta[offsets[i] : offsets[i + 1]], 0.0, atol=1e-9)
+
+
+def test_any_start_reaches_the_same_optimum():
+    model = PrunedObjective.of(informative(1))
+    fit = Fit.of(model)
+    kept = fit.kept.copy()
+    kept[0, 0] = kept[4, 1] = kept[5, 2] = False
+    rng = np.random.default_rng(0)
+    values = []
+    for _ in range(3):
+        start = (model.directions(kept) @ rng.normal(scale=2.0, size=kept.sum())).reshape(kept.shape)
+        values.append(optimize(model, start, kept, fit.curvature).objective)
+    np.testing.assert_allclose(values, values[0], atol=1e-3)
+
+
+def by_definition(model, fit):
+    """Roos 5.6 word by word: direct gains first; when there is none, try the least costly once."""
+    while True:
+        gains = model.gains(fit.beta, fit.kept)
+        cell = np.unravel_index(gains.argmax(), gains.shape)
+        kept = fit.kept.copy()
+        kept[cell] = False
+        shorter = optimize(model, np.where(kept, fit.beta, 0.0), kept, module.curvature(model, fit.beta, kept))
+        if gains[cell] <= 0 and shorter.objective <= fit.objective:
+            return fit
+        fit = shorter
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_loop_is_that_of_the_paper_and_never_ends_below_its_start(seed):
+    model = PrunedObjective.of(informative(seed))
+    start = Fit.of(model)
+    fit, expected = prune(model, start), by_definition(model, start)
+    np.testing.assert_array_equal(fit.kept, expected.kept)
+    np.testing.assert_allclose(fit.beta, expected.beta, atol=0.02)
+    assert fit.objective > start.objective
+    assert 0 < fit.kept[:-1].sum() < start.kept[:-1].sum()
+    assert (fit.beta[~fit.kept] == 0.0).all()
+
+
+def test_every_attribute_goes_when_the_class_depends_on_none():
+    batch = batch_of([[a, b] for a in range(3) for b in range(2)] * 2, [0] * 6 + [1] * 6, (3, 2, 2))
+    trace = learn(batch).trace
+    assert trace["kept_by_attribute"] == {"x0": 0, "x1": 0}
+    assert trace["kept"] == 2  # the class's own
+    assert trace["parameters"] == 2 + 2 * (3 + 2)
+
+
+def test_an_attribute_of_one_state_has_no_parameters():
+    batch = batch_of(np.column_stack([np.zeros(20, int), np.arange(20) % 2]), np.arange(20) % 2, (1, 2, 2))
+    assert learn(batch).trace["parameters"] == 2 + 2 * 2
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_tables_predict_as_the_logistic_form_does(weighted):
+    batch = informative(5, weighted=weighted)
+    model = PrunedObjective.of(batch)
+    fit = prune(model, Fit.of(model))
+    learnt = learn(batch)
+    for table in learnt.tables:
+        np.testing.assert_allclose(table.sum(axis=1), 1.0, rtol=1e-12)
+    predict = LogJoint.of(Dag.augmented_naive_bayes([()] * 3), learnt.tables, batch.n_states)
+    np.testing.assert_allclose(predict(batch.codes, normalized=True), model.log_posterior(fit.beta), atol=1e-9)
+    assert learnt.trace["objective"] >= learnt.trace["objective_start"]
+
+
+def test_a_row_of_weight_two_is_two_rows():
+    batch = informative(6)
+    twice = batch_of(np.tile(batch.codes, (2, 1)), np.tile(batch.class_codes, 2), N_STATES)
+    weighted = batch_of(batch.codes, batch.class_codes, N_STATES, np.full(batch.n_rows, 2.0))
+    assert learn(weighted).trace["objective"] == pytest.approx(learn(twice).trace["objective"], abs=1e-3)
+
+
+def test_other_structures_are_refused():
+    with pytest.raises(OptionError, match="naive Bayes"):
+        learn(informative(0), Dag.augmented_naive_bayes([(), (0,), ()]))
