@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from tanager.counts.family import Family
 from tanager.errors import DataError, OptionError
-from tanager.network.elimination import Factor, eliminate
+from tanager.network.contradiction import contradicting_nodes
+from tanager.network.junction_tree import JunctionTree
 from tanager.network.log_joint import LogJoint
 from tanager.network.node_table import NodeTable
 from tanager.network.sampling import sample_codes
-from tanager.registry import nearest_first
+from tanager.registry import check_option, nearest_first
+from tanager.structure.canonical import canonical_form, is_perfect, is_perfect_for
 from tanager.structure.dag import Dag
 from tanager.table.encoder import encode_column
 from tanager.table.read_columns import read_table
@@ -84,6 +86,15 @@ class Network:
         """(parent, child) pairs."""
         return tuple((self.nodes[parent], self.nodes[child]) for parent, child in self.dag.edges)
 
+    def canonical(self, target: str) -> dict[str, tuple[str, ...]]:
+        """Parents of each node in the canonical form for classifying `target`: `tanager.structure.canonical`."""
+        form = canonical_form(self.dag, self.number(target))
+        return {name: tuple(self.nodes[p] for p in form.parents[node]) for node, name in enumerate(self.nodes)}
+
+    def is_perfect(self, target: str | None = None) -> bool:
+        """Whether every two parents of a common child are joined; of the canonical form where a `target` is given."""
+        return is_perfect(self.dag) if target is None else is_perfect_for(self.dag, self.number(target))
+
     def number(self, node: str) -> int:
         """The number of a node; an error lists the nearest names."""
         try:
@@ -116,13 +127,48 @@ class Network:
         Evidence on a numeric node may be a number or the label of a bin.
         """
         asked = [variables] if isinstance(variables, str) else list(variables)
-        known = {self.number(node): self.code(node, value) for node, value in (evidence or {}).items()}
         numbers = [self.number(node) for node in asked]
-        joint = eliminate(self.dag, self.tables, self.n_states, numbers, known)
-        answer = self._normalized(joint, numbers, known)
+        if len(set(numbers)) < len(numbers):
+            raise OptionError(f"a variable is asked for twice: {', '.join(map(repr, asked))}.")
+        codes = self._evidence_codes(evidence or {})
+        answer = self._tree(codes, numbers).posterior(self.tables, codes)[0]
+        if np.isnan(answer).any():
+            raise DataError(f"the evidence has probability zero under the network: {self._contradiction(codes[0])}.")
         labels = [self.columns[node].states for node in numbers]
         cells = {tuple(labels[d][k] for d, k in enumerate(cell)): float(p) for cell, p in np.ndenumerate(answer)}
         return {states[0]: p for states, p in cells.items()} if isinstance(variables, str) else dict(cells)
+
+    def map_state(self, evidence: Mapping[str, Category] | None = None) -> dict[str, Category]:
+        """The most probable state of all nodes together, given the evidence; the first of equally probable ones."""
+        codes = self._evidence_codes(evidence or {})
+        states, log_probability = self._tree(codes, whole=True).most_probable(self.tables, codes)
+        if log_probability[0] == -np.inf:
+            raise DataError(f"the evidence has probability zero under the network: {self._contradiction(codes[0])}.")
+        return {column.name: column.states[code] for column, code in zip(self.columns, states[0], strict=True)}
+
+    def posterior(
+        self, X: object, variables: str | Sequence[str], impossible: str = "raise"
+    ) -> dict[str, NDArray[np.float64]]:
+        """P(variable | cells present) of every row, (n_rows, states), for each variable, in the order of `states`.
+
+        A cell of the variable itself is evidence as any other. `impossible` says what to do about a row of probability
+        zero: "raise" an error that names the contradicting cells, or give "nan".
+        """
+        check_option("impossible", impossible, ["raise", "nan"])
+        names = [variables] if isinstance(variables, str) else list(dict.fromkeys(variables))
+        numbers = [self.number(name) for name in names]
+        codes = self.encode(X)
+        if len(numbers) == 1:
+            found = [self._tree(codes, numbers).posterior(self.tables, codes)]
+        else:
+            found = self._tree(codes, whole=True).posteriors(self.tables, codes, numbers)
+        wrong = np.flatnonzero(np.isnan(found[0][:, 0])) if found else np.empty(0)
+        if len(wrong) and impossible == "raise":
+            raise DataError(
+                f"row {wrong[0]} has probability zero under the network: {self._contradiction(codes[wrong[0]])}.",
+                hint="impossible='nan' gives such rows no number instead.",
+            )
+        return dict(zip(names, found, strict=True))
 
     def code(self, node: str, value: Category) -> int:
         """The code of a state, given as its label or as a raw value."""
@@ -141,9 +187,9 @@ class Network:
         """
         if tuple(n_states) != self.n_states:
             raise OptionError(f"the prior network has {self.n_states} states, node by node; the table has {n_states}.")
-        joint = eliminate(self.dag, self.tables, self.n_states, family.nodes, {})
-        cells = joint.values.transpose([joint.nodes.index(node) for node in family.nodes]) * np.exp(joint.log_scale)
-        return cells.reshape(family.class_shape(n_states))
+        nothing = self._evidence_codes({})
+        joint = self._tree(nothing, family.nodes).posterior(self.tables, nothing)
+        return joint.reshape(family.class_shape(n_states))
 
     def encode(self, X: object) -> NDArray[np.int64]:
         """Codes (n_rows, n_nodes) of a table whose columns are nodes; an absent column is a missing one."""
@@ -156,14 +202,8 @@ class Network:
 
     def log_likelihood(self, X: object) -> NDArray[np.float64]:
         """Log probability of the cells present in each row (natural logarithm), the others summed out."""
-        rows, position = np.unique(self.encode(X), axis=0, return_inverse=True)
-        return np.array([self._log_evidence(row) for row in rows])[position]
-
-    def _log_evidence(self, row: NDArray[np.int64]) -> float:
-        known = {node: int(code) for node, code in enumerate(row) if code < self.n_states[node]}
-        found = eliminate(self.dag, self.tables, self.n_states, [], known)
-        with np.errstate(divide="ignore"):
-            return float(np.log(found.values)) + found.log_scale
+        codes = self.encode(X)
+        return self._tree(codes).log_evidence(self.tables, codes)
 
     def sample(self, n: int, random_state: int | np.random.Generator | None = None) -> dict[str, NDArray[np.generic]]:
         """Draw rows: one array of state labels per node, ready for any data frame."""
@@ -177,14 +217,27 @@ class Network:
             raise OptionError("the network has no class node, so there is no joint with it.")
         return LogJoint.of(self.dag, self.tables, self.n_states)
 
-    def _normalized(self, joint: Factor, asked: Sequence[int], known: Mapping[int, int]) -> NDArray[np.float64]:
-        """P(asked | known) with one axis per asked node, in the order asked; a known node is certain."""
-        total = joint.values.sum()
-        if total == 0.0:
-            cells = ", ".join(f"{self.nodes[node]}={self.columns[node].states[code]!r}" for node, code in known.items())
-            raise DataError(f"the evidence has probability zero under the network: {cells}.")
-        result = np.zeros([self.n_states[node] for node in asked])
-        free = [node for node in asked if node not in known]
-        place = tuple(known.get(node, slice(None)) for node in asked)
-        result[place] = joint.values.transpose([joint.nodes.index(node) for node in free]) / total
-        return result
+    @cached_property
+    def class_tree(self) -> JunctionTree:
+        """log P(class, cells present), with any cells missing."""
+        return JunctionTree.of(self.dag, self.n_states, [len(self.nodes) - 1], names=self.nodes)
+
+    def _tree(self, codes: NDArray[np.int64], query: Sequence[int] = (), whole: bool = False) -> JunctionTree:
+        """Made for these rows: nodes present in all of them, or in none, cost less; `whole` keeps every node."""
+        missing = codes == self.n_states
+        known = np.flatnonzero(~missing.any(axis=0)).tolist()
+        unknown = [] if whole else np.flatnonzero(missing.all(axis=0)).tolist()
+        return JunctionTree.of(self.dag, self.n_states, query, known=known, unknown=unknown, names=self.nodes)
+
+    def _evidence_codes(self, evidence: Mapping[str, Category]) -> NDArray[np.int64]:
+        """One row (1, n_nodes) with the evidence present."""
+        codes = np.array([self.n_states])
+        for node, value in evidence.items():
+            codes[0, self.number(node)] = self.code(node, value)
+        return codes
+
+    def _contradiction(self, row: NDArray[np.int64]) -> str:
+        """The cells to blame, in words."""
+        nodes = contradicting_nodes(self.dag, self.n_states, self.tables, row)
+        cells = ", ".join(f"{self.nodes[node]}={self.columns[node].states[row[node]]!r}" for node in nodes)
+        return f"{cells} cannot occur{' together' if len(nodes) > 1 else ''}"
