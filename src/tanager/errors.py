@@ -33,3 +33,7 @@ class FileError(TanagerError, ValueError):
 
 class DataWarning(UserWarning):
     """The table can be used, but part of it says nothing (an empty column, say)."""
+
+
+class SeparationWarning(UserWarning):
+    """The classes can be told apart without error, so without a prior the best tables are at infinity."""

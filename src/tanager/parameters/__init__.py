@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tanager.parameters.acll_optimal import ACLLOptimal
+from tanager.parameters.conditional import Conditional
 from tanager.parameters.dfe import DFE
+from tanager.parameters.em import EM
 from tanager.parameters.frequency import Frequency
+from tanager.parameters.likelihood_gradient import LikelihoodGradient
 from tanager.parameters.protocol import LearntTables, ParameterLearner, ParameterTask
 from tanager.parameters.pruned import Pruned
 
 __all__ = [
     "DFE",
+    "EM",
     "PARAMETERS",
     "ACLLOptimal",
+    "Conditional",
     "Frequency",
     "LearntTables",
+    "LikelihoodGradient",
     "ParameterLearner",
     "ParameterTask",
     "Pruned",
@@ -24,6 +30,9 @@ __all__ = [
 PARAMETERS: dict[str, Callable[[], ParameterLearner]] = {
     "frequency": Frequency,
     "acll": ACLLOptimal,
+    "conditional": Conditional,
+    "em": EM,
+    "likelihood-gradient": LikelihoodGradient,
     "pruned": Pruned,
     "dfe": DFE,
 }

@@ -62,11 +62,7 @@ class DFE(ParameterLearner):
     def _pseudo_rows(self, task: ParameterTask) -> list[Array]:
         """(states,) pseudo-rows of each node; a class without parents has them too, as its table starts empty."""
         smoothing = Frequency(self.smoothing, self.alpha)
-        families, n_states = task.dag.families, task.counts.n_states
-        return [
-            smoothing.pseudo_rows(counted.reshape(family.shape(n_states)), family, target=-1)
-            for family, counted in zip(families, task.counts.tables(families), strict=True)
-        ]
+        return [smoothing.pseudo_rows(task.counts, family, smooth_class=True) for family in task.dag.families]
 
 
 def _check_passes(passes: object) -> None:

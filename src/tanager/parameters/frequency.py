@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.counts.family import CountTable, Family
+from tanager.counts.count_store import CountStore
+from tanager.counts.family import Family
 from tanager.errors import OptionError
 from tanager.parameters.protocol import LearntTables, ParameterLearner, ParameterTask
 from tanager.registry import check_option
@@ -20,6 +21,10 @@ class Frequency(ParameterLearner):
 
     N_jk are rows with state k under parent configuration j, r the node's states. A class node without parents keeps
     its plain frequencies.
+
+    A row counts for the families of which it has every cell. In naive Bayes this is the maximum likelihood estimate
+    (Zhou 2002, theorem 4.1). In other structures it is biased unless cells are missing completely at random, whatever
+    the row holds; the remedy is `EM`.
     """
 
     def __init__(self, smoothing: str = "laplace", alpha: float | None = None) -> None:
@@ -27,26 +32,29 @@ class Frequency(ParameterLearner):
         self.alpha = alpha
 
     def learn(self, task: ParameterTask) -> LearntTables:
-        families, n_states = task.dag.families, task.counts.n_states
+        families, counts = task.dag.families, task.counts
         tables = []
-        for family, counted in zip(families, task.counts.tables(families), strict=True):
-            cells = counted.reshape(family.shape(n_states))
-            smoothed = cells + self.pseudo_rows(cells, family, len(n_states) - 1)
+        for family, counted in zip(families, counts.tables(families), strict=True):
+            smoothed = counted.reshape(family.shape(counts.n_states)) + self.pseudo_rows(counts, family)
             tables.append(smoothed / smoothed.sum(axis=1, keepdims=True))
         return LearntTables(tuple(tables))
 
-    def pseudo_rows(self, counted: CountTable, family: Family, target: int) -> NDArray[np.float64]:
-        """(states,) pseudo-rows that every parent configuration of a family gets; counts (configurations, states)."""
+    def pseudo_rows(self, counts: CountStore, family: Family, smooth_class: bool = False) -> NDArray[np.float64]:
+        """(states,) pseudo-rows that every parent configuration of a family gets.
+
+        `smooth_class` gives them to a class without parents too.
+        """
         smoothing = check_option("smoothing", self.smoothing, DEFAULT_ALPHA)
         alpha = DEFAULT_ALPHA[smoothing] if self.alpha is None else self.alpha
         if not alpha > 0:
             raise OptionError(f"alpha={alpha!r} of Frequency must be a number above zero.")
-        n_states = counted.shape[1]
-        if family.child == target and not family.parents:
+        n_states = counts.n_states[family.child]
+        if family.child == counts.n_attributes and not family.parents and not smooth_class:
             return np.zeros(n_states)
         if smoothing == "laplace":
             return np.full(n_states, alpha)
-        seen = counted.sum(axis=0)
+        # The marginal is that of the node alone: a state may be seen only beside missing parents.
+        seen = counts.table(Family(family.child, ())).reshape(-1)
         # A node without any row has no marginal; its pseudo-rows are spread evenly.
         return alpha * (seen / seen.sum()) if seen.sum() > 0 else np.full(n_states, alpha / n_states)
 

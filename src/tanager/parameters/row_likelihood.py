@@ -59,11 +59,14 @@ class RowLikelihood:
         batch = self._batch
         attributes = tuple(node for node in family.nodes if node != batch.n_attributes)
         cells = np.zeros(batch.n_rows, dtype=np.int64)
+        complete = np.ones(batch.n_rows, dtype=bool)
         for node, stride in zip(attributes, strides(attributes, batch.n_states), strict=True):
             cells += batch.column(node).astype(np.int64) * stride
+            complete &= batch.column(node) < batch.n_states[node]
         above, below = self._fractions(family)
+        cells[~complete] = len(above)
         with np.errstate(divide="ignore"):
-            # One cell more, whose log is 0: the missing code of an attribute that is alone with the class.
+            # One cell more, whose log is 0: a family with a gap is left out of its row.
             result: NDArray[np.float64] = np.vstack([np.log(above / below), np.zeros(batch.n_classes)])[cells]
         if self._leave_one_out:
             present = np.flatnonzero(cells < len(above))
@@ -78,7 +81,7 @@ class RowLikelihood:
         """Numerators and denominators of the family's table, (attribute cells, classes)."""
         n_states, target = self._batch.n_states, self._batch.n_attributes
         counted = self._counts.table(family)
-        prior = self._smoothing.pseudo_rows(counted.reshape(family.shape(n_states)), family, target)
+        prior = self._smoothing.pseudo_rows(self._counts, family)
         if self._leave_one_out and family.child == target:
             prior = prior + 1.0  # a class of one row is not impossible to the others
         above = counted + prior

@@ -1,0 +1,122 @@
+"""ClassCells: the tables of all families that hold the class as one array, the class changing fastest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.counts.family import Family, strides
+from tanager.structure.dag import Dag
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ClassCells:
+    """Where the entries of a structure's tables lie in an array beta, (n_cells, n_classes).
+
+    Only families with the class count: the others are the same for every class and cancel in P(class | attributes).
+    A cell is one combination of states of the family's attributes (parents ascending, then the child, which changes
+    fastest); family f owns the cells offsets[f] .. offsets[f + 1]. The family of the class itself is the last one.
+    """
+
+    families: tuple[Family, ...]
+    n_states: tuple[int, ...]
+    offsets: NDArray[np.int64] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        sizes = [family.size(self.n_states) // self.n_classes for family in self.families]
+        object.__setattr__(self, "offsets", np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+
+    @classmethod
+    def of(cls, dag: Dag, n_states: Sequence[int]) -> ClassCells:
+        target = dag.n_nodes - 1
+        return cls(tuple(family for family in dag.families if target in family.nodes), tuple(n_states))
+
+    @property
+    def n_classes(self) -> int:
+        return self.n_states[-1]
+
+    @property
+    def n_cells(self) -> int:
+        return int(self.offsets[-1])
+
+    @property
+    def first_class_cell(self) -> int:
+        """Where the family of the class begins: one cell for each configuration of its attribute parents."""
+        return int(self.offsets[-2])
+
+    def attributes(self, family: Family) -> tuple[int, ...]:
+        """The digits of a cell's position in its family, slowest first."""
+        return tuple(node for node in family.nodes if node != len(self.n_states) - 1)
+
+    def strides(self, family: Family) -> tuple[int, ...]:
+        """The weight of each of `attributes` in that position."""
+        return strides(self.attributes(family), self.n_states)
+
+    def pack(self, tables: Sequence[NDArray[np.number]]) -> Array:
+        """beta (n_cells, n_classes) from one array per node, shaped `Family.shape` or `Family.class_shape`."""
+        parts = []
+        for family in self.families:
+            table = np.asarray(tables[family.child], dtype=np.float64)
+            if family.child < len(self.n_states) - 1:
+                table = table.reshape(family.class_shape(self.n_states)).swapaxes(1, 2)
+            parts.append(table.reshape(-1, self.n_classes))
+        return np.concatenate(parts)
+
+    def unpack(self, beta: Array, tables: Sequence[Array]) -> tuple[Array, ...]:
+        """One `Family.shape` array per node: from beta, or from `tables` for a family without the class."""
+        result = list(tables)
+        for family, first, last in zip(self.families, self.offsets[:-1], self.offsets[1:], strict=True):
+            part = beta[first:last]
+            if family.child < len(self.n_states) - 1:
+                by_state = part.reshape(-1, self.n_states[family.child], self.n_classes)
+                part = by_state.swapaxes(1, 2)
+            result[family.child] = np.ascontiguousarray(part).reshape(family.shape(self.n_states))
+        return tuple(result)
+
+    def log_normalize(self, beta: Array) -> Array:
+        """log theta: beta less the log of the sum of its exponentials over the child's states (Zhou 3.2.2)."""
+        return beta - self._spread(self._log_sum_exp(beta))
+
+    def sum_states(self, values: Array) -> Array:
+        """Sums over the child's states, spread back over them; (n_cells, n_classes)."""
+        attribute, own = self._split(values)
+        sums = np.add.reduceat(attribute, self._firsts, axis=0) if len(attribute) else attribute
+        return self._spread((sums, own.sum(axis=1, keepdims=True)))
+
+    def _log_sum_exp(self, beta: Array) -> tuple[Array, Array]:
+        attribute, own = self._split(beta)
+        if len(attribute):
+            top = np.maximum.reduceat(attribute, self._firsts, axis=0)
+            attribute = top + np.log(
+                np.add.reduceat(np.exp(attribute - np.repeat(top, self._widths, axis=0)), self._firsts, axis=0)
+            )
+        top = own.max(axis=1, keepdims=True)
+        return attribute, top + np.log(np.exp(own - top).sum(axis=1, keepdims=True))
+
+    def _split(self, values: Array) -> tuple[Array, Array]:
+        """The cells of attributes, normalised down the states of the child, and those of the class, across."""
+        return values[: self.first_class_cell], values[self.first_class_cell :]
+
+    def _spread(self, sums: tuple[Array, Array]) -> Array:
+        own = np.broadcast_to(sums[1], (len(sums[1]), self.n_classes))
+        return np.concatenate([np.repeat(sums[0], self._widths, axis=0), own])
+
+    @cached_property
+    def _widths(self) -> NDArray[np.int64]:
+        """Child states of every (family, configuration of attribute parents), in the order of the cells."""
+        widths = [np.empty(0, dtype=np.int64)]
+        for f, family in enumerate(self.families[:-1]):
+            n_child = self.n_states[family.child]
+            widths.append(np.full((self.offsets[f + 1] - self.offsets[f]) // n_child, n_child))
+        return np.concatenate(widths)
+
+    @cached_property
+    def _firsts(self) -> NDArray[np.int64]:
+        """The first cell of each of these."""
+        return np.cumsum(self._widths) - self._widths

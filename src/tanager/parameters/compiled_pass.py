@@ -1,0 +1,164 @@
+"""CompiledPass: loss and gradient of many rows by look-ups in tables of several families at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tanager.counts.family import strides
+from tanager.parameters.class_cells import ClassCells
+from tanager.table.batch import EncodedBatch
+from tanager.threads import map_threads
+
+Array = NDArray[np.float64]
+
+# A group's table and its gradient stay in the first-level cache, and are filled by many rows a cell.
+GROUP_BYTES = 1 << 14
+ROWS_PER_CELL = 16
+# Groups are built along the structure, so only the latest can share attributes with the next family.
+OPEN_GROUPS = 8
+# A part of the rows is worth a thread from this many look-ups, and from a few for each entry it has to add up.
+PART_LOOK_UPS = 1 << 19
+LOOK_UPS_PER_ENTRY = 8
+MOST_PARTS = 64
+
+# Attributes, ascending, and the positions in `ClassCells.families` of families that hold no others.
+Group = tuple[tuple[int, ...], list[int]]
+
+
+class CompiledPass:
+    """One pass over the rows in threads, in memory that does not grow with the rows.
+
+    Families are put in groups whose union of attributes has few combinations: the group's table is the sum of its
+    families' tables, so a look-up and an addition serve several of them (50 attributes in a tree need about 20).
+    The rows are cut into parts by their number alone, and parts are summed in order: threads change no digit.
+    """
+
+    def __init__(self, cells: ClassCells, batch: EncodedBatch, power: int) -> None:
+        self._batch = batch
+        self._power = power
+        self._weights = np.empty(0) if batch.weights is None else batch.weights
+        groups = group_families(cells, batch)
+        width = max(1, *(len(attributes) for attributes, _ in groups))
+        self._nodes = np.zeros((len(groups), width), dtype=np.uint32)
+        self._strides = np.zeros((len(groups), width), dtype=np.uint32)
+        for g, (attributes, _) in enumerate(groups):
+            self._nodes[g, : len(attributes)] = attributes
+            self._strides[g, : len(attributes)] = strides(range(len(attributes)), _radices(attributes, batch))
+        sizes = [_size(attributes, batch) for attributes, _ in groups]
+        self._offsets = (np.cumsum(sizes) - sizes).astype(np.uint32)
+        self._members = member_cells(cells, batch, groups)
+        self._transposed = self._members.T
+        self._parts = self._cut(len(groups) * (batch.n_classes - 1))
+
+    def _cut(self, look_ups_per_row: int) -> list[tuple[int, int]]:
+        n_rows = self._batch.n_rows
+        entries = self._members.shape[0] * (self._batch.n_classes - 1)
+        n_parts = n_rows * look_ups_per_row // max(PART_LOOK_UPS, LOOK_UPS_PER_ENTRY * entries)
+        edges = np.linspace(0, n_rows, 1 + min(MOST_PARTS, max(1, n_parts))).astype(int).tolist()
+        return list(pairwise(edges))
+
+    def __call__(self, odds: Array) -> tuple[float, Array]:
+        """Loss and its gradient at log odds against the last class; both (n_cells, n_classes - 1)."""
+        from tanager.parameters.objective_kernels import pass_many_classes, pass_two_classes
+
+        two = odds.shape[1] == 1
+        tables = self._members @ (odds[:, 0] if two else odds)
+        kernel = pass_two_classes if two else pass_many_classes
+
+        def run(part: tuple[int, int]) -> tuple[float, Array]:
+            gradient = np.zeros_like(tables)
+            loss = kernel(
+                self._batch.codes,
+                self._batch.class_codes,
+                self._weights,
+                self._nodes,
+                self._strides,
+                self._offsets,
+                tables,
+                gradient,
+                *part,
+                self._power,
+            )
+            return loss, gradient
+
+        found = map_threads(run, self._parts)
+        total = found[0][1]
+        for _, gradient in found[1:]:
+            total += gradient
+        return sum(loss for loss, _ in found), (self._transposed @ total).reshape(odds.shape)
+
+
+def group_families(cells: ClassCells, batch: EncodedBatch) -> list[Group]:
+    """Greedily along the structure: a family joins the group that grows least by it, if that stays small."""
+    most = min(GROUP_BYTES // (8 * (batch.n_classes - 1)), batch.n_rows // ROWS_PER_CELL)
+    groups: list[tuple[frozenset[int], list[int]]] = []
+    for f in _along_structure(cells):
+        own = frozenset(cells.attributes(cells.families[f]))
+        growth = {}
+        for g in range(max(0, len(groups) - OPEN_GROUPS), len(groups)):
+            size = _size(groups[g][0] | own, batch)
+            if size <= most:
+                growth[g] = size / _size(groups[g][0], batch)
+        if growth:
+            g = min(growth, key=growth.__getitem__)
+            groups[g] = (groups[g][0] | own, [*groups[g][1], f])
+        else:
+            groups.append((own, [f]))
+    return [(tuple(sorted(attributes)), families) for attributes, families in groups]
+
+
+def _along_structure(cells: ClassCells) -> list[int]:
+    """Positions of the families, each soon after that of its first parent: neighbours share attributes."""
+    by_child = {family.child: f for f, family in enumerate(cells.families)}
+    children: dict[int, list[int]] = {child: [] for child in by_child}
+    roots: list[int] = []
+    for family in cells.families:
+        above = [node for node in cells.attributes(family) if node != family.child and node in by_child]
+        (children[above[0]] if above else roots).append(family.child)
+    order = []
+    stack = roots[::-1]
+    while stack:
+        node = stack.pop()
+        order.append(by_child[node])
+        stack.extend(reversed(children[node]))
+    return order
+
+
+def _radices(attributes: Iterable[int], batch: EncodedBatch) -> list[int]:
+    """States of each attribute, one more for the missing code where the column has gaps."""
+    return [batch.n_states[node] + int(batch.incomplete[node]) for node in attributes]
+
+
+def _size(attributes: Iterable[int], batch: EncodedBatch) -> int:
+    return prod(_radices(attributes, batch))
+
+
+def member_cells(cells: ClassCells, batch: EncodedBatch, groups: Sequence[Group]) -> sparse.csr_array:
+    """(cells of groups, n_cells) ones: the entries of families that a group's entry is the sum of.
+
+    A family takes no part in the cells of its group where one of its attributes is missing.
+    """
+    rows, columns = [], []
+    n_cells = 0
+    for attributes, families in groups:
+        shape = _radices(attributes, batch)
+        size = prod(shape)
+        digits = dict(zip(attributes, np.unravel_index(np.arange(size), shape) if attributes else (), strict=True))
+        for f in families:
+            family = cells.families[f]
+            position = np.full(size, cells.offsets[f])
+            present = np.ones(size, dtype=bool)
+            for node, stride in zip(cells.attributes(family), cells.strides(family), strict=True):
+                position += stride * digits[node]
+                present &= digits[node] < cells.n_states[node]
+            rows.append(n_cells + np.flatnonzero(present))
+            columns.append(position[present])
+        n_cells += size
+    at = (np.concatenate(rows), np.concatenate(columns))
+    return sparse.csr_array((np.ones(len(at[0])), at), shape=(n_cells, cells.n_cells))

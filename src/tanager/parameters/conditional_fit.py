@@ -1,0 +1,150 @@
+"""One run of `Conditional`: choose strengths, descend, and turn log tables into tables that sum to one."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from tanager.errors import SeparationWarning
+from tanager.network.normalize import normalize_tables
+from tanager.parameters.class_cells import ClassCells
+from tanager.parameters.cross_tuning import choose_iterations
+from tanager.parameters.frequency import Frequency
+from tanager.parameters.held_out import Fold, HeldOut, split_folds
+from tanager.parameters.objectives import Objective, worth_compiling
+from tanager.parameters.optimize import Descent, Penalized, minimize
+from tanager.parameters.priors import PRIORS
+from tanager.parameters.protocol import LearntTables, ParameterTask
+from tanager.parameters.strengths import MOST_ROWS, Chosen, choose_strengths
+from tanager.structure.canonical import is_perfect_for
+
+Array = NDArray[np.float64]
+
+# Without a prior no entry goes further than this from its start: odds of exp(30) are certainty.
+BOUND = 30.0
+FOLD_SEED = 0
+SMALLEST = np.finfo(np.float64).tiny
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """The options of `Conditional`, checked; `strengths` None means to be chosen."""
+
+    objective: str
+    prior: str
+    strengths: tuple[float, ...] | None
+    alpha: float
+    stopping: str
+    max_iter: int
+    tol: float
+
+
+class ConditionalFit:
+    """The problem of one training table, and of parts of it."""
+
+    def __init__(self, task: ParameterTask, options: FitOptions) -> None:
+        self._task = task
+        self._options = options
+        self._cells = ClassCells.of(task.dag, task.counts.n_states)
+        self._compiled = worth_compiling(self._cells, task.counts.batch)  # for all rows, then for parts of them too
+        # Free numbers can be made into tables only where the canonical form is perfect (Roos 2005, theorem 3). `mixed`
+        # speaks of P(x), and leaving out a missing cell is summing over it only if its states sum to one.
+        perfect = is_perfect_for(task.dag, task.dag.n_nodes - 1)
+        self._normalized = options.objective == "mixed" or not perfect or bool(task.counts.batch.incomplete.any())
+
+    def learn(self) -> LearntTables:
+        problem = self._problem(self._task)
+        chosen = self._choose_strengths()
+        problem.set_strengths(chosen.strengths)
+        trace: dict[str, object] = {"strength": chosen.strengths, "held_out": list(chosen.losses.items())}
+        if self._options.stopping == "cross-tuning":
+            n_iterations, trace["held_out_by_iteration"] = self._choose_iterations(chosen)
+            descent = minimize(problem, problem.zero, n_iterations, 0.0)
+        else:
+            start = problem.zero if chosen.start is None else chosen.start
+            bound = BOUND if problem.free else np.inf
+            descent = minimize(problem, start, self._options.max_iter, self._options.tol, bound)
+            self._warn(descent, problem)
+        trace |= {
+            "objective": descent.values,
+            "gradient_norm": descent.gradient_norms,
+            "passes": problem.n_passes,
+            "passes_on_folds": chosen.n_passes,
+            "end": descent.end,
+            "optimum": "global" if self._options.objective == "cll" and not self._normalized else "maybe local",
+        }
+        return LearntTables(self._tables(problem.beta(descent.u)), trace)
+
+    def _problem(self, task: ParameterTask) -> Penalized:
+        counts = self._cells.pack(task.counts.tables(task.dag.families))
+        prior = PRIORS[self._options.prior](task, self._cells)
+        if self._options.objective != "cll" and self._options.prior == "hierarchical":
+            # Left to itself it would not be the class frequency: fewest errors are expected from certainty.
+            prior = prior.with_intercept()
+        alpha = self._options.alpha if self._options.objective == "mixed" else 0.0
+        objective = Objective(
+            self._cells, task.counts.batch, self._options.objective, self._normalized, alpha, counts, self._compiled
+        )
+        return Penalized(self._cells, objective, prior, counts.sum(axis=1))
+
+    def _folds(self, most_rows: int) -> list[Fold]:
+        folds = []
+        for part, rest in split_folds(self._task, most_rows, FOLD_SEED):
+            problem = self._problem(part)
+            folds.append(Fold(problem, problem.zero, HeldOut(self._cells, rest, self._normalized)))
+        return folds
+
+    def _choose_strengths(self) -> Chosen:
+        if self._options.strengths is not None:
+            return Chosen(self._options.strengths)
+        return choose_strengths(self._folds(MOST_ROWS))
+
+    def _choose_iterations(self, chosen: Chosen) -> tuple[int, list[float]]:
+        folds = self._folds(self._task.counts.batch.n_rows)
+        for fold in folds:
+            fold.problem.set_strengths(chosen.strengths)
+        return choose_iterations(folds, self._options.max_iter)
+
+    def _warn(self, descent: Descent, problem: Penalized) -> None:
+        if descent.end == "max_iter":
+            warnings.warn(
+                f"Conditional stopped after max_iter={self._options.max_iter} iterations; the objective is "
+                f"{descent.values[-1]:.6g} and its scaled gradient has norm {descent.gradient_norms[-1]:.3g}. "
+                "Raise max_iter or tol, or use a prior.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        weights = self._task.counts.batch.weights
+        # Below log 2 in all, each row has more than half of its probability on its class.
+        separated = self._options.objective == "cll" and descent.values[-1] < np.log(2.0) * (
+            1.0 if weights is None else weights.min()
+        )
+        if problem.free and (separated or descent.end == "bound"):
+            warnings.warn(
+                "some classes can be told apart without error, so without a prior the best tables are at infinity; "
+                f"the fit stopped with log entries at most {BOUND:g} from the smoothed frequencies. Use a prior.",
+                SeparationWarning,
+                stacklevel=2,
+            )
+
+    def _tables(self, beta: Array) -> tuple[Array, ...]:
+        """Tables that sum to one; those of families without the class are frequencies."""
+        task, n_states = self._task, self._task.counts.n_states
+        counts = task.counts.tables(task.dag.families)
+        others = Frequency().learn(task).tables
+        if self._options.objective == "mixed" and self._options.prior == "none":
+            others = tuple(_plain_frequencies(own.reshape(-1, own.shape[-1])) for own in counts)
+        if self._normalized:
+            return self._cells.unpack(np.exp(self._cells.log_normalize(beta)), others)
+        logs = self._cells.unpack(beta, [np.log(np.maximum(table, SMALLEST)) for table in others])
+        return normalize_tables(task.dag, logs, n_states, counts)
+
+
+def _plain_frequencies(counted: NDArray[np.number]) -> Array:
+    """Frequencies without smoothing; equal shares where there is no row."""
+    total = counted.sum(axis=1, keepdims=True)
+    return np.where(total > 0, counted / np.maximum(total, SMALLEST), 1.0 / counted.shape[1])

@@ -1,0 +1,176 @@
+"""Minimise objective plus penalty by L-BFGS over scaled effects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize
+
+from tanager.parameters.class_cells import ClassCells
+from tanager.parameters.objectives import Objective
+from tanager.parameters.priors import FREE, Prior
+
+Array = NDArray[np.float64]
+
+MEMORY = 10
+LINE_SEARCH_STEPS = 20
+
+
+class Penalized:
+    """Objective plus prior as a function of a vector v of scaled effects, u = v / sqrt(precision + sqrt(rows) / 4).
+
+    Effects of infinite precision are no variables. The diagonal of the Hessian, about the rows behind an effect, is
+    no good scale: attributes repeat each other, so what slows the descent are the directions that hardly any row
+    moves. Measured on 12 tables, scaling by the rows themselves takes up to three times the passes with a prior, and
+    gains a little without one.
+    """
+
+    def __init__(self, cells: ClassCells, objective: Objective, prior: Prior, rows: Array) -> None:
+        """`rows` (n_cells,) are the training rows in every cell, or the sums of their weights."""
+        self._cells = cells
+        self._objective = objective
+        self._prior = prior
+        self._effects = prior.effects_of(cells.n_cells)
+        self._transposed = self._effects.T.tocsr()
+        self._least = 0.25 * np.sqrt(np.maximum(self._transposed @ rows, 1.0))[:, np.newaxis]
+        self.n_rows = float(rows[cells.first_class_cell :].sum())
+        self.set_strengths(())
+
+    def set_strengths(self, strengths: Sequence[float]) -> None:
+        """The penalty of each level of effects (`Prior.precision`)."""
+        precision = self._prior.precision(strengths)
+        self._used = np.isfinite(precision)
+        self._precision = precision[self._used]
+        self._scale = (1.0 / np.sqrt(precision + self._least))[self._used]
+
+    @property
+    def n_passes(self) -> int:
+        """Passes over the rows so far."""
+        return self._objective.n_passes
+
+    @property
+    def zero(self) -> Array:
+        """The effects at which the prior points."""
+        return np.zeros(self._used.shape)
+
+    @property
+    def n_levels(self) -> int:
+        return self._prior.n_levels
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing pulls the fit back."""
+        return self._prior.log_entries == 0.0 and bool((self._prior.levels == FREE).all())
+
+    def to_vector(self, u: Array) -> Array:
+        return u[self._used] / self._scale
+
+    def to_effects(self, vector: Array) -> Array:
+        """u (n_effects, n_classes)."""
+        u = np.zeros(self._used.shape)
+        u[self._used] = vector * self._scale
+        return u
+
+    def beta(self, u: Array) -> Array:
+        """The merged log tables, (n_cells, n_classes)."""
+        return self._prior.start + self._effects @ u
+
+    def __call__(self, vector: Array) -> tuple[float, Array]:
+        """Value and gradient by v."""
+        beta = self.beta(self.to_effects(vector))
+        value, slopes = self._objective(beta)
+        if self._prior.log_entries > 0.0:
+            logs = self._cells.log_normalize(beta)
+            value -= self._prior.log_entries * float(logs.sum())
+            n_entries = self._cells.sum_states(np.ones_like(logs))
+            slopes = slopes - self._prior.log_entries * (1.0 - np.exp(logs) * n_entries)
+        used = vector * self._scale
+        pull = self._precision * used
+        gradient = ((self._transposed @ slopes)[self._used] + pull) * self._scale
+        return value + 0.5 * float(pull @ used), gradient
+
+
+@dataclass
+class Descent:
+    """Where the optimiser went: `values` and `gradient_norms` (of the scaled problem) at the start and each step.
+
+    `end` says why it stopped: "tolerance", "max_iter", "bound", "asked", or "precision" when no step lowered the
+    value any more.
+    """
+
+    u: Array
+    values: list[float] = field(default_factory=list)
+    gradient_norms: list[float] = field(default_factory=list)
+    end: str = "max_iter"
+
+    @property
+    def n_iterations(self) -> int:
+        return len(self.values) - 1
+
+
+def minimize(
+    problem: Penalized,
+    u: Array,
+    max_iter: int,
+    tol: float,
+    bound: float = np.inf,
+    enough: Callable[[Array], bool] | None = None,
+) -> Descent:
+    """Descend from effects u until about `tol` times (the value + a hundredth for each row) is left to gain.
+
+    Half the squared norm of the scaled gradient is what a step would gain if the scaled Hessian were the identity; it
+    is not much less in the directions a prior bounds, and on 12 tables this half was what was left within a factor
+    of ten. Stops earlier when an effect exceeds `bound`, and when `enough`, which sees the effects of every iteration,
+    says so.
+    """
+    descent = Descent(u)
+    latest: list[tuple[Array, float, Array]] = []
+
+    def evaluate(vector: Array) -> tuple[float, Array]:
+        # The optimiser begins with the start, which is known.
+        if not latest or not np.array_equal(vector, latest[0][0]):
+            latest[:] = [(vector.copy(), *problem(vector))]
+        return latest[0][1:]
+
+    def record(xk: Array) -> None:
+        _, value, gradient = latest[0]  # the optimiser has just been there
+        norm = float(np.linalg.norm(gradient))
+        descent.u = problem.to_effects(xk)
+        descent.values.append(value)
+        descent.gradient_norms.append(norm)
+        if enough is not None and enough(descent.u):
+            descent.end = "asked"
+        elif 0.5 * norm**2 <= tol * (value + problem.n_rows / 100.0):
+            descent.end = "tolerance"
+        elif np.abs(descent.u).max(initial=0.0) > bound:
+            descent.end = "bound"
+        if descent.end != "max_iter":
+            raise StopIteration
+
+    start = problem.to_vector(u)
+    evaluate(start)
+    try:
+        record(start)
+    except StopIteration:
+        return descent
+    if max_iter > 0:
+        optimize.minimize(
+            evaluate,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            callback=record,
+            options={
+                "maxiter": max_iter,
+                "maxfun": LINE_SEARCH_STEPS * max_iter,
+                "maxcor": MEMORY,
+                "ftol": 0.0,  # `record` decides
+                "gtol": 0.0,
+            },
+        )
+        if descent.end == "max_iter" and descent.n_iterations < max_iter:
+            descent.end = "precision"
+    return descent

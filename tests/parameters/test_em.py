@@ -1,0 +1,232 @@
+"""EM: against expected counts by enumeration, against known optima, and on data missing at random."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+
+from oracle import batch_of, random_batch, take_rows
+from random_networks import networks, random_network
+from tanager.counts.count_store import CountStore
+from tanager.counts.engine import choose_engine
+from tanager.errors import OptionError
+from tanager.network.sampling import sample_codes
+from tanager.parameters import EM, Frequency, ParameterTask
+from tanager.parameters.em import PartlyLabelledTask
+from tanager.structure.dag import Dag
+
+CHAIN = Dag.augmented_naive_bayes([(), (0,), (1,)])
+CHAIN_STATES = (2, 3, 2, 2)
+
+
+def task(dag, batch, engine="numpy"):
+    """Rows of which some may lack the class: its code is then the number of classes."""
+    names = [f"n{node}" for node in range(len(batch.n_states))]
+    labelled = batch.class_codes < batch.n_classes
+    counts = CountStore(take_rows(batch, np.flatnonzero(labelled)), choose_engine(engine), names)
+    if labelled.all():
+        return ParameterTask(dag, counts)
+    return PartlyLabelledTask(dag, counts, take_rows(batch, np.flatnonzero(~labelled)))
+
+
+def drawn(network, n_rows, seed, gaps=0.25, unlabelled=0.0):
+    """Rows of a network, a share of the cells and of the classes missing completely at random."""
+    generator = np.random.default_rng(seed)
+    codes = sample_codes(network.dag, network.tables, n_rows, generator)
+    missing = generator.random(codes.shape) < gaps
+    missing[:, -1] = generator.random(n_rows) < unlabelled
+    missing[0, -1] = False
+    codes = np.where(missing, network.n_states, codes)
+    return batch_of(codes[:, :-1], codes[:, -1], network.n_states)
+
+
+def posterior_by_enumeration(network_tables, dag, batch, alpha):
+    """log P(cells present) of every row plus alpha log theta of every entry (not the class's), cell by cell."""
+    n_states = batch.n_states
+    cells = {}
+    for state in product(*map(range, n_states)):
+        p = 1.0
+        for node, table in enumerate(network_tables):
+            place = 0
+            for parent in dag.parents[node]:
+                place = place * n_states[parent] + state[parent]
+            p *= table[place, state[node]]
+        cells[state] = p
+    total = 0.0
+    for row, c in zip(batch.codes.tolist(), batch.class_codes.tolist(), strict=True):
+        seen = [(node, x) for node, x in enumerate((*row, c)) if x < n_states[node]]
+        total += np.log(sum(p for state, p in cells.items() if all(state[node] == x for node, x in seen)))
+    return total + alpha * sum(np.log(table).sum() for table in network_tables[:-1])
+
+
+def assert_same(one, other, **tolerance):
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_allclose(a, b, **tolerance)
+
+
+@settings(max_examples=15, deadline=None)
+@given(networks(4), st.integers(0, 1000), st.sampled_from(["laplace", "friedman"]), st.sampled_from([None, 0.01]))
+def test_the_log_posterior_never_falls(network, seed, smoothing, alpha):
+    batch = drawn(network, 60, seed, unlabelled=0.3)
+    trace = EM(tol=1e-6, max_iter=3000, smoothing=smoothing, alpha=alpha).learn(task(network.dag, batch)).trace
+    values = np.array(trace["log_posterior"])
+    assert np.diff(values).min() >= -1e-9 * abs(values[0])
+    assert len(values) == len(trace["log_likelihood"]) == trace["iterations"] + 1
+
+
+def test_with_next_to_no_smoothing_the_log_likelihood_never_falls():
+    network = random_network(3, [3, 2, 3, 2], density=0.8)
+    learnt = EM(alpha=1e-9, tol=1e-9, max_iter=2000).learn(task(network.dag, drawn(network, 200, 1, unlabelled=0.3)))
+    values = np.array(learnt.trace["log_likelihood"])
+    assert values[-1] > values[0] + 0.1
+    assert np.diff(values).min() >= -1e-6
+
+
+@pytest.mark.parametrize("unlabelled", [0.0, 0.3])
+def test_the_trace_is_what_summing_over_all_completions_of_each_row_gives(unlabelled):
+    network = random_network(5, [2, 3, 2, 2], density=0.7)
+    batch = drawn(network, 50, 2, unlabelled=unlabelled)
+    learnt = EM(alpha=0.7, tol=1e-7, max_iter=1000).learn(task(network.dag, batch))
+    expected = posterior_by_enumeration(learnt.tables, network.dag, batch, alpha=0.0)
+    assert learnt.trace["log_likelihood"][-1] == pytest.approx(expected, rel=1e-10)
+
+
+def test_it_ends_where_a_general_optimiser_of_the_enumerated_posterior_ends():
+    dag, n_states = Dag.augmented_naive_bayes([(), (0,)]), (2, 2, 2)
+    batch = random_batch(0, 40, n_states, gaps=0.4)
+    learnt = EM(tol=1e-10, max_iter=5000).learn(task(dag, batch))
+
+    def tables(logits):
+        p = 1.0 / (1.0 + np.exp(-logits))
+        rows = np.column_stack([p, 1.0 - p])
+        return rows[:2], rows[2:6], rows[6:]
+
+    def loss(logits):
+        return -posterior_by_enumeration(tables(logits), dag, batch, alpha=1.0)
+
+    best = minimize(loss, np.zeros(7), method="BFGS", options={"gtol": 1e-7, "maxiter": 300})
+    assert learnt.trace["log_posterior"][-1] == pytest.approx(-best.fun, abs=1e-6)
+    assert_same(learnt.tables, tables(best.x), atol=1e-4)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(["laplace", "friedman"]), st.booleans())
+def test_naive_bayes_with_only_attributes_missing_is_at_its_optimum_from_the_start(seed, smoothing, weighted):
+    """Zhou 2002, theorem 4.1: frequencies over the rows present are the maximum likelihood estimate."""
+    batch = random_batch(seed, 80, (3, 2, 4, 3), gaps=0.4, weighted=weighted)
+    naive = task(Dag.augmented_naive_bayes([()] * 3), batch)
+    learnt = EM(smoothing=smoothing).learn(naive)
+    assert learnt.trace["iterations"] == 1
+    assert learnt.trace["converged"]
+    assert_same(learnt.tables, Frequency(smoothing).learn(naive).tables, rtol=1e-12)
+
+
+@pytest.mark.parametrize("smoothing", ["laplace", "friedman"])
+def test_complete_rows_give_the_frequencies_and_need_no_iteration(smoothing):
+    batch = random_batch(1, 60, CHAIN_STATES)
+    learnt = EM(smoothing=smoothing).learn(task(CHAIN, batch))
+    assert learnt.trace["iterations"] == learnt.trace["rows_with_gaps"] == 0
+    assert_same(learnt.tables, Frequency(smoothing).learn(task(CHAIN, batch)).tables, rtol=1e-15)
+    expected = posterior_by_enumeration(learnt.tables, CHAIN, batch, alpha=0.0)
+    assert learnt.trace["log_likelihood"] == pytest.approx([expected], rel=1e-12)
+
+
+def missing_at_random(seed, n_rows, rule):
+    """Rows of a chain under a class; attribute 2 is missing as `rule` says of (attribute 1, class)."""
+    network = random_network(seed, [2, 3, 2, 2], density=0.0)
+    generator = np.random.default_rng(seed)
+    tables = (
+        np.array([[0.7, 0.3], [0.2, 0.8]]),
+        generator.dirichlet(np.ones(3), size=4),
+        np.array([[0.9, 0.1], [0.6, 0.4], [0.5, 0.5], [0.2, 0.8], [0.1, 0.9], [0.3, 0.7]]),
+        np.array([[0.6, 0.4]]),
+    )
+    codes = sample_codes(CHAIN, tables, n_rows, generator)
+    chance = rule(codes[:, 2], codes[:, 3])
+    codes[generator.random(n_rows) < chance, 1] = network.n_states[1]
+    return tables, batch_of(codes[:, :3], codes[:, 3], CHAIN_STATES)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [lambda x, c: np.where(x == 0, 0.7, 0.05), lambda x, c: np.where(x == c, 0.6, 0.1)],
+    ids=["by an attribute", "by attribute and class"],
+)
+def test_it_recovers_tables_that_complete_rows_get_wrong(rule):
+    """Tolerance: entries of conditional tables of 40,000 rows are off by about 0.005; 0.03 is six times that."""
+    truth, batch = missing_at_random(4, 40_000, rule)
+    learnt = EM().learn(task(CHAIN, batch)).tables
+    complete = take_rows(batch, np.flatnonzero(batch.codes[:, 1] < 3))
+    biased = Frequency().learn(task(CHAIN, complete)).tables
+    errors = [max(np.abs(a - b).max() for a, b in zip(tables, truth, strict=True)) for tables in (learnt, biased)]
+    assert errors[0] < 0.03
+    assert errors[1] > 0.1
+
+
+def test_rows_without_a_class_lead_nearer_to_the_truth():
+    truth = random_network(8, [3, 3, 3, 3, 2], density=0.0)
+    dag = Dag.augmented_naive_bayes([()] * 4)
+    generator = np.random.default_rng(0)
+    tables = (*(generator.dirichlet(np.ones(3), size=2) for _ in range(4)), np.array([[0.5, 0.5]]))
+    codes = sample_codes(dag, tables, 3_000, generator)
+    codes[60:, -1] = 2
+    batch = batch_of(codes[:, :-1], codes[:, -1], truth.n_states)
+    few, all_rows = (EM().learn(task(dag, rows)).tables for rows in (take_rows(batch, range(60)), batch))
+    distance = [sum(np.abs(a - b).sum() for a, b in zip(found, tables, strict=True)) for found in (few, all_rows)]
+    assert distance[1] < 0.6 * distance[0]
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10_000))
+def test_integer_weights_equal_repeated_rows(seed):
+    generator = np.random.default_rng(seed)
+    plain = random_batch(seed, 40, CHAIN_STATES, gaps=0.3)
+    classes = np.where(generator.random(40) < 0.2, 2, plain.class_codes)
+    classes[0] = 0
+    repeats = generator.integers(1, 4, 40)
+    weighted = batch_of(plain.codes, classes, CHAIN_STATES, repeats)
+    repeated = take_rows(batch_of(plain.codes, classes, CHAIN_STATES), np.repeat(np.arange(40), repeats))
+    one, other = (EM().learn(task(CHAIN, batch)) for batch in (weighted, repeated))
+    assert_same(one.tables, other.tables, rtol=1e-9)
+    assert one.trace["log_posterior"] == pytest.approx(other.trace["log_posterior"], rel=1e-12)
+
+
+def test_engines_agree():
+    batch = random_batch(2, 300, CHAIN_STATES, gaps=0.3, weighted=True)
+    one, other = (EM().learn(task(CHAIN, batch, engine)).tables for engine in ("numpy", "numba"))
+    assert_same(one, other, rtol=1e-9)
+
+
+def test_a_state_seen_only_beside_missing_parents_keeps_a_probability():
+    codes = [[0, 0], [1, 0], [2, 1], [2, 1], [0, 0]]
+    batch = batch_of(codes, [0, 1, 0, 1, 1], (2, 2, 2))
+    learnt = EM(smoothing="friedman").learn(task(Dag.augmented_naive_bayes([(), (0,)]), batch))
+    assert learnt.tables[1][:, 1].min() > 0
+    assert np.isfinite(learnt.trace["log_posterior"]).all()
+
+
+def test_an_attribute_without_any_cell_changes_nothing_else():
+    batch = random_batch(6, 80, (2, 2, 2), gaps=0.3)
+    wider = batch_of(np.column_stack([batch.codes, np.full(80, 1)]), batch.class_codes, (2, 2, 1, 2))
+    plain = EM().learn(task(Dag.augmented_naive_bayes([(), (0,)]), batch)).tables
+    found = EM().learn(task(Dag.augmented_naive_bayes([(), (0,), (1,)]), wider)).tables
+    assert_same((*found[:2], found[3]), plain, rtol=1e-12)
+    np.testing.assert_array_equal(found[2], 1.0)
+
+
+def test_stopping_early_is_said():
+    batch = random_batch(2, 300, CHAIN_STATES, gaps=0.5)
+    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+        learnt = EM(max_iter=2, tol=1e-12).learn(task(CHAIN, batch))
+    assert learnt.trace["iterations"] == 2
+    assert not learnt.trace["converged"]
+
+
+@pytest.mark.parametrize("options", [{"max_iter": 0}, {"tol": 0.0}, {"alpha": 0.0}, {"smoothing": "none"}])
+def test_options_out_of_range_are_refused(options):
+    with pytest.raises(OptionError, match=next(iter(options))):
+        EM(**options).learn(task(CHAIN, random_batch(0, 20, CHAIN_STATES)))
