@@ -62,7 +62,7 @@ def test_both_engines_learn_the_same_network():
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("estimator", [NaiveBayesClassifier(), TANClassifier()])
+@pytest.mark.parametrize("estimator", [NaiveBayesClassifier(), TANClassifier(parameters="frequency"), TANClassifier()])
 def test_integer_weights_equal_repeated_rows(estimator):
     X, y = iris()
     weights = np.random.default_rng(0).integers(0, 4, len(y))
@@ -70,8 +70,10 @@ def test_integer_weights_equal_repeated_rows(estimator):
     repeated = clone(estimator).fit(X.loc[X.index.repeat(weights)], y.repeat(weights))
     assert weighted.encoder_.schema == repeated.encoder_.schema
     assert weighted.network_.dag == repeated.network_.dag
+    # Counts are the same to the bit; an optimiser adds up its rows in another order.
+    tolerance = 1e-6 if estimator.parameters == "conditional" else 0.0
     for a, b in zip(weighted.network_.tables, repeated.network_.tables, strict=True):
-        np.testing.assert_array_equal(a, b)
+        np.testing.assert_allclose(a, b, rtol=tolerance)
 
 
 @pytest.mark.parametrize("make", [lambda X: X, pl.from_pandas, pa.Table.from_pandas, lambda X: X.to_numpy()])
@@ -149,7 +151,9 @@ def test_constant_columns_change_nothing():
         ([[1.0]], [0], "1 sample"),
         ([[1.0], [2.0]], ["a", "a"], "one class, 'a'|one class, np.str_"),
         ([[1.0], [2.0]], [0.5, 1.5], "Unknown label type"),
-        ([[1.0], [2.0]], ["a", None], "missing in 1 rows, the first of them row 1"),
+        ([[1.0], [2.0]], [None, None], "missing in 2 rows, all there are"),
+        ([[1.0], [2.0], [3.0]], ["a", "a", None], "one class, 'a'"),
+        ([[1.0], [2.0]], [1.0, np.inf], "contains infinity"),
         ([[1.0], [2.0]], None, "y to be passed"),
         ([[1.0], [2.0]], [0, 1, 1], "inconsistent"),
         ([[np.inf], [2.0]], [0, 1], "column 'x0' contains infinity"),
@@ -228,10 +232,3 @@ def test_a_gap_in_a_column_that_had_none_is_summed_out():
     row["n0"] = None
     expected = clf.network_.query("n4", {name: value for name, value in X.iloc[3].items() if name != "n0"})
     np.testing.assert_allclose(clf.predict_proba(row)[0], [expected[label] for label in clf.classes_], rtol=1e-10)
-
-
-def test_missing_cells_are_not_yet_for_trees():
-    X, y = iris()
-    X.iloc[3, 1] = np.nan
-    with pytest.raises(DataError, match=r"column 'sepal width \(cm\)' contains NaN .* row 3"):
-        TANClassifier().fit(X, y)

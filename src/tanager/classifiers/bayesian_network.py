@@ -13,24 +13,27 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tanager.classifiers.gaps import log_joint_with_gaps
+from tanager.classifiers.gaps import MISSING, log_joint_skipping, log_joint_with_gaps
 from tanager.classifiers.score_option import TwoScores
-from tanager.classifiers.training import TrainingTable, read_rows, read_training
+from tanager.classifiers.training import TrainingTable, read_rows, read_training, warn_left_out
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.counts.family import CountTable
-from tanager.errors import DataError
 from tanager.network.network import Network
-from tanager.parameters import PARAMETERS, Frequency, ParameterLearner, ParameterTask
+from tanager.parameters import EM, PARAMETERS, Frequency, LikelihoodGradient, ParameterLearner, ParameterTask
+from tanager.parameters.em import PartlyLabelledTask
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.registry import check_option, resolve
 from tanager.scores import CLL, SCORES, FamilyScore
-from tanager.structure import STRUCTURES, NaiveBayes, Selective, Step, StructureLearner, StructureTask
-from tanager.table.batch import EncodedBatch
+from tanager.structure import STRUCTURES, Selective, Step, StructureLearner, StructureTask
+from tanager.table.batch import EncodedBatch, code_dtype
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
-from tanager.table.read_columns import RawTable, find_missing, read_table
+from tanager.table.read_columns import RawTable, read_table
 from tanager.threads import thread_limit
+
+# Learners of the joint distribution: a class is one more cell that may be missing.
+LEARN_WITHOUT_CLASS = (EM, LikelihoodGradient)
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,11 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
         discretised. A list of names or positions, or a mask, adds to them.
     discretizer : "mdlp", "quantile" or scikit-learn transformer
         How numeric columns are cut into bins, on the training rows alone.
-    missing : "marginalize" or "category"
-        Missing cells are summed out; or, in a column that has some in training, a gap is a state of its own.
+    missing : "marginalize", "skip" or "category"
+        At prediction a missing cell is summed out, exactly ("marginalize"), or its families' terms are left out of
+        the log odds ("skip"). In training both leave a gap to `parameters`: "em" and "likelihood-gradient" infer it,
+        the others leave out the families it is in. Or, in a column that has some in training, a gap is a state of
+        its own ("category").
     handle_unknown : "marginalize" or "error"
         A category unseen in training is a missing cell, or an error, at prediction.
     engine : "auto", "numpy" or "numba"
@@ -99,7 +105,7 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
         self,
         structure: str | StructureLearner = "tan",
         score: str | FamilyScore | CLL = "fcll",
-        parameters: str | ParameterLearner = "frequency",
+        parameters: str | ParameterLearner = "conditional",
         *,
         categorical_features: ArrayLike | str | None = "from_dtype",
         discretizer: object = "mdlp",
@@ -123,18 +129,32 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from the rows of X with classes y; a row of weight w counts as w rows."""
+        """Learn from the rows of X with classes y; a row of weight w counts as w rows.
+
+        Any cell may be missing, and so may the class of some rows: the parameter learners "em" and
+        "likelihood-gradient" learn from these too, the others leave them out with a warning.
+        """
         with thread_limit(self.n_jobs):
-            self._learn_network(self.learn_counts(X, y, sample_weight))
+            training = self._learn_encoder(X, y, sample_weight)
+            unlabelled = None
+            if isinstance(self._parameters(), LEARN_WITHOUT_CLASS):
+                unlabelled = self._encode_unlabelled(training)
+            else:
+                warn_left_out(training)
+            self._learn_network(self._count_store(self._encode(training)), unlabelled)
         return self
 
     def learn_counts(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
-        """The first half of `fit`: check the data, learn the encoder, and give the counts of the rows."""
-        check_option("missing", self.missing, ["marginalize", "category"])
+        """The first half of `fit`: check the data, learn the encoder, and give the counts of the labelled rows."""
+        training = self._learn_encoder(X, y, sample_weight)
+        warn_left_out(training)
+        return self._count_store(self._encode(training))
+
+    def _learn_encoder(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> TrainingTable:
+        check_option("missing", self.missing, MISSING)
         check_option("handle_unknown", self.handle_unknown, ["marginalize", "error"])
-        training = read_training(X, y, sample_weight)
+        training = read_training(X, y, sample_weight, unlabelled=True)
         self._check_columns(X, training.table, reset=True)
-        self._check_gaps(training.table)
         self.classes_ = training.classes
         schema = learn_schema(
             training.table,
@@ -146,13 +166,14 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
             gap_states=self.missing == "category",
         )
         self.encoder_ = TableEncoder(schema, unseen_is_error=self.handle_unknown == "error")
-        return self._count_store(self._encode(training))
+        return training
 
     def count(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
         """The counts of other rows, by the categories and cut points of the training rows."""
         check_is_fitted(self)
-        rows = read_rows(X, y, sample_weight, self.classes_)
+        rows = read_rows(X, y, sample_weight, self.classes_, unlabelled=True)
         self._check_columns(X, rows.table, reset=False)
+        warn_left_out(rows)
         return self._count_store(self._encode(rows))
 
     def _encode(self, training: TrainingTable) -> EncodedBatch:
@@ -161,6 +182,16 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
         incomplete = np.array([(codes[:, j] == n_states[j]).any() for j in range(codes.shape[1])])
         return EncodedBatch(codes, training.class_codes, n_states, incomplete, training.weights)
 
+    def _encode_unlabelled(self, training: TrainingTable) -> EncodedBatch | None:
+        """The rows without a class; a category that no labelled row has is missing in them."""
+        if training.unlabelled is None:
+            return None
+        schema, rows = self.encoder_.schema, training.unlabelled
+        codes = TableEncoder(schema).encode(rows.table)
+        unknown = np.full(len(codes), schema.target.n_states, dtype=code_dtype(schema.target.n_states))
+        incomplete = (codes == np.array(schema.n_states[:-1])).any(axis=0)
+        return EncodedBatch(codes, unknown, schema.n_states, incomplete, rows.weights)
+
     def _count_store(
         self, batch: EncodedBatch, known: Mapping[tuple[int, ...], CountTable] = MappingProxyType({})
     ) -> CountStore:
@@ -168,9 +199,12 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
         names = [column.name for column in (*schema.attributes, schema.target)]
         return CountStore(batch, choose_engine(self.engine), names, known=known)
 
-    def _learn_network(self, counts: CountStore) -> None:
+    def _learn_network(self, counts: CountStore, unlabelled: EncodedBatch | None = None) -> None:
         structure = self._structure().learn(self._structure_task(counts))
-        learnt = self._parameters().learn(ParameterTask(structure.dag, counts))
+        task = ParameterTask(structure.dag, counts)
+        if unlabelled is not None:
+            task = PartlyLabelledTask(structure.dag, counts, unlabelled)
+        learnt = self._parameters().learn(task)
         schema = self.encoder_.schema
         columns = (*schema.attributes, schema.target)
         self.network_ = Network(columns, structure.dag, learnt.tables, schema.target.name)
@@ -211,9 +245,9 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         table = read_table(X)
         self._check_columns(X, table, reset=False)
-        self._check_gaps(table)
+        summing = log_joint_skipping if self.missing == "skip" else log_joint_with_gaps
         with thread_limit(self.n_jobs):
-            return log_joint_with_gaps(self.network_, self.encoder_.encode(table), normalized)
+            return summing(self.network_, self.encoder_.encode(table), normalized)
 
     def _structure(self) -> StructureLearner:
         return resolve("structure", self.structure, STRUCTURES, "learn")
@@ -227,24 +261,9 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
         if table.named and reset and not hasattr(self, "feature_names_in_"):
             self.feature_names_in_ = np.array(table.names, dtype=object)
 
-    def _check_gaps(self, table: RawTable) -> None:
-        """Only naive Bayes learns from missing cells so far: a cell left out of it is left out exactly."""
-        if self._accepts_gaps():
-            return
-        gap = find_missing(table)
-        if gap is not None:
-            raise DataError(
-                f"column {gap[0]!r} contains NaN (a missing cell, in row {gap[1]}); this structure does not handle "
-                "missing cells yet.",
-                hint="missing='category' makes a gap a state of its own; structure='naive-bayes' leaves it out, exactly.",
-            )
-
-    def _accepts_gaps(self) -> bool:
-        return self.missing == "category" or isinstance(self._structure(), NaiveBayes)
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self._accepts_gaps()
+        tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         return tags
 

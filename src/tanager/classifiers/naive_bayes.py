@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
-from tanager.classifiers.training import TrainingTable, read_rows
+from tanager.classifiers.training import TrainingTable, read_rows, warn_left_out
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import CountTable
 from tanager.errors import DataError
@@ -82,7 +82,8 @@ class NaiveBayesClassifier(BayesianNetworkClassifier):
     ) -> Self:
         """Learn from one more batch; the first call names all `classes`.
 
-        After `fit`, whose categories and cut points then stay, it adds the rows to the counts.
+        After `fit`, whose categories and cut points then stay, it adds the rows to the counts. Rows without a class
+        are left out with a warning.
         """
         fitted = hasattr(self, "network_")
         if fitted and not hasattr(self, "_counted"):
@@ -91,8 +92,9 @@ class NaiveBayesClassifier(BayesianNetworkClassifier):
                 hint="call partial_fit on a new estimator, or fit on all rows.",
             )
         first = _check_partial_fit_first_call(self, classes)
-        rows = read_rows(X, y, sample_weight, self.classes_)
+        rows = read_rows(X, y, sample_weight, self.classes_, unlabelled=True)
         self._check_columns(X, rows.table, reset=first and not fitted)
+        warn_left_out(rows)
         with thread_limit(self.n_jobs):
             if fitted and self._statistics is None:
                 self._add_to_counts(rows)
@@ -131,8 +133,8 @@ class NaiveBayesClassifier(BayesianNetworkClassifier):
         known[(len(batch),)] = class_counts
         self._learn_network(self._count_store(EncodedBatch.empty(schema.n_states), known))
 
-    def _learn_network(self, counts: CountStore) -> None:
-        super()._learn_network(counts)
+    def _learn_network(self, counts: CountStore, unlabelled: EncodedBatch | None = None) -> None:
+        super()._learn_network(counts, unlabelled)
         sets = (tuple(sorted(family.nodes)) for family in self.network_.dag.families)
         self._counted = {nodes: counts.flat(nodes) for nodes in sets}
 

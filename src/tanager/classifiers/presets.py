@@ -34,7 +34,7 @@ class TANClassifier(BayesianNetworkClassifier):
     def __init__(
         self,
         score: str | FamilyScore = "fcll",
-        parameters: str | ParameterLearner = "frequency",
+        parameters: str | ParameterLearner = "conditional",
         *,
         root: str | int | None = None,
         forest: bool = False,
@@ -89,7 +89,7 @@ class BCKGClassifier(BayesianNetworkClassifier):
     def __init__(
         self,
         score: str | FamilyScore = "fcll",
-        parameters: str | ParameterLearner = "frequency",
+        parameters: str | ParameterLearner = "conditional",
         *,
         max_parents: int = 2,
         categorical_features: ArrayLike | str | None = "from_dtype",
@@ -137,7 +137,7 @@ class KDBClassifier(BayesianNetworkClassifier):
     def __init__(
         self,
         score: str | FamilyScore | CLL = "fcll",
-        parameters: str | ParameterLearner = "frequency",
+        parameters: str | ParameterLearner = "conditional",
         *,
         k: int = 2,
         categorical_features: ArrayLike | str | None = "from_dtype",
@@ -186,7 +186,7 @@ class HillClimbClassifier(BayesianNetworkClassifier):
     def __init__(
         self,
         score: str | FamilyScore | CLL = "fcll",
-        parameters: str | ParameterLearner = "frequency",
+        parameters: str | ParameterLearner = "conditional",
         *,
         max_parents: int = 2,
         class_edges: Literal["kept", "free"] = "kept",
@@ -245,7 +245,7 @@ class SelectiveNaiveBayesClassifier(BayesianNetworkClassifier):
 
     def __init__(
         self,
-        parameters: str | ParameterLearner = "frequency",
+        parameters: str | ParameterLearner = "conditional",
         *,
         categorical_features: ArrayLike | str | None = "from_dtype",
         discretizer: object = "mdlp",

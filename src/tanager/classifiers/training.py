@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
 
-from tanager.errors import DataError
+from tanager.errors import DataError, DataWarning
 from tanager.table.batch import Codes, Weights, code_dtype
 from tanager.table.categories import distinct_integers
 from tanager.table.read_columns import RawTable, read_table
@@ -19,19 +20,33 @@ CLASS_NAME = "class"
 
 
 @dataclass(frozen=True)
+class UnlabelledRows:
+    """Rows whose class is missing, and their weights (None for all ones)."""
+
+    table: RawTable
+    weights: Weights | None
+
+
+@dataclass(frozen=True)
 class TrainingTable:
-    """Rows to learn from: the columns, the classes with their codes, and the weights (None for all ones)."""
+    """Rows to learn from: the columns, the classes with their codes, and the weights (None for all ones).
+
+    Rows whose class is missing are set apart as `unlabelled`.
+    """
 
     table: RawTable
     target: ColumnSchema
     classes: NDArray[np.generic]
     class_codes: Codes
     weights: Weights | None
+    unlabelled: UnlabelledRows | None = None
 
 
-def read_training(X: object, y: ArrayLike | None, sample_weight: ArrayLike | None) -> TrainingTable:
+def read_training(
+    X: object, y: ArrayLike | None, sample_weight: ArrayLike | None, unlabelled: bool = False
+) -> TrainingTable:
     """Check and read a whole training set, whose rows say what the classes are."""
-    rows = read_rows(X, y, sample_weight)
+    rows = read_rows(X, y, sample_weight, unlabelled=unlabelled)
     if len(rows.classes) < 2:
         where = f"{rows.table.n_rows} rows" if rows.table.n_rows > 1 else "1 sample"
         raise DataError(
@@ -41,9 +56,16 @@ def read_training(X: object, y: ArrayLike | None, sample_weight: ArrayLike | Non
 
 
 def read_rows(
-    X: object, y: ArrayLike | None, sample_weight: ArrayLike | None, classes: NDArray[np.generic] | None = None
+    X: object,
+    y: ArrayLike | None,
+    sample_weight: ArrayLike | None,
+    classes: NDArray[np.generic] | None = None,
+    unlabelled: bool = False,
 ) -> TrainingTable:
-    """Check and read rows; those of weight zero are left out, as if they were not there."""
+    """Check and read rows; those of weight zero are left out, as if they were not there.
+
+    With `unlabelled` the class may be missing in some rows; otherwise that is an error.
+    """
     table = read_table(X)
     labels = read_labels(y)
     check_consistent_length(labels, range(table.n_rows))
@@ -55,9 +77,29 @@ def read_rows(
             raise DataError("every row has weight zero, so there is nothing to learn from.")
         if not kept.all():
             table, labels, weights = table.take(kept), labels[kept], weights[kept]
+    apart = None
+    missing = _missing_labels(labels)
+    if missing.any():
+        _check_missing(missing, unlabelled)
+        apart = UnlabelledRows(table.take(missing), None if weights is None else weights[missing])
+        table, labels = table.take(~missing), _narrow(labels[~missing])
+        weights = None if weights is None else weights[~missing]
+    _check_labels(labels)
     classes, class_codes = encode_labels(labels, classes)
     target = ColumnSchema(target_name(y, table.names), "categorical", tuple(classes.tolist()))
-    return TrainingTable(table, target, classes, class_codes, weights)
+    return TrainingTable(table, target, classes, class_codes, weights, apart)
+
+
+def warn_left_out(rows: TrainingTable) -> None:
+    """Say how many rows are not learnt from because their class is missing."""
+    if rows.unlabelled is not None:
+        n_apart = rows.unlabelled.table.n_rows
+        warnings.warn(
+            f"the class is missing in {n_apart:,} of {rows.table.n_rows + n_apart:,} rows; they are left out. "
+            "Hint: parameters='em' learns from them in fit.",
+            DataWarning,
+            stacklevel=3,
+        )
 
 
 def target_name(y: object, taken: tuple[str, ...]) -> str:
@@ -70,22 +112,37 @@ def target_name(y: object, taken: tuple[str, ...]) -> str:
 
 
 def read_labels(y: ArrayLike | None) -> NDArray[np.generic]:
-    """One label per row, of one type, none missing."""
+    """One label per row, as given."""
     if y is None:
         raise DataError("a classifier requires y to be passed, but the target y is None.")
     labels: NDArray[np.generic] = column_or_1d(y, warn=True)
-    missing = _missing_labels(labels)
-    if missing.any():
+    return labels
+
+
+def _check_missing(missing: NDArray[np.bool_], allowed: bool) -> None:
+    if not allowed:
         raise DataError(
             f"the class column is missing in {int(missing.sum())} rows, the first of them row {int(missing.argmax())}: "
             "Input y contains NaN.",
             hint="drop these rows, or give them a class.",
         )
+    if missing.all():
+        raise DataError(f"the class column is missing in {len(missing)} rows, all there are: Input y contains NaN.")
+
+
+def _narrow(labels: NDArray[np.generic]) -> NDArray[np.generic]:
+    """Objects of one type as an array of that type, which they would have been in without the missing ones."""
+    if labels.dtype.kind == "O" and len({type(label) for label in labels}) == 1:
+        narrowed = np.array(labels.tolist())
+        return narrowed if narrowed.dtype.kind in "biufU" else labels
+    return labels
+
+
+def _check_labels(labels: NDArray[np.generic]) -> None:
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise DataError("Input y contains infinity or a value too large for dtype('float64').")
     if labels.dtype.kind not in "iub":  # whole numbers are always classes
         check_classification_targets(labels)
-    return labels
 
 
 def encode_labels(
