@@ -1,101 +1,216 @@
-"""A network drawn in layers from left to right: the class, then the attributes, each to the right of its parents."""
+"""A network drawn in layers: the class on top, each attribute below its parents, edges as wide as they are strong."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.errors import OptionError
+from tanager.explain.edge_information import edge_information
+from tanager.explain.explanation import RowExplanation
 from tanager.network.network import Network
+from tanager.plots.network_layout import BOX_HEIGHT, Layout, drawn_parents
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.typing import ColorType as Colour
 
-CLASS_COLOUR, NODE_COLOUR, EDGE_COLOUR, CLASS_EDGE_COLOUR = "#f2a65a", "#dbe7f3", "#34547a", "#ecd9c0"
-LETTERS_BETWEEN = 7
-FONT_SIZE = 9
-LETTER_INCHES, LINE_INCHES = 0.074, 0.26
+CLASS_COLOUR, EDGE_COLOUR, PLAIN_EDGE, NOTE_COLOUR = "#e08a2e", "#34547a", "#9aa7b5", "#555555"
+STRENGTHS, CONTRIBUTIONS = "Blues", "RdBu_r"
+FONT_SIZE, NOTE_SIZE = 9.0, 8.0
+PAGE = 12.0
+PADDING, MARGIN = 0.12, 0.15
+MOST_LETTERS = 28
 
 
-def plot_network(network: Network, ax: Axes | None = None) -> Axes:
-    """Draw the nodes and edges of a network, on axes large enough for its names unless others are given.
+def plot_network(
+    network: Network, ax: Axes | None = None, *, row: RowExplanation | None = None, max_attributes: int = 60
+) -> Axes:
+    """Draw a network, on axes large enough for its names unless others are given.
 
-    Edges from the class, which goes to nearly every node, are faint.
+    An edge is as wide as the information between its ends given the child's other parents. Nodes are coloured by what
+    they tell of the class, or with `row` by their contribution to the log odds of that row (red for, blue against).
+    A node below the first attributes whose box is outlined in the colour of the class is a child of the class too; its
+    edge is not drawn. Of a network with more than `max_attributes` attributes the strongest are drawn.
+
+    Parameters
+    ----------
+    network : Network
+    ax : matplotlib Axes, optional
+        Names are made smaller where they would not fit.
+    row : RowExplanation, optional
+        A row of `explain(clf, X)`.
+    max_attributes : int
     """
-    layout = Layout.of(network)
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        size = ((layout.width + 2) * LETTER_INCHES, (layout.height + 1) * LINE_INCHES)
-        ax = plt.subplots(figsize=size, layout="constrained")[1]
-    target = None if network.target is None else network.number(network.target)
-    for parent, child in network.dag.edges:
-        from_class = parent == target
-        start, end = layout.places[parent], layout.places[child]
-        ax.annotate(
-            "",
-            xy=(end[0] - 0.8, end[1]),
-            xytext=(start[0] + len(network.nodes[parent]) + 0.8, start[1]),
-            zorder=1 if from_class else 2,
-            arrowprops={
-                "arrowstyle": "-" if from_class else "-|>",
-                "color": CLASS_EDGE_COLOUR if from_class else EDGE_COLOUR,
-                "lw": 0.8 if from_class else 1.3,
-                "shrinkA": 0,
-                "shrinkB": 0,
-            },
-        )
+    strength = edge_information(network)
+    target = None if network.target is None else len(network.nodes) - 1
+    weights = _node_strength(network, strength)
+    shown = _strongest(weights, target, max_attributes)
+    # A class with parents has a place below them like any node.
+    top = None if target is None or network.dag.parents[target] else target
+    names = {node: shorten(network.nodes[node], MOST_LETTERS) for node in shown}
+    widths = {node: text_inches(name) + 2 * PADDING for node, name in names.items()}
+    layout = Layout.of(network.dag, shown, top, widths, PAGE)
+    note = _note(network, len(shown) - (target is not None), row)
+    ax, scale = _axes(ax, layout, text_inches(note, NOTE_SIZE))
+    fills = _fills(network, weights, row)
+    outlined = set() if target is None else {child for parent, child in network.dag.edges if parent == target}
+    _draw_edges(ax, network, layout, strength, top, scale)
     for node, (x, y) in layout.places.items():
-        name = network.nodes[node]
-        box = {"boxstyle": "round,pad=0.3", "fc": CLASS_COLOUR if node == target else NODE_COLOUR, "ec": EDGE_COLOUR}
-        ax.text(x + len(name) / 2, y, name, ha="center", va="center", fontsize=FONT_SIZE, zorder=3, bbox=box)
-    ax.set_xlim(-1.5, layout.width + 1.5)
-    ax.set_ylim(-layout.height + 0.2, 0.8)
-    ax.set_axis_off()
+        is_class = node == target
+        fill = CLASS_COLOUR if is_class else fills[node]
+        _draw_box(ax, (x, y), names[node], widths[node], fill, is_class or node in outlined, scale)
+    size = NOTE_SIZE * scale
+    ax.text(0, -layout.height, note, ha="center", va="top", fontsize=size, color=NOTE_COLOUR, parse_math=False)
     return ax
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Where the name of each node begins: x in letters, y in lines, downwards from 0.
+def shorten(text: str, most: int) -> str:
+    """On one line, and with its middle left out where it is longer than `most` letters."""
+    line = " ".join(text.split())
+    keep = most - 1
+    return line if len(line) <= most else f"{line[: (keep + 1) // 2]}…{line[len(line) - keep // 2 :]}"
 
-    A node stands in the column after that of the last of its attribute parents, half-way between the first and the
-    last of those to its right; a node with none has a line of its own. So two nodes of one column are at least a line
-    apart, and as a column is as wide as its longest name, no two names meet.
-    """
 
-    places: dict[int, tuple[float, float]]
-    width: float
-    height: float
+def text_inches(text: str, size: float = FONT_SIZE) -> float:
+    """The width of a text whose letters are of this size in points, with a little room: hinting widens small ones."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
 
-    @classmethod
-    def of(cls, network: Network) -> Layout:
-        target = None if network.target is None else network.number(network.target)
-        right_of: dict[int | None, list[int]] = {}
-        column = {} if target is None else {target: 0}
-        for node in network.dag.order:
-            if node != target:
-                attributes = [parent for parent in network.dag.parents[node] if parent != target]
-                last = max(attributes, key=lambda parent: (column[parent], parent), default=None)
-                column[node] = 1 if last is None else column[last] + 1
-                right_of.setdefault(last, []).append(node)
-        lines: dict[int, float] = {}
-        n_lines = 0
+    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)
+    return 1.08 * float(width) / 72
 
-        def place(node: int) -> float:
-            nonlocal n_lines
-            beside = [place(child) for child in right_of.get(node, [])]
-            if not beside:
-                beside = [-float(n_lines)]
-                n_lines += 1
-            lines[node] = (beside[0] + beside[-1]) / 2
-            return lines[node]
 
-        roots = [place(node) for node in right_of.get(None, [])]
-        if target is not None:
-            lines[target] = (roots[0] + roots[-1]) / 2 if roots else 0.0
-        starts = {0: 0.0}
-        for number in range(max(column.values()) + 1):
-            widest = max((len(network.nodes[node]) for node, own in column.items() if own == number), default=0)
-            starts[number + 1] = starts[number] + (widest + LETTERS_BETWEEN if widest else 0)
-        places = {node: (starts[column[node]], line) for node, line in lines.items()}
-        return cls(places, max(starts.values()) - LETTERS_BETWEEN, max(n_lines, 1))
+def _node_strength(network: Network, strength: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What each node tells of the class; in a network without a class, all its edges together."""
+    found = np.zeros(len(network.nodes))
+    for edge, nats in zip(network.dag.edges, strength, strict=True):
+        if network.target is None or len(network.nodes) - 1 in edge:
+            found[[*edge]] += nats
+    return found
+
+
+def _strongest(weights: NDArray[np.float64], target: int | None, most: int) -> set[int]:
+    if most < 1:
+        raise OptionError(f"max_attributes={most} leaves nothing to draw; expected 1 or more.")
+    attributes = [node for node in np.argsort(-weights, kind="stable").tolist() if node != target]
+    return {*attributes[:most], *([] if target is None else [target])}
+
+
+def _note(network: Network, n_shown: int, row: RowExplanation | None) -> str:
+    n_attributes = len(network.nodes) - (network.target is not None)
+    part = f"the {n_shown} strongest of {n_attributes} attributes; " if n_shown < n_attributes else ""
+    if network.target is None:
+        return f"{part}wider edge: more information between its ends"
+    target = shorten(network.target, MOST_LETTERS)
+    if row is None:
+        colour = f"darker: tells more of {target}"
+    else:
+        favoured, against = (shorten(name, MOST_LETTERS) for name in (row.favoured, row.against))
+        colour = f"row {row.row}: red for {favoured}, blue for {against}"
+    return f"{part}{colour}; wider edge: more information between its ends; orange outline: child of {target}"
+
+
+def _axes(ax: Axes | None, layout: Layout, note_width: float) -> tuple[Axes, float]:
+    """Axes in inches of the layout, and how much smaller than that the page is."""
+    width = max(layout.width, note_width) + 2 * MARGIN
+    height = layout.height + BOX_HEIGHT + 2 * MARGIN
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        figure = plt.figure(figsize=(width, height))
+        ax = figure.add_axes((0, 0, 1, 1))
+    box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
+    ax.set_xlim(-width / 2, width / 2)
+    ax.set_ylim(BOX_HEIGHT / 2 + MARGIN - height, BOX_HEIGHT / 2 + MARGIN)
+    ax.set_axis_off()
+    return ax, min(1.0, box.width / width, box.height / height)
+
+
+def _fills(network: Network, weights: NDArray[np.float64], row: RowExplanation | None) -> list[Colour]:
+    """A colour for every node: pale to dark by strength, or red and blue by contribution."""
+    import matplotlib as mpl
+
+    if row is None:
+        n_attributes = len(weights) - (network.target is not None)
+        return list(mpl.colormaps[STRENGTHS](0.75 * weights / max(weights[:n_attributes].max(), 1e-12)))
+    added = np.zeros(len(network.nodes))
+    for each in row.contributions:
+        added[network.number(each.attribute)] = each.log_odds
+    largest = max(np.abs(added[np.isfinite(added)]).max(initial=0.0), 1e-12)
+    return list(mpl.colormaps[CONTRIBUTIONS](0.5 + 0.4 * np.clip(added / largest, -1, 1)))
+
+
+def _draw_edges(
+    ax: Axes, network: Network, layout: Layout, strength: NDArray[np.float64], top: int | None, scale: float
+) -> None:
+    from matplotlib.patches import FancyArrowPatch
+    from matplotlib.path import Path
+
+    drawn = drawn_parents(network.dag, layout.places, top)
+    largest = max(strength.max(initial=0.0), 1e-12)
+    for (parent, child), nats in zip(network.dag.edges, strength, strict=True):
+        if parent not in drawn.get(child, ()):
+            continue
+        (x0, y0), (x1, y1) = layout.places[parent], layout.places[child]
+        y0, y1 = y0 - BOX_HEIGHT / 2, y1 + BOX_HEIGHT / 2
+        bend = min(0.5 * (y0 - y1), 0.5)
+        curve = Path([(x0, y0), (x0, y0 - bend), (x1, y1 + bend), (x1, y1)], [1, 4, 4, 4])
+        width = 0.6 + 3.0 * nats / largest
+        ax.add_patch(
+            FancyArrowPatch(
+                path=curve,
+                arrowstyle="-|>",
+                mutation_scale=(6 + 2 * width) * scale,
+                lw=width * scale,
+                color=CLASS_COLOUR if parent == top else EDGE_COLOUR,
+                alpha=0.4 if parent == top else 0.8,
+                zorder=1,
+                shrinkA=0,
+                shrinkB=0,
+            )
+        )
+
+
+def _draw_box(
+    ax: Axes,
+    place: tuple[float, float],
+    name: str,
+    width: float,
+    fill: Colour,
+    outlined: bool,
+    scale: float,
+) -> None:
+    from matplotlib.colors import to_rgb
+    from matplotlib.patches import FancyBboxPatch
+
+    x, y = place
+    corner = (x - width / 2 + 0.05, y - BOX_HEIGHT / 2 + 0.05)
+    ax.add_patch(
+        FancyBboxPatch(
+            corner,
+            width - 0.1,
+            BOX_HEIGHT - 0.1,
+            boxstyle="round,pad=0.05",
+            facecolor=fill,
+            edgecolor=CLASS_COLOUR if outlined else PLAIN_EDGE,
+            lw=(1.4 if outlined else 1.0) * scale,
+            ls="-" if outlined else "--",
+            zorder=2,
+        )
+    )
+    luminance = float(np.dot(to_rgb(fill), (0.299, 0.587, 0.114)))
+    colour = "white" if luminance < 0.5 else "black"
+    ax.text(
+        x,
+        y,
+        name,
+        ha="center",
+        va="center_baseline",
+        fontsize=FONT_SIZE * scale,
+        color=colour,
+        zorder=3,
+        parse_math=False,
+    )

@@ -1,0 +1,111 @@
+"""Layer 8: explanations. Values first: each has `to_dict`, `to_frame` and a text; `tanager.plots` draws them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, overload
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from tanager.classifiers import BayesianNetworkClassifier
+    from tanager.explain.cells import Contribution
+    from tanager.explain.explanation import Explanation, RowExplanation
+    from tanager.explain.overall import Overall
+    from tanager.explain.sufficient import SufficientReason, sufficient_reason
+    from tanager.network.network import Network
+    from tanager.table.schema import Category
+
+__all__ = [
+    "Contribution",
+    "Explanation",
+    "Overall",
+    "RowExplanation",
+    "SufficientReason",
+    "explain",
+    "sufficient_reason",
+]
+
+_HOMES = {
+    "Contribution": "tanager.explain.cells",
+    "Explanation": "tanager.explain.explanation",
+    "Overall": "tanager.explain.overall",
+    "RowExplanation": "tanager.explain.explanation",
+    "SufficientReason": "tanager.explain.sufficient",
+    "sufficient_reason": "tanager.explain.sufficient",
+}
+
+
+@overload
+def explain(model: BayesianNetworkClassifier | Network) -> Overall: ...
+
+
+@overload
+def explain(
+    model: BayesianNetworkClassifier | Network, X: object, *, against: Category | None = None
+) -> Explanation: ...
+
+
+@overload
+def explain(
+    model: BayesianNetworkClassifier, X: object, y: ArrayLike, *, sample_weight: ArrayLike | None = None
+) -> Overall: ...
+
+
+def explain(
+    model: BayesianNetworkClassifier | Network,
+    X: object = None,
+    y: ArrayLike | None = None,
+    *,
+    against: Category | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Explanation | Overall:
+    """Why a model decides as it does: for the rows of a table, or overall.
+
+    Parameters
+    ----------
+    model : fitted classifier, or Network with a class
+    X : table, optional
+        Rows to explain, one by one.
+    y : array of classes, optional
+        With it the rows of X measure how much the model loses without each attribute. Take rows it has not seen.
+    against : class, optional
+        The class to compare with; by default each row's second most probable one.
+    sample_weight : array, optional
+        Weights of the rows, with y.
+
+    Returns
+    -------
+    Explanation
+        For `explain(model, X)`: what each attribute adds to the log odds of each row.
+    Overall
+        For `explain(model)` and `explain(model, X, y)`: the strength of attributes and edges.
+
+    Examples
+    --------
+    >>> from tanager import NaiveBayesClassifier, explain
+    >>> X = [["sunny", "hot"], ["rainy", "mild"], ["sunny", "mild"], ["rainy", "hot"]]
+    >>> clf = NaiveBayesClassifier().fit(X, ["out", "in", "out", "in"])
+    >>> print(explain(clf, [["sunny", None]]))
+    row 0: out (P 0.7500) against in (P 0.2500), log odds +1.0986
+      +1.0986  x0 = sunny
+       0.0000  x1: missing, summed out
+       0.0000  prior of class
+    >>> explain(clf).strength.round(4).tolist()
+    [0.1308, 0.0]
+    """
+    # Imported here: `tanager` imports this function when it is itself imported, and must stay light.
+    from tanager.explain.contributions import explain_rows
+    from tanager.explain.overall import explain_overall
+    from tanager.threads import thread_limit
+
+    with thread_limit(getattr(model, "n_jobs", None)):
+        if y is None and X is not None:
+            return explain_rows(model, X, against)
+        return explain_overall(model, X, y, sample_weight)
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'tanager.explain' has no attribute {name!r}")

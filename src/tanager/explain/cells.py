@@ -1,0 +1,184 @@
+"""The cells an explanation speaks of: what a row holds, which state that is, and what became of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.gaps import log_joint_with_gaps
+from tanager.errors import DataError, OptionError
+from tanager.network.log_joint import normalize_log
+from tanager.network.network import Network
+from tanager.table.encoder import encode_column
+from tanager.table.read_columns import Column, DictionaryColumn, read_table
+from tanager.table.schema import format_values
+
+Status = Literal["present", "missing", "unseen"]
+Model = BayesianNetworkClassifier | Network
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one attribute adds to the log odds of a row.
+
+    attribute  its name
+    value      the cell as the table has it, in words; None when it is missing
+    state      the state of the network it is in, in words; None when it is missing or unseen
+    given      the attribute's attribute parents, each with its state (None when that is missing or unseen)
+    status     "present"; "missing" or "unseen" (a category that training did not have) when it was summed out
+    log_odds   the addend, in nats
+    """
+
+    attribute: str
+    value: str | None
+    state: str | None
+    given: tuple[tuple[str, str | None], ...]
+    status: Status
+    log_odds: float
+
+    @property
+    def cell(self) -> str:
+        """The value, with the bin a number falls into; or why it was summed out."""
+        if self.status == "missing":
+            return "missing, summed out"
+        if self.status == "unseen":
+            return f"{self.value}, unseen in training, summed out"
+        return str(self.value) if self.state == self.value else f"{self.value} ({self.state})"
+
+    @property
+    def label(self) -> str:
+        """The attribute and its cell."""
+        return f"{self.attribute}{':' if self.status == 'missing' else ' ='} {self.cell}"
+
+    @property
+    def condition(self) -> str:
+        """The attribute parents and their states; empty without any."""
+        return ", ".join(f"{name} missing" if state is None else in_state(name, state) for name, state in self.given)
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON has it."""
+        return {
+            "attribute": self.attribute,
+            "value": self.value,
+            "state": self.state,
+            "given": dict(self.given),
+            "status": self.status,
+            "log_odds": self.log_odds,
+        }
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Rows of a table as a model sees them.
+
+    columns        the column of each attribute; None where the table has none
+    codes          (n_rows, n_attributes), the code of a missing or unseen cell is the attribute's number of states
+    unseen         (n_rows, n_attributes), whether the cell holds a category that training did not have
+    log_posterior  (n_rows, n_classes) log P(class | row)
+    """
+
+    network: Network
+    columns: tuple[Column | None, ...]
+    codes: NDArray[np.int64]
+    unseen: NDArray[np.bool_]
+    log_posterior: NDArray[np.float64]
+
+    @classmethod
+    def read(cls, model: Model, X: object) -> Cells:
+        network = network_of(model)
+        attributes = network.columns[:-1]
+        table = read_table(X)
+        known: NDArray[np.float64] | None = None
+        columns: list[Column | None] = [None] * len(attributes)
+        if isinstance(model, Network):
+            for column in table.columns:
+                node = network.number(column.name)
+                if node < len(attributes):  # the class, where the table has it, is what is explained
+                    columns[node] = column
+        else:
+            known = model.predict_log_proba(X)  # which also checks the columns
+            columns[:] = table.columns
+        missing = np.array(network.n_states[:-1])
+        codes = np.tile(missing, (table.n_rows, 1))
+        for node, found in enumerate(columns):
+            if found is not None:
+                codes[:, node] = encode_column(found, attributes[node])
+        unseen = codes > missing
+        codes = np.minimum(codes, missing)
+        if known is None:
+            known = normalize_log(_possible(log_joint_with_gaps(network, codes)))
+        return cls(network, tuple(columns), codes, unseen, _possible(known))
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """(n_rows, n_attributes), whether the cell is neither missing nor unseen."""
+        present: NDArray[np.bool_] = self.codes < np.array(self.network.n_states[:-1])
+        return present
+
+    def contribution(self, row: int, attribute: int, log_odds: float) -> Contribution:
+        """The words for one cell."""
+        target = len(self.columns)
+        parents = (parent for parent in self.network.dag.parents[attribute] if parent != target)
+        return Contribution(
+            self.network.nodes[attribute],
+            self._value(row, attribute),
+            self.state(row, attribute),
+            tuple((self.network.nodes[parent], self.state(row, parent)) for parent in parents),
+            self._status(row, attribute),
+            log_odds,
+        )
+
+    def state(self, row: int, attribute: int) -> str | None:
+        code, column = int(self.codes[row, attribute]), self.network.columns[attribute]
+        return str(column.states[code]) if code < column.n_states else None
+
+    def _status(self, row: int, attribute: int) -> Status:
+        if self.unseen[row, attribute]:
+            return "unseen"
+        return "present" if self.codes[row, attribute] < self.network.n_states[attribute] else "missing"
+
+    def _value(self, row: int, attribute: int) -> str | None:
+        column = self.columns[attribute]
+        if self._status(row, attribute) == "missing" or column is None:
+            return None
+        if isinstance(column, DictionaryColumn):
+            index = int(column.indices[row])
+            return self.state(row, attribute) if index < 0 else str(column.dictionary[index])
+        value = column.values[row]
+        if value != value:  # a gap that is a state of its own
+            return self.state(row, attribute)
+        return format_values([value.item()], column.unit)[0]
+
+
+def in_state(attribute: str, state: str) -> str:
+    """ "odor = foul" for a category, "age >= 40" and "age in [20, 40)" for a bin."""
+    if state.startswith(("< ", ">= ")):
+        return f"{attribute} {state}"
+    return f"{attribute} in {state}" if state.startswith("[") and state.endswith(")") else f"{attribute} = {state}"
+
+
+def network_of(model: Model) -> Network:
+    """The network to explain, which has a class."""
+    if isinstance(model, Network):
+        if model.target is None:
+            raise OptionError("the network has no class node, so there is no decision to explain.")
+        return model
+    if not isinstance(model, BayesianNetworkClassifier):
+        raise OptionError(
+            f"expected a fitted classifier of tanager or a Network to explain; got {type(model).__name__}."
+        )
+    if not hasattr(model, "network_"):
+        raise OptionError("the classifier has no network to explain yet.", hint="call fit(X, y) first.")
+    return model.network_
+
+
+def _possible(log_probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Refuse a row that has probability zero whatever its class: there is no decision in it to explain."""
+    impossible = np.isnan(log_probabilities).any(axis=1) | (log_probabilities.max(axis=1) == -np.inf)
+    if impossible.any():
+        raise DataError(f"row {int(impossible.argmax())} has probability zero under the network, whatever its class.")
+    return log_probabilities

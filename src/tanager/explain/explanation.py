@@ -1,0 +1,164 @@
+"""Explanation: what each attribute of each row adds to the log odds of one class against another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.explain.cells import Cells, Contribution
+from tanager.explain.frame import make_frame
+
+ROWS_IN_TEXT = 10
+
+
+@dataclass(frozen=True)
+class RowExplanation:
+    """One row: log odds = prior + the sum of the contributions, in nats.
+
+    row            its number in the table
+    target         the name of the class column
+    favoured       the class explained: the predicted one, or the best of the others where that is `against`
+    against        the class it is compared with
+    probabilities  P(class | row) of every class
+    prior          what the class itself adds: log P(favoured) - log P(against), given its parents where it has some
+    contributions  one per attribute, in the order of the columns
+    log_odds       log P(favoured | row) - log P(against | row)
+    """
+
+    row: int
+    target: str
+    favoured: str
+    against: str
+    probabilities: dict[str, float]
+    prior: float
+    contributions: tuple[Contribution, ...]
+    log_odds: float
+
+    @property
+    def ranked(self) -> tuple[Contribution, ...]:
+        """The contributions, the largest in size first."""
+        return tuple(sorted(self.contributions, key=lambda each: -abs(each.log_odds)))
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON has it."""
+        return {
+            "row": self.row,
+            "target": self.target,
+            "favoured": self.favoured,
+            "against": self.against,
+            "probabilities": self.probabilities,
+            "log_odds": self.log_odds,
+            "prior": self.prior,
+            "contributions": [contribution.to_dict() for contribution in self.contributions],
+        }
+
+    def __str__(self) -> str:
+        favoured, against = (f"{name} (P {self.probabilities[name]:.4f})" for name in (self.favoured, self.against))
+        lines = [f"row {self.row}: {favoured} against {against}, log odds {signed(self.log_odds)}"]
+        for each in self.ranked:
+            given = f", given {each.condition}" if each.given else ""
+            lines.append(f"  {signed(each.log_odds)}  {each.label}{given}")
+        lines.append(f"  {signed(self.prior)}  prior of {self.target}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    r"""Log odds of every row as a sum over its attributes.
+
+    With the class first and parents before children, the chain rule gives log P(c, x) = log P(c) + sum_i
+    log P(x_i | x_1 .. x_{i-1}, c), the sum being over the cells that are present. The contribution of attribute i is
+    that term for the favoured class less that for the other class. Where all parents of the attribute are present it
+    is the attribute's own table, log P(x_i | parents, c), whatever else the row holds. Where a parent is missing, it
+    is summed out given the cells before. A missing cell adds 0 itself: its states sum to one.
+
+    What this definition does not do: what two linked attributes say together is put down to the child, so turning an
+    edge round moves it to the other; and a contribution is about this row's odds under the network, not about what
+    would happen if the cell were changed. A class with parents counts what its ancestors say as its prior.
+
+    favoured, against  (n_rows,) positions in `classes`
+    prior, log_odds    (n_rows,) nats
+    contributions      (n_rows, n_attributes) nats; `prior + contributions.sum(axis=1)` is `log_odds`
+    """
+
+    cells: Cells
+    favoured: NDArray[np.intp]
+    against: NDArray[np.intp]
+    prior: NDArray[np.float64]
+    contributions: NDArray[np.float64]
+    log_odds: NDArray[np.float64]
+
+    @property
+    def target(self) -> str:
+        """The name of the class column."""
+        return self.cells.network.nodes[-1]
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes in words."""
+        return tuple(map(str, self.cells.network.columns[-1].states))
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        return self.cells.network.nodes[:-1]
+
+    def __len__(self) -> int:
+        return len(self.log_odds)
+
+    def __iter__(self) -> Iterator[RowExplanation]:
+        return (self[row] for row in range(len(self)))
+
+    def __getitem__(self, row: int) -> RowExplanation:
+        row = range(len(self))[row]
+        addends = self.contributions[row].tolist()
+        probabilities = np.exp(self.cells.log_posterior[row]).tolist()
+        return RowExplanation(
+            row,
+            self.target,
+            self.classes[self.favoured[row]],
+            self.classes[self.against[row]],
+            dict(zip(self.classes, probabilities, strict=True)),
+            float(self.prior[row]),
+            tuple(self.cells.contribution(row, node, addend) for node, addend in enumerate(addends)),
+            float(self.log_odds[row]),
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON has it: every row with its contributions."""
+        return {"target": self.target, "classes": list(self.classes), "rows": [row.to_dict() for row in self]}
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """A frame of "pandas", "polars" or "pyarrow": a line per row and attribute, and one for the prior of each row.
+
+        The `log_odds` of the lines of a row add up to the log odds of the row. The line of the prior has the class as
+        its attribute and "prior" as its status.
+        """
+        columns: dict[str, list[object]] = {
+            name: [] for name in ("row", "favoured", "against", "attribute", "value", "state", "status", "log_odds")
+        }
+        for row in self:
+            head = (row.row, row.favoured, row.against)
+            lines: list[tuple[object, ...]] = [(*head, row.target, None, None, "prior", row.prior)]
+            lines += [
+                (*head, each.attribute, each.value, each.state, each.status, each.log_odds)
+                for each in row.contributions
+            ]
+            for line in lines:
+                for column, cell in zip(columns.values(), line, strict=True):
+                    column.append(cell)
+        return make_frame(columns, library)
+
+    def __str__(self) -> str:
+        shown = [str(self[row]) for row in range(min(len(self), ROWS_IN_TEXT))]
+        left = len(self) - len(shown)
+        return "\n".join([*shown, f"... and {left:,} more rows"] if left else shown)
+
+
+def signed(log_odds: float) -> str:
+    """Four decimals with a sign, none for zero; nine letters or more."""
+    text = f"{log_odds:+.4f}"
+    return (text if float(text) else " 0.0000").rjust(7)

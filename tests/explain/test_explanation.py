@@ -1,0 +1,101 @@
+"""An explanation as a value: rows, dictionaries, frames and text say the same."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+import tanager
+from tanager import NaiveBayesClassifier, OptionError, TANClassifier, explain
+
+IRIS = load_iris(as_frame=True)
+
+
+@pytest.fixture(scope="module")
+def explanation():
+    return explain(TANClassifier().fit(IRIS.data, IRIS.target), IRIS.data.iloc[::10])
+
+
+def test_rows_are_those_of_the_arrays(explanation):
+    assert len(explanation) == 15
+    for k, row in enumerate(explanation):
+        assert row.row == k
+        assert [each.log_odds for each in row.contributions] == explanation.contributions[k].tolist()
+        assert row.prior == explanation.prior[k]
+        assert row.favoured == explanation.classes[explanation.favoured[k]]
+        assert sum(row.probabilities.values()) == pytest.approx(1.0)
+    assert explanation[-1] == explanation[14]
+    with pytest.raises(IndexError):
+        explanation[15]
+
+
+def test_ranked_is_by_size(explanation):
+    sizes = [abs(each.log_odds) for each in explanation[0].ranked]
+    assert sizes == sorted(sizes, reverse=True)
+    assert set(explanation[0].ranked) == set(explanation[0].contributions)
+
+
+def test_to_dict_survives_json_and_adds_up(explanation):
+    document = json.loads(json.dumps(explanation.to_dict()))
+    assert len(document["rows"]) == 15
+    for row in document["rows"]:
+        total = row["prior"] + sum(each["log_odds"] for each in row["contributions"])
+        assert total == pytest.approx(row["log_odds"], abs=1e-10)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_the_lines_of_a_row_in_a_frame_add_up_to_its_log_odds(explanation, library):
+    frame = explanation.to_frame(library)
+    assert type(frame).__module__.split(".")[0] == library
+    rows, added = np.asarray(frame["row"]), np.asarray(frame["log_odds"])
+    assert len(rows) == 15 * 5
+    np.testing.assert_allclose(np.bincount(rows, added), explanation.log_odds, atol=1e-10)
+
+
+def test_an_unknown_frame_library_is_refused(explanation):
+    with pytest.raises(OptionError, match=r"library='panda' is not known; expected one of 'pandas'"):
+        explanation.to_frame("panda")
+
+
+def test_a_frame_library_that_is_not_installed_is_named():
+    script = (
+        "import sys; sys.modules['polars'] = None; from tanager import NaiveBayesClassifier, explain; "
+        "explain(NaiveBayesClassifier().fit([['a'], ['b']], [0, 1])).to_frame('polars')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert "OptionError: polars is not installed" in done.stderr
+
+
+def test_the_text_names_every_attribute_and_at_most_ten_rows(explanation):
+    text = str(explanation)
+    assert text.count("\n") + 1 == 10 * (1 + 4 + 1) + 1
+    assert text.endswith("... and 5 more rows")
+    assert ", given sepal length (cm) < 5.55" in text
+    for name in IRIS.data.columns:
+        assert text.count(f"  {name} = ") == 10
+
+
+def test_an_attribute_is_told_apart_from_the_prior_by_its_line():
+    clf = NaiveBayesClassifier().fit([["a"], ["b"]], [0, 1])
+    assert str(explain(clf, [["a"]])).splitlines()[1:] == ["  +0.6931  x0 = a", "   0.0000  prior of class"]
+
+
+def test_the_function_and_the_folder_of_the_same_name_do_not_get_in_each_others_way():
+    script = (
+        "import sys, tanager.explain.cells; from tanager import explain; import tanager; "
+        "from tanager.explain import Explanation, sufficient_reason; "
+        "assert explain is tanager.explain and callable(explain)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+    light = "import sys, tanager; assert 'numpy' not in sys.modules and 'sklearn' not in sys.modules"
+    subprocess.run([sys.executable, "-c", light], check=True)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="has no attribute 'explane'"):
+        sys.modules[tanager.explain.__module__].explane  # noqa: B018

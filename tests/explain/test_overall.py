@@ -1,0 +1,114 @@
+"""The strength of attributes and edges: information by adding up the joint, and what held-out rows lose."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from sklearn.datasets import load_iris
+
+from random_networks import joint, networks, random_network
+from tanager import DataError, NaiveBayesClassifier, Network, OptionError, TANClassifier, explain
+from tanager.explain import edge_information as module
+from tanager.explain.edge_information import edge_information
+
+IRIS = load_iris(as_frame=True)
+
+
+def information_by_hand(network: Network, child: int, parent: int) -> float:
+    """I(child; parent | other parents), from entropies of sums of the joint."""
+    others = [node for node in network.dag.parents[child] if node != parent]
+
+    def entropy(nodes: list[int]) -> float:
+        sums: dict[tuple[int, ...], float] = {}
+        for state, p in joint(network).items():
+            key = tuple(state[node] for node in nodes)
+            sums[key] = sums.get(key, 0.0) + p
+        return -math.fsum(p * math.log(p) for p in sums.values() if p > 0)
+
+    return entropy([*others, parent]) + entropy([*others, child]) - entropy(others) - entropy([*others, parent, child])
+
+
+@settings(max_examples=30, deadline=None)
+@given(networks(max_nodes=5))
+def test_strengths_are_conditional_informations_of_the_joint(network):
+    found = explain(network)
+    target = len(network.nodes) - 1
+    by_edge = {
+        edge: information_by_hand(network, child, parent)
+        for edge, (parent, child) in zip(network.edges, network.dag.edges, strict=True)
+    }
+    np.testing.assert_allclose(found.edge_strength, [by_edge[edge] for edge in found.edges], atol=1e-9)
+    for node, name in enumerate(found.attributes):
+        own = by_edge.get((name, network.target), by_edge.get((network.target, name), 0.0))
+        assert found.strength[node] == pytest.approx(own, abs=1e-9)
+    assert target == len(found.attributes)
+
+
+def test_strengths_of_a_network_too_large_to_sum_are_drawn(monkeypatch):
+    network = random_network(5, [3, 2, 3, 2, 3], density=0.9)
+    exact = edge_information(network)
+    monkeypatch.setattr(module, "EXACT_BYTES", 1)
+    drawn = edge_information(network)
+    assert not np.array_equal(drawn, exact)
+    np.testing.assert_allclose(drawn, exact, atol=5e-3)
+    np.testing.assert_array_equal(drawn, edge_information(network))
+
+
+def test_removal_is_the_log_likelihood_of_the_class_lost_when_a_column_is_missing():
+    clf = NaiveBayesClassifier().fit(IRIS.data[::2], IRIS.target[::2])
+    X, y = IRIS.data[1::2].reset_index(drop=True), IRIS.target[1::2].to_numpy()
+    found = explain(clf, X, y)
+    whole = clf.predict_log_proba(X)[np.arange(len(y)), y].mean()
+    for j, name in enumerate(X.columns):
+        without = clf.predict_log_proba(X.assign(**{name: np.nan}))[np.arange(len(y)), y].mean()
+        assert found.removal[j] == pytest.approx(whole - without, abs=1e-12)
+    np.testing.assert_array_equal(found.strength, explain(clf).strength)
+
+
+def test_removal_in_a_tree_sums_the_attribute_out():
+    clf = TANClassifier().fit(IRIS.data, IRIS.target)
+    X, y, w = IRIS.data[::15], IRIS.target[::15].to_numpy(), np.arange(1.0, 11.0)
+    found = explain(clf, X, y, sample_weight=w)
+    network = clf.network_
+
+    def mean_log(left_out: str | None) -> float:
+        evidence = [{name: v for name, v in row.items() if name != left_out} for row in X.to_dict("records")]
+        logs = [math.log(network.query("target", seen)[label]) for seen, label in zip(evidence, y, strict=True)]
+        return float(np.average(logs, weights=w))
+
+    for j, name in enumerate(X.columns):
+        assert found.removal[j] == pytest.approx(mean_log(None) - mean_log(name), abs=1e-10)
+
+
+def test_frames_and_dictionaries_list_the_strongest_first():
+    clf = TANClassifier().fit(IRIS.data, IRIS.target)
+    found = explain(clf, IRIS.data, IRIS.target)
+    document = json.loads(json.dumps(found.to_dict()))
+    names = [line["attribute"] for line in document["attributes"]]
+    assert names == list(found.ranked) == found.to_frame()["attribute"].tolist()
+    assert found.to_frame("polars").columns == ["attribute", "strength", "removal"]
+    assert "removal" not in explain(clf).to_frame("pyarrow").column_names
+    edges = found.edges_to_frame()
+    assert edges["strength"].is_monotonic_decreasing
+    assert set(zip(edges["parent"], edges["child"], strict=True)) == set(clf.network_.edges)
+    assert len(document["edges"]) == len(edges)
+
+
+def test_the_text_has_a_line_for_each_attribute():
+    lines = str(explain(NaiveBayesClassifier().fit(IRIS.data, IRIS.target), IRIS.data, IRIS.target)).splitlines()
+    assert [line[:17] for line in lines[1:3]] == ["petal width (cm) ", "petal length (cm)"]
+    assert len(lines) == 5
+    assert len({len(line) for line in lines}) == 1
+    assert lines[0].split() == ["I(target)", "removal"]
+
+
+def test_rows_without_classes_and_networks_without_a_classifier_are_refused():
+    clf = NaiveBayesClassifier().fit(IRIS.data, IRIS.target)
+    with pytest.raises(DataError, match="y without X"):
+        explain(clf, None, IRIS.target)
+    with pytest.raises(OptionError, match="got a Network"):
+        explain(clf.network_, IRIS.data, IRIS.target)
