@@ -1,0 +1,57 @@
+"""Layer 11: one self-contained page about a fitted classifier: look at it, question it, judge it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    from numpy.typing import ArrayLike
+
+    from tanager.classifiers import BayesianNetworkClassifier
+
+__all__ = ["report"]
+
+
+def report(
+    clf: BayesianNetworkClassifier,
+    X: object = None,
+    y: ArrayLike | None = None,
+    path: str | os.PathLike[str] | None = None,
+) -> str | Path:
+    """Write one self-contained HTML page about a fitted classifier; it needs a browser and no network.
+
+    The page shows the network, with the table of every node, and answers what-if questions by exact inference: set
+    any attribute and see the class probabilities, and what contributes to them, move. With rows it can load any of
+    them and shows how they are spread over the states; with their classes it shows how good the predictions are.
+
+    Parameters
+    ----------
+    clf : fitted classifier
+    X : table, optional
+        Rows to show and to judge by; best rows that the model has not seen.
+    y : array of classes, optional
+        The class of each row.
+    path : path, optional
+        The file to write, all at once.
+
+    Returns
+    -------
+    Path or str
+        The path written, or the page itself as text where no path is given.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tanager import TANClassifier, report
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> page = report(TANClassifier().fit(X, y), X, y)
+    >>> page[:15]
+    '<!doctype html>'
+    """
+    # Imported here: `tanager` imports this function when it is itself imported, and must stay light.
+    from tanager.report.write_page import write_page
+
+    return write_page(clf, X, y, path)

@@ -1,0 +1,156 @@
+"""Everything the page shows, as plain values: the model, how it was learnt, the rows, and how good it is on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.calibration import Calibration, calibration
+from tanager.classifiers.training import read_rows
+from tanager.errors import MemoryLimitError
+from tanager.explain import explain
+from tanager.network.network import Network
+from tanager.report.data_summary import summarize_columns
+from tanager.report.json_page import Json, pack
+from tanager.report.layout import HEIGHT, LONGEST, place_nodes
+from tanager.report.learning import describe_learning
+from tanager.report.quality import measure_quality
+from tanager.structure.dag import Dag
+from tanager.table.batch import Codes
+from tanager.table.read_columns import RawTable, read_table
+from tanager.version import __version__
+
+MANY_ATTRIBUTES, STRONGEST = 60, 40
+"""Of more attributes than the first, the page shows the second many at first."""
+MOST_ROW_BYTES = 1_000_000
+"""Characters that the rows may take in the page."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows given: as read, as codes, and their P(class | row)."""
+
+    table: RawTable
+    codes: Codes
+    proba: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The class codes of the rows, and how well the probabilities fit them."""
+
+    class_codes: NDArray[np.intp]
+    calibrated: Calibration
+
+
+def collect(clf: BayesianNetworkClassifier, X: object = None, y: ArrayLike | None = None) -> dict[str, Json]:
+    """The content of the page, ready for JSON."""
+    rows = None if X is None else _read_rows(clf, X)
+    truth = None if y is None else _read_classes(clf, X, y)
+    network = clf.network_
+    page: dict[str, Json] = {
+        "version": __version__,
+        "title": f"{network.nodes[-1]} · {type(clf).__name__}",
+        "network": describe_network(network),
+        "learning": describe_learning(clf),
+        "rows": None,
+        "columns": None,
+        "quality": None,
+    }
+    if rows is not None:
+        class_codes = None if truth is None else truth.class_codes
+        page["rows"] = _pack_rows(rows, class_codes)
+        page["columns"] = summarize_columns(rows.table, rows.codes, network, class_codes)
+        if truth is not None:
+            page["quality"] = measure_quality(rows.proba, truth.class_codes, network, truth.calibrated)
+    return page
+
+
+def describe_network(network: Network) -> dict[str, Json]:
+    """Nodes with their states, parents and place, and all tables laid end to end in node order."""
+    boxes = place_nodes(network.nodes, network.dag)
+    strengths = _edge_strengths(network)
+    nodes: list[Json] = [
+        {
+            "name": column.name,
+            "kind": column.kind,
+            "states": [str(state) for state in column.states],
+            "parents": list(network.dag.parents[node]),
+            "strengths": None if strengths is None else list(strengths[node]),
+            "x": boxes[node].x,
+            "y": boxes[node].y,
+            "width": boxes[node].width,
+        }
+        for node, column in enumerate(network.columns)
+    ]
+    return {
+        "nodes": nodes,
+        "order": list(network.dag.order),
+        "height": HEIGHT,
+        "letters": LONGEST,
+        "part": None if strengths is None else _strongest_part(network, strengths),
+        "tables": pack(np.concatenate([table.ravel() for table in network.tables])),
+    }
+
+
+def _edge_strengths(network: Network) -> list[list[float]] | None:
+    """Information in nats along the edges into each node; None where summing out would not fit in memory."""
+    try:
+        found = iter(explain(network).edge_strength.tolist())
+    except MemoryLimitError:
+        return None
+    return [[float(f"{next(found):.4g}") for _ in parents] for parents in network.dag.parents]
+
+
+def _strongest_part(network: Network, strengths: list[list[float]]) -> dict[str, Json] | None:
+    """The strongest attributes, each with its parents, and the class, in a layout of their own; None if all are few."""
+    target = len(network.nodes) - 1
+    if target <= MANY_ATTRIBUTES:
+        return None
+    chosen: set[int] = set()
+    for node in sorted(range(target), key=lambda node: -sum(strengths[node])):
+        joined = chosen.union({node}, network.dag.parents[node]) - {target}
+        chosen = joined if len(joined) <= STRONGEST else chosen
+    kept = [*sorted(chosen), target]
+    place = {node: k for k, node in enumerate(kept)}
+    dag = Dag(tuple(tuple(place[p] for p in network.dag.parents[node] if p in place) for node in kept))
+    boxes = place_nodes([network.nodes[node] for node in kept], dag)
+    return {"nodes": list(kept), "x": [box.x for box in boxes], "y": [box.y for box in boxes]}
+
+
+def _read_rows(clf: BayesianNetworkClassifier, X: object) -> Rows:
+    proba = clf.predict_proba(X)  # which also checks the columns
+    table = read_table(X)
+    return Rows(table, clf.encoder_.encode(table), proba)
+
+
+def _read_classes(clf: BayesianNetworkClassifier, X: object, y: ArrayLike) -> Truth:
+    class_codes = read_rows(X, y, None, clf.classes_).class_codes.astype(np.intp)
+    return Truth(class_codes, calibration(clf, X, clf.classes_[class_codes]))
+
+
+def _pack_rows(rows: Rows, class_codes: NDArray[np.intp] | None) -> dict[str, Json]:
+    """The codes of the rows, or of some evenly spaced ones where all would make the page too large."""
+    n_rows, every = rows.table.n_rows, 1
+    codes = pack(rows.codes)
+    while len(codes) > MOST_ROW_BYTES:
+        every *= 2
+        codes = pack(rows.codes[::every])
+    kept = np.arange(0, n_rows, every)
+    entry: dict[str, Json] = {
+        "count": n_rows,
+        "every": every,
+        "kept": len(kept),
+        "bytes": rows.codes.dtype.itemsize,
+        "codes": codes,
+        "classes": None,
+        "wrong": None,
+    }
+    if class_codes is not None:
+        wrong = rows.proba[kept].argmax(axis=1) != class_codes[kept]
+        entry["classes"] = pack(class_codes[kept].astype(np.uint16))
+        entry["wrong"] = pack(np.flatnonzero(wrong).astype(np.uint32))
+    return entry

@@ -1,0 +1,80 @@
+"""How the rows are spread over each column: gaps, counts of the states, histograms under the cut points."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.network.network import Network
+from tanager.report.json_page import Json, number
+from tanager.table.batch import Codes
+from tanager.table.read_columns import Column, NumericColumn, RawTable, gaps
+from tanager.table.schema import ColumnSchema, format_values
+
+BARS = 28
+MOST_STATES = 20
+MOST_CLASSES = 6
+
+
+def summarize_columns(
+    table: RawTable, codes: Codes, network: Network, class_codes: NDArray[np.intp] | None
+) -> list[Json]:
+    """One entry per attribute: gaps, cells unseen in training, and bars: (bar, class) counts.
+
+    Bars are not split by class where the classes are unknown or more than MOST_CLASSES.
+    """
+    n_classes = network.n_states[-1]
+    split = class_codes is not None and n_classes <= MOST_CLASSES
+    groups = class_codes if class_codes is not None and split else np.zeros(table.n_rows, dtype=np.intp)
+    n_groups = n_classes if split else 1
+    return [
+        _summarize(column, schema, codes[:, node], groups, n_groups)
+        for node, (column, schema) in enumerate(zip(table.columns, network.columns[:-1], strict=True))
+    ]
+
+
+def _summarize(
+    column: Column, schema: ColumnSchema, codes: NDArray[np.unsignedinteger], groups: NDArray[np.intp], n_groups: int
+) -> dict[str, Json]:
+    empty = gaps(column)
+    entry: dict[str, Json] = {
+        "missing": int(empty.sum()),
+        "unseen": int(((codes == schema.missing_code) & ~empty).sum()),
+    }
+    if schema.kind == "numeric" and isinstance(column, NumericColumn) and not empty.all():
+        return {**entry, **_histogram(column, schema, groups, n_groups, empty)}
+    present = codes < schema.n_states
+    counts = _counts(codes[present].astype(np.intp), groups[present], schema.n_states, n_groups)
+    most = np.argsort(-counts.sum(axis=1), kind="stable")[:MOST_STATES]
+    return {
+        **entry,
+        "states": most.tolist(),
+        "n_states": schema.n_states,
+        "bars": counts[most].tolist(),
+    }
+
+
+def _histogram(
+    column: NumericColumn,
+    schema: ColumnSchema,
+    groups: NDArray[np.intp],
+    n_groups: int,
+    empty: NDArray[np.bool_],
+) -> dict[str, Json]:
+    """Equal bars over the middle 99 % of the values and all cut points; what lies outside is in the end bars."""
+    values = column.values[~empty].astype(np.float64)
+    low, high = np.quantile(values, [0.005, 0.995])
+    low, high = min([low, *schema.cuts]), max([high, *schema.cuts])
+    low, high = (low, high) if high > low else (low - 0.5, high + 0.5)
+    bar = np.clip(((values - low) / (high - low) * BARS).astype(np.intp), 0, BARS - 1)
+    edges = [f"{low:.4g}", f"{high:.4g}"] if schema.unit == "number" else format_values([low, high], schema.unit)
+    return {
+        "bars": _counts(bar, groups[~empty], BARS, n_groups).tolist(),
+        "edges": list(edges),
+        "cuts": [number((cut - low) / (high - low), 6) for cut in schema.cuts],
+        "cut_labels": list(format_values(schema.cuts, schema.unit)),
+    }
+
+
+def _counts(bars: NDArray[np.intp], groups: NDArray[np.intp], n_bars: int, n_groups: int) -> NDArray[np.intp]:
+    return np.bincount(bars * n_groups + groups, minlength=n_bars * n_groups).reshape(n_bars, n_groups)

@@ -1,0 +1,35 @@
+"""Values as JSON that is safe inside an HTML page, and arrays as text that a browser can unpack."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
+
+
+def to_page_json(value: Json) -> str:
+    """JSON for a <script> element: no character of it can end the element or begin markup, whatever the names are."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
+
+
+def pack(values: NDArray[np.generic]) -> str:
+    """The bytes of an array, little-endian, row by row, deflated and in base 64."""
+    little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
+    return base64.b64encode(zlib.compress(little.tobytes(), 9)).decode("ascii")
+
+
+def number(value: float, digits: int | None = None) -> float | None:
+    """A finite number, rounded to some significant digits; None for one that JSON has no word for."""
+    if not np.isfinite(value):
+        return None
+    return float(value) if digits is None else float(f"{float(value):.{digits}g}")
+
+
+def numbers(values: NDArray[np.floating], digits: int = 4) -> list[Json]:
+    return [number(value, digits) for value in values.tolist()]

@@ -1,0 +1,94 @@
+"""A headless Chromium for the tests of the page; without one they are skipped, or fail where CI asks for them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--force-device-scale-factor=1",
+    "--window-size=1300,900",
+)
+
+
+class Page:
+    """A page open in the browser."""
+
+    def __init__(self, driver) -> None:
+        self.driver = driver
+
+    def open(self, path: Path, fragment: str = "") -> Page:
+        """Load a file, afresh, and wait until it has drawn itself."""
+        self.driver.get("about:blank")
+        self.driver.get(path.as_uri() + fragment)
+        self.wait("return document.documentElement.dataset.ready")
+        return self
+
+    def run(self, script: str, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def wait(self, script: str, seconds: float = 10.0):
+        from selenium.webdriver.support.ui import WebDriverWait
+
+        return WebDriverWait(self.driver, seconds, poll_frequency=0.02).until(lambda driver: self.run(script))
+
+    def text(self, selector: str) -> str:
+        return self.run("return document.querySelector(arguments[0]).innerText", selector)
+
+    def element(self, selector: str):
+        return self.driver.find_element("css selector", selector)
+
+    def size(self, width: int, height: int = 900) -> None:
+        self.driver.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
+        )
+
+    def prefer(self, scheme: str) -> None:
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+@pytest.fixture(scope="session")
+def driver(tmp_path_factory) -> Iterator[object]:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    chromedriver = shutil.which("chromedriver")
+    if chromium is None or chromedriver is None:
+        message = "the page is tested in Chromium: install the packages chromium and chromium-driver."
+        if os.environ.get("TANAGER_BROWSER_TESTS") == "required":
+            pytest.fail(message)
+        pytest.skip(message)
+    from selenium.webdriver import Chrome, ChromeOptions
+    from selenium.webdriver.chrome.service import Service
+
+    options = ChromeOptions()
+    options.binary_location = chromium
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = Chrome(options=options, service=Service(chromedriver))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def page(driver) -> Iterator[Page]:
+    """A page of the usual size and the light scheme; whatever a test does with it, the console stays empty."""
+    opened = Page(driver)
+    opened.size(1300)
+    opened.prefer("light")
+    yield opened
+    assert [entry["message"] for entry in driver.get_log("browser")] == []

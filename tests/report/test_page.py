@@ -1,0 +1,348 @@
+"""The page in a real browser: what a reader does with mouse, keyboard and address bar, and what it shows then."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
+
+from report.models import table
+from tanager import NaiveBayesClassifier, TANClassifier, report
+
+NASTY = (
+    '"><script>window.hacked = 1</script>',
+    "</script><img src=x onerror='window.hacked = 1'>",
+    "{{ 7 * 7 }} \\u003cb\\u003e & &lt;i&gt;",
+    "\N{GRINNING FACE} \N{HEBREW LETTER ALEF} \N{LINE SEPARATOR}",
+    "n" * 200,
+    "__proto__",
+)
+
+
+@pytest.fixture(scope="module")
+def model():
+    X, y = table(2)
+    return TANClassifier().fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def path(model, tmp_path_factory) -> Path:
+    return report(*model, path=tmp_path_factory.mktemp("report") / "page.html")
+
+
+def shown(page) -> list[float]:
+    """The class probabilities as the page has them, to the last digit."""
+    return page.run("return [...document.querySelectorAll('#classes .figure')].map((figure) => Number(figure.title))")
+
+
+def test_setting_and_clearing_evidence_moves_the_probabilities(page, path, model):
+    clf = model[0]
+    network = clf.network_
+    page.open(path)
+    np.testing.assert_allclose(shown(page), list(network.query("y").values()), rtol=1e-9)
+    Select(page.element("#attribute-1")).select_by_visible_text("s2")
+    Select(page.element("#attribute-4")).select_by_visible_text("s0")
+    expected = network.query("y", {"b": "s2", "e": "s0"})
+    np.testing.assert_allclose(shown(page), list(expected.values()), rtol=1e-9)
+    best = max(expected, key=expected.get)
+    assert best in page.text("#verdict")
+    assert "2 of 7" in page.text("#known")
+    Select(page.element("#attribute-4")).select_by_visible_text("unknown")
+    np.testing.assert_allclose(shown(page), list(network.query("y", {"b": "s2"}).values()), rtol=1e-9)
+    page.element("#clear").click()
+    np.testing.assert_allclose(shown(page), list(network.query("y").values()), rtol=1e-9)
+
+
+def test_any_row_can_be_loaded_and_has_the_probabilities_of_predict_proba(page, path, model):
+    clf, X, y = model
+    expected = clf.predict_proba(X)
+    page.open(path)
+    number = page.element("#row-number")
+    for row in (0, 7, len(X) - 1):
+        number.clear()
+        number.send_keys(str(row), Keys.TAB)
+        np.testing.assert_allclose(shown(page), expected[row], rtol=1e-9)
+        assert y[row] in page.text("#rows")
+    page.driver.find_element("xpath", "//button[text()='Next mistake']").click()
+    wrong = np.flatnonzero(clf.predict(X) != y)
+    assert number.get_property("value") == str(wrong[0])  # after the last row the search starts again
+    np.testing.assert_allclose(shown(page), expected[wrong[0]], rtol=1e-9)
+
+
+def test_the_address_holds_the_state_and_gives_it_back(page, path, model):
+    page.open(path)
+    Select(page.element("#attribute-1")).select_by_visible_text("s2")
+    page.element("[data-node='3']").click()
+    Select(page.element("#against")).select_by_visible_text("class 0")
+    before = shown(page)
+    fragment = page.run("return location.hash")
+    page.open(path, fragment)
+    assert shown(page) == before
+    assert Select(page.element("#attribute-1")).first_selected_option.text == "s2"
+    assert page.text("#details h3") == "d"
+    assert Select(page.element("#against")).first_selected_option.text == "class 0"
+    page.run("location.hash = 'e=1.0-0.1'")
+    page.wait("return document.querySelector('#attribute-0').value === '1'")
+    expected = model[0].network_.query("y", {"b": "s0", "a": "s1"})
+    np.testing.assert_allclose(shown(page), list(expected.values()), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "fragment", ["#e=99.0", "#e=0.99-1.x", "#pin=999&vs=77&row=12345678", "#e=-1.-1&pin=-3", "#=%"]
+)
+def test_an_address_that_makes_no_sense_is_ignored(page, path, model, fragment):
+    page.open(path, fragment)
+    np.testing.assert_allclose(shown(page), list(model[0].network_.query("y").values()), rtol=1e-9)
+
+
+def test_a_jump_to_a_section_keeps_the_evidence(page, path):
+    page.open(path, "#e=1.2")
+    before = shown(page)
+    page.driver.find_element("link text", "Learning").click()
+    assert page.run("return location.hash") == "#learning"
+    assert shown(page) == before
+
+
+def test_hovering_shows_the_table_of_a_node_and_a_click_pins_it(page, path, model):
+    page.open(path)
+    assert not page.element("#tip").is_displayed()
+    node = page.element("[data-node='2']")
+    ActionChains(page.driver).move_to_element(node).perform()
+    tip = page.element("#tip")
+    assert tip.is_displayed()
+    expected = model[0].network_.table("c")
+    figures = [float(cell.text) for cell in tip.find_elements("css selector", "td")]
+    n_states = len(expected.states)
+    shown_rows = np.array(figures).reshape(-1, n_states)
+    np.testing.assert_allclose(shown_rows, expected.probabilities[: len(shown_rows)], atol=5e-5)
+    node.click()
+    assert page.text("#details h3") == "c"
+    rows = page.run("return document.querySelectorAll('#details tbody tr').length")
+    assert rows == len(expected.probabilities)
+    ActionChains(page.driver).move_to_element(page.element("#title")).perform()
+    assert not tip.is_displayed()
+    assert page.text("#details h3") == "c"
+
+
+def test_the_graph_is_panned_by_dragging_and_zoomed_by_buttons(page, path):
+    page.open(path)
+    place = "return document.querySelector('[data-node=\"0\"]').getBoundingClientRect().toJSON()"
+    start = page.run(place)
+    graph = page.element("#graph")
+    corner = (-graph.size["width"] // 2 + 5, -graph.size["height"] // 2 + 5)
+    ActionChains(page.driver).move_to_element_with_offset(graph, *corner).click_and_hold().move_by_offset(
+        60, 40
+    ).release().perform()
+    moved = page.run(place)
+    assert (moved["x"] - start["x"], moved["y"] - start["y"]) == pytest.approx((60, 40), abs=1)
+    page.element("#zoom-in").click()
+    assert page.run(place)["width"] == pytest.approx(1.25 * start["width"], rel=0.01)
+    page.element("#zoom-fit").click()
+    assert page.run(place)["x"] == pytest.approx(start["x"], abs=1)
+
+
+def test_the_graph_works_by_keyboard(page, path):
+    page.open(path)
+    page.run("document.querySelector('.node.class').focus()")
+    keys = ActionChains(page.driver)
+    keys.send_keys(Keys.ARROW_RIGHT).perform()
+    focused = page.run("return document.activeElement.dataset.node")
+    assert focused != "7"
+    keys.send_keys(Keys.ENTER).perform()
+    assert page.run("return document.activeElement.getAttribute('aria-pressed')") == "true"
+    assert page.text("#details h3") == "abcdefg"[int(focused)]
+    keys.send_keys(Keys.ESCAPE, Keys.ESCAPE).perform()  # first the tip, then the pin
+    assert "Hover a node" in page.text("#details")
+
+
+def test_searching_lights_up_what_matches_and_enter_pins_it(page, path):
+    page.open(path)
+    page.element("#search").send_keys("G")
+    faded = page.run("return [...document.querySelectorAll('.node.faded')].map((node) => Number(node.dataset.node))")
+    assert faded == [0, 1, 2, 3, 4, 5, 7]
+    assert [label.text for label in page.driver.find_elements("css selector", ".attribute label") if label.text] == [
+        "g"
+    ]
+    page.element("#search").send_keys(Keys.ENTER)
+    assert page.text("#details h3") == "g"
+    page.element("#search").send_keys("zzz")
+    assert page.text("#found") == "none found"
+
+
+def test_the_waterfall_adds_up_to_the_log_odds(page, path, model):
+    page.open(path, "#e=0.1-1.2-4.0-6.0")
+    values = page.run("return [...document.querySelectorAll('.waterfall .figure')].map((f) => Number(f.title))")
+    probabilities = sorted(shown(page))
+    assert len(values) == 6  # the prior, four attributes, the sum
+    assert sum(values[:-1]) == pytest.approx(values[-1], abs=1e-9)
+    assert values[-1] == pytest.approx(np.log(probabilities[-1] / probabilities[-2]), abs=1e-9)
+
+
+def test_dark_mode_follows_the_system_and_the_button(page, path):
+    background = "return getComputedStyle(document.body).backgroundColor"
+    page.open(path)
+    light = page.run(background)
+    page.prefer("dark")
+    dark = page.run(background)
+    assert _brightness(dark) < 60 < 200 < _brightness(light)
+    assert _brightness(page.run("return getComputedStyle(document.body).color")) > 200
+    page.element("#theme").click()  # auto -> light
+    assert page.run(background) == light
+    page.prefer("light")
+    page.element("#theme").click()  # light -> dark
+    assert page.run(background) == dark
+    page.open(path)
+    assert page.run(background) == dark  # remembered
+    page.run("localStorage.clear()")
+
+
+def test_quality_data_and_learning_are_shown(page, path, model):
+    clf, X, y = model
+    page.open(path)
+    assert f"{100 * clf.score(X, y):.1f} %" in page.text("#quality")
+    counts = page.run("return [...document.querySelectorAll('.confusion td')].map((cell) => Number(cell.textContent))")
+    labels = sorted(set(y))
+    expected = [[int(((y == t) & (clf.predict(X) == p)).sum()) for p in labels] for t in labels]
+    assert counts == [count for row in expected for count in row]
+    assert page.run("return document.querySelectorAll('#quality .chart').length") == 3
+    assert page.run("return document.querySelectorAll('#data .column').length") == 7
+    page.run("document.querySelector('#data').scrollIntoView()")
+    page.wait("return document.querySelectorAll('#data .histogram rect').length")
+    assert clf.trace_.structure[0].action in page.text("#learning")
+
+
+def test_nothing_of_a_name_becomes_markup_or_runs(page, tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({name: rng.choice(NASTY[:4], 200) for name in NASTY})
+    y = pd.Series(rng.choice(NASTY[1:3], 200), name="</title><script>window.hacked = 1</script>")
+    page.open(report(TANClassifier().fit(X, y), X, y, path=tmp_path / "page.html"), "#e=0.1-1.2&pin=1")
+    for k in range(len(NASTY)):
+        ActionChains(page.driver).move_to_element(page.element(f"[data-node='{k}']")).click().perform()
+    page.run("document.querySelectorAll('section').forEach((section) => section.scrollIntoView())")
+    assert page.run("return window.hacked") is None
+    assert page.run(
+        "return [document.images.length, document.scripts.length, document.querySelectorAll('b, i').length]"
+    ) == [0, 2, 0]
+    assert page.driver.title.startswith(y.name)
+    assert [label.text for label in page.driver.find_elements("css selector", ".attribute label")] == [
+        " ".join(name.split()) for name in NASTY
+    ]
+    assert page.run("return document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_markup_that_got_in_would_still_not_run_or_load(page, path):
+    page.open(path)
+    page.run("document.querySelector('#summary').innerHTML = '<img src=x onerror=\"window.hacked = 1\">'")
+    page.run(
+        "const s = document.createElement('script'); s.textContent = 'window.hacked = 1'; document.body.append(s);"
+    )
+    refused = page.run("return fetch('https://example.org/').then(() => 'sent', (error) => error.name)")
+    assert refused == "TypeError"
+    assert page.run("return window.hacked") is None
+    log = [entry["message"] for entry in page.driver.get_log("browser")]
+    assert log
+    assert all("Content Security Policy" in message for message in log)
+
+
+def test_a_report_without_data_has_the_model_alone(page, tmp_path):
+    clf = NaiveBayesClassifier().fit(*table(1))
+    page.open(report(clf, path=tmp_path / "page.html"))
+    np.testing.assert_allclose(shown(page), list(clf.network_.query("y").values()), rtol=1e-9)
+    assert page.run("return document.querySelectorAll('#quality, #data, #rows').length") == 0
+    assert [link.text for link in page.driver.find_elements("css selector", "nav a")] == ["What-if", "Learning"]
+
+
+def test_rows_without_classes_can_be_loaded(page, tmp_path):
+    X, y = table(1)
+    clf = NaiveBayesClassifier().fit(X, y)
+    X = X.mask(np.random.default_rng(0).random(X.shape) < 0.3)
+    page.open(report(clf, X, path=tmp_path / "page.html"))
+    page.driver.find_element("xpath", "//button[text()='Next']").click()
+    np.testing.assert_allclose(shown(page), clf.predict_proba(X)[0], rtol=1e-9)
+    assert [link.text for link in page.driver.find_elements("css selector", "nav a")] == ["What-if", "Data", "Learning"]
+
+
+def test_a_class_named_like_an_attribute_is_told_apart(page, tmp_path):
+    X, y = table(1)
+    clf = TANClassifier().fit(X, y.rename("a"))
+    page.open(report(clf, X, y.rename("a"), path=tmp_path / "page.html"), "#e=0.1")
+    assert page.text("#outcome-title") == "Probability of a_"
+    expected = clf.network_.query("a_", {"a": "s1"})
+    np.testing.assert_allclose(shown(page), list(expected.values()), rtol=1e-9)
+
+
+def test_of_two_hundred_attributes_the_strongest_are_drawn_and_search_finds_the_others(page, tmp_path):
+    X, y = table(5, n_columns=200)
+    clf = TANClassifier().fit(X, y)
+    path = report(clf, X, y, path=tmp_path / "page.html")
+    assert path.stat().st_size < 3_000_000
+    page.open(path)
+    drawn = "return [...document.querySelectorAll('.node:not(.away)')].map((node) => Number(node.dataset.node))"
+    part = page.run(drawn)
+    assert 20 < len(part) <= 41
+    hidden = next(k for k in range(200) if k not in part)
+    page.element("#search").send_keys(f"attribute {hidden}", Keys.ENTER)
+    assert page.text("#details h3") == f"attribute {hidden}"
+    assert len(page.run(drawn)) == 201
+    page.element("#part").click()
+    assert page.run(drawn) == part
+    print(f"200 attributes: ready after {page.run('return document.documentElement.dataset.ready')} ms")
+
+
+def test_fifty_attributes_are_ready_soon(page, tmp_path):
+    X, y = table(5, n_columns=50)
+    page.open(report(TANClassifier().fit(X, y), X, y, path=tmp_path / "page.html"))
+    print(f"50 attributes: ready after {page.run('return document.documentElement.dataset.ready')} ms")
+    assert len(shown(page)) == 3
+
+
+@pytest.mark.parametrize("width", [400, 800, 1300])
+def test_the_page_never_scrolls_sideways(page, path, width):
+    page.size(width)
+    page.open(path, "#e=0.1-1.2-4.0&pin=3")
+    assert page.run("return document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(page, path, scheme, axe):
+    page.prefer(scheme)
+    page.open(path, "#e=0.1-1.2-4.0&pin=3")
+    page.run(axe)
+    found = page.driver.execute_async_script("axe.run().then(arguments[0])")
+    serious = [
+        (entry["id"], node["target"], node.get("failureSummary"))
+        for entry in found["violations"]
+        if entry["impact"] in ("serious", "critical")
+        for node in entry["nodes"]
+    ]
+    assert serious == []
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory) -> str:
+    """The source of axe-core, fetched for this run alone."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("accessibility is checked with axe-core, which npm fetches; there is no npm.")
+    folder = tmp_path_factory.mktemp("axe")
+    command = [npm, "pack", "axe-core@4", "--json", "--fetch-retries=0", "--fetch-timeout=8000"]
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=True)
+        archive = json.loads(done.stdout)[0]["filename"]
+        subprocess.run(["tar", "xzf", archive], cwd=folder, check=True)
+    except (subprocess.SubprocessError, OSError, ValueError):
+        pytest.skip("accessibility is checked with axe-core, which npm could not fetch.")
+    return (folder / "package" / "axe.min.js").read_text("utf-8")
+
+
+def _brightness(colour: str) -> float:
+    """Mean of red, green and blue, 0 to 255."""
+    return float(np.mean([float(part) for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]))
