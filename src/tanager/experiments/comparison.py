@@ -1,0 +1,44 @@
+"""What a paper published: figures to stand beside ours, tests to repeat, and claims to check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from tanager.experiments.results import Results
+
+Figures = Mapping[str, Mapping[str, tuple[float, float]]]
+"""set -> classifier -> (figure, its margin), in the units the paper prints; margin 0 where the paper gives none."""
+
+
+@dataclass(frozen=True)
+class PublishedTest:
+    """A published signed-rank test: Z > 0 if `first` was the better one; p as printed ("<0.01"), one-sided."""
+
+    first: str
+    second: str
+    z: float | None
+    p: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that ought to show, and the check of it: (whether it does, what was found)."""
+
+    text: str
+    check: Callable[[Results], tuple[bool, str]]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A paper's side of a study.
+
+    figures   by measure
+    tests     on the study's first measure
+    not_same  sets that are not quite the paper's, or where its figure is at fault, with the reason: not in the means
+    """
+
+    figures: Mapping[str, Figures] = field(default_factory=dict)
+    tests: tuple[PublishedTest, ...] = ()
+    not_same: Mapping[str, str] = field(default_factory=dict)
+    claims: tuple[Claim, ...] = ()

@@ -1,0 +1,136 @@
+"""Entries: the classifiers of a comparison, from short specs such as `tan:fcll:conditional`, or by import path."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from sklearn.base import BaseEstimator, clone
+
+from tanager.classifiers import BayesianNetworkClassifier
+from tanager.errors import OptionError
+from tanager.experiments.on_table import OnTable
+from tanager.parameters import PARAMETERS
+from tanager.registry import check_option
+from tanager.scores import SCORES
+from tanager.structure import STRUCTURES
+
+DEFAULT = "default"
+REGISTRIES: dict[str, Mapping[str, Callable[[], Any]]] = {
+    "structure": STRUCTURES,
+    "score": SCORES,
+    "parameters": PARAMETERS,
+}
+PART = re.compile(r"(?P<name>[\w.-]+)(?:\((?P<options>.*)\))?")
+OPTION = re.compile(r"\s*(?P<name>\w+)\s*=\s*(?P<value>[^=]+?)\s*")
+SPEC_HINT = (
+    "a spec is structure:score:parameters, such as tan:fcll:conditional, with options as in "
+    "bckg(max_parents=1):bdeu(ess=5), or the import path of a scikit-learn classifier."
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A classifier under the name it has in tables; an unfitted estimator that takes a pyarrow table.
+
+    most_rows  data sets of more training rows than this are left out, as too slow
+    """
+
+    name: str
+    estimator: BaseEstimator
+    most_rows: int | None = None
+
+    def configured(self, seed: int, missing: str) -> Any:
+        """A clone for one process: one thread, seeded; ours with gaps as the protocol wants them."""
+        estimator = clone(self.estimator)
+        options: dict[str, object] = {}
+        for name in estimator.get_params():
+            last = name.rsplit("__", 1)[-1]
+            if last == "n_jobs":
+                options[name] = 1
+            elif last == "random_state":
+                options[name] = seed
+        if isinstance(estimator, BayesianNetworkClassifier):
+            options["missing"] = "marginalize" if missing == "marginalize" else "category"
+        return estimator.set_params(**options)
+
+
+def parse_entry(spec: str) -> Entry:
+    """The classifier a spec stands for; `NAME=SPEC` gives it another name."""
+    label, _, rest = spec.partition("=") if re.match(r"[^(:]+=", spec) else (spec, "", spec)
+    return Entry(label.strip(), parse_estimator(rest.strip()))
+
+
+def parse_estimator(spec: str) -> BaseEstimator:
+    """An unfitted estimator: ours by its parts, any other by its import path."""
+    parts = _split(spec, ":")
+    if len(parts) == 1 and "." in spec.partition("(")[0]:
+        return _import_estimator(spec)
+    if spec == DEFAULT:
+        return BayesianNetworkClassifier()
+    if len(parts) > len(REGISTRIES) or not all(parts):
+        raise OptionError(f"classifier {spec!r} has {len(parts)} parts; expected one to three.", hint=SPEC_HINT)
+    made = {}
+    for (kind, registry), part in zip(REGISTRIES.items(), parts, strict=False):
+        name, options = _read_part(part, spec)
+        names = [*registry, DEFAULT] if kind == "structure" else registry
+        try:
+            made[kind] = registry[check_option(kind, name, names)]()
+        except OptionError as error:
+            raise OptionError(f"classifier {spec!r}: {error}", hint=SPEC_HINT) from None
+        _set_options(made[kind], options, f"classifier {spec!r}: {name}")
+    return BayesianNetworkClassifier(**made)
+
+
+def _import_estimator(spec: str) -> OnTable:
+    path, options = _read_part(spec, spec)
+    module, _, name = path.rpartition(".")
+    try:
+        estimator = getattr(import_module(module), name)(**options)
+    except (ImportError, AttributeError, TypeError) as error:
+        raise OptionError(f"classifier {spec!r} cannot be imported and made: {error}.", hint=SPEC_HINT) from error
+    if not (hasattr(estimator, "fit") and hasattr(estimator, "predict") and hasattr(estimator, "get_params")):
+        raise OptionError(f"{path!r} is no scikit-learn classifier.", hint=SPEC_HINT)
+    return OnTable(estimator)
+
+
+def _set_options(part: Any, options: Mapping[str, object], where: str) -> None:
+    valid = part.get_params()
+    for name in options:
+        if name not in valid:
+            raise OptionError(f"{where} has no option {name!r}; it has {', '.join(sorted(valid)) or 'none'}.")
+    part.set_params(**options)
+
+
+def _read_part(text: str, spec: str) -> tuple[str, dict[str, object]]:
+    """`name(option=value, ...)` -> the name and its options; a bare word is text."""
+    match = PART.fullmatch(text.strip())
+    if match is None:
+        raise OptionError(f"classifier {spec!r} cannot be read at {text!r}.", hint=SPEC_HINT)
+    options: dict[str, object] = {}
+    for option in _split(match["options"] or "", ","):
+        found = OPTION.fullmatch(option)
+        if option.strip() and found is None:
+            raise OptionError(f"classifier {spec!r}: {option.strip()!r} is not of the form option=value.")
+        if found is not None:
+            try:
+                options[found["name"]] = ast.literal_eval(found["value"])
+            except (ValueError, SyntaxError):
+                options[found["name"]] = found["value"]
+    return match["name"], options
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """Split where no bracket is open."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "([") - (letter in ")]")
+        if letter == separator and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts

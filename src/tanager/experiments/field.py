@@ -1,0 +1,93 @@
+"""The field today: our variants against what people use, everyone at the defaults of their library."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+
+from tanager.experiments.data_sets import DataSet
+from tanager.experiments.entries import Entry, parse_estimator
+from tanager.experiments.on_table import OnTable
+from tanager.experiments.papers.common import make_entries
+from tanager.experiments.protocol import Protocol
+from tanager.experiments.study import Study
+
+QUICK_SETS = ("corral", "glass2", "heart", "hepatitis", "iris", "lymphography", "vote", "zoo")
+MOST_ROWS = 60_000
+# The cost of a kernel machine grows with the square of its training rows, six times over for its calibration.
+MOST_ROWS_KERNEL, MOST_ROWS_KERNEL_SLOW = 10_000, 60_000
+
+OURS = {
+    "tanager default": "default",
+    "NB": "naive-bayes:ll:frequency",
+    "NB conditional": "naive-bayes:ll:conditional",
+    "TAN-LL": "tan:ll:frequency(smoothing=friedman)",
+    "TAN-fCLL": "tan:fcll:frequency(smoothing=friedman)",
+    "TAN-fCLL conditional": "tan:fcll:conditional",
+}
+NOTES = (
+    "Stratified 5-fold cross-validation, the same folds for all, each fit on one thread. Nobody is tuned beyond the "
+    "defaults of their library; logistic regression may take 1,000 iterations.",
+    "Ours: an empty cell is a state of its own. CategoricalNB and scikit-bayes see the bins that ours see. Logistic "
+    "regression, SVC, k-NN, GaussianNB, random forest and decision tree: one-hot, scaled numbers, median and indicator "
+    "for gaps. Gradient boosting and EBM: categories and gaps as they are. SVC's probabilities: Platt's, by 5 folds.",
+    "A class unseen in training gets 1 / (rows + classes); a probability below 1e-15 counts as 1e-15.",
+)
+
+
+def field_study(sets: Sequence[DataSet], quick: bool = False, slow: bool = False) -> Study:
+    """All sets that can be done in an hour; `quick`: a few small ones; `slow`: every set and every rival."""
+    ours, missing = make_entries(OURS)
+    entries = [*ours, *rivals(slow)]
+    if quick:
+        sets = [data_set for data_set in sets if data_set.name in QUICK_SETS]
+    elif not slow:
+        sets = [data_set for data_set in sets if data_set.n_rows <= MOST_ROWS]
+    limit = f"Sets of up to {MOST_ROWS:,} rows (SVC: {MOST_ROWS_KERNEL:,} to train on); more with --slow."
+    return Study(
+        "field",
+        "The field today",
+        sets,
+        entries,
+        Protocol(),
+        measures=("log_loss", "error", "brier", "auc", "fit_seconds", "predict_seconds"),
+        notes=(*NOTES, *(() if slow else (limit,)), *missing),
+    )
+
+
+def rivals(slow: bool) -> Iterator[Entry]:
+    """Other people's classifiers: scikit-learn's, and further ones where they are installed."""
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.naive_bayes import CategoricalNB, GaussianNB
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.svm import SVC
+    from sklearn.tree import DecisionTreeClassifier
+
+    kernel_rows = MOST_ROWS_KERNEL_SLOW if slow else MOST_ROWS_KERNEL
+    yield Entry("logistic regression", OnTable(LogisticRegression(max_iter=1000)))
+    yield Entry("random forest", OnTable(RandomForestClassifier()))
+    yield Entry("gradient boosting", OnTable(HistGradientBoostingClassifier(), "native"))
+    yield Entry("CategoricalNB", OnTable(CategoricalNB(), "bins"))
+    yield Entry("GaussianNB", OnTable(GaussianNB()))
+    yield Entry("SVC", OnTable(CalibratedClassifierCV(SVC(), ensemble=False)), kernel_rows)
+    yield Entry("k-NN", OnTable(KNeighborsClassifier()))
+    yield Entry("decision tree", OnTable(DecisionTreeClassifier()))
+    yield from _installed(slow)
+
+
+def _installed(slow: bool) -> Iterator[Entry]:
+    """Rivals that are not dependencies."""
+    if find_spec("lightgbm"):
+        yield _other("LightGBM", "lightgbm.LGBMClassifier(verbose=-1)", "native")
+    if find_spec("skbn"):
+        yield _other("AODE (scikit-bayes)", "skbn.AnDE(n_dependence=1)", "bins")
+    if slow and find_spec("skbn"):
+        yield _other("ALR (scikit-bayes)", "skbn.ALR(n_dependence=1)", "bins")
+    if slow and find_spec("interpret"):
+        yield _other("EBM", "interpret.glassbox.ExplainableBoostingClassifier", "native")
+
+
+def _other(name: str, spec: str, preparation: str) -> Entry:
+    return Entry(name, parse_estimator(spec).set_params(preparation=preparation))

@@ -1,0 +1,118 @@
+"""One data set x classifier x fold: fit, measure, and give a record to keep."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from threadpoolctl import threadpool_limits
+
+from tanager.errors import TanagerError
+from tanager.experiments.data_sets import DataSet
+from tanager.experiments.entries import Entry
+from tanager.experiments.metrics import Labels, MeasuredFold, Probabilities, measure_fold
+from tanager.experiments.protocol import Prepared, Protocol
+
+Record = dict[str, Any]
+"""One line of results. Always: set, classifier, estimator, fold; then the measures, or `failure`."""
+
+N_BINS = 10
+"""Bins of confidence, for calibration curves."""
+
+Extra = Callable[[MeasuredFold, pa.Table, Labels], Mapping[str, float]]
+"""A study's further measures: of a measured fold and its test rows."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One line of results to be."""
+
+    data_set: DataSet
+    entry: Entry
+    fold: int
+    protocol: Protocol
+    extra: Extra | None = None
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        return self.data_set.name, self.entry.name, self.fold
+
+    @property
+    def estimator(self) -> str:
+        """The classifier in words, on one line; a record of another one is out of date."""
+        return " ".join(repr(self.entry.estimator).split())
+
+    def heading(self) -> Record:
+        """How the record begins."""
+        name, classifier, fold = self.key
+        return {"set": name, "classifier": classifier, "estimator": self.estimator, "fold": fold}
+
+
+def run_job(job: Job) -> Record:
+    """The record of a job. A failure is a record too: one bad pair must not end a night's work."""
+    with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            measured = _measure(job)
+        except Exception as error:
+            kind = "" if isinstance(error, TanagerError) else f"{type(error).__name__}: "
+            return job.heading() | {"failure": kind + " ".join(str(error).split())}
+    warned = sorted({warning.category.__name__ for warning in caught})
+    return job.heading() | measured | ({"warnings": warned} if warned else {})
+
+
+def _measure(job: Job) -> Record:
+    data = _prepared(job.protocol, job.data_set)
+    train, test = data.folds[job.fold]
+    clf = job.entry.configured(job.protocol.seed, job.protocol.missing)
+    fold = measure_fold(clf, data.X, data.y, train, test, data.classes)
+    values = vars(fold.measures) | {"parameters": count_parameters(fold.fitted)}
+    if job.extra is not None:
+        values |= job.extra(fold, data.X.take(test), data.y[test])
+    record: Record = {"train_rows": len(train), "test_rows": len(test)}
+    # JSON has no NaN: a measure that the classifier cannot give is left out.
+    record |= {name: value for name, value in values.items() if value is not None and math.isfinite(value)}
+    if fold.probabilities is not None:
+        record["calibration"] = calibration_bins(fold.probabilities, data.y[test], data.classes)
+    return record
+
+
+def _prepared(protocol: Protocol, data_set: DataSet) -> Prepared:
+    key = repr((protocol, data_set))
+    if key not in _last:
+        _last.clear()
+        _last[key] = protocol.prepare(data_set)
+    return _last[key]
+
+
+_last: dict[str, Prepared] = {}
+"""The last data set of this process: the jobs of one set come one after another."""
+
+
+def count_parameters(fitted: Any) -> float | None:
+    """Logistic parameters of a naive Bayes network, s (1 + sum_i r_i) less those pruned; None for other classifiers.
+
+    An attribute of one state has none (Roos et al. 2005, table I).
+    """
+    network = getattr(fitted, "network_", None)
+    if network is None or any(len(parents) > 1 for parents in network.dag.parents):
+        return None
+    kept = fitted.trace_.parameters.get("kept")
+    if kept is not None:
+        return float(kept)
+    sizes = [len(network.states[name]) for name in network.nodes if name != network.target]
+    return float(len(fitted.classes_) * (1 + sum(size for size in sizes if size > 1)))
+
+
+def calibration_bins(probabilities: Probabilities, y: Labels, classes: Labels) -> list[list[float]]:
+    """[rows, sum of confidence, rows predicted right] for each bin of confidence, the predicted class's probability."""
+    confidence = probabilities.max(axis=1)
+    right = classes[probabilities.argmax(axis=1)] == y
+    bins = np.minimum((confidence * N_BINS).astype(int), N_BINS - 1)
+    sums = [np.bincount(bins, weights, N_BINS) for weights in (np.ones(len(y)), confidence, right)]
+    return np.round(np.column_stack(sums), 6).tolist()

@@ -1,0 +1,1 @@
+"""Figures as the papers print them: facts, typed once, with no code beside them."""

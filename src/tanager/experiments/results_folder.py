@@ -1,0 +1,91 @@
+"""A folder of results: one JSON line per set x classifier x fold. One run at a time; an interrupted one goes on."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from tanager.errors import FileError
+from tanager.experiments.jobs import Record
+from tanager.files.paths import reason
+
+LINES, SETTINGS, LOCK = "results.jsonl", "settings.json", "lock"
+
+
+class ResultsFolder:
+    """The records of one study; open it with `results_folder`."""
+
+    def __init__(self, records: list[Record], lines: BinaryIO) -> None:
+        self.records = records
+        self._lines = lines
+
+    def append(self, record: Record) -> None:
+        """Keep a record at once, so that a run killed later loses nothing."""
+        self.records.append(record)
+        self._lines.write(json.dumps(record, allow_nan=False).encode() + b"\n")
+        self._lines.flush()
+
+
+@contextmanager
+def results_folder(folder: Path, settings: str) -> Iterator[ResultsFolder]:
+    """Open a folder for one run of a study with these settings; refuse a folder in use, or with other settings."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / LOCK).open("wb") as lock:
+            _take(lock, folder)
+            _check_settings(folder, settings)
+            with (folder / LINES).open("a+b") as lines:
+                yield ResultsFolder(_read(lines, folder / LINES), lines)
+    except OSError as error:
+        raise FileError(f"cannot keep results in the folder {str(folder)!r}: {reason(error)}.") from error
+
+
+def _take(lock: BinaryIO, folder: Path) -> None:
+    """Lock the folder until the file is closed or the process ends, however it ends."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise FileError(
+            f"another run is writing to the results folder {str(folder)!r}.",
+            hint="wait for it, or name another folder with --output.",
+        ) from None
+
+
+def _check_settings(folder: Path, settings: str) -> None:
+    file = folder / SETTINGS
+    if not file.exists():
+        file.write_text(json.dumps({"protocol": settings}, indent=2) + "\n", encoding="utf-8")
+        return
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))["protocol"]
+    except (ValueError, KeyError, TypeError):
+        raise FileError(f"{str(file)!r} does not say what the results beside it are of.") from None
+    if found != settings:
+        raise FileError(
+            f"the results folder {str(folder)!r} holds a run with other settings: {found}; now: {settings}.",
+            hint="name another folder with --output, or delete this one.",
+        )
+
+
+def _read(lines: BinaryIO, path: Path) -> list[Record]:
+    """The records kept; a last line cut short by a kill is removed."""
+    lines.seek(0)
+    content = lines.read()
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        lines.truncate(whole)
+    try:
+        return [json.loads(line) for line in content[:whole].splitlines()]
+    except ValueError as error:
+        raise FileError(f"{str(path)!r} is damaged: {reason(error)}.", hint="delete the line, or the file.") from error

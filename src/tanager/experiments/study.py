@@ -1,0 +1,81 @@
+"""A study: classifiers on data sets by one protocol, run in parallel, kept line by line, resumed where it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from joblib import Parallel, delayed
+
+from tanager.experiments.comparison import Comparison
+from tanager.experiments.data_sets import DataSet
+from tanager.experiments.entries import Entry
+from tanager.experiments.jobs import Extra, Job, Record, run_job
+from tanager.experiments.protocol import Protocol
+from tanager.experiments.results import Results
+from tanager.experiments.results_folder import results_folder
+
+Progress = Callable[[Record, int, int], None]
+"""Called with each new record, how many are done, and how many there are in all."""
+
+
+def ignore(record: Record, done: int, total: int) -> None:
+    """No progress to show."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is compared, how, and (`comparison`) what a paper says of it.
+
+    notes     facts about the protocol for the reader
+    measures  the measures whose tables are shown, the first of them the one that decides
+    extra     further measures that this study alone takes
+    """
+
+    name: str
+    title: str
+    data_sets: Sequence[DataSet]
+    entries: Sequence[Entry]
+    protocol: Protocol = field(default_factory=Protocol)
+    measures: tuple[str, ...] = ("error", "log_loss")
+    notes: tuple[str, ...] = ()
+    comparison: Comparison = field(default_factory=Comparison)
+    extra: Extra | None = None
+
+    def jobs(self) -> list[Job]:
+        """Everything to do, set by set; pairs too slow for an entry's limit are left out."""
+        return [
+            Job(data_set, entry, fold, self.protocol, self.extra)
+            for data_set in self.data_sets
+            for entry in self.entries
+            if entry.most_rows is None or self.protocol.split.train_rows(data_set) <= entry.most_rows
+            for fold in range(self.protocol.split.count(data_set))
+        ]
+
+    def run(self, folder: Path, n_jobs: int = 1, progress: Progress = ignore) -> Results:
+        """Do what is not yet in the folder, failures again, and give all results of the study."""
+        jobs = self.jobs()
+        wanted = {job.key: job.estimator for job in jobs}
+        with results_folder(folder, repr(self.protocol)) as kept:
+            done = {_key(record) for record in kept.records if "failure" not in record and _fits(record, wanted)}
+            todo = [job for job in jobs if job.key not in done]
+            n_done = len(jobs) - len(todo)
+            work = Parallel(n_jobs=min(n_jobs, max(1, len(todo))), batch_size=1, return_as="generator_unordered")
+            for record in work(delayed(run_job)(job) for job in todo):
+                kept.append(record)
+                n_done += 1
+                progress(record, n_done, len(jobs))
+            # The last record of a key counts: what failed before may have been done since.
+            latest = {_key(record): record for record in kept.records if _fits(record, wanted)}
+        names = [data_set.name for data_set in self.data_sets], [entry.name for entry in self.entries]
+        return Results(*names, [latest[job.key] for job in jobs])
+
+
+def _key(record: Record) -> tuple[str, str, int]:
+    return record["set"], record["classifier"], record["fold"]
+
+
+def _fits(record: Record, wanted: dict[tuple[str, str, int], str]) -> bool:
+    """Whether a record is of a job of this study, and of the classifier as it is now."""
+    return wanted.get(_key(record)) == record["estimator"]

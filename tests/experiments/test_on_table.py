@@ -1,0 +1,102 @@
+"""Rivals on mixed tables: what each preparation gives to a classifier."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.naive_bayes import CategoricalNB, GaussianNB
+from sklearn.svm import SVC
+
+from tanager import NaiveBayesClassifier
+from tanager.experiments.on_table import OnTable
+from tanager.parameters import Frequency
+
+TRAIN = pa.table({"c": ["u", None, "v", "u"], "n": [1.0, 3.0, None, 5.0], "whole": [0, 1, 0, 1]})
+TEST = pa.table({"c": ["v", "new", None], "n": [None, 3.0, 7.0], "whole": [1, 0, 0]})
+Y = np.array(["a", "b", "a", "b"])
+
+
+class Watcher(ClassifierMixin, BaseEstimator):
+    """Keeps what it is given."""
+
+    def fit(self, X, y, **options):
+        self.classes_, self.seen_, self.options_ = np.unique(y), X, options
+        return self
+
+    def predict(self, X):
+        self.seen_ = X
+        return self.classes_[np.zeros(len(X), dtype=int)]
+
+
+def given_to(preparation):
+    """The matrices that a classifier gets to learn from and to predict."""
+    fitted = OnTable(Watcher(), preparation).fit(TRAIN, Y)
+    watcher = fitted.estimator_ if isinstance(fitted.estimator_, Watcher) else fitted.estimator_[-1]
+    train = watcher.seen_
+    fitted.predict(TEST)
+    return train, watcher.seen_, watcher.options_
+
+
+def test_one_hot_has_a_column_per_category_the_gap_included_and_scales_numbers():
+    train, test, _ = given_to("one-hot")
+    categories = [[1, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0]]  # u, v, missing
+    np.testing.assert_array_equal(train[:, :3], categories)
+    np.testing.assert_array_equal(test[:, :3], [[0, 1, 0], [0, 0, 0], [0, 0, 1]])
+    filled = np.array([1.0, 3.0, 3.0, 5.0])  # the median is 3
+    np.testing.assert_allclose(train[:, 3], (filled - 3) / filled.std())
+    np.testing.assert_allclose(test[:, 3], (np.array([3.0, 3.0, 7.0]) - 3) / filled.std())
+    indicator = test[:, 5]
+    assert indicator[0] > indicator[1] == indicator[2]
+
+
+def test_native_keeps_gaps_and_tells_which_columns_are_categories():
+    train, test, options = given_to("native")
+    np.testing.assert_array_equal(train, [[0, 1, 0], [np.nan, 3, 1], [1, np.nan, 0], [0, 5, 1]])
+    np.testing.assert_array_equal(test, [[1, np.nan, 1], [np.nan, 3, 0], [np.nan, 7, 0]])
+    assert options == {"categorical_feature": [0]}
+
+
+@pytest.mark.parametrize("preparation", ["bins", "binned-one-hot"])
+def test_bins_are_the_codes_that_our_classifiers_see(preparation):
+    rows = np.tile(np.arange(4), 10)
+    X, y = TRAIN.take(rows), Y[rows]
+    codes = NaiveBayesClassifier(missing="category").learn_counts(X, y).batch.codes
+    fitted = OnTable(CategoricalNB() if preparation == "bins" else SVC(), preparation).fit(X, y)
+    np.testing.assert_array_equal(fitted._matrix(X), codes)
+    assert fitted.predict(TEST).shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "preparation"),
+    [
+        (RandomForestClassifier(n_estimators=5, random_state=0), "one-hot"),
+        (HistGradientBoostingClassifier(max_iter=2), "native"),
+        (CategoricalNB(), "bins"),
+        (GaussianNB(), "one-hot"),
+    ],
+)
+def test_every_kind_gives_probabilities_for_unseen_cells(estimator, preparation):
+    X, y = pa.concat_tables([TRAIN] * 10), np.tile(Y, 10)
+    probabilities = OnTable(estimator, preparation).fit(X, y).predict_proba(TEST)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+
+
+def test_categorical_nb_on_bins_is_our_naive_bayes():
+    random = np.random.default_rng(0)
+    rows = random.integers(0, 4, 200)
+    X, y = (
+        TRAIN.take(rows),
+        np.where(random.random(200) < 0.7, Y[rows], np.array(["a", "b"])[random.integers(0, 2, 200)]),
+    )
+    # CategoricalNB has one more state, for unseen categories: with hardly any smoothing it makes no difference.
+    ours = NaiveBayesClassifier(parameters=Frequency(alpha=1e-9), missing="category").fit(X, y)
+    theirs = OnTable(CategoricalNB(alpha=1e-9), "bins").fit(X, y)
+    np.testing.assert_allclose(theirs.predict_proba(X), ours.predict_proba(X), rtol=1e-6)
+
+
+def test_a_classifier_without_probabilities_offers_none():
+    assert not hasattr(OnTable(SVC()).fit(TRAIN, Y), "predict_proba")
+    assert hasattr(OnTable(GaussianNB()).fit(TRAIN, Y), "predict_proba")
