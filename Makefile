@@ -4,13 +4,22 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test lint format bench experiments docs clean
+.PHONY: demo test browser lint format bench experiments docs clean
 
-demo: $(VENV)/.installed  ## learn a classifier on a real table, print the comparison, write model and predictions
+demo: $(VENV)/.installed  ## learn a classifier on a real table, print the comparison, write the model and a page about it
 	$(BIN)/tanager demo -o demo
 
-test: lint  ## everything: style, types, layers, tests, doctests
+test: lint browser  ## everything: style, types, layers, tests, doctests
 	$(BIN)/pytest -n auto -q
+
+# Where it may not install one, the tests of the page are skipped; .ci/run makes that a failure.
+browser:  ## the Chromium that the report page is tested in, from the system's packages
+	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ]; then as_root=; else as_root="sudo -n"; fi; \
+	if command -v apt-get >/dev/null && $$as_root true 2>/dev/null \
+		&& $$as_root apt-get -q update && $$as_root apt-get -qy install chromium chromium-driver; then exit 0; fi; \
+	echo "No Chromium here, and it could not be installed: the tests of the report page are skipped."; \
+	echo "To run them install the packages chromium and chromium-driver."
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -22,8 +31,11 @@ format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-experiments: $(VENV)/.test  ## accuracy on the benchmark sets, written to experiments/RESULTS.md
-	$(BIN)/python experiments/run.py
+# $TANAGER_DATA names a folder with a manifest.json. An interrupted run goes on where it stopped.
+TANAGER_DATA ?= ../shared/data
+
+experiments: $(VENV)/.test  ## the papers again and the field today, within an hour, written to experiments/RESULTS.md
+	$(BIN)/tanager compare --paper all --field --data $(TANAGER_DATA) -o experiments/results --page experiments/RESULTS.md
 
 # Peers live in an environment of their own: they are never dependencies, and want other versions of NumPy.
 BENCH := $(VENV)-bench

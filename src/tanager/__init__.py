@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING
 
 from tanager.errors import DataError, DataWarning, FileError, MemoryLimitError, OptionError, TanagerError
 
+# Not on first use: importing the folder `explain` or `report` would put the module in the function's place.
+from tanager.explain import explain
+from tanager.report import report
+from tanager.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from tanager.classifiers import (
         BayesianNetworkClassifier,
@@ -20,13 +25,13 @@ if TYPE_CHECKING:
         SelectiveNaiveBayesClassifier,
         TANClassifier,
     )
+    from tanager.classifiers.calibration import calibration
     from tanager.classifiers.studies import information, structure_score
+    from tanager.classifiers.tune import tune
     from tanager.files.model_file import load_model, save_model
     from tanager.files.network_file import read_network, write_network
     from tanager.network.network import Network
     from tanager.table.discretize_mdl import MDLPDiscretizer
-
-__version__ = "0.1.0"
 
 __all__ = [
     "BCKGClassifier",
@@ -44,11 +49,15 @@ __all__ = [
     "SelectiveNaiveBayesClassifier",
     "TANClassifier",
     "TanagerError",
+    "calibration",
+    "explain",
     "information",
     "load_model",
     "read_network",
+    "report",
     "save_model",
     "structure_score",
+    "tune",
     "write_network",
 ]
 
@@ -63,7 +72,9 @@ _HOMES = {
         "SelectiveNaiveBayesClassifier",
         "TANClassifier",
     ],
+    "tanager.classifiers.calibration": ["calibration"],
     "tanager.classifiers.studies": ["information", "structure_score"],
+    "tanager.classifiers.tune": ["tune"],
     "tanager.files.model_file": ["load_model", "save_model"],
     "tanager.files.network_file": ["read_network", "write_network"],
     "tanager.network.network": ["Network"],

@@ -45,9 +45,7 @@ BAD_TABLES = {
     "one row": ("x,y\n1,a\n", "one class"),
     "one class": ("x,y\n1,a\n2,a\n", "one class"),
     "no column besides the class": ("y\na\nb\n", "no column besides the class"),
-    "a class without values": ("x,y\n1,\n2,\n", "class column is missing in 2 rows"),
-    "a class that is missing in a row": ("x,y\n1,a\n2,\n3,b\n", "missing in 1 rows"),
-    "a number missing as class": ("x,y\n1,0\n2,\n3,1\n", "missing in 1 rows"),
+    "a class without values": ("x,y\n1,\n2,\n", "missing in"),
     "a class that is a quantity": ("x,y\n1,0.5\n2,1\n3,1.25\n", "holds 0.5 in row 0"),
     "infinite values": ("x,y\n1,a\ninf,b\n2,a\n", "infinity"),
     "the same name twice": ("x,x,y\n1,2,a\n3,4,b\n", "more than once: 'x'"),
@@ -183,3 +181,11 @@ def test_a_reader_that_stops_early_is_no_error(folder):
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert done.stdout == "P(y=a),P(y=b)\n"
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("content", ["x,y\n1,a\n2,\n3,b\n", "x,y\n1,0\n2,\n3,1\n"], ids=["text", "numbers"])
+def test_a_row_without_a_class_is_left_out_with_a_warning_and_not_measured(folder, capsys, content):
+    (folder / "bad.csv").write_text(content)
+    assert run(["fit", "bad.csv", "--class", "y", "-o", "new.json"]) == 0
+    assert "1" in capsys.readouterr().err
+    assert "missing in 1 rows" in refused(folder, capsys, ["evaluate", "bad.csv", "--class", "y"])

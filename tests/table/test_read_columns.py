@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from tanager.errors import DataError, DataTypeError
-from tanager.table.read_columns import DictionaryColumn, NumericColumn, find_missing, read_table
+from tanager.table.read_columns import DictionaryColumn, NumericColumn, gaps, read_table
 
 CELLS = {
     "text": ["a", None, "b", "a"],
@@ -49,13 +49,9 @@ def test_every_frame_gives_the_same_cells(frame):
 
 
 @pytest.mark.parametrize("frame", FRAMES)
-def test_the_first_missing_cell_is_named(frame):
-    assert find_missing(read_table(frame)) == ("text", 1)
-
-
-def test_a_table_without_gaps_has_no_missing_cell():
-    assert find_missing(read_table(np.eye(3))) is None
-    assert find_missing(read_table([["a", 1], ["b", 2]])) is None
+def test_gaps_are_the_cells_that_hold_nothing(frame):
+    for column in read_table(frame).columns:
+        assert gaps(column).tolist() == [cell is None for cell in CELLS[column.name]]
 
 
 def test_a_list_of_rows_keeps_numbers_beside_text_as_numbers():

@@ -24,7 +24,7 @@ CLASS = "diagnosis"
 
 def demo(
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the table and the model go.")
+        Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the table, the model and the page go.")
     ] = Path("tanager-demo"),
 ) -> None:
     """Compare naive Bayes and TAN on 569 breast cancer diagnoses; nothing is downloaded.
@@ -40,6 +40,7 @@ def demo(
     from tanager.cli.evaluate import print_comparison
     from tanager.files.model_file import save_model
     from tanager.files.write_table import write_table
+    from tanager.report.write_page import write_page
 
     _make_folder(output)
     X, y = _breast_cancer()
@@ -49,11 +50,13 @@ def demo(
             measured[name] = cross_validate(BayesianNetworkClassifier(structure, random_state=0), X, y, FOLDS, seed=0)
     print_comparison(measured, f"{X.num_rows} rows, {X.num_columns} attributes, {FOLDS} folds: mean ± std")
     clf = BayesianNetworkClassifier("tan", random_state=0).fit(X, y)
-    model, table = output / "model.json", output / "breast_cancer.csv"
+    model, table, page = output / "model.json", output / "breast_cancer.csv", output / "report.html"
     save_model(clf, model)
     write_table(X.append_column(CLASS, [y.tolist()]), table)
+    write_page(clf, X, y, page)
     _print_predictions(clf.predict_proba(X), clf.classes_, y)
-    print(f"\nThe table is in {table}, the TAN model in {model}. Try:")
+    print(f"\nThe table is in {table}, the TAN model in {model}.")
+    print(f"Open {page} in a browser to see the network and ask it what-if questions. Then try:")
     print(f"  tanager evaluate {table} --class {CLASS} --structure kdb")
     print(f"  tanager predict {model} {table} --proba")
 

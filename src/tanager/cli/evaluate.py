@@ -20,7 +20,7 @@ def evaluate(
     folds: Annotated[int, typer.Option(help="Parts the rows are split into, each tested once.")] = 5,
     structure: options.Structure = "tan",
     score: options.Score = "fcll",
-    parameters: options.Parameters = "frequency",
+    parameters: options.Parameters = "conditional",
     categorical: options.Categorical = None,
     discretizer: options.Discretizer = "mdlp",
     engine: options.Engine = "auto",

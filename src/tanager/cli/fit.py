@@ -17,7 +17,7 @@ def fit(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes (JSON).")],
     structure: options.Structure = "tan",
     score: options.Score = "fcll",
-    parameters: options.Parameters = "frequency",
+    parameters: options.Parameters = "conditional",
     categorical: options.Categorical = None,
     discretizer: options.Discretizer = "mdlp",
     engine: options.Engine = "auto",

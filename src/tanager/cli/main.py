@@ -10,12 +10,16 @@ from typing import Annotated, TextIO, cast
 import typer
 
 from tanager import __version__
+from tanager.cli.compare import compare
 from tanager.cli.convert import convert
 from tanager.cli.demo import demo
 from tanager.cli.evaluate import evaluate
+from tanager.cli.explain import explain
 from tanager.cli.fit import fit
 from tanager.cli.options import ModelCommand
 from tanager.cli.predict import predict
+from tanager.cli.report import report
+from tanager.cli.tune import tune
 from tanager.errors import DataWarning, TanagerError
 
 INTERRUPTED = 130
@@ -35,7 +39,11 @@ app = typer.Typer(
 app.command(cls=ModelCommand)(fit)
 app.command()(predict)
 app.command(cls=ModelCommand)(evaluate)
+app.command()(compare)
+app.command()(explain)
 app.command()(convert)
+app.command()(tune)
+app.command()(report)
 app.command()(demo)
 
 

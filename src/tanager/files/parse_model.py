@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.bayesian_network import Trace
+from tanager.classifiers.gaps import MISSING
 from tanager.counts.engine import ENGINES
 from tanager.files.model_parts import CLASSIFIERS, PARTS
 from tanager.network.document import check_form, read_columns, read_network_parts
@@ -77,7 +78,7 @@ def _check_options(options: dict[str, object]) -> None:
         "parameters": lambda value: resolve("parameters", value, PARAMETERS, "learn"),
         "discretizer": choose_discretizer,
         "engine": lambda value: check_option("engine", value, ENGINES),
-        "missing": lambda value: check_option("missing", value, ["marginalize", "category"]),
+        "missing": lambda value: check_option("missing", value, MISSING),
         "handle_unknown": lambda value: check_option("handle_unknown", value, ["marginalize", "error"]),
     }
     for key, valid in (("n_jobs", (int, type(None))), ("random_state", (int, type(None))), ("verbose", (int, bool))):

@@ -79,17 +79,6 @@ def gaps(column: Column) -> NDArray[np.bool_]:
     return column.indices < 0 if isinstance(column, DictionaryColumn) else np.isnan(column.values)
 
 
-def find_missing(table: RawTable) -> tuple[str, int] | None:
-    """Name and row of the first column's first missing cell, or None."""
-    if table.matrix is not None and (table.matrix.dtype.kind != "f" or not np.isnan(np.sum(table.matrix))):
-        return None
-    for column in table.columns:
-        missing = gaps(column)
-        if missing.any():
-            return column.name, int(missing.argmax())
-    return None
-
-
 def read_table(X: Any) -> RawTable:
     """Read any table: NumPy array, list of rows, pandas, polars or pyarrow frame."""
     if isinstance(X, np.ndarray) or not nw.dependencies.is_into_dataframe(X):

@@ -1,0 +1,144 @@
+"""`tanager explain` prints what `tanager.explain` finds."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.datasets import load_iris
+
+from tanager import explain, load_model
+from tanager.cli.main import run
+from tanager.explain import sufficient_reason
+from tanager.files.write_table import write_table
+
+IRIS = load_iris()
+NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
+
+
+@pytest.fixture
+def iris(tmp_path, monkeypatch):
+    """A folder with a model, and five rows of the table without the class; the attributes of those rows."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "140")
+    X = pa.table(list(IRIS.data.T.copy()), names=NAMES)
+    write_table(X.append_column("species", [IRIS.target_names[IRIS.target].tolist()]), "iris.csv")
+    assert run(["fit", "iris.csv", "--class", "species", "-o", "m.json"]) == 0
+    rows = X.take(list(range(0, 150, 30)))
+    write_table(rows, "rows.csv")
+    return rows
+
+
+def test_json_is_the_explanation_of_python(iris, capsys):
+    assert run(["explain", "m.json", "rows.csv", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert json.loads(out) == json.loads(json.dumps(explain(load_model("m.json"), iris).to_dict()["rows"]))
+
+
+def test_the_table_adds_up_and_names_every_attribute(iris, capsys):
+    assert run(["explain", "m.json", "rows.csv"]) == 0
+    tables = capsys.readouterr().out.split("Row ")[1:]
+    found = explain(load_model("m.json"), iris)
+    assert len(tables) == 5
+    for table, row in zip(tables, found, strict=True):
+        assert f"{row.favoured} (P {row.probabilities[row.favoured]:.4f}) against {row.against}" in table
+        *addends, total = [float(number) for number in re.findall(r" ([+-]?\d+\.\d{4}) │$", table, re.MULTILINE)]
+        assert len(addends) == 5
+        assert sum(addends) == pytest.approx(total, abs=5e-4)
+        assert total == pytest.approx(row.log_odds, abs=5e-5)
+        assert all(name in table for name in NAMES)
+
+
+def test_the_attributes_beyond_the_first_are_one_line(iris, capsys):
+    assert run(["explain", "m.json", "rows.csv", "--top", "1"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("3 other attributes") == 5
+    assert sum(line.startswith(tuple(f"│ {name} " for name in NAMES)) for line in out.splitlines()) == 5
+
+
+def test_a_class_can_be_named_and_rows_come_from_stdin(iris, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path("rows.csv").read_bytes())))
+    assert run(["explain", "m.json", "-", "--against", "virginica", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["against"] for row in rows} == {"virginica"}
+    assert rows == explain(load_model("m.json"), iris, against="virginica").to_dict()["rows"]
+
+
+def test_classes_that_are_numbers_are_found_by_their_text(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("x,y\n" + "u,0\nv,1\n" * 5)
+    run(["fit", "a.csv", "--class", "y", "-o", "m.json"])
+    assert run(["explain", "m.json", "a.csv", "--against", "1", "--json"]) == 0
+    assert {row["against"] for row in json.loads(capsys.readouterr().out)} == {"1"}
+
+
+def test_reasons_are_given_where_asked(iris, capsys):
+    assert run(["explain", "m.json", "rows.csv", "--reason", "--json"]) == 0
+    found = [row["sufficient_reason"] for row in json.loads(capsys.readouterr().out)]
+    reasons = sufficient_reason(load_model("m.json"), iris)
+    assert found == [reason.to_dict() for reason in reasons]
+    assert run(["explain", "m.json", "rows.csv", "--reason"]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert all(str(reason) in words for reason in reasons)
+
+
+def test_without_data_the_strength_of_the_attributes_is_shown(iris, capsys):
+    overall = explain(load_model("m.json"))
+    assert run(["explain", "m.json"]) == 0
+    out = capsys.readouterr().out
+    for name, strength in zip(overall.attributes, overall.strength, strict=True):
+        assert re.search(rf"{name} +│ +{strength:.4f} ", out)
+    assert run(["explain", "m.json", "--top", "2"]) == 0
+    assert "2 other attributes" in capsys.readouterr().out
+    assert run(["explain", "m.json", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(overall.to_dict()))
+
+
+def test_names_that_look_like_markup_are_printed_as_they_are(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("[red]x[/],<b>\n" + "[bold]u,[/i]\nv,w\n" * 5)
+    assert run(["fit", "a.csv", "--class", "<b>", "-o", "m.json"]) == 0
+    assert run(["explain", "m.json", "a.csv", "--reason"]) == 0
+    assert run(["explain", "m.json"]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert all(text in out for text in ("[red]x[/]", "[bold]u", "[/i] (P ", "prior of <b>"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["m.json", "rows.csv", "--against", "virginia"], "expected one of 'virginica'"),
+        (["m.json", "other.csv"], "the data lacks 4 of the 4 columns"),
+        (["m.json", "--reason"], "no DATA was given"),
+        (["none.json", "rows.csv"], "none.json"),
+        (["m.json", "rows.csv", "--top", "0"], "--top"),
+    ],
+)
+def test_what_cannot_be_explained_is_one_line_and_code_2(iris, capsys, arguments, words):
+    Path("other.csv").write_text("a,b\n1,2\n")
+    assert run(["explain", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert words in err
+
+
+def test_the_help_has_examples(capsys):
+    assert run(["explain", "--help"]) == 0
+    assert "tanager explain iris.json new.csv" in capsys.readouterr().out
+
+
+def test_missing_cells_are_summed_out_and_say_so(iris, capsys):
+    run(["fit", "iris.csv", "--class", "species", "-o", "nb.json", "--structure", "naive-bayes"])
+    Path("gap.csv").write_text(",".join(NAMES) + "\n,3.0,,?\n")
+    assert run(["explain", "nb.json", "gap.csv", "--missing", "?"]) == 0
+    assert capsys.readouterr().out.count("missing, summed out") == 3
+    found = explain(load_model("nb.json"), pa.table({name: [np.nan] for name in NAMES}))
+    assert found.contributions.tolist() == [[0.0] * 4]

@@ -1,0 +1,86 @@
+"""`tanager report`: a page from a model file and a table; one clear line when they do not fit."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tanager.cli.main import run
+
+TABLE = "x,c,y\n" + "1,u,a\n5,v,b\n1.5,u,a\n6,v,b\n" * 5
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_text(TABLE)
+    assert run(["fit", "table.csv", "--class", "y", "-o", "model.json"]) == 0
+    return tmp_path
+
+
+def content(page: str) -> dict:
+    return json.loads(re.search(r'id="content">(.*?)</script>', page, re.DOTALL)[1])
+
+
+def test_a_model_alone_gives_a_page_without_quality(folder, capsys):
+    assert run(["report", "model.json"]) == 0
+    assert capsys.readouterr().out == ""
+    found = content((folder / "report.html").read_text("utf-8"))
+    assert [node["name"] for node in found["network"]["nodes"]] == ["x", "c", "y"]
+    assert (found["rows"], found["quality"]) == (None, None)
+
+
+def test_rows_with_the_class_are_judged_and_rows_without_are_only_shown(folder):
+    assert run(["report", "model.json", "table.csv", "-o", "with.html"]) == 0
+    quality = content((folder / "with.html").read_text("utf-8"))["quality"]
+    assert (quality["n_rows"], quality["accuracy"]) == (20, 1.0)
+    (folder / "rows.csv").write_text("c,x,other\nu,1,9\nv,7,9\n")
+    assert run(["report", "model.json", "rows.csv", "-o", "without.html"]) == 0
+    found = content((folder / "without.html").read_text("utf-8"))
+    assert (found["rows"]["count"], found["quality"]) == (2, None)
+
+
+def test_a_class_of_digits_kept_as_text_is_recognised(folder):
+    (folder / "text.csv").write_text("x,y\n" + "1,1\n5,2\n1,1\n6,b\n" * 5)
+    assert run(["fit", "text.csv", "--class", "y", "-o", "text.json"]) == 0
+    (folder / "digits.csv").write_text("x,y\n1,1\n5,2\n")
+    assert run(["report", "text.json", "digits.csv", "-o", "page.html"]) == 0
+    assert content((folder / "page.html").read_text("utf-8"))["quality"]["n_rows"] == 2
+
+
+def test_the_page_can_go_to_standard_output(folder, capsys):
+    assert run(["report", "model.json", "-o", "-"]) == 0
+    assert capsys.readouterr().out.startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["absent.json"], "no such file"),
+        (["model.json", "absent.csv"], "no such file"),
+        (["model.json", "other.csv"], "lacks 1 of the 2 columns the model needs: 'c'"),
+        (["model.json", "unknown.csv"], "'z'"),
+        (["model.json", "gap.csv"], "class column is missing in 1 rows"),
+        (["model.json", "text.csv"], "column 'x'"),
+        (["model.json", "-"], "cannot come from stdin"),
+        (["model.json", "table.csv", "-o", "absent/page.html"], "does not exist"),
+        (["old.json"], "format"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_one_line_and_nothing_is_written(folder, capsys, arguments, words):
+    (folder / "other.csv").write_text("x,d,y\n1,u,a\n")
+    (folder / "unknown.csv").write_text("x,c,y\n1,u,z\n")
+    (folder / "gap.csv").write_text("x,c,y\n1,u,a\n2,v,\n")
+    (folder / "text.csv").write_text("x,c,y\none,u,a\n")
+    model = json.loads((folder / "model.json").read_text())
+    (folder / "old.json").write_text(json.dumps({**model, "format": 0}))
+    before = sorted(folder.iterdir())
+    assert run(["report", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert words in err
+    assert sorted(folder.iterdir()) == before
