@@ -39,7 +39,7 @@ experiments: $(VENV)/.test  ## the papers again and the field today, within an h
 
 # Peers live in an environment of their own: they are never dependencies, and want other versions of NumPy.
 BENCH := $(VENV)-bench
-PEERS := orange3 fimdlp pyagrum pgmpy pandas polars
+PEERS := orange3 fimdlp pyagrum pgmpy lightgbm pandas polars
 WEKA_JAR := $(BENCH)/weka.jar
 
 bench: $(BENCH)/.installed  ## speed against peers in one run, written to benchmarks/RESULTS.md

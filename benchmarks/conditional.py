@@ -67,7 +67,7 @@ def time_pass(n_classes: int) -> None:
 def time_fit() -> None:
     X, y = random_tan(N_ROWS, N_ATTRIBUTES, N_STATES)
     name = f"{N_ROWS:,} x {N_ATTRIBUTES}, {N_STATES} states"
-    generative = TANClassifier(categorical_features="all").fit(X, y)
+    generative = TANClassifier(parameters="frequency", categorical_features="all").fit(X, y)
     seconds, _ = best_time(lambda: generative.fit(X, y))
     clf = TANClassifier(categorical_features="all", parameters=Conditional()).fit(X, y)
     ours, _ = best_time(lambda: clf.fit(X, y))

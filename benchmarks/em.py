@@ -29,7 +29,7 @@ def main() -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)  # iterations are counted here, not waited for
     print_head()
     X, y = random_tan(N_ROWS, N_ATTRIBUTES, N_STATES)
-    dag = TANClassifier(categorical_features="all").fit(X, y).network_.dag
+    dag = TANClassifier(parameters="frequency", categorical_features="all").fit(X, y).network_.dag
     iterations(dag, X, y)
     whole_fit(X, y)
     predictions(X, y)
@@ -56,7 +56,9 @@ def whole_fit(X: NDArray[np.int64], y: NDArray[np.int64]) -> None:
     gappy = np.where(np.random.default_rng(1).random(X.shape) < 0.2, np.nan, X)
     clf = TANClassifier(parameters="em", categorical_features="all")
     seconds, fitted = best_time(lambda: clf.fit(gappy, y), n_times=1)
-    frequency, _ = best_time(lambda: TANClassifier(categorical_features="all").fit(gappy, y), n_times=1)
+    frequency, _ = best_time(
+        lambda: TANClassifier(parameters="frequency", categorical_features="all").fit(gappy, y), n_times=1
+    )
     n_iterations = fitted.trace_.parameters["iterations"]
     print_row(f"fit, structure included, {n_iterations} iterations", seconds, "frequency", frequency)
 
@@ -65,7 +67,7 @@ def predictions(X: NDArray[np.int64], y: NDArray[np.int64]) -> None:
     complete = X.astype(np.float64)
     holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, complete)
     for missing in ("marginalize", "skip"):
-        clf = TANClassifier(categorical_features="all", missing=missing).fit(complete, y)
+        clf = TANClassifier(parameters="frequency", categorical_features="all", missing=missing).fit(complete, y)
         clf.predict_proba(holes)
         plain, _ = best_time(lambda clf=clf: clf.predict_proba(complete))
         ours, _ = best_time(lambda clf=clf: clf.predict_proba(holes))

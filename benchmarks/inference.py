@@ -25,7 +25,7 @@ PEER_ROWS = 300
 def main() -> None:
     print_head()
     X, y = random_tan(N_ROWS, N_ATTRIBUTES, N_STATES)
-    network = TANClassifier(categorical_features="all").fit(X, y).network_
+    network = TANClassifier(parameters="frequency", categorical_features="all").fit(X, y).network_
     posteriors(network, X)
     counts(network, X, y)
     predictions(X, y)
@@ -62,8 +62,8 @@ def predictions(X: NDArray[np.int64], y: NDArray[np.int64]) -> None:
     holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, -1, X)
     for name, clf in (
         ("naive Bayes", NaiveBayesClassifier(categorical_features="all")),
-        ("TAN", TANClassifier(categorical_features="all")),
-        ("2-dependence", KDBClassifier(categorical_features="all")),
+        ("TAN", TANClassifier(parameters="frequency", categorical_features="all")),
+        ("2-dependence", KDBClassifier(parameters="frequency", categorical_features="all")),
     ):
         clf.fit(X, y)
         clf.predict_proba(holes)

@@ -12,7 +12,19 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 SHARED = {"run", "timing", "workloads", "__init__"}
-PACKAGES = ["tanager", "numpy", "scipy", "scikit-learn", "numba", "pandas", "pyagrum", "pgmpy", "Orange3", "fimdlp"]
+PACKAGES = [
+    "tanager",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "numba",
+    "pandas",
+    "pyagrum",
+    "pgmpy",
+    "Orange3",
+    "fimdlp",
+    "lightgbm",
+]
 
 
 def main() -> None:

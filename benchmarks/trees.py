@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def tan(score: str = "fcll") -> TANClassifier:
-    return TANClassifier(score=score, categorical_features="all")
+    return TANClassifier(score=score, parameters="frequency", categorical_features="all")
 
 
 def compare_with_naive_bayes(n_rows: int, n_attributes: int, n_states: int, asked: str) -> None:
@@ -156,7 +156,7 @@ def bckg() -> None:
         ("chess's shape, 3,196 x 36, 2 classes, 2 states", (3_196, 36, 2, 2), "under 1 s"),
     ):
         X, y = random_tan(*shape)
-        clf = BCKGClassifier(max_parents=2, categorical_features="all").fit(X, y)
+        clf = BCKGClassifier(max_parents=2, parameters="frequency", categorical_features="all").fit(X, y)
         seconds, _ = best_time(lambda clf=clf, X=X, y=y: clf.fit(X, y))
         print_row(f"BCkG (k=2) fit, {name}", seconds, "", None, asked)
 

@@ -40,7 +40,7 @@ def without_times(results):
 
 
 def test_a_study_measures_each_pair_on_the_same_folds(sets, tmp_path):
-    results = study_of(sets, "naive-bayes", "tan:ll").run(tmp_path / "out")
+    results = study_of(sets, "naive-bayes=naive-bayes:ll:frequency", "tan:ll").run(tmp_path / "out")
     assert results.matrix("error").shape == (3, 2)
     X, y = sets[0].read()
     losses = []
