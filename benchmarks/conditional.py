@@ -102,7 +102,7 @@ def compare_held_out() -> None:
         "TAN + conditional": conditional_tan,
         "TAN + conditional, generative prior": partial(conditional_tan, prior="generative"),
         "TAN + conditional, uniform prior": partial(conditional_tan, prior="uniform"),
-        "TAN + frequency": TANClassifier,
+        "TAN + frequency": partial(TANClassifier, parameters="frequency"),
         "LogisticRegression, one-hot and scaled": lambda: make_pipeline(
             make_column_transformer(
                 (OneHotEncoder(handle_unknown="ignore"), make_column_selector(dtype_exclude="number")),

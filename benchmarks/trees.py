@@ -107,7 +107,7 @@ def time_weka(X: Codes, y: Codes) -> float:
             np.savetxt(file, np.column_stack([X, y]), fmt="%d", delimiter=",")
         search = "weka.classifiers.bayes.net.search.local.TAN"
         command = ["java", "-Xmx8g", "-cp", os.environ["WEKA_JAR"], "weka.classifiers.bayes.BayesNet", "-t", str(path)]
-        command += ["-no-cv", "-v", "-o", "-D", "-Q", search]
+        command += ["-no-cv", "-v", "-D", "-Q", search]
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     line = next(line for line in output.splitlines() if "build model" in line)
     return float(line.split(":")[1].split()[0])

@@ -19,11 +19,23 @@ def sets(tmp_path, monkeypatch):
 
 
 def test_tables_are_printed_and_pictures_drawn(sets, tmp_path, capsys):
-    command = ["compare", "naive-bayes", "tan:ll", "--data", "sets", "--folds", "3", "--jobs", "1", "-o", "out"]
+    command = [
+        "compare",
+        "nb=naive-bayes:ll:frequency",
+        "tan:ll:frequency",
+        "--data",
+        "sets",
+        "--folds",
+        "3",
+        "--jobs",
+        "1",
+        "-o",
+        "out",
+    ]
     assert run([*command, "--page", "page.md"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert all(word in out for word in ("error in %", "log-loss", "naive-bayes against the others", "| mixed"))
+    assert all(word in out for word in ("error in %", "log-loss", "nb against the others", "| mixed"))
     assert (tmp_path / "page.md").read_text().startswith("# Experiments")
     assert (tmp_path / "pictures" / "compare-calibration.svg").exists()
     lines = (tmp_path / "out" / "compare" / "results.jsonl").read_text().splitlines()
@@ -34,7 +46,18 @@ def test_tables_are_printed_and_pictures_drawn(sets, tmp_path, capsys):
 
 
 def test_json_holds_the_means(sets, capsys):
-    command = ["compare", "tan", "--data", "sets", "--sets", "easy,split", "--jobs", "1", "--given-split", "--json"]
+    command = [
+        "compare",
+        "tan=tan:ll:frequency",
+        "--data",
+        "sets",
+        "--sets",
+        "easy,split",
+        "--jobs",
+        "1",
+        "--given-split",
+        "--json",
+    ]
     assert run(command) == 0
     found = json.loads(capsys.readouterr().out)
     assert set(found["compare"]["error"]["tan"]) == {"easy", "split"}
@@ -43,7 +66,7 @@ def test_json_holds_the_means(sets, capsys):
 def test_a_folder_of_csv_files_needs_only_the_class(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.csv").write_text("x,y\n" + "u,p\nv,q\n" * 10)
-    assert run(["compare", "naive-bayes", "--class", "y", "--folds", "2", "--jobs", "1"]) == 0
+    assert run(["compare", "naive-bayes:ll:frequency", "--class", "y", "--folds", "2", "--jobs", "1"]) == 0
     assert "| a " in capsys.readouterr().out
 
 
@@ -88,7 +111,7 @@ def test_a_set_without_class_column_and_a_manifest_without_its_file_are_refused(
 
 
 def test_a_folder_with_other_results_is_refused(sets, capsys):
-    command = ["compare", "naive-bayes", "--data", "sets", "--sets", "easy", "--jobs", "1"]
+    command = ["compare", "naive-bayes:ll:frequency", "--data", "sets", "--sets", "easy", "--jobs", "1"]
     assert run(command) == 0
     assert run([*command, "--seed", "1"]) == 2
     assert "other settings" in capsys.readouterr().err

@@ -79,7 +79,9 @@ def folder(tmp_path):
 
 
 def test_a_page_has_notes_tables_pictures_versions_and_the_command(folder, tmp_path):
-    (study,) = Request(["naive-bayes", "tan:ll", "tan:fcll"], n_folds=3).studies(folder)
+    (study,) = Request(["naive-bayes:ll:frequency", "tan:ll:frequency", "tan:fcll:frequency"], n_folds=3).studies(
+        folder
+    )
     results = study.run(tmp_path / "out")
     pictures = draw_pictures(study, results, tmp_path / "pictures")
     assert {path.suffix for path in (tmp_path / "pictures").iterdir()} == {".png", ".svg"}
@@ -95,12 +97,14 @@ def test_a_page_has_notes_tables_pictures_versions_and_the_command(folder, tmp_p
 
 
 def test_results_as_a_dictionary_have_only_what_was_measured(folder, tmp_path):
-    (study,) = Request(["naive-bayes", "sklearn.svm.LinearSVC"], sets=["easy"], n_folds=3).studies(folder)
+    (study,) = Request(["nb=naive-bayes:ll:frequency", "sklearn.svm.LinearSVC"], sets=["easy"], n_folds=3).studies(
+        folder
+    )
     results = study.run(tmp_path / "out")
     found = results.to_dict()
-    assert set(found["accuracy"]) == {"naive-bayes", "sklearn.svm.LinearSVC"}
+    assert set(found["accuracy"]) == {"nb", "sklearn.svm.LinearSVC"}
     assert found["log_loss"]["sklearn.svm.LinearSVC"] == {}
-    assert found["error"]["naive-bayes"]["easy"] == results.matrix("error")[0, 0]
+    assert found["error"]["nb"]["easy"] == results.matrix("error")[0, 0]
     assert set(found) <= set(UNITS)
     assert "site_bits" not in found
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -13,14 +15,15 @@ import pytest
 from sklearn.metrics import log_loss
 
 from experiments.small_sets import write_sets
-from tanager import NaiveBayesClassifier
-from tanager.errors import DataError, FileError
+from tanager import BayesianNetworkClassifier, NaiveBayesClassifier
+from tanager.errors import DataError, FileError, TanagerError
 from tanager.experiments.data_sets import DataSet, find_data_sets
 from tanager.experiments.entries import parse_entry
 from tanager.experiments.folds import KFold
 from tanager.experiments.protocol import Protocol
 from tanager.experiments.results_folder import results_folder
 from tanager.experiments.study import Study
+from tanager.structure import STRUCTURES
 
 TIMES = ("fit_seconds", "predict_seconds")
 
@@ -32,6 +35,8 @@ def sets(tmp_path):
 
 
 def study_of(sets, *specs, protocol=None):
+    """By frequencies unless a spec says otherwise: what the defaults are does not matter here."""
+    specs = [f"{spec}={spec}:ll:frequency" if spec in STRUCTURES else spec for spec in specs]
     return Study("s", "A study", sets, [parse_entry(spec) for spec in specs], protocol or Protocol(KFold(3)))
 
 
@@ -40,7 +45,7 @@ def without_times(results):
 
 
 def test_a_study_measures_each_pair_on_the_same_folds(sets, tmp_path):
-    results = study_of(sets, "naive-bayes=naive-bayes:ll:frequency", "tan:ll").run(tmp_path / "out")
+    results = study_of(sets, "naive-bayes=naive-bayes:ll:frequency", "tan").run(tmp_path / "out")
     assert results.matrix("error").shape == (3, 2)
     X, y = sets[0].read()
     losses = []
@@ -56,7 +61,7 @@ def test_a_study_measures_each_pair_on_the_same_folds(sets, tmp_path):
 
 
 def test_two_processes_give_the_numbers_of_one(sets, tmp_path):
-    study = study_of(sets, "tan:fcll", "sklearn.ensemble.RandomForestClassifier(n_estimators=3)")
+    study = study_of(sets, "tan", "sklearn.ensemble.RandomForestClassifier(n_estimators=3)")
     alone, together = study.run(tmp_path / "one"), study.run(tmp_path / "two", n_jobs=2)
     assert without_times(alone) == without_times(together)
 
@@ -108,10 +113,16 @@ def test_a_failing_pair_is_recorded_tried_again_and_does_not_stop_the_rest(sets,
 
 
 def test_results_of_a_classifier_that_has_changed_are_not_taken_for_it(sets, tmp_path):
-    study_of(sets[:1], "c=naive-bayes").run(tmp_path / "out")
-    changed = study_of(sets[:1], "c=naive-bayes::frequency(alpha=9)".replace("::", ":ll:"))
+    study_of(sets[:1], "c=naive-bayes:ll:frequency").run(tmp_path / "out")
+    changed = study_of(sets[:1], "c=naive-bayes:ll:frequency(alpha=9)")
     new = changed.run(tmp_path / "out")
     np.testing.assert_array_equal(new.matrix("log_loss"), changed.run(tmp_path / "alone").matrix("log_loss"))
+
+
+def test_classifiers_are_told_apart_by_options_they_do_not_show(sets, monkeypatch):
+    before = study_of(sets[:1], "default").entries[0].text
+    monkeypatch.setitem(BayesianNetworkClassifier.__init__.__kwdefaults__, "discretizer", "quantile")
+    assert study_of(sets[:1], "default").entries[0].text != before
 
 
 def test_a_folder_of_other_settings_is_refused(sets, tmp_path):
@@ -215,3 +226,20 @@ def test_a_set_of_one_class_is_refused():
 
     with pytest.raises(DataError, match="holds 1 class"):
         Protocol().prepare(One("one"))
+
+
+class Deadly(DataSet):
+    """Ends the process that reads it, unless that is the one which made it."""
+
+    def read(self):
+        if os.environ.get("TANAGER_TEST_PID") != str(os.getpid()):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return pa.table({"x": ["u", "v"] * 9}), np.array(["a", "b"] * 9)
+
+
+def test_a_worker_that_is_killed_ends_the_run_in_words_and_what_was_done_is_kept(sets, tmp_path, monkeypatch):
+    monkeypatch.setenv("TANAGER_TEST_PID", str(os.getpid()))
+    study = study_of([sets[0], Deadly("deadly", 18)], "naive-bayes")
+    with pytest.raises(TanagerError, match="ended from outside"):
+        study.run(tmp_path / "out", n_jobs=2)
+    assert not study.run(tmp_path / "out", n_jobs=1).failures

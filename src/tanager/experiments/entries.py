@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
+from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 
 from tanager.classifiers import BayesianNetworkClassifier
@@ -43,6 +46,13 @@ class Entry:
     name: str
     estimator: BaseEstimator
     most_rows: int | None = None
+
+    @cached_property
+    def text(self) -> str:
+        """The classifier in words and a digest of all its options: a record of another one is out of date."""
+        with config_context(print_changed_only=False):
+            options = self.estimator.__repr__(N_CHAR_MAX=1 << 20)
+        return f"{' '.join(repr(self.estimator).split())} {hashlib.sha256(options.encode()).hexdigest()[:8]}"
 
     def configured(self, seed: int, missing: str) -> Any:
         """A clone for one process: one thread, seeded; ours with gaps as the protocol wants them."""

@@ -23,7 +23,7 @@ OURS = {
     "NB conditional": "naive-bayes:ll:conditional",
     "TAN-LL": "tan:ll:frequency(smoothing=friedman)",
     "TAN-fCLL": "tan:fcll:frequency(smoothing=friedman)",
-    "TAN-fCLL conditional": "tan:fcll:conditional",
+    "TAN-LL conditional": "tan:ll:conditional",
 }
 NOTES = (
     "Stratified 5-fold cross-validation, the same folds for all, each fit on one thread. Nobody is tuned beyond the "

@@ -42,15 +42,10 @@ class Job:
     def key(self) -> tuple[str, str, int]:
         return self.data_set.name, self.entry.name, self.fold
 
-    @property
-    def estimator(self) -> str:
-        """The classifier in words, on one line; a record of another one is out of date."""
-        return " ".join(repr(self.entry.estimator).split())
-
     def heading(self) -> Record:
         """How the record begins."""
         name, classifier, fold = self.key
-        return {"set": name, "classifier": classifier, "estimator": self.estimator, "fold": fold}
+        return {"set": name, "classifier": classifier, "estimator": self.entry.text, "fold": fold}
 
 
 def run_job(job: Job) -> Record:

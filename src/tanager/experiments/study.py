@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from joblib import Parallel, delayed
 
+from tanager.errors import TanagerError
 from tanager.experiments.comparison import Comparison
 from tanager.experiments.data_sets import DataSet
 from tanager.experiments.entries import Entry
@@ -56,13 +58,12 @@ class Study:
     def run(self, folder: Path, n_jobs: int = 1, progress: Progress = ignore) -> Results:
         """Do what is not yet in the folder, failures again, and give all results of the study."""
         jobs = self.jobs()
-        wanted = {job.key: job.estimator for job in jobs}
+        wanted = {job.key: job.entry.text for job in jobs}
         with results_folder(folder, repr(self.protocol)) as kept:
             done = {_key(record) for record in kept.records if "failure" not in record and _fits(record, wanted)}
             todo = [job for job in jobs if job.key not in done]
             n_done = len(jobs) - len(todo)
-            work = Parallel(n_jobs=min(n_jobs, max(1, len(todo))), batch_size=1, return_as="generator_unordered")
-            for record in work(delayed(run_job)(job) for job in todo):
+            for record in _work(todo, n_jobs):
                 kept.append(record)
                 n_done += 1
                 progress(record, n_done, len(jobs))
@@ -70,6 +71,19 @@ class Study:
             latest = {_key(record): record for record in kept.records if _fits(record, wanted)}
         names = [data_set.name for data_set in self.data_sets], [entry.name for entry in self.entries]
         return Results(*names, [latest[job.key] for job in jobs])
+
+
+def _work(jobs: Sequence[Job], n_jobs: int) -> Iterator[Record]:
+    """The records of jobs as they are done, on so many processes."""
+    work = Parallel(n_jobs=min(n_jobs, max(1, len(jobs))), batch_size=1, return_as="generator_unordered")
+    try:
+        yield from work(delayed(run_job)(job) for job in jobs)
+    except BrokenExecutor:
+        raise TanagerError(
+            "a process was ended from outside while it fitted a classifier, as happens when memory runs out; "
+            "what was done before is kept.",
+            hint="run the same again to go on, with fewer --jobs.",
+        ) from None
 
 
 def _key(record: Record) -> tuple[str, str, int]:

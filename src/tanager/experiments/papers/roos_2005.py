@@ -28,8 +28,8 @@ NOTES = (
     "Default and NB: one pseudo-row per cell. cNB: the uniform prior of section 5.5. pNB: pruned one by one.",
 )
 WHY_CUT_FIRST = (
-    "The paper says that cuts come from the training part. Its figures of sets of numbers (iris, pima, waveform, wine) are "
-    "nearer to those of cuts learnt on all rows, as here; no classifier should be judged by these."
+    "The paper says that cuts come from the training part. Its figures of sets of numbers (iris, pima, waveform, wine) "
+    "are nearer to those of cuts learnt on all rows, as here; no classifier should be judged by these."
 )
 WITHIN = 15
 
