@@ -13,7 +13,7 @@ from tanager.table.batch import EncodedBatch
 # Above this many (row, table) updates the compiled kernels repay their start, half a second for a few sets and two and
 # a half for all pairs, once; NumPy does about 3e8 updates a second.
 SETS_WORTH_COMPILING = 20_000_000
-PAIRS_WORTH_COMPILING = 200_000_000
+PAIRS_WORTH_COMPILING = 40_000_000
 
 
 class CountEngine(Protocol):
