@@ -201,7 +201,8 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
 
     def _learn_network(self, counts: CountStore, unlabelled: EncodedBatch | None = None) -> None:
         structure = self._structure().learn(self._structure_task(counts))
-        task = ParameterTask(structure.dag, counts)
+        report = print if self.verbose else _ignore_line
+        task = ParameterTask(structure.dag, counts, report=report)
         if unlabelled is not None:
             task = PartlyLabelledTask(structure.dag, counts, unlabelled)
         learnt = self._parameters().learn(task)
@@ -273,4 +274,8 @@ def _print_step(step: Step) -> None:
 
 
 def _ignore_step(step: Step) -> None:
+    pass
+
+
+def _ignore_line(line: str) -> None:
     pass

@@ -60,6 +60,7 @@ class ConditionalFit:
         problem = self._problem(self._task)
         chosen = self._choose_strengths()
         problem.set_strengths(chosen.strengths)
+        self._task.report(f"strengths {chosen.strengths} after {chosen.n_passes} passes over held-out folds")
         trace: dict[str, object] = {"strength": chosen.strengths, "held_out": list(chosen.losses.items())}
         if self._options.stopping == "cross-tuning":
             n_iterations, trace["held_out_by_iteration"] = self._choose_iterations(chosen)
@@ -69,6 +70,10 @@ class ConditionalFit:
             bound = BOUND if problem.free else np.inf
             descent = minimize(problem, start, self._options.max_iter, self._options.tol, bound)
             self._warn(descent, problem)
+        self._task.report(
+            f"objective {descent.values[-1]:.6g}, gradient norm {descent.gradient_norms[-1]:.3g} after "
+            f"{problem.n_passes} passes over the rows: {descent.end}"
+        )
         trace |= {
             "objective": descent.values,
             "gradient_norm": descent.gradient_norms,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,10 +16,14 @@ from tanager.structure.dag import Dag
 
 @dataclass(frozen=True)
 class ParameterTask:
-    """What a learner may look at: the structure and the counts of the training table."""
+    """What a learner may look at: the structure and the counts of the training table.
+
+    `report` is called with a line of text now and then, for progress.
+    """
 
     dag: Dag
     counts: CountStore
+    report: Callable[[str], None] = field(default=lambda line: None, kw_only=True, compare=False)
 
 
 @dataclass(frozen=True)
