@@ -201,7 +201,7 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
 
     def _learn_network(self, counts: CountStore, unlabelled: EncodedBatch | None = None) -> None:
         structure = self._structure().learn(self._structure_task(counts))
-        report = print if self.verbose else _ignore_line
+        report = print if self.verbose else _ignore
         task = ParameterTask(structure.dag, counts, report=report)
         if unlabelled is not None:
             task = PartlyLabelledTask(structure.dag, counts, unlabelled)
@@ -223,7 +223,7 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
             score,
             counts.names,
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
-            report=_print_step if self.verbose else _ignore_step,
+            report=_print_step if self.verbose else _ignore,
             evaluate=RowLikelihood(counts.batch, counts, smoothing, leave_one_out=wrapped),
         )
 
@@ -273,9 +273,5 @@ def _print_step(step: Step) -> None:
     print(f"{step.action}  gain {step.gain:.6g}  score {step.score:.6g}", flush=True)
 
 
-def _ignore_step(step: Step) -> None:
-    pass
-
-
-def _ignore_line(line: str) -> None:
+def _ignore(progress: object) -> None:
     pass

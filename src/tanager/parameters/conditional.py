@@ -35,8 +35,7 @@ class Conditional(ParameterLearner):
         of the attribute and effects of it with each set of its parents, each level with its own L2 penalty towards
         zero, so that a family backs off to naive Bayes and naive Bayes to the class frequencies. "generative": L2
         towards the logs of the smoothed frequencies. "uniform": one more row in every entry (Roos et al. 2005).
-        Mean held-out log-loss of TANs over 35 benchmark tables: 0.397, 0.503, 0.528 (frequencies: 0.589); the
-        details of the first were settled on these tables.
+        The first has the lowest held-out log-loss in `benchmarks/RESULTS.md`; its details were settled on those sets.
     strength : "auto", float or list of float
         The L2 penalty, of each level for "hierarchical" (main effects, pairs, ...; the last number serves all higher
         levels). Infinity is allowed. "auto" walks from strong to weak on three held-out folds (above 10,000 rows:
