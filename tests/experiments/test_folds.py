@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tanager.errors import DataError, OptionError
-from tanager.experiments.data_sets import DataSet
+from tanager.experiments.data_sets import SetDescription
 from tanager.experiments.folds import KFold, RandomSplits, TrainingRows, stratified_folds
 
 Y = np.array(["a"] * 30 + ["b"] * 20)
-PLAIN, SPLIT = DataSet("plain", n_rows=50), DataSet("split", n_rows=50, n_train=35)
+PLAIN, SPLIT = SetDescription("plain", n_rows=50), SetDescription("split", n_rows=50, n_train=35)
 SPLITS = [KFold(4), KFold(5, given=True), KFold(5, holdouts={"plain": (10, 20)}), RandomSplits(3), TrainingRows()]
 
 

@@ -31,6 +31,17 @@ class Watcher(ClassifierMixin, BaseEstimator):
         return self.classes_[np.zeros(len(X), dtype=int)]
 
 
+class LikeXGBoost(Watcher):
+    """Takes no classes but numbered ones, and is told of categories as XGBoost is."""
+
+    def __init__(self, enable_categorical=False, feature_types=None):
+        self.enable_categorical, self.feature_types = enable_categorical, feature_types
+
+    def fit(self, X, y):
+        assert np.array_equal(np.unique(y), np.arange(len(np.unique(y))))
+        return super().fit(X, y)
+
+
 def given_to(preparation):
     """The matrices that a classifier gets to learn from and to predict."""
     fitted = OnTable(Watcher(), preparation).fit(TRAIN, Y)
@@ -57,6 +68,13 @@ def test_native_keeps_gaps_and_tells_which_columns_are_categories():
     np.testing.assert_array_equal(train, [[0, 1, 0], [np.nan, 3, 1], [1, np.nan, 0], [0, 5, 1]])
     np.testing.assert_array_equal(test, [[1, np.nan, 1], [np.nan, 3, 0], [np.nan, 7, 0]])
     assert options == {"categorical_feature": [0]}
+
+
+def test_classes_are_numbered_for_the_classifier_and_named_again():
+    fitted = OnTable(LikeXGBoost(), "native").fit(TRAIN, Y)
+    assert (fitted.estimator_.enable_categorical, fitted.estimator_.feature_types) == (True, ["c", "q", "q"])
+    assert fitted.classes_.tolist() == ["a", "b"]
+    assert fitted.predict(TEST).tolist() == ["a"] * 3
 
 
 @pytest.mark.parametrize("preparation", ["bins", "binned-one-hot"])

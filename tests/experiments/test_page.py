@@ -91,6 +91,9 @@ def test_a_page_has_notes_tables_pictures_versions_and_the_command(folder, tmp_p
     assert all(table.title in text for table in study_tables(study, results))
     assert "`tanager compare ...`" in text
     assert re.search(r"\d{4}-\d\d-\d\d, Python .*tanager 0\.1\.0, .*scikit-learn", text)
+    seconds = sum(record["fit_seconds"] + record["predict_seconds"] for record in results.records)
+    assert f"Seconds to fit and predict: {seconds:.0f} in all; " in text
+    assert results.seconds().keys() == {entry.name for entry in study.entries}
     links = re.findall(r"\]\((pictures/[^)]+)\)", text)
     assert len(links) == len(pictures) == 5
     assert all((tmp_path / link).is_file() for link in links)
@@ -116,7 +119,7 @@ def test_the_field_runs_every_entry_on_mixed_sets_with_gaps(folder, tmp_path):
     assert not np.isnan(results.matrix("log_loss")).any()
     assert {
         "logistic regression",
-        "random forest",
+        "random forest (300)",
         "gradient boosting",
         "CategoricalNB",
         "GaussianNB",

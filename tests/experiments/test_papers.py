@@ -52,7 +52,7 @@ def test_every_paper_plans_its_studies_and_needs_its_sets(paper):
     assert all(study.jobs() and study.notes and study.measures for study in studies)
     assert len({study.name for study in studies}) == len(studies)
     with pytest.raises(OptionError, match="which this paper needs"):
-        PAPERS[paper]([DataSet("other")], False)
+        PAPERS[paper]([Sites("other")], False)
 
 
 def made_up(study, values):

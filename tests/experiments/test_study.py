@@ -8,22 +8,28 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import log_loss
 
 from experiments.small_sets import write_sets
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier
 from tanager.errors import DataError, FileError, TanagerError
+from tanager.experiments.cuts import two_bins_or_more
 from tanager.experiments.data_sets import DataSet, find_data_sets
-from tanager.experiments.entries import parse_entry
+from tanager.experiments.entries import Entry, parse_entry
 from tanager.experiments.folds import KFold
 from tanager.experiments.protocol import Protocol
 from tanager.experiments.results_folder import results_folder
 from tanager.experiments.study import Study
+from tanager.experiments.time_limit import OutOfTime, time_limit
 from tanager.structure import STRUCTURES
+from tanager.table.value_counts import count_values
 
 TIMES = ("fit_seconds", "predict_seconds")
 
@@ -209,14 +215,78 @@ def test_numbers_can_be_categories(sets):
 
 def test_numbers_can_be_cut_before_the_split_by_all_rows(sets):
     X, y = sets[0].read()
-    cut = Protocol(KFold(2), cut_first=True).prepare(sets[0]).X
+    cut = Protocol(KFold(2), cuts="all rows").prepare(sets[0]).X
     cuts = NaiveBayesClassifier().fit(X, y).encoder_.schema.attributes[0].cuts
     bins = np.searchsorted(cuts, X.column("x").to_numpy(), side="right")
     names = dict(zip(bins.tolist(), cut.column("x").to_pylist(), strict=True))
     assert len(set(names.values())) == len(names) == len(cuts) + 1 > 1
     assert [names[each] for each in bins.tolist()] == cut.column("x").to_pylist()
-    mixed, gaps = Protocol(KFold(2), cut_first=True).prepare(sets[1]).X, sets[1].read()[0]
+    mixed, gaps = Protocol(KFold(2), cuts="all rows").prepare(sets[1]).X, sets[1].read()[0]
     assert [column.null_count for column in mixed.columns] == [column.null_count for column in gaps.columns]
+
+
+def test_numbers_can_be_cut_by_the_test_rows_of_each_fold(sets):
+    X, y = sets[0].read()
+    protocol = Protocol(KFold(2), cuts="test rows")
+    data = protocol.prepare(sets[0])
+    assert data.X == X
+    for fold, (_, test) in enumerate(data.folds):
+        seen = protocol.attributes(data, fold)
+        for name in X.column_names:
+            x = X.column(name).to_numpy()
+            counts = count_values(x[test], (y[test] == "b").astype(int), n_classes=2)
+            bins = np.searchsorted(two_bins_or_more(counts, 2), x, side="right").tolist()
+            names = dict(zip(bins, seen.column(name).to_pylist(), strict=True))
+            assert len(set(names.values())) == len(names) >= 2
+            assert [names[each] for each in bins] == seen.column(name).to_pylist()
+
+
+class Slow(ClassifierMixin, BaseEstimator):
+    """Catches whatever goes wrong while it is fitted; if `late`, its time is up while it is."""
+
+    def __init__(self, late):
+        self.late = late
+
+    def fit(self, X, y):
+        try:
+            if self.late:
+                signal.raise_signal(signal.SIGALRM)  # as the alarm would, without the wait
+        except Exception:
+            pytest.fail("a time limit is not for the classifier to catch")
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return self.classes_[np.zeros(len(X), dtype=int)]
+
+
+def test_a_pair_out_of_time_is_recorded_and_tried_again_only_with_more_of_it(sets, tmp_path):
+    entries = [Entry("slow", Slow(True)), Entry("quick", Slow(False))]
+    study = Study("s", "", sets[:1], entries, Protocol(KFold(2)), limit_seconds=3600)
+    results = study.run(tmp_path / "out")
+    assert {(each["classifier"], each["failure"]) for each in results.failures} == {
+        ("slow", "not done within 3600 seconds")
+    }
+    assert not np.isnan(results.column("quick", "error")).any()
+    tried = []
+
+    def keep(record, done, total):
+        tried.append(record["limit_seconds"])
+
+    replace(study, limit_seconds=1800).run(tmp_path / "out", progress=keep)
+    assert tried == []
+    replace(study, limit_seconds=7200).run(tmp_path / "out", progress=keep)
+    assert tried == [7200, 7200]
+
+
+def test_a_time_limit_leaves_no_alarm_behind():
+    before = signal.getsignal(signal.SIGALRM)
+    with pytest.raises(OutOfTime), time_limit(0.01):
+        time.sleep(60)
+    with time_limit(60):
+        pass
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    assert signal.getsignal(signal.SIGALRM) == before
 
 
 def test_a_set_of_one_class_is_refused():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,8 +25,8 @@ MOST_NAMES = 10
 
 
 @dataclass(frozen=True)
-class DataSet:
-    """A named table with a class column, read when it is needed.
+class SetDescription:
+    """What is known of a data set before it is read: enough to plan its folds.
 
     n_train  the first so many rows are its own training part; None if it brings no split
     n_rows   as far as known without reading; 0 if not
@@ -37,16 +38,20 @@ class DataSet:
     n_train: int | None = None
     groups: tuple[str, ...] = ()
 
+
+class DataSet(SetDescription, ABC):
+    """A named table with a class column, read when it is needed."""
+
+    @abstractmethod
     def read(self) -> tuple[pa.Table, Labels]:
         """Attributes and classes (as text)."""
-        raise NotImplementedError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FileSet(DataSet):
     """A file; `categories` are the columns read as text even where they hold digits."""
 
-    path: Path = Path()
+    path: Path
     class_column: str = "class"
     categories: frozenset[str] = field(default_factory=frozenset)
 
@@ -107,7 +112,7 @@ def find_data_sets(folder: Path, class_column: str = "class") -> list[DataSet]:
     files = sorted(path for path in folder.iterdir() if path.is_file() and _is_table(path))
     if not files:
         raise FileError(f"the folder {str(folder)!r} holds neither a {MANIFEST} nor a table file.")
-    return [FileSet(_stem(path), path=path, class_column=class_column) for path in files]
+    return [FileSet(name=_stem(path), path=path, class_column=class_column) for path in files]
 
 
 def read_manifest(folder: Path) -> list[DataSet]:

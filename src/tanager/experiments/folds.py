@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 
 from tanager.errors import DataError, DataWarning, OptionError
-from tanager.experiments.data_sets import DataSet
+from tanager.experiments.data_sets import SetDescription
 from tanager.experiments.metrics import Labels, Rows
 
 Fold = tuple[Rows, Rows]
@@ -21,15 +21,15 @@ Fold = tuple[Rows, Rows]
 class Split(Protocol):
     """How the rows of a data set are split. Work is planned before any data is read: only `folds` needs them."""
 
-    def count(self, data_set: DataSet) -> int:
+    def count(self, data_set: SetDescription) -> int:
         """Number of folds."""
         ...
 
-    def train_rows(self, data_set: DataSet) -> float:
+    def train_rows(self, data_set: SetDescription) -> float:
         """About how many rows a fold trains on; 0 if the set does not say how many it has."""
         ...
 
-    def folds(self, data_set: DataSet, y: Labels, seed: int) -> list[Fold]:
+    def folds(self, data_set: SetDescription, y: Labels, seed: int) -> list[Fold]:
         """The folds of a set with classes y."""
         ...
 
@@ -45,18 +45,18 @@ class KFold:
     given: bool = False
     holdouts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
-    def count(self, data_set: DataSet) -> int:
+    def count(self, data_set: SetDescription) -> int:
         once = data_set.name in self.holdouts or (self.given and data_set.n_train is not None)
         return 1 if once else self.n_folds
 
-    def train_rows(self, data_set: DataSet) -> float:
+    def train_rows(self, data_set: SetDescription) -> float:
         if data_set.name in self.holdouts:
             return self.holdouts[data_set.name][0]
         if self.given and data_set.n_train is not None:
             return data_set.n_train
         return data_set.n_rows * (1 - 1 / self.n_folds)
 
-    def folds(self, data_set: DataSet, y: Labels, seed: int) -> list[Fold]:
+    def folds(self, data_set: SetDescription, y: Labels, seed: int) -> list[Fold]:
         if data_set.name in self.holdouts:
             n_train, n_test = self.holdouts[data_set.name]
             cut = StratifiedShuffleSplit(1, train_size=n_train, test_size=n_test, random_state=seed)
@@ -73,13 +73,13 @@ class RandomSplits:
     n_splits: int = 20
     train_share: float = 0.8
 
-    def count(self, data_set: DataSet) -> int:
+    def count(self, data_set: SetDescription) -> int:
         return self.n_splits
 
-    def train_rows(self, data_set: DataSet) -> float:
+    def train_rows(self, data_set: SetDescription) -> float:
         return self.train_share * data_set.n_rows
 
-    def folds(self, data_set: DataSet, y: Labels, seed: int) -> list[Fold]:
+    def folds(self, data_set: SetDescription, y: Labels, seed: int) -> list[Fold]:
         orders = [np.random.default_rng([seed, number]).permutation(len(y)) for number in range(self.n_splits)]
         n_train = round(self.train_share * len(y))
         return [(np.sort(order[:n_train]), np.sort(order[n_train:])) for order in orders]
@@ -89,13 +89,13 @@ class RandomSplits:
 class TrainingRows:
     """Every row trains and tests: how well a classifier fits, not how well it predicts."""
 
-    def count(self, data_set: DataSet) -> int:
+    def count(self, data_set: SetDescription) -> int:
         return 1
 
-    def train_rows(self, data_set: DataSet) -> float:
+    def train_rows(self, data_set: SetDescription) -> float:
         return data_set.n_rows
 
-    def folds(self, data_set: DataSet, y: Labels, seed: int) -> list[Fold]:
+    def folds(self, data_set: SetDescription, y: Labels, seed: int) -> list[Fold]:
         return [(np.arange(len(y)), np.arange(len(y)))]
 
 

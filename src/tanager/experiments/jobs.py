@@ -17,9 +17,11 @@ from tanager.experiments.data_sets import DataSet
 from tanager.experiments.entries import Entry
 from tanager.experiments.metrics import Labels, MeasuredFold, Probabilities, measure_fold
 from tanager.experiments.protocol import Prepared, Protocol
+from tanager.experiments.time_limit import OutOfTime, time_limit
 
 Record = dict[str, Any]
-"""One line of results. Always: set, classifier, estimator, fold; then the measures, or `failure`."""
+"""One line of results. Always: set, classifier, estimator, fold; then the measures, or `failure`, the reason in words,
+with `limit_seconds` where that is the time it was given."""
 
 N_BINS = 10
 """Bins of confidence, for calibration curves."""
@@ -30,13 +32,14 @@ Extra = Callable[[MeasuredFold, pa.Table, Labels], Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Job:
-    """One line of results to be."""
+    """One line of results to be; given up after `limit_seconds`."""
 
     data_set: DataSet
     entry: Entry
     fold: int
     protocol: Protocol
     extra: Extra | None = None
+    limit_seconds: float | None = None
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -53,7 +56,11 @@ def run_job(job: Job) -> Record:
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            measured = _measure(job)
+            with time_limit(job.limit_seconds):
+                measured = _measure(job)
+        except OutOfTime:
+            limit = job.limit_seconds
+            return job.heading() | {"failure": f"not done within {limit:g} seconds", "limit_seconds": limit}
         except Exception as error:
             kind = "" if isinstance(error, TanagerError) else f"{type(error).__name__}: "
             return job.heading() | {"failure": kind + " ".join(str(error).split())}
@@ -63,12 +70,12 @@ def run_job(job: Job) -> Record:
 
 def _measure(job: Job) -> Record:
     data = _prepared(job.protocol, job.data_set)
-    train, test = data.folds[job.fold]
+    (train, test), X = data.folds[job.fold], job.protocol.attributes(data, job.fold)
     clf = job.entry.configured(job.protocol.seed, job.protocol.missing)
-    fold = measure_fold(clf, data.X, data.y, train, test, data.classes)
+    fold = measure_fold(clf, X, data.y, train, test, data.classes)
     values = vars(fold.measures) | {"parameters": count_parameters(fold.fitted)}
     if job.extra is not None:
-        values |= job.extra(fold, data.X.take(test), data.y[test])
+        values |= job.extra(fold, X.take(test), data.y[test])
     record: Record = {"train_rows": len(train), "test_rows": len(test)}
     # JSON has no NaN: a measure that the classifier cannot give is left out.
     record |= {name: value for name, value in values.items() if value is not None and math.isfinite(value)}

@@ -57,13 +57,14 @@ class OnTable(ClassifierMixin, BaseEstimator):
             tell_bins(estimator, schema.n_states[:-1])
         else:
             estimator = make_pipeline(self._columns(schema.n_states[:-1]), estimator)
-        self.estimator_ = estimator.fit(self._matrix(X), np.asarray(y), **options)
-        self.classes_ = self.estimator_.classes_
+        # Numbered classes: XGBoost takes no others.
+        self.classes_, numbers = np.unique(np.asarray(y), return_inverse=True)
+        self.estimator_ = estimator.fit(self._matrix(X), numbers, **options)
         return self
 
     def predict(self, X: pa.Table) -> NDArray[np.generic]:
         """The classifier's own choice of class for each row."""
-        return np.asarray(self.estimator_.predict(self._matrix(X)))
+        return np.asarray(self.classes_[self.estimator_.predict(self._matrix(X))])
 
     @available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), "predict_proba"))
     def predict_proba(self, X: pa.Table) -> NDArray[np.float64]:
@@ -110,7 +111,9 @@ def tell_bins(estimator: Any, n_states: tuple[int, ...]) -> None:
 def tell_categories(estimator: Any, categories: NDArray[np.bool_]) -> dict[str, object]:
     """Tell a classifier which columns hold categories, in its own way; what its `fit` must be told."""
     options = estimator.get_params()
-    if "feature_types" in options:  # interpret
+    if "enable_categorical" in options:  # XGBoost
+        estimator.set_params(enable_categorical=True, feature_types=["c" if each else "q" for each in categories])
+    elif "feature_types" in options:  # interpret
         estimator.set_params(feature_types=["nominal" if each else "continuous" for each in categories])
     elif "categorical_features" in options:  # scikit-learn's gradient boosting
         estimator.set_params(categorical_features=categories)

@@ -26,9 +26,10 @@ from tanager.experiments.tables import (
 from tanager.experiments.text_table import TextTable
 from tanager.files.atomic import atomic_write
 
-PACKAGES = ("tanager", "numpy", "scipy", "scikit-learn", "lightgbm", "interpret-core", "scikit-bayes")
+PACKAGES = ("tanager", "numpy", "scipy", "scikit-learn", "lightgbm", "xgboost", "interpret-core", "scikit-bayes")
 # Every pair of more classifiers than this is a table nobody reads; then the first is compared with the others.
 MOST_FOR_ALL_PAIRS = 6
+MOST_TIMES = 4
 
 
 def study_tables(study: Study, results: Results) -> Iterator[TextTable]:
@@ -67,7 +68,10 @@ def _sections(folder: Path, command: str, studies: Sequence[tuple[Study, Results
     for study, results, pictures in studies:
         yield f"## {study.title}\n"
         n_sets, n_classifiers = len(results.sets), len(results.classifiers)
-        yield f"{n_sets} sets, {n_classifiers} classifiers, {len(results.records)} fits; seed {study.protocol.seed}.\n"
+        yield f"{n_sets} sets, {n_classifiers} classifiers, {len(results.records)} fits; seed {study.protocol.seed}."
+        seconds = results.seconds()
+        slowest = ", ".join(f"{name} {time:.0f}" for name, time in list(seconds.items())[:MOST_TIMES])
+        yield f"Seconds to fit and predict: {sum(seconds.values()):.0f} in all; {slowest}.\n"
         for note in study.notes:
             yield f"- {note}"
         yield ""

@@ -9,13 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tanager.classifiers.training import read_training
 from tanager.errors import DataError
+from tanager.experiments.cuts import cut_numbers, two_bins_or_more
 from tanager.experiments.data_sets import DataSet
 from tanager.experiments.folds import Fold, KFold, Split
 from tanager.experiments.metrics import Labels
-from tanager.table.discretizer import choose_discretizer
-from tanager.table.encoder import TableEncoder, learn_schema
+from tanager.table.discretize_mdl import mdl_cuts
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,9 @@ class Protocol:
     kept_incomplete  sets whose rows are all kept even with missing="drop"
     removed_share    this share of all cells is emptied at random first, in training and test rows (Zhou 2002, 4.2.3)
     categorical_sets sets whose numbers are categories
-    cut_first        numbers are cut into bins on all rows before the split, so that cuts have seen the test rows: only
-                     to repeat what a paper may have done
+    cuts             who decides where numbers are cut into bins: "classifier", each by itself from its training rows;
+                     to repeat what papers did: "all rows" before the split, or "test rows" of each fold, with two bins
+                     or more for every attribute. Such cuts have seen the answers: no classifier is judged by them
     seed             for the folds, the cells removed and every classifier
     """
 
@@ -48,7 +48,7 @@ class Protocol:
     kept_incomplete: tuple[str, ...] = ()
     removed_share: float = 0.0
     categorical_sets: tuple[str, ...] = ()
-    cut_first: bool = False
+    cuts: Literal["classifier", "all rows", "test rows"] = "classifier"
     seed: int = 0
 
     def prepare(self, data_set: DataSet) -> Prepared:
@@ -65,12 +65,18 @@ class Protocol:
             X, y = X.filter(pa.array(complete)), y[complete]
         if self.removed_share:
             X = self._remove_cells(X)
-        if self.cut_first:
-            X = _cut(X, y)
+        if self.cuts == "all rows":
+            X = cut_numbers(X, y, np.arange(len(y)), mdl_cuts)
         classes = np.unique(y)
         if len(classes) < 2:
             raise DataError(f"the set {data_set.name!r} holds {len(classes)} class(es) in {len(y)} rows.")
         return Prepared(X, y, classes, self.split.folds(data_set, y, self.seed))
+
+    def attributes(self, data: Prepared, fold: int) -> pa.Table:
+        """The attributes of a prepared set as the classifiers of one fold see them."""
+        if self.cuts == "test rows":
+            return cut_numbers(data.X, data.y, data.folds[fold][1], two_bins_or_more)
+        return data.X
 
     def _remove_cells(self, X: pa.Table) -> pa.Table:
         random = np.random.default_rng(self.seed)
@@ -79,16 +85,3 @@ class Protocol:
             removed = pa.array(random.random(X.num_rows) < self.removed_share)
             columns.append(pc.if_else(removed, pa.scalar(None, column.type), column))
         return pa.table(columns, names=X.column_names)
-
-
-def _cut(X: pa.Table, y: Labels) -> pa.Table:
-    """The table with its numbers as names of MDLP bins; gaps stay gaps."""
-    rows = read_training(X, y, None)
-    schema = learn_schema(rows.table, rows.target, rows.class_codes, None, choose_discretizer("mdlp"))
-    codes = TableEncoder(schema).encode(rows.table)
-    for position, column in enumerate(schema.attributes):
-        if column.kind == "numeric":
-            names = pa.array(map(str, column.states))
-            indices = pa.array(codes[:, position], pa.int32(), mask=codes[:, position] == column.missing_code)
-            X = X.set_column(position, column.name, names.take(indices))
-    return X

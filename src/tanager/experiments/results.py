@@ -95,6 +95,13 @@ class Results:
             result[self.sets.index(name)] = max(result[self.sets.index(name)], sum(rows))
         return result
 
+    def seconds(self) -> dict[str, float]:
+        """classifier -> time of all its fits and predictions, the slowest first; those that failed are not counted."""
+        total = dict.fromkeys(self.classifiers, 0.0)
+        for record in self.records:
+            total[record["classifier"]] += record.get("fit_seconds", 0.0) + record.get("predict_seconds", 0.0)
+        return dict(sorted(total.items(), key=lambda each: -each[1]))
+
     def calibration(self, classifier: str) -> Matrix:
         """(bins, 3): rows, sum of confidence, rows right, over all sets and folds."""
         bins = [

@@ -30,9 +30,10 @@ def ignore(record: Record, done: int, total: int) -> None:
 class Study:
     """What is compared, how, and (`comparison`) what a paper says of it.
 
-    notes     facts about the protocol for the reader
-    measures  the measures whose tables are shown, the first of them the one that decides
-    extra     further measures that this study alone takes
+    notes          facts about the protocol for the reader
+    measures       the measures whose tables are shown, the first of them the one that decides
+    extra          further measures that this study alone takes
+    limit_seconds  a fit that takes longer is given up, and recorded as a failure; None: no limit
     """
 
     name: str
@@ -44,11 +45,12 @@ class Study:
     notes: tuple[str, ...] = ()
     comparison: Comparison = field(default_factory=Comparison)
     extra: Extra | None = None
+    limit_seconds: float | None = None
 
     def jobs(self) -> list[Job]:
         """Everything to do, set by set; pairs too slow for an entry's limit are left out."""
         return [
-            Job(data_set, entry, fold, self.protocol, self.extra)
+            Job(data_set, entry, fold, self.protocol, self.extra, self.limit_seconds)
             for data_set in self.data_sets
             for entry in self.entries
             if entry.most_rows is None or self.protocol.split.train_rows(data_set) <= entry.most_rows
@@ -60,7 +62,7 @@ class Study:
         jobs = self.jobs()
         wanted = {job.key: job.entry.text for job in jobs}
         with results_folder(folder, repr(self.protocol)) as kept:
-            done = {_key(record) for record in kept.records if "failure" not in record and _fits(record, wanted)}
+            done = {_key(record) for record in kept.records if _fits(record, wanted) and self._settled(record)}
             todo = [job for job in jobs if job.key not in done]
             n_done = len(jobs) - len(todo)
             for record in _work(todo, n_jobs):
@@ -71,6 +73,13 @@ class Study:
             latest = {_key(record): record for record in kept.records if _fits(record, wanted)}
         names = [data_set.name for data_set in self.data_sets], [entry.name for entry in self.entries]
         return Results(*names, [latest[job.key] for job in jobs])
+
+    def _settled(self, record: Record) -> bool:
+        """Whether a record need not be tried again: it has no failure, or one of time, and there is not more of it."""
+        if "failure" not in record:
+            return True
+        given = record.get("limit_seconds")
+        return given is not None and self.limit_seconds is not None and self.limit_seconds <= given
 
 
 def _work(jobs: Sequence[Job], n_jobs: int) -> Iterator[Record]:

@@ -18,11 +18,11 @@ FRIEDMAN_SPLIT = KFold(
 )
 """Five folds for the small sets; the split of the file, or a seeded stratified one of the paper's sizes, for others."""
 
-FRIEDMAN_NOTES = (
+SPLIT_NOTE = (
     "letter, mofn-3-7-10, satimage and shuttle-small carry a split; the assignment of rows of chess, segment and "
-    "waveform-21 is not known, so theirs is a seeded stratified split of the published sizes.",
-    "Numeric attributes are discretised by Fayyad and Irani's method on the training part of each fold.",
+    "waveform-21 is not known, so theirs is a seeded stratified split of the published sizes."
 )
+CUTS_NOTE = "Numeric attributes are discretised by Fayyad and Irani's method on the training part of each fold."
 
 NOT_RUN = "not run"
 GENERATED = "a generated 10 % subsample of shuttle, not the MLC++ one"

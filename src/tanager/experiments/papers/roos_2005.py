@@ -23,13 +23,25 @@ NOTES = (
     "20 random splits, 80 % to train; the published margins are 95 % intervals over the splits.",
     "A missing cell is left out in training and prediction (section 5.4).",
     "The numbers of balance-scale and breast are categories: table I's parameters, 3 (1 + 20) and 2 (1 + 89), say so.",
-    "On sets of categories alone our parameter counts are the published ones; where numbers are cut they differ (more "
-    "states on the heart sets, fewer on waveform and wine), so the paper's discretisation was not quite ours.",
     "Default and NB: one pseudo-row per cell. cNB: the uniform prior of section 5.5. pNB: pruned one by one.",
 )
-WHY_CUT_FIRST = (
-    "The paper says that cuts come from the training part. Its figures of sets of numbers (iris, pima, waveform, wine) "
-    "are nearer to those of cuts learnt on all rows, as here; no classifier should be judged by these."
+WHY_NOT_THE_SAME = (
+    "Here cuts come from the training part, as the paper says. Its figures do not: where there are numbers, table I's "
+    "parameters are other than ours (iris 33.45, here 35.1; pima 34.8, here 29.5; waveform 215.7, here 292.5), and its "
+    "log-losses of those sets are lower for every classifier, NB too. The study below finds the cause.",
+)
+WHY_TEST_ROWS = (
+    "Six ways to cut were tried: by training, test or all rows, with and without at least two bins for an attribute. "
+    "One gives table I: by the 20 % of the rows that test, with at least two bins. The parameters of NB are then the "
+    "published ones, in mean and margin: iris 33.6±2.4 (published 33.45±1.81), wine 88.0±6.0 "
+    "(88.2±6.5), pima 34.5±2.4 (34.8±2.0), hepatitis 78.6±1.8 (78.8±2.0), crx 106.1±1.5 (106.3±1.6), waveform 216±12 "
+    "(215.7±8.6); and so are the log-losses, for cNB iris .111 (.112), pima .443 (.442), waveform .297 (.296). Cuts of "
+    "the training part, or of all rows (whose number could not vary between splits), give neither. One or two states "
+    "of ecoli and the heart sets remain unexplained.",
+    "So the paper's parts seem to have been exchanged when the cuts were made. Such cuts have seen the answers: the "
+    "figures are repeated here to explain table II, and no classifier should be judged by them.",
+    "pNB keeps more parameters than published on small sets (hepatitis, the heart sets), fewer on tic-tac-toe and "
+    "mushroom, where its log-loss is the lower one. Why is not known.",
 )
 WITHIN = 15
 
@@ -73,17 +85,17 @@ def roos_2005(sets: Sequence[DataSet], slow: bool) -> list[Study]:
         entries,
         Protocol(RandomSplits(), missing="marginalize", categorical_sets=("balance-scale", "breast")),
         measures=("log_loss", "accuracy", "parameters"),
-        notes=(*NOTES, *missing),
+        notes=(*NOTES, *missing, *WHY_NOT_THE_SAME),
         comparison=comparison,
     )
-    leaking = replace(
+    as_published = replace(
         study,
-        name="roos-2005-cut-first",
-        title="Roos et al. 2005 again, with cuts that have seen the test rows",
-        protocol=replace(study.protocol, cut_first=True),
-        notes=(WHY_CUT_FIRST, *study.notes),
+        name="roos-2005-test-cuts",
+        title="Roos et al. 2005 again, with the cuts that give its figures",
+        protocol=replace(study.protocol, cuts="test rows"),
+        notes=(*WHY_TEST_ROWS, *NOTES, *missing),
     )
-    return [study, leaking]
+    return [study, as_published]
 
 
 def _within(results: Results, name: str) -> tuple[bool, str]:
