@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from benchmarks.timing import best_time, peak_memory, print_head, print_row
 from benchmarks.workloads import random_tan
-from tanager import KDBClassifier, NaiveBayesClassifier, TANClassifier
+from tanager import BCKGClassifier, KDBClassifier, NaiveBayesClassifier, TANClassifier
 from tanager.network.junction_tree import JunctionTree
 from tanager.network.network import Network
 
@@ -64,12 +64,14 @@ def predictions(X: NDArray[np.int64], y: NDArray[np.int64]) -> None:
         ("naive Bayes", NaiveBayesClassifier(categorical_features="all")),
         ("TAN", TANClassifier(parameters="frequency", categorical_features="all")),
         ("2-dependence", KDBClassifier(parameters="frequency", categorical_features="all")),
+        ("BFS-consistent 2-graph", BCKGClassifier(parameters="frequency", categorical_features="all")),
     ):
         clf.fit(X, y)
         clf.predict_proba(holes)
-        complete, _ = best_time(lambda clf=clf: clf.predict_proba(X))
-        ours, _ = best_time(lambda clf=clf: clf.predict_proba(holes))
-        print_row(f"predict_proba, {name}, 10 % missing", ours, "complete rows", complete, "at least 0.2x")
+        complete, _ = best_time(lambda clf=clf: clf.predict_proba(X), n_times=7)
+        ours, _ = best_time(lambda clf=clf: clf.predict_proba(holes), n_times=7)
+        workload = f"predict_proba, {name}, 10 % missing: {ours / complete:.1f} times complete rows"
+        print_row(workload, ours, "complete rows", complete, "at most 5 times, 0.2x")
 
 
 def memory(network: Network, X: NDArray[np.int64]) -> None:

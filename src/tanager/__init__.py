@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         HillClimbClassifier,
         KDBClassifier,
         NaiveBayesClassifier,
+        PairwiseClassifier,
         SelectiveNaiveBayesClassifier,
         TANClassifier,
     )
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
     from tanager.classifiers.tune import tune
     from tanager.files.model_file import load_model, save_model
     from tanager.files.network_file import read_network, write_network
+    from tanager.network.additive import AdditiveNetwork
     from tanager.network.network import Network
     from tanager.table.discretize_mdl import MDLPDiscretizer
 
 __all__ = [
+    "AdditiveNetwork",
     "BCKGClassifier",
     "BayesianNetworkClassifier",
     "DataError",
@@ -46,6 +49,7 @@ __all__ = [
     "NaiveBayesClassifier",
     "Network",
     "OptionError",
+    "PairwiseClassifier",
     "SelectiveNaiveBayesClassifier",
     "TANClassifier",
     "TanagerError",
@@ -69,6 +73,7 @@ _HOMES = {
         "HillClimbClassifier",
         "KDBClassifier",
         "NaiveBayesClassifier",
+        "PairwiseClassifier",
         "SelectiveNaiveBayesClassifier",
         "TANClassifier",
     ],
@@ -77,6 +82,7 @@ _HOMES = {
     "tanager.classifiers.tune": ["tune"],
     "tanager.files.model_file": ["load_model", "save_model"],
     "tanager.files.network_file": ["read_network", "write_network"],
+    "tanager.network.additive": ["AdditiveNetwork"],
     "tanager.network.network": ["Network"],
     "tanager.table.discretize_mdl": ["MDLPDiscretizer"],
 }

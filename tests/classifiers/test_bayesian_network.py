@@ -46,7 +46,7 @@ def test_posteriors_are_those_of_the_network_written_out_in_full():
 
 def test_an_unseen_category_is_summed_out_exactly():
     X, y = drawn()
-    clf = TANClassifier(score="ll").fit(X, y)
+    clf = TANClassifier(score="ll", missing="marginalize").fit(X, y)
     row = X.iloc[[0]].copy()
     known = {name: value for name, value in row.iloc[0].items() if name != "n2"}
     row["n2"] = "never seen"
@@ -224,11 +224,11 @@ def test_a_gap_may_be_a_state_of_its_own():
     np.testing.assert_allclose(by_option.predict_proba(gappy), by_hand.predict_proba(filled), rtol=1e-12)
 
 
-def test_a_gap_in_a_column_that_had_none_is_summed_out():
+def test_a_gap_in_a_column_that_had_none_is_summed_out_of_frequencies():
     X, y = drawn(2)
     gappy = X.copy()
     gappy.loc[::5, "n1"] = None
-    clf = TANClassifier(missing="category").fit(gappy, y)
+    clf = TANClassifier(parameters="frequency", missing="category").fit(gappy, y)
     row = X.iloc[[3]].copy()
     row["n0"] = None
     expected = clf.network_.query("n4", {name: value for name, value in X.iloc[3].items() if name != "n0"})

@@ -8,6 +8,7 @@ from tanager.errors import DataWarning
 
 ESTIMATORS = [
     tanager.NaiveBayesClassifier(),
+    tanager.PairwiseClassifier(),
     tanager.TANClassifier(),
     tanager.TANClassifier(score="ll", parameters="frequency", forest=True),
     tanager.BayesianNetworkClassifier(),

@@ -12,23 +12,11 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
+from classifiers.tune_networks import STATES, flattened, rows_of
 from random_networks import joint, random_network
-from tanager import DataError, Network, OptionError, tune
+from tanager import Network, tune
 from tanager.structure.dag import Dag
 from tanager.table.schema import ColumnSchema
-
-STATES = [2, 3, 2, 2, 2, 2]
-
-
-def flattened(network: Network, share: float = 0.6) -> Network:
-    """An expert that knows the structure but is timid: every table half way to equal shares."""
-    return replace(network, tables=tuple(share / t.shape[1] + (1 - share) * t for t in network.tables))
-
-
-def rows_of(network: Network, n: int, seed: int, gaps: float = 0.0, drop: tuple[str, ...] = ()) -> pd.DataFrame:
-    frame = pd.DataFrame(network.sample(n, seed)).astype(object)
-    missing = np.random.default_rng(seed + 1).random(frame.shape) < gaps
-    return frame.mask(missing).drop(columns=list(drop))
 
 
 def posterior_of(network: Network, row: dict[str, object], query: list[str]) -> dict[tuple[int, ...], float]:
@@ -183,23 +171,6 @@ def test_the_stronger_the_pull_the_less_moves_and_an_infinite_one_moves_nothing(
     assert "no table moved" in str(result)
 
 
-def test_likelihood_raises_the_likelihood_and_conditional_the_conditional(truth):
-    rows, expert = rows_of(truth, 300, 4, gaps=0.1), flattened(truth)
-    likely = tune(expert, rows, "n0", "likelihood-gradient", strength=1.0).network
-    sharp = tune(expert, rows, "n0", strength=1.0).network
-
-    def losses(network: Network) -> tuple[float, float]:
-        kept = rows[rows["n0"].notna()]
-        own = [truth.states["n0"].index(state) for state in kept["n0"]]
-        p = network.posterior(kept.drop(columns="n0"), "n0")["n0"][np.arange(len(own)), own]
-        return -network.log_likelihood(kept).mean(), -np.log(p).mean()
-
-    assert losses(likely)[0] < losses(expert)[0]
-    assert losses(likely)[0] < losses(sharp)[0]
-    assert losses(sharp)[1] < losses(expert)[1]
-    assert losses(sharp)[1] < losses(likely)[1]
-
-
 def test_a_row_of_weight_two_is_two_rows_and_one_of_weight_zero_none(truth):
     rows = rows_of(truth, 80, 6, gaps=0.2)
     weights = np.arange(80) % 3
@@ -249,61 +220,3 @@ def test_the_result_reads_well_and_goes_into_json(truth):
     document = json.loads(json.dumps(result.to_dict()))
     assert document["after"] == {"log_loss": result.after.log_loss, "error": result.after.error}
     assert [move["node"] for move in document["moved"]] == [move.node for move in result.moved]
-
-
-def impossible_rows() -> tuple[Network, pd.DataFrame]:
-    columns = tuple(ColumnSchema(name, "categorical", ("no", "yes")) for name in ("rain", "wet", "slip"))
-    tables = (np.array([[0.6, 0.4]]), np.array([[1.0, 0.0], [0.2, 0.8]]), np.array([[0.9, 0.1], [0.4, 0.6]]))
-    rows = pd.DataFrame(
-        {"rain": ["no", "yes"] * 10, "wet": ["no", "yes"] * 10, "slip": ["no", "yes", "no"] * 6 + ["no"] * 2}
-    )
-    rows.loc[4, "wet"] = "yes"
-    return Network(columns, Dag(((), (0,), (1,))), tables), rows
-
-
-def test_an_impossible_row_is_named_or_left_out():
-    network, rows = impossible_rows()
-    with pytest.raises(DataError, match=r"1 of 20 rows have probability zero .* rain='no' contradicts wet='yes'"):
-        tune(network, rows, "slip")
-    result = tune(network, rows, "slip", strength=2.0, impossible="skip")
-    same = tune(network, rows.drop(index=4), "slip", strength=2.0)
-    assert (result.n_skipped, result.n_rows) == (1, 19)
-    assert result.after == same.after
-    assert "(impossible ones left out: 1)" in str(result)
-
-
-@pytest.mark.parametrize(
-    ("change", "options", "error", "words"),
-    [
-        ({}, {"query": "slipp"}, OptionError, "the network has no node 'slipp'; the nearest are 'slip'"),
-        ({}, {"query": []}, OptionError, "query names no node"),
-        ({}, {"query": ["slip", "slip"]}, OptionError, "query names a node twice"),
-        ({"weet": "no"}, {}, DataError, "a column 'weet' that is no node of the network; the nearest are 'wet'"),
-        ({"wet": "damp"}, {}, DataError, "column 'wet' holds 'damp' in row 0, which is no state .* 'no', 'yes'"),
-        ({"wet": 3.5}, {}, DataError, "column 'wet' holds '3.5' in row 0, which is no state"),
-        (
-            {"slip": None},
-            {},
-            DataError,
-            "no row can be used to tune the network: 'slip' is missing in all 20 rows of weight",
-        ),
-        ({}, {"sample_weight": np.zeros(20)}, DataError, "every row has weight zero, so there is nothing to tune"),
-        ({}, {"folds": 1}, OptionError, "folds=1 of tune must be at least 2"),
-        ({}, {"folds": 21}, DataError, "20 rows can be used, fewer than the 21 folds"),
-        ({}, {"strength": 0.0}, OptionError, "strength=0.0 of tune must be a number above zero"),
-        ({}, {"strength": "strong"}, OptionError, "strength='strong' is not known; expected one of 'auto'"),
-        ({}, {"parameters": "cll"}, OptionError, "parameters='cll' is not known; expected one of 'conditional'"),
-        ({}, {"impossible": "nan"}, OptionError, "impossible='nan' is not known"),
-    ],
-)
-def test_bad_input_is_refused_in_words(change, options, error, words):
-    network, rows = impossible_rows()
-    rows.loc[4, "wet"] = "no"
-    with pytest.raises(error, match=words):
-        tune(network, rows.assign(**change), **{"query": "slip", **options})
-
-
-def test_a_query_that_is_no_column_is_refused():
-    network, rows = impossible_rows()
-    with pytest.raises(DataError, match="the table has no column 'slip' to tune the network for; its columns are"):
-        tune(network, rows.drop(columns="slip"), "slip")

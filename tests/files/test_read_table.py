@@ -45,6 +45,30 @@ def test_missing_values_are_missing_where_asked_for(write):
     assert read_table(path, missing_values=["?"]).to_pydict() == {"a": [None, 2], "b": ["x", None]}
 
 
+@pytest.mark.parametrize(
+    ("name", "sign"), [("a.csv", ";"), ("a.csv", "\t"), ("a.txt", ";"), ("a.txt", ","), ("a.txt", "\t")]
+)
+def test_a_header_says_which_sign_separates(write, name, sign):
+    table = read_table(write(name, f"a{sign}b\n1.5{sign}x,y\n2{sign}\n".replace("x,y", "x").encode()))
+    assert table.to_pydict() == {"a": [1.5, 2.0], "b": ["x", None]}
+
+
+def test_a_comma_or_a_quote_in_the_header_keeps_commas(write):
+    assert read_table(write("a.csv", b"a;b,c\n1;2,3\n")).to_pydict() == {"a;b": ["1;2"], "c": [3]}
+    assert read_table(write("b.csv", b'"a;b"\nx\n')).to_pydict() == {"a;b": ["x"]}
+
+
+def test_decimal_commas_are_refused_and_words_with_commas_are_not(write):
+    message = refusal(write("a.csv", b"a;b\n1;2\n1,5;2\n"))
+    assert "column 'a' holds numbers with a decimal comma, as '1,5'" in message
+    assert read_table(write("b.csv", b"a;b\n1,5;2\none, two;2\n")).to_pydict() == {
+        "a": ["1,5", "one, two"],
+        "b": [2, 2],
+    }
+    digits = read_table(write("c.csv", b"a;b\n1;2\n"), text_columns=["a"])
+    assert digits.to_pydict() == {"a": ["1"], "b": [2]}
+
+
 def test_digits_are_integers_and_other_numbers_floats(write):
     table = read_table(write("a.csv", b"i,f,b,d,s\n1,1.5,true,2024-02-29,x\n-2,3,false,2024-03-01,7\n"))
     assert [str(kind) for kind in table.schema.types] == ["int64", "double", "bool", "date32[day]", "string"]

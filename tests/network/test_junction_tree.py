@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from random_networks import joint, random_network
 from tanager.errors import DataError, MemoryLimitError, OptionError
 from tanager.network import evidence_rows, junction_tree
-from tanager.network.evidence_rows import EvidenceRows, distinct_rows
 from tanager.network.junction_tree import JunctionTree
 from tanager.network.network import Network
 from tanager.structure.dag import Dag
@@ -251,23 +250,6 @@ def test_the_number_of_threads_does_not_change_a_bit_of_the_counts():
                 found.append(tree.expected_counts(network.tables, codes).tables)
     for tables in found[1:]:
         assert all((a == b).all() for a, b in zip(found[0], tables, strict=True))
-
-
-def test_equal_rows_are_computed_once():
-    network = random_network(5, [3, 2, 4], density=0.5)
-    codes = gappy_codes(network, 2_000)
-    rows = EvidenceRows.of(JunctionTree.of(network.dag, network.n_states).plan, codes)
-    assert len(rows.first) == len(np.unique(codes, axis=0)) < 61
-    assert (codes[rows.first][rows.kind] == codes).all()
-    assert rows.total(None).sum() == 2_000
-
-
-def test_rows_that_share_a_hash_are_told_apart():
-    constant = 0x9E3779B97F4A7C15  # the first column 1 hashes to constant ^ (constant >> 32), and 0 to 0
-    codes = np.array([[0, constant ^ (constant >> 32)], [1, 0], [1, 0]], dtype=np.uint64)
-    first, kind = distinct_rows(codes, [0, 1])
-    assert len(first) == 2
-    assert (codes[first][kind] == codes).all()
 
 
 @pytest.mark.parametrize("name", WAYS)

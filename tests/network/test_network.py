@@ -1,6 +1,9 @@
 """Network: queries, likelihoods, samples and tables against the joint distribution written out in full."""
 
+import datetime
+import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -180,3 +183,44 @@ def test_family_probabilities_are_sums_of_the_joint(network, data):
         expected[tuple(state[node] for node in family.nodes)] += p
     found = network.family_probabilities(family, network.n_states)
     np.testing.assert_allclose(found, expected.reshape(family.class_shape(network.n_states)), atol=1e-12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(networks())
+def test_a_network_comes_back_from_its_dictionary_bit_by_bit(network):
+    back = Network.from_dict(json.loads(json.dumps(network.to_dict())))
+    assert (back.columns, back.dag, back.target) == (network.columns, network.dag, network.target)
+    assert all(np.array_equal(own, other) for own, other in zip(back.tables, network.tables, strict=True))
+
+
+def test_bins_dates_and_gap_states_come_back_from_a_dictionary():
+    day = datetime.date(2024, 2, 29)
+    columns = (
+        ColumnSchema("age", "numeric", cuts=(0.1, 40.0), gap_state=True),
+        ColumnSchema("day", "categorical", (day, datetime.date(2025, 1, 1))),
+    )
+    network = Network(columns, Dag(((), (0,))), (np.full((1, 4), 0.25), np.full((4, 2), 0.5)))
+    back = Network.from_dict(json.loads(json.dumps(network.to_dict())))
+    assert back.states == network.states
+    assert back.query("day", {"age": 12.0}) == network.query("day", {"age": 12.0})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": 99}, "its format is 99"),
+        ({"parents": [[1], [0]]}, "cycle"),
+        ({"tables": [[[0.5, 0.6]], [[1.0, 0.0]]]}, "does not sum to one"),
+        ({"target": "dice"}, "target"),
+    ],
+)
+def test_a_dictionary_that_is_no_network_is_refused(change, message):
+    pair = Network((COIN, replace(COIN, name="other")), Dag(((), ())), (np.full((1, 2), 0.5),) * 2)
+    with pytest.raises((DataError, OptionError), match=message):
+        Network.from_dict(pair.to_dict() | change)
+
+
+def test_a_state_that_json_cannot_hold_is_named():
+    odd = Network((ColumnSchema("odd", "categorical", (1j, 2j)),), Dag(((),)), (np.full((1, 2), 0.5),))
+    with pytest.raises(DataError, match="column 'odd'"):
+        odd.to_dict()

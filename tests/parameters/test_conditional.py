@@ -235,9 +235,10 @@ def test_small_tables_never_wait_for_the_compiler():
 def test_it_is_a_parameter_of_the_classifier():
     X = noisy().codes.astype(str)
     y = noisy().class_codes
-    fitted = BayesianNetworkClassifier(parameters=clone(Conditional())).set_params(parameters__strength=(1.0, 4.0))
+    fitted = BayesianNetworkClassifier("tan", parameters=clone(Conditional()))
+    fitted.set_params(parameters__strength=(1.0, 4.0))
     better = fitted.fit(X, y).predict_log_proba(X)[np.arange(len(y)), y].mean()
-    worse = BayesianNetworkClassifier().fit(X, y).predict_log_proba(X)[np.arange(len(y)), y].mean()
+    worse = BayesianNetworkClassifier("tan").fit(X, y).predict_log_proba(X)[np.arange(len(y)), y].mean()
     assert better > worse
     assert fitted.trace_.parameters["strength"] == (1.0, 4.0)
 

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 from sklearn.base import clone
 
 from structure.small_tasks import FAMILY_SCORES, STATES, make_task, random_rows, total
 from tanager.errors import OptionError
+from tanager.network.network import Network
 from tanager.structure import STRUCTURES, Dag, Fixed, NaiveBayes, StructureLearner, Tree
+from tanager.table.schema import ColumnSchema
 
 # a -> b and a -> c, with the class above all five attributes
 EXPECTED = Dag.augmented_naive_bayes([(), (0,), (0,), (), ()])
@@ -52,6 +55,29 @@ def test_a_network_is_taken_as_it_is_and_its_target_stands_for_the_class():
     network = SomeNetwork(("a", "b", "illness"), (("illness", "a"), ("a", "b")), "illness")
     assert learn(network).parents == ((5,), (0,), (), (), (), ())
     assert learn(SomeNetwork(("a", "class"), (("a", "class"),))).parents == ((), (), (), (), (), (0,))
+
+
+def columns_of(*names: str) -> tuple[ColumnSchema, ...]:
+    return tuple(ColumnSchema(name, "categorical", ("no", "yes")) for name in names)
+
+
+def some_network(*names: str, target: str | None = None) -> Network:
+    """Nodes without edges."""
+    shares = np.full((1, 2), 0.5)
+    return Network(columns_of(*names), Dag(((),) * len(names)), (shares,) * len(names), target)
+
+
+def test_nodes_that_are_no_column_are_hidden_in_the_order_of_the_network():
+    network = some_network("z", "a", "y", "illness", target="illness")
+    assert Fixed(network).hidden(("a", "b", "class")) == columns_of("z", "y")
+    assert Fixed(some_network("z", "class")).hidden(("a", "class")) == columns_of("z")
+    for complete in (some_network("a", "b"), [("a", "b")], EXPECTED):
+        assert Fixed(complete).hidden(("a", "b", "class")) == ()
+
+
+def test_hidden_nodes_without_a_node_for_the_class_are_refused():
+    with pytest.raises(OptionError, match="no node 'illness', the class; its nodes that are no column are 'ilness'"):
+        Fixed(some_network("a", "ilness")).hidden(("a", "illness"))
 
 
 @pytest.mark.parametrize("name", FAMILY_SCORES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.classifiers.naive_bayes import NaiveBayesClassifier
+from tanager.classifiers.pairwise import PairwiseClassifier
 from tanager.classifiers.presets import (
     BCKGClassifier,
     HillClimbClassifier,
@@ -18,6 +19,7 @@ __all__ = [
     "HillClimbClassifier",
     "KDBClassifier",
     "NaiveBayesClassifier",
+    "PairwiseClassifier",
     "SelectiveNaiveBayesClassifier",
     "TANClassifier",
 ]

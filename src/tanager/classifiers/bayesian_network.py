@@ -13,19 +13,31 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tanager.classifiers.gaps import MISSING, log_joint_skipping, log_joint_with_gaps
+from tanager.classifiers.additive import AdditiveLearner
+from tanager.classifiers.gap_average import learn_filler, log_posterior_averaging
+from tanager.classifiers.gap_skip import log_joint_skipping
+from tanager.classifiers.gaps import MISSING, log_joint_with_gaps
+from tanager.classifiers.hidden import (
+    add_hidden,
+    add_hidden_codes,
+    count_with_hidden,
+    hidden_columns,
+    learn_hidden,
+)
 from tanager.classifiers.score_option import TwoScores
 from tanager.classifiers.training import TrainingTable, read_rows, read_training, warn_left_out
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.counts.family import CountTable
+from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
 from tanager.parameters import EM, PARAMETERS, Frequency, LikelihoodGradient, ParameterLearner, ParameterTask
+from tanager.parameters.effect_layout import coarse_batch
 from tanager.parameters.em import PartlyLabelledTask
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.registry import check_option, resolve
 from tanager.scores import CLL, SCORES, FamilyScore
-from tanager.structure import STRUCTURES, Selective, Step, StructureLearner, StructureTask
+from tanager.structure import STRUCTURES, Pairwise, Selective, Step, StructureLearner, StructureTask
 from tanager.table.batch import EncodedBatch, code_dtype
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
@@ -34,6 +46,8 @@ from tanager.threads import thread_limit
 
 # Learners of the joint distribution: a class is one more cell that may be missing.
 LEARN_WITHOUT_CLASS = (EM, LikelihoodGradient)
+# Learners whose tables describe the attributes, so that a missing one can be summed out of their joint.
+DESCRIBE_ATTRIBUTES = (EM, Frequency, LikelihoodGradient)
 
 
 @dataclass(frozen=True)
@@ -50,7 +64,7 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     structure : str or object of `tanager.structure`
-        How the structure is chosen: "naive-bayes", "tan", ... or an object such as `Tree(forest=True)`.
+        How the structure is chosen: "pairwise", "tan", "naive-bayes", ... or an object such as `Tree(forest=True)`.
     score : str or object of `tanager.scores`
         What makes a structure good.
     parameters : str or object of `tanager.parameters`
@@ -60,11 +74,14 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
         discretised. A list of names or positions, or a mask, adds to them.
     discretizer : "mdlp", "quantile" or scikit-learn transformer
         How numeric columns are cut into bins, on the training rows alone.
-    missing : "marginalize", "skip" or "category"
-        At prediction a missing cell is summed out, exactly ("marginalize"), or its families' terms are left out of
-        the log odds ("skip"). In training both leave a gap to `parameters`: "em" and "likelihood-gradient" infer it,
-        the others leave out the families it is in. Or, in a column that has some in training, a gap is a state of
-        its own ("category").
+    missing : "auto", "average", "marginalize", "skip" or "category"
+        At prediction P(class | row) is averaged over what a missing cell may hold, given those present, by a second
+        network of frequencies ("average"); or the cell is summed out of the network's own joint, exactly
+        ("marginalize"); or its families' terms are left out of the log odds ("skip"). "auto" averages, but
+        marginalizes tables that describe the attributes ("frequency", "em", "likelihood-gradient"). In training a gap
+        is left to `parameters`: "em", "likelihood-gradient" and, but for "skip", "conditional" infer it, the others
+        leave out the families it is in. Or, in a column that has some in training, a gap is a state of its own
+        ("category"; else as "auto").
     handle_unknown : "marginalize" or "error"
         A category unseen in training is a missing cell, or an error, at prediction.
     engine : "auto", "numpy" or "numba"
@@ -80,8 +97,10 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
     ----------
     classes_, n_features_in_, feature_names_in_
         As in every scikit-learn classifier.
-    network_ : Network
-        The distribution learnt.
+    network_ : Network or AdditiveNetwork
+        The distribution learnt; with structure "pairwise" the sum of effects.
+    filler_ : Network or None
+        What says what a missing cell may hold, where P(class | row) is averaged over it.
     encoder_ : TableEncoder
         The columns' categories and cut points.
     structure_score_ : float
@@ -101,15 +120,18 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
     ('target',)
     """
 
+    network_: Network | AdditiveNetwork
+    filler_: Network | None = None
+
     def __init__(
         self,
-        structure: str | StructureLearner = "tan",
+        structure: str | StructureLearner = "pairwise",
         score: str | FamilyScore | CLL = "fcll",
         parameters: str | ParameterLearner = "conditional",
         *,
         categorical_features: ArrayLike | str | None = "from_dtype",
         discretizer: object = "mdlp",
-        missing: str = "marginalize",
+        missing: str = "auto",
         handle_unknown: str = "marginalize",
         engine: str = "auto",
         n_jobs: int | None = None,
@@ -148,7 +170,7 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
         """The first half of `fit`: check the data, learn the encoder, and give the counts of the labelled rows."""
         training = self._learn_encoder(X, y, sample_weight)
         warn_left_out(training)
-        return self._count_store(self._encode(training))
+        return self._count_store(self._coarse(self._encode(training)))
 
     def _learn_encoder(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> TrainingTable:
         check_option("missing", self.missing, MISSING)
@@ -164,6 +186,7 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
             choose_discretizer(self.discretizer),
             self.categorical_features,
             gap_states=self.missing == "category",
+            fine=isinstance(self._structure(), Pairwise),
         )
         self.encoder_ = TableEncoder(schema, unseen_is_error=self.handle_unknown == "error")
         return training
@@ -174,7 +197,10 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
         rows = read_rows(X, y, sample_weight, self.classes_, unlabelled=True)
         self._check_columns(X, rows.table, reset=False)
         warn_left_out(rows)
-        return self._count_store(self._encode(rows))
+        return self._count_store(self._coarse(self._encode(rows)))
+
+    def _coarse(self, batch: EncodedBatch) -> EncodedBatch:
+        return coarse_batch(batch, self.encoder_.schema.attributes)
 
     def _encode(self, training: TrainingTable) -> EncodedBatch:
         n_states = self.encoder_.schema.n_states
@@ -200,17 +226,37 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
         return CountStore(batch, choose_engine(self.engine), names, known=known)
 
     def _learn_network(self, counts: CountStore, unlabelled: EncodedBatch | None = None) -> None:
+        self.filler_ = None
+        learner = self._structure()
+        if isinstance(learner, Pairwise):
+            self._learn_effects(learner, counts.batch)
+            return
+        summed = "marginalize" if self.missing == "auto" else self.missing
+        hidden = hidden_columns(self._structure(), counts.names, self._parameters(), summed)
+        if hidden:
+            counts = count_with_hidden(counts, hidden, self.engine)
+            unlabelled = None if unlabelled is None else add_hidden(unlabelled, hidden)
         structure = self._structure().learn(self._structure_task(counts))
         report = print if self.verbose else _ignore
-        task = ParameterTask(structure.dag, counts, report=report)
+        task = ParameterTask(structure.dag, counts, report=report, skip_gaps=self.missing == "skip")
         if unlabelled is not None:
             task = PartlyLabelledTask(structure.dag, counts, unlabelled)
-        learnt = self._parameters().learn(task)
         schema = self.encoder_.schema
-        columns = (*schema.attributes, schema.target)
+        columns = (*schema.attributes, *hidden, schema.target)
+        learnt = learn_hidden(self._parameters(), task, columns) if hidden else self._parameters().learn(task)
         self.network_ = Network(columns, structure.dag, learnt.tables, schema.target.name)
+        if self._averages() and not hidden:
+            self.filler_ = learn_filler(counts, columns)
         self.structure_score_ = structure.score
         self.trace_ = Trace(structure.steps, learnt.trace)
+
+    def _learn_effects(self, structure: Pairwise, batch: EncodedBatch) -> None:
+        report = print if self.verbose else _ignore
+        learner = AdditiveLearner(structure, self._parameters(), self.missing, self._structure_task, report)
+        learnt = learner.learn(batch, self.encoder_.schema, self.engine)
+        self.network_, self.filler_ = learnt.network, learnt.filler
+        self.structure_score_ = learnt.structure.score
+        self.trace_ = Trace(learnt.structure.steps, learnt.effects.trace)
 
     def _structure_task(self, counts: CountStore) -> StructureTask:
         score = resolve("score", self.__dict__["score"], SCORES, "check_options")
@@ -246,9 +292,22 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         table = read_table(X)
         self._check_columns(X, table, reset=False)
-        summing = log_joint_skipping if self.missing == "skip" else log_joint_with_gaps
         with thread_limit(self.n_jobs):
-            return summing(self.network_, self.encoder_.encode(table), normalized)
+            columns = self.encoder_.encode(table)
+            if isinstance(self.network_, AdditiveNetwork):
+                if self._averages():
+                    return log_posterior_averaging(self.network_, self.filler_, columns)
+                return self.network_.log_joint(columns, normalized)
+            codes = add_hidden_codes(columns, self.network_.n_states)
+            if self._averages() and codes is columns:  # hidden nodes can only be summed out
+                return log_posterior_averaging(self.network_, self.filler_, codes)
+            summing = log_joint_skipping if self.missing == "skip" else log_joint_with_gaps
+            return summing(self.network_, codes, normalized)
+
+    def _averages(self) -> bool:
+        """Whether P(class | row) is averaged over what a missing cell may hold."""
+        by_learner = self.missing in ("auto", "category") and not isinstance(self._parameters(), DESCRIBE_ATTRIBUTES)
+        return by_learner or self.missing == "average"
 
     def _structure(self) -> StructureLearner:
         return resolve("structure", self.structure, STRUCTURES, "learn")

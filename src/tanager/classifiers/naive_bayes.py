@@ -47,7 +47,7 @@ class NaiveBayesClassifier(BayesianNetworkClassifier):
         *,
         categorical_features: ArrayLike | str | None = "from_dtype",
         discretizer: object = "mdlp",
-        missing: str = "marginalize",
+        missing: str = "auto",
         handle_unknown: str = "marginalize",
         engine: str = "auto",
         n_jobs: int | None = None,

@@ -49,7 +49,7 @@ def structure_score(
         valid = ", ".join(make_score().get_params()) or "none"
         raise OptionError(f"score {score!r} has no option {', '.join(options)}; its options are: {valid}.") from None
     clf = BayesianNetworkClassifier(
-        Fixed(parents), chosen, categorical_features=categorical_features, discretizer=discretizer
+        Fixed(parents), chosen, "frequency", categorical_features=categorical_features, discretizer=discretizer
     )
     return clf.fit(X, y, sample_weight).structure_score_
 

@@ -39,9 +39,9 @@ class QueryRows:
     def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> QueryRows:
         return replace(self, codes=self.codes[rows], weights=self.weights[rows])
 
-    def objective(self, network: Network, name: str) -> NetworkObjective:
+    def objective(self, network: Network, name: str, alpha: float = 0.0) -> NetworkObjective:
         return NetworkObjective(
-            network.dag, network.n_states, self.codes, self.query, self.weights, name, names=network.nodes
+            network.dag, network.n_states, self.codes, self.query, self.weights, name, alpha, names=network.nodes
         )
 
 

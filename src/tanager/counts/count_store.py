@@ -95,6 +95,14 @@ class CountStore:
             self._pairs = self._engine.count_pairs(self.batch)
         return self._pairs
 
+    def without(self, rows: EncodedBatch, others: EncodedBatch) -> CountStore:
+        """The counts of `rows`, which are these rows less the `others`: pairs are subtracted, not counted again."""
+        rest = CountStore(rows, self._engine, self.names, self.memory_limit)
+        all_pairs = self.pairs()
+        left = all_pairs.counts - CountStore(others, self._engine, self.names, self.memory_limit).pairs().counts
+        rest._pairs = PairTables(all_pairs.n_states, np.maximum(left, 0), all_pairs.offsets)
+        return rest
+
     def _known(self, nodes: NodeSet) -> CountTable | None:
         """Counts of a set that need no pass over the rows, flat, or None."""
         if nodes in self._tables:

@@ -20,6 +20,7 @@ from tanager.files.network_hugin import read_net, write_net
 from tanager.files.network_nodes import FileNode, network_of, with_target
 from tanager.files.network_uai import read_uai, write_uai
 from tanager.files.network_xml import read_bifxml, read_xdsl, write_bifxml, write_xdsl
+from tanager.network.additive import AdditiveNetwork
 from tanager.network.document import network_from_document, network_to_document
 from tanager.network.json_values import DocumentError, Json
 from tanager.network.network import Network
@@ -115,7 +116,10 @@ def _parse_json(content: bytes) -> Network:
     if isinstance(document, dict) and "classifier" in document:
         from tanager.files.parse_model import from_document
 
-        return from_document(document).network_
+        network = from_document(document).network_
+        if isinstance(network, AdditiveNetwork):
+            raise DocumentError("it holds a sum of effects, which is no network of tables; structure='tan' learns one")
+        return network
     return network_from_document(document)
 
 

@@ -13,15 +13,17 @@ from tanager.classifiers.bayesian_network import Trace
 from tanager.classifiers.gaps import MISSING
 from tanager.counts.engine import ENGINES
 from tanager.files.model_parts import CLASSIFIERS, PARTS
+from tanager.network.additive_document import read_effect_parts
 from tanager.network.document import check_form, read_columns, read_network_parts
 from tanager.network.json_values import DocumentError, Json, from_json, mapping, sequence, shorten, text
+from tanager.network.network import Network
 from tanager.parameters import PARAMETERS
 from tanager.registry import check_option, resolve
 from tanager.scores import SCORES
 from tanager.structure import STRUCTURES, Step
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder
-from tanager.table.schema import Category, TableSchema
+from tanager.table.schema import Category, ColumnSchema, TableSchema
 
 KEYS = (
     "classifier",
@@ -29,8 +31,6 @@ KEYS = (
     "named",
     "columns",
     "class_dtype",
-    "parents",
-    "tables",
     "structure_score",
     "trace",
 )
@@ -39,7 +39,8 @@ MOST_LABEL_BYTES = 1 << 28
 
 def from_document(document: Json) -> BayesianNetworkClassifier:
     """The classifier a document describes; a DocumentError says what is wrong with it and where."""
-    model = check_form(document, KEYS, "model")
+    additive = "effects" in mapping(document, "the document")
+    model = check_form(document, KEYS if additive else (*KEYS, "parents", "tables"), "model")
     clf = _classifier(model["classifier"], model["options"])
     schema = _schema(model["columns"], model["named"])
     clf.classes_ = _classes(schema.target.categories, model["class_dtype"])
@@ -48,13 +49,25 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
         clf.feature_names_in_ = np.array([column.name for column in schema.attributes], dtype=object)
     clf.encoder_ = TableEncoder(schema, unseen_is_error=clf.handle_unknown == "error")
     columns = (*schema.attributes, schema.target)
-    clf.network_ = read_network_parts(columns, model["parents"], model["tables"], schema.target.name)
+    if additive:
+        clf.network_ = read_effect_parts(columns, model["effects"])
+    else:
+        clf.network_ = read_network_parts(columns, model["parents"], model["tables"], schema.target.name)
+    clf.filler_ = _filler(tuple(column.coarse for column in columns), model.get("filler"))
     score = from_json(model["structure_score"], "structure_score", PARTS)
     if type(score) not in (int, float):
         raise DocumentError(f"structure_score must be a number, got {shorten(score)}")
     clf.structure_score_ = float(cast(float, score))
     clf.trace_ = _trace(model["trace"])
     return clf
+
+
+def _filler(columns: tuple[ColumnSchema, ...], document: Json) -> Network | None:
+    """What says what a missing cell may hold; files of version 0.1.0 have none."""
+    if document is None:
+        return None
+    found = mapping(document, "filler")
+    return read_network_parts(columns, found.get("parents"), found.get("tables"), columns[-1].name)
 
 
 def _classifier(name: Json, options: Json) -> BayesianNetworkClassifier:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TextIO, cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
 from tanager.errors import FileError
@@ -21,6 +22,7 @@ from tanager.files.paths import reason
 
 BLOCK_SIZES = (1 << 20, 1 << 26)
 """Bytes parsed at once: pyarrow's own choice, then room for a row longer than that."""
+DECIMAL = r"^\s*[+-]?\d+(,\d+)?\s*$"
 REPLACED = "\ufffd"
 """What stands for bytes that are not UTF-8."""
 
@@ -83,6 +85,8 @@ def _parse(
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_binary(column.type):
             raise _not_utf8(where, f"column {name!r}")
+    if delimiter == ";":
+        _check_decimal_points(table, where)
     table = _times_as_durations(table)
     if _ends_in_open_quote(table):
         with open_text() as text:
@@ -96,11 +100,24 @@ def _read_header(text: TextIO, delimiter: str | None) -> tuple[list[str], str]:
     """The cells of the first line that is not blank, and the delimiter that separates them."""
     for line in text:
         if line.strip("\r\n"):
-            delimiter = delimiter or ("\t" if "\t" in line else ",")
+            second = next(text, "")
+            delimiter = _delimiter(line, second, delimiter)
             # More lines follow only where a quoted name goes on in the next one.
             with _cells_of_any_length():
-                return next(csv.reader(chain([line], text), delimiter=delimiter)), delimiter
+                return next(csv.reader(chain([line, second], text), delimiter=delimiter)), delimiter
     return [], delimiter or ","
+
+
+def _delimiter(header: str, row: str, expected: str | None) -> str:
+    """The expected one, or tab or comma by the header; where it has neither, a semicolon that the first row has too.
+
+    Spreadsheets write semicolons or tabs into .csv files, while one alone in the header may be part of a name.
+    """
+    if expected == "\t" or (expected is not None and (expected in header or '"' in header)):
+        return expected
+    sure = [sign for sign in ("\t", ",") if sign in header and expected is None]
+    likely = [sign for sign in ("\t", ";") if sign in header and header.count(sign) == row.count(sign)]
+    return [*sure, *likely, expected or ","][0]
 
 
 def _arrow_table(
@@ -150,6 +167,20 @@ def _ends_in_open_quote(table: pa.Table) -> bool:
         return False
     last = table.column(-1)[-1].as_py()
     return last is not None and "\n" in last
+
+
+def _check_decimal_points(table: pa.Table, where: str) -> None:
+    """Refuse numbers with a decimal comma, as 1,5: they would be taken for as many words."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if not pa.types.is_string(column.type):
+            continue
+        texts = column.drop_null()
+        commas = texts.filter(pc.match_substring(texts, ","))
+        if len(commas) and pc.all(pc.match_substring_regex(texts, DECIMAL)).as_py():
+            raise FileError(
+                f"{where}: column {name!r} holds numbers with a decimal comma, as {commas[0].as_py()!r}.",
+                hint="save the file with decimal points.",
+            )
 
 
 def _times_as_durations(table: pa.Table) -> pa.Table:

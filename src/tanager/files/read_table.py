@@ -26,10 +26,11 @@ def read_table(
 ) -> pa.Table:
     """The table in a file, or CSV on standard input where `path` is "-".
 
-    The suffix says the format: .csv, .tsv, .txt (tabs if its header has one, else commas), .parquet, .arff; the text
-    formats may be compressed (.csv.gz). In text an empty cell is missing and nothing else is, except the texts in
-    `missing_values` ("?", "NA"); in ARFF "?" is missing too. A column of digits holds integers, a column of numbers
-    floats; dates, times and booleans are recognised, except in `text_columns`; an ARFF header says the type itself.
+    The suffix says the format: .csv (semicolons or tabs where its header has no comma), .tsv, .txt (tabs if its header
+    has one), .parquet, .arff; the text formats may be compressed (.csv.gz). In text an empty cell is missing and
+    nothing else is, except the texts in `missing_values` ("?", "NA"); in ARFF "?" is missing too. A column of digits
+    holds integers, a column of numbers floats; dates, times and booleans are recognised, except in `text_columns`; an
+    ARFF header says the type itself.
     """
     if os.fspath(path) == "-":
         return check_names(read_csv_stdin(missing_values, text_columns), "standard input")

@@ -4,7 +4,9 @@
      "named": true, "class_dtype": "<U9", "columns": [...], "parents": [...], "tables": [...],
      "structure_score": -12.5, "trace": {"structure": [...], "parameters": {...}}}
 
-The columns, the parents and the tables are those of the network (`tanager.network.document`), the class last.
+The columns, the parents and the tables are those of the network (`tanager.network.document`), the class last. A
+network of effects has "effects" in place of parents and tables (`tanager.network.additive_document`). "filler" has
+the parents and tables of the network that says what a missing cell may hold, or is null.
 """
 
 from __future__ import annotations
@@ -17,8 +19,11 @@ from numpy.typing import NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.files.model_parts import CLASSIFIERS, PARTS
-from tanager.network.document import FORMAT, network_parts
+from tanager.network.additive import AdditiveNetwork
+from tanager.network.additive_document import effect_parts
+from tanager.network.document import FORMAT, network_parts, write_columns
 from tanager.network.json_values import DocumentError, Json, to_json
+from tanager.network.network import Network
 from tanager.version import __version__
 
 
@@ -35,13 +40,25 @@ def to_document(clf: BayesianNetworkClassifier) -> dict[str, Json]:
         "options": {key: to_json(value, f"option {key}", PARTS) for key, value in options.items()},
         "named": clf.encoder_.schema.named,
         "class_dtype": _dtype(clf.classes_),
-        **network_parts(clf.network_),
+        **_network(clf.network_),
+        "filler": None if clf.filler_ is None else _structure_and_tables(clf.filler_),
         "structure_score": to_json(clf.structure_score_, "structure_score_", PARTS),
         "trace": {
             "structure": [to_json(asdict(step), "trace_", PARTS) for step in clf.trace_.structure],
             "parameters": to_json(clf.trace_.parameters, "trace_", PARTS),
         },
     }
+
+
+def _structure_and_tables(network: Network) -> dict[str, Json]:
+    parts = network_parts(network)
+    return {"parents": parts["parents"], "tables": parts["tables"]}
+
+
+def _network(network: Network | AdditiveNetwork) -> dict[str, Json]:
+    if isinstance(network, AdditiveNetwork):
+        return {"columns": write_columns(network.columns), "effects": effect_parts(network)}
+    return network_parts(network)
 
 
 def _dtype(classes: NDArray[np.generic]) -> str:

@@ -2,7 +2,7 @@
 
     {"format": 1, "versions": {...}, "target": "class" or null,
      "columns": [{"name": "x", "kind": "categorical", "unit": "number", "gap_state": false, "categories": [...]},
-                 {..., "cuts": [...]}],
+                 {..., "cuts": [...]}, {..., "cuts": [...], "groups": [...]}],
      "parents": [[2], [0, 2], []], "tables": [[[p, ...], ...], ...]}
 
 Nodes are numbered by column, the class, where there is one, last. A table has a row per parent configuration and a
@@ -55,10 +55,15 @@ def network_to_document(network: Network) -> dict[str, Json]:
 def network_parts(network: Network) -> dict[str, Json]:
     """What a model's document and a network's have in common."""
     return {
-        "columns": [_write_column(column) for column in network.columns],
+        "columns": write_columns(network.columns),
         "parents": [list(parents) for parents in network.dag.parents],
         "tables": [table.tolist() for table in network.tables],
     }
+
+
+def write_columns(columns: tuple[ColumnSchema, ...]) -> Json:
+    """The columns in their order."""
+    return [_write_column(column) for column in columns]
 
 
 def network_from_document(document: Json) -> Network:
@@ -118,8 +123,12 @@ def _write_column(column: ColumnSchema) -> Json:
         "unit": column.unit,
         "gap_state": column.gap_state,
     }
+    if column.ordered:
+        document["ordered"] = True
     if column.kind == "numeric":
         document["cuts"] = list(column.cuts)
+        if column.groups:
+            document["groups"] = list(column.groups)
     else:
         document["categories"] = [to_json(value, f"column {column.name!r}", {}) for value in column.categories]
     return document
@@ -130,17 +139,35 @@ def _read_column(document: Json, where: str) -> ColumnSchema:
     name = text(column.get("name"), f"{where}.name")
     kind = cast(Kind, text(column.get("kind"), f"{where}.kind", get_args(Kind)))
     unit = cast(Unit, text(column.get("unit"), f"{where}.unit", get_args(Unit)))
-    gap = column.get("gap_state", False)  # files of version 0.1.0 do not have it
-    if not isinstance(gap, bool):
-        raise DocumentError(f"{where}.gap_state must be true or false, got {shorten(gap)}")
+    gap = _flag(column.get("gap_state", False), f"{where}.gap_state")
     if kind == "categorical":
-        return ColumnSchema(name, kind, _categories(column.get("categories"), where), unit=unit, gap_state=gap)
+        ordered = _flag(column.get("ordered", False), f"{where}.ordered")
+        categories = _categories(column.get("categories"), where)
+        return ColumnSchema(name, kind, categories, unit=unit, gap_state=gap, ordered=ordered)
     cuts = numbers(column.get("cuts"), f"{where}.cuts")
     if any(low >= high for low, high in pairwise(cuts)):
         raise DocumentError(f"{where}.cuts must increase")
     if unit != "number" and any(abs(cut) > LARGEST_TIME for cut in cuts):
         raise DocumentError(f"{where}.cuts has a {unit} out of range")
-    return ColumnSchema(name, kind, cuts=tuple(map(float, cuts)), unit=unit, gap_state=gap)
+    groups = _groups(column.get("groups", []), len(cuts) + 1, f"{where}.groups")
+    return ColumnSchema(name, kind, cuts=tuple(map(float, cuts)), unit=unit, gap_state=gap, groups=groups)
+
+
+def _flag(document: Json, where: str) -> bool:
+    if not isinstance(document, bool):
+        raise DocumentError(f"{where} must be true or false, got {shorten(document)}")
+    return document
+
+
+def _groups(document: Json, n_bins: int, where: str) -> tuple[int, ...]:
+    """The coarse bin of each bin: none, or from 0 in steps of at most one."""
+    found = sequence(document, where)
+    if found and (len(found) != n_bins or found[0] != 0 or not set(map(type, found)) <= {int}):
+        raise DocumentError(f"{where} must hold a number for each of {n_bins} bins, beginning with 0")
+    groups = tuple(cast(list[int], found))
+    if any(high - low not in (0, 1) for low, high in pairwise(groups)):
+        raise DocumentError(f"{where} must increase in steps of at most one")
+    return groups
 
 
 def _categories(document: Json, where: str) -> tuple[Category, ...]:

@@ -40,11 +40,17 @@ def add_complete(
                 for i in range(n_rows):
                     code = column[start + i]
                     cells[i] += step * code if code < n_states else MISSING
-        for k in range(out.shape[1]):
+        # Looking up any cell, and dropping it, is quicker than a branch.
+        if out.shape[1] == 2:  # unrolled: most tables have two classes
             for i in range(n_rows):
-                # Looking up any cell, and dropping it, is quicker than a branch.
-                value = tables[max(cells[i], 0) + k * query_step]
-                out[start + i, k] += value if cells[i] >= 0 else 0.0
+                value, other = tables[max(cells[i], 0)], tables[max(cells[i], 0) + query_step]
+                out[start + i, 0] += value if cells[i] >= 0 else 0.0
+                out[start + i, 1] += other if cells[i] >= 0 else 0.0
+        else:
+            for k in range(out.shape[1]):
+                for i in range(n_rows):
+                    value = tables[max(cells[i], 0) + k * query_step]
+                    out[start + i, k] += value if cells[i] >= 0 else 0.0
 
 
 @kernel
@@ -95,9 +101,10 @@ def look_up(
     """
     constant = 0.0
     for family in range(len(families)):
+        if not every and families[family].row != row:
+            continue
         child = families[family].child
-        barren = places[child].is_open and not places[child].used
-        if barren or not (every or families[family].row == row):
+        if places[child].is_open and not places[child].used:
             continue
         base = families[family].offset
         n_open = first = second = step = second_step = 0

@@ -57,6 +57,7 @@ class JunctionTree:
     plan: EliminationPlan
     names: tuple[str, ...]
     memory_limit: int
+    passes: int = 1
 
     @classmethod
     def of(
@@ -69,6 +70,7 @@ class JunctionTree:
         unknown: Collection[int] = (),
         names: Sequence[str] | None = None,
         memory_limit: int | None = None,
+        passes: int = 1,
     ) -> JunctionTree:
         """Compile: moralise, triangulate by min-fill, and root the tree of cliques at the query.
 
@@ -77,15 +79,21 @@ class JunctionTree:
         unknown       nodes present in no row: they are left out where nothing depends on them
         names         of the nodes, for messages
         memory_limit  bytes a thread may use for cliques; by default the threads share half of the machine's memory
+        passes        about how often rows will be inferred from, with other tables each time: for many passes the
+                      compiled kernels repay their start on fewer rows
         """
         plan = EliminationPlan.of(dag, n_states, query, known, unknown)
         labels = [f"node {node}" for node in range(dag.n_nodes)] if names is None else names
         limit = physical_memory() // (2 * count_threads()) if memory_limit is None else memory_limit
-        return cls(dag, tuple(n_states), tuple(query), plan, tuple(labels), limit)
+        return cls(dag, tuple(n_states), tuple(query), plan, tuple(labels), limit, passes)
 
-    def log_joint(self, tables: Tables, codes: RowCodes) -> Floats:
+    def prepare(self, codes: RowCodes) -> EvidenceRows:
+        """The rows in the form inference wants them, for callers that ask again and again with other tables."""
+        return EvidenceRows.of(self.plan, codes, len(self.query) <= 1, self.passes)
+
+    def log_joint(self, tables: Tables, codes: RowCodes | EvidenceRows) -> Floats:
         """log P(query, cells present): (n_rows, states of each query node), -infinity where it contradicts a cell."""
-        rows, logs = EvidenceRows.of(self.plan, codes, compilable=len(self.query) <= 1), _flat_logs(tables)
+        rows, logs = self._rows(codes), _flat_logs(tables)
         compiled = self._compiled if rows.compiled else None
 
         def query_block(block: slice) -> Floats:
@@ -93,13 +101,14 @@ class JunctionTree:
             return compiled.query(codes, logs) if compiled else self._eliminate(codes, logs).query()
 
         found = map_threads(query_block, rows.blocks)
-        return np.concatenate(found).reshape(-1, *(self.n_states[node] for node in self.query))[rows.kind]
+        joint = np.concatenate(found).reshape(-1, *(self.n_states[node] for node in self.query))
+        return rows.of_rows(joint)
 
-    def log_evidence(self, tables: Tables, codes: RowCodes) -> Floats:
+    def log_evidence(self, tables: Tables, codes: RowCodes | EvidenceRows) -> Floats:
         """log P(cells present) of each row; -infinity for a row that is impossible."""
         return log_sum(self.log_joint(tables, codes), self._query_axes)
 
-    def posterior(self, tables: Tables, codes: RowCodes) -> Floats:
+    def posterior(self, tables: Tables, codes: RowCodes | EvidenceRows) -> Floats:
         """P(query | cells present), shaped as `log_joint`; not a number in a row that is impossible."""
         joint = self.log_joint(tables, codes)
         with np.errstate(invalid="ignore"):
@@ -108,23 +117,25 @@ class JunctionTree:
 
     def posteriors(self, tables: Tables, codes: RowCodes, nodes: Sequence[int]) -> list[Floats]:
         """P(node | cells present) of distinct nodes, (n_rows, states) each; not a number in an impossible row."""
-        rows = EvidenceRows.of(self.plan, codes)
+        rows = self.prepare(codes)
         log_evidence, found, _ = self._expect(rows, _flat_logs(tables), np.ones(len(rows.first)), nodes, n_counts=0)
         found[log_evidence == -np.inf] = np.nan
         ends = [*accumulate((self.n_states[node] for node in nodes), initial=0)]
         return [found[rows.kind, start:end] for start, end in pairwise(ends)]
 
-    def expected_counts(self, tables: Tables, codes: RowCodes, weights: Floats | None = None) -> ExpectedCounts:
+    def expected_counts(
+        self, tables: Tables, codes: RowCodes | EvidenceRows, weights: Floats | None = None
+    ) -> ExpectedCounts:
         """Counts of every family, each missing cell shared out as P(cell | cells present) has it.
 
         This is also the sum over rows of weight times the gradient of log P(cells present) by the logarithms of the
         tables, so weights (n_rows,) may be of any sign.
         """
-        rows, logs = EvidenceRows.of(self.plan, codes), _flat_logs(tables)
+        rows, logs = self._rows(codes), _flat_logs(tables)
         log_evidence, _, counts = self._expect(rows, logs, rows.total(weights), (), n_counts=len(logs))
         ends = np.cumsum([table.size for table in tables])
         parts = zip(np.split(counts, ends[:-1]), tables, strict=True)
-        return ExpectedCounts(tuple(part.reshape(table.shape) for part, table in parts), log_evidence[rows.kind])
+        return ExpectedCounts(tuple(part.reshape(table.shape) for part, table in parts), rows.of_rows(log_evidence))
 
     def most_probable(self, tables: Tables, codes: RowCodes) -> tuple[NDArray[np.int64], Floats]:
         """The most probable complete rows that hold the cells present, (n_rows, n_nodes), and their log probability.
@@ -164,6 +175,9 @@ class JunctionTree:
         parts = [rows.blocks[first : first + length] for first in range(0, len(rows.blocks), length)]
         log_evidence, posteriors, counts = zip(*map_threads(expect_part, parts), strict=True)
         return np.concatenate(log_evidence), np.concatenate(posteriors), np.sum(counts, axis=0)
+
+    def _rows(self, codes: RowCodes | EvidenceRows) -> EvidenceRows:
+        return codes if isinstance(codes, EvidenceRows) else self.prepare(codes)
 
     @property
     def _query_axes(self) -> tuple[int, ...]:

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from tanager.counts.family import Family
 from tanager.errors import DataError, OptionError
+from tanager.network.columns import HasColumns
 from tanager.network.contradiction import contradicting_nodes
+from tanager.network.json_values import DocumentError, Json
 from tanager.network.junction_tree import JunctionTree
 from tanager.network.log_joint import LogJoint
 from tanager.network.node_table import NodeTable
 from tanager.network.sampling import sample_codes
-from tanager.registry import check_option, nearest_first
+from tanager.registry import check_option
 from tanager.structure.canonical import canonical_form, is_perfect, is_perfect_for
 from tanager.structure.dag import Dag
 from tanager.table.encoder import encode_column
@@ -28,7 +30,7 @@ TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
-class Network:
+class Network(HasColumns):
     """Nodes, parents and conditional probability tables, optionally with a class node, `target`.
 
     columns  what each node holds, the class (if there is one) last: names, states, and how to read them from data
@@ -62,30 +64,6 @@ class Network:
         if self.target is not None and self.target != self.nodes[-1]:
             raise DataError(f"the class {self.target!r} must be the last node, which is {self.nodes[-1]!r}.")
 
-    @cached_property
-    def nodes(self) -> tuple[str, ...]:
-        return tuple(column.name for column in self.columns)
-
-    @cached_property
-    def n_states(self) -> tuple[int, ...]:
-        return tuple(column.n_states for column in self.columns)
-
-    @cached_property
-    def states(self) -> dict[str, tuple[Category, ...]]:
-        """The labels of each node's states: categories, or bins in words."""
-        return {column.name: column.states for column in self.columns}
-
-    @cached_property
-    def parents(self) -> dict[str, tuple[str, ...]]:
-        return {
-            name: tuple(self.nodes[parent] for parent in self.dag.parents[node]) for node, name in enumerate(self.nodes)
-        }
-
-    @property
-    def edges(self) -> tuple[tuple[str, str], ...]:
-        """(parent, child) pairs."""
-        return tuple((self.nodes[parent], self.nodes[child]) for parent, child in self.dag.edges)
-
     def canonical(self, target: str) -> dict[str, tuple[str, ...]]:
         """Parents of each node in the canonical form for classifying `target`: `tanager.structure.canonical`."""
         form = canonical_form(self.dag, self.number(target))
@@ -94,18 +72,6 @@ class Network:
     def is_perfect(self, target: str | None = None) -> bool:
         """Whether every two parents of a common child are joined; of the canonical form where a `target` is given."""
         return is_perfect(self.dag) if target is None else is_perfect_for(self.dag, self.number(target))
-
-    def number(self, node: str) -> int:
-        """The number of a node; an error lists the nearest names."""
-        try:
-            return self._numbers[node]
-        except KeyError:
-            nearest = ", ".join(map(repr, nearest_first(str(node), self.nodes)[:5]))
-            raise OptionError(f"the network has no node {node!r}; the nearest are {nearest}.") from None
-
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {name: node for node, name in enumerate(self.nodes)}
 
     def table(self, node: str) -> NodeTable:
         """The table of a node with its labels."""
@@ -170,16 +136,6 @@ class Network:
             )
         return dict(zip(names, found, strict=True))
 
-    def code(self, node: str, value: Category) -> int:
-        """The code of a state, given as its label or as a raw value."""
-        column = self.columns[self.number(node)]
-        if value in column.states:
-            return column.states.index(value)
-        if column.kind == "numeric" and isinstance(value, int | float) and not np.isnan(value):
-            return int(np.searchsorted(column.cuts, value, side="right"))
-        nearest = ", ".join(map(repr, nearest_first(str(value), map(str, column.states))[:5]))
-        raise OptionError(f"node {node!r} has no state {value!r}; the nearest are {nearest}.")
-
     def family_probabilities(self, family: Family, n_states: Sequence[int]) -> NDArray[np.float64]:
         """P(parents, child), shaped `Family.class_shape`: what the score `BDe` asks of its prior network.
 
@@ -209,6 +165,25 @@ class Network:
         """Draw rows: one array of state labels per node, ready for any data frame."""
         codes = sample_codes(self.dag, self.tables, n, np.random.default_rng(random_state))
         return {name: np.array(self.states[name])[codes[:, node]] for node, name in enumerate(self.nodes)}
+
+    def to_dict(self) -> dict[str, Json]:
+        """Everything the network is, ready for JSON: `tanager.network.document` says what is where."""
+        from tanager.network.document import network_to_document  # which makes networks, and so needs this file
+
+        try:
+            return network_to_document(self)
+        except DocumentError as error:
+            raise DataError(f"the network cannot be written: {error}.") from None
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Json]) -> Network:
+        """The network that `to_dict` has written; an error says what is wrong with a document and where."""
+        from tanager.network.document import network_from_document
+
+        try:
+            return network_from_document(dict(document))
+        except DocumentError as error:
+            raise DataError(f"the document is no network: {error}.") from None
 
     @cached_property
     def log_joint(self) -> LogJoint:

@@ -114,19 +114,19 @@ def group_families(cells: ClassCells, batch: EncodedBatch) -> list[Group]:
 
 
 def _along_structure(cells: ClassCells) -> list[int]:
-    """Positions of the families, each soon after that of its first parent: neighbours share attributes."""
-    by_child = {family.child: f for f, family in enumerate(cells.families)}
-    children: dict[int, list[int]] = {child: [] for child in by_child}
+    """Positions of the families, each soon after one whose child is its first parent: neighbours share attributes."""
+    children = {family.child for family in cells.families}
+    below: dict[int, list[int]] = {child: [] for child in children}
     roots: list[int] = []
-    for family in cells.families:
-        above = [node for node in cells.attributes(family) if node != family.child and node in by_child]
-        (children[above[0]] if above else roots).append(family.child)
+    for f, family in enumerate(cells.families):
+        above = [node for node in cells.attributes(family) if node != family.child and node in children]
+        (below[above[0]] if above else roots).append(f)
     order = []
     stack = roots[::-1]
     while stack:
-        node = stack.pop()
-        order.append(by_child[node])
-        stack.extend(reversed(children[node]))
+        f = stack.pop()
+        order.append(f)
+        stack.extend(reversed(below.pop(cells.families[f].child, [])))  # several families may have one child
     return order
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from tanager.errors import OptionError
+from tanager.parameters.additive_fit import AdditiveFit, AdditiveTask
 from tanager.parameters.conditional_fit import ConditionalFit, FitOptions
 from tanager.parameters.objectives import POWERS
 from tanager.parameters.priors import PRIORS
@@ -69,7 +70,8 @@ class Conditional(ParameterLearner):
         self.tol = tol
 
     def learn(self, task: ParameterTask) -> LearntTables:
-        fit = ConditionalFit(task, self._check_options())
+        options = self._check_options()
+        fit = AdditiveFit(task, options) if isinstance(task, AdditiveTask) else ConditionalFit(task, options)
         with threadpool_limits(1, "blas"):  # its threads and ours would wait for each other
             return fit.learn()
 

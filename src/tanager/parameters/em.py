@@ -11,16 +11,19 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 from sklearn.exceptions import ConvergenceWarning
 
-from tanager.counts.engine import choose_engine
+from tanager.counts.family import CountTable
 from tanager.errors import OptionError
-from tanager.network.evidence_rows import distinct_rows
-from tanager.network.junction_tree import JunctionTree
+from tanager.parameters.em_rows import GapRows
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import LearntTables, ParameterLearner, ParameterTask
-from tanager.table.batch import Codes, EncodedBatch
+from tanager.table.batch import EncodedBatch
 
 Array = NDArray[np.float64]
 Tables = Sequence[Array]
+
+HIDDEN_SEED = 0
+# How far, in logs, the tables of a hidden node start from equal shares, from which EM cannot move.
+HIDDEN_SPREAD = 0.5
 
 
 @dataclass(frozen=True)
@@ -44,14 +47,19 @@ class EM(ParameterLearner):
     the class included, but not on what it would have held. In naive Bayes with every class present the start is the
     optimum already (Zhou 2002, theorem 4.1). A row without a class helps too: its class is one more missing cell.
 
-    Complete rows are counted once; only the others are inferred, equal ones once, and in blocks.
+    A hidden node, one that is missing in every row, would stay where it starts if all its states were alike there;
+    the tables that hold it start at random shares, drawn with a fixed seed, and the optimum may be a local one.
+
+    Complete rows are counted once; only the others are inferred, in parts, so memory does not grow with the rows.
 
     Parameters
     ----------
     max_iter : int
         Most iterations.
     tol : float
-        Rise of the log posterior, in nats per row (by weight), below which it stops.
+        Rise of the log posterior, in nats per row (by weight), below which it stops: the last rise, or all that are
+        still to come if they go on to shrink as the last two did (Aitken), whichever is more. Where few rows have a
+        class EM creeps, and single rises say little.
     smoothing : "laplace" or "friedman"
         How pseudo-rows are spread, as in `Frequency`; Friedman's by the node's frequencies where it is present.
     alpha : float or None
@@ -62,7 +70,7 @@ class EM(ParameterLearner):
     """
 
     def __init__(
-        self, max_iter: int = 200, tol: float = 1e-5, smoothing: str = "laplace", alpha: float | None = None
+        self, max_iter: int = 500, tol: float = 1e-5, smoothing: str = "laplace", alpha: float | None = None
     ) -> None:
         self.max_iter = max_iter
         self.tol = tol
@@ -73,22 +81,20 @@ class EM(ParameterLearner):
         if not self.max_iter > 0 or not self.tol > 0:
             raise OptionError(f"max_iter={self.max_iter!r} and tol={self.tol!r} of EM must be numbers above zero.")
         pseudo_rows = self._pseudo_rows(task)
-        tables = _frequencies(_available_counts(task), pseudo_rows)
-        rows = _Rows.of(task)
-        if rows is None:
-            likelihood = sum(float(xlogy(n, p).sum()) for n, p in zip(_available_counts(task), tables, strict=True))
-            return LearntTables(tables, _trace([likelihood], [likelihood + _log_prior(tables, pseudo_rows)], True, 0))
+        tables = _start(task, pseudo_rows)
+        batches = [task.counts.batch, *([task.unlabelled] if isinstance(task, PartlyLabelledTask) else [])]
+        rows = GapRows.of(task.dag, batches, task.counts.names)
         counts, likelihood = rows.expect(tables)
         likelihoods, posteriors = [likelihood], [likelihood + _log_prior(tables, pseudo_rows)]
-        converged = False
+        converged = rows.n_with_gaps == 0
         while not converged and len(posteriors) <= self.max_iter:
             tables = _frequencies(counts, pseudo_rows)
             counts, likelihood = rows.expect(tables)
             likelihoods.append(likelihood)
             posteriors.append(likelihood + _log_prior(tables, pseudo_rows))
-            converged = posteriors[-1] - posteriors[-2] < self.tol * rows.total_weight
+            converged = _still_to_come(posteriors[-3:]) < self.tol * rows.total_weight
         if not converged:
-            self._warn((posteriors[-1] - posteriors[-2]) / rows.total_weight)
+            self._warn(_still_to_come(posteriors[-3:]) / rows.total_weight)
         return LearntTables(tables, _trace(likelihoods, posteriors, converged, rows.n_with_gaps))
 
     def _pseudo_rows(self, task: ParameterTask) -> list[Array]:
@@ -96,96 +102,52 @@ class EM(ParameterLearner):
         smoothing = Frequency(self.smoothing, self.alpha)
         return [smoothing.pseudo_rows(task.counts, family) for family in task.dag.families]
 
-    def _warn(self, last_rise: float) -> None:
+    def _warn(self, still_to_come: float) -> None:
         warnings.warn(
-            f"EM stopped after max_iter={self.max_iter} iterations; the last raised the log posterior by "
-            f"{last_rise:.3g} nats per row, more than tol={self.tol:g}. Raise max_iter or tol.",
+            f"EM stopped after max_iter={self.max_iter} iterations; the log posterior would still rise by about "
+            f"{still_to_come:.3g} nats per row, more than tol={self.tol:g}. Raise max_iter or tol.",
             ConvergenceWarning,
             stacklevel=3,
         )
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """The rows in the form every iteration wants them.
-
-    complete      the counts of the complete rows, (parent configurations, states) by node
-    codes         (kinds of rows with gaps, nodes), the class last
-    weights       (kinds,) the weight of all rows of each kind
-    n_with_gaps   how many rows these are
-    total_weight  of all rows
-    """
-
-    complete: tuple[Array, ...]
-    tree: JunctionTree
-    codes: Codes
-    weights: Array
-    n_with_gaps: int
-    total_weight: float
-
-    @classmethod
-    def of(cls, task: ParameterTask) -> _Rows | None:
-        """None where every row is complete."""
-        batch, n_states = task.counts.batch, task.counts.n_states
-        gaps = np.zeros(batch.n_rows, dtype=bool)
-        for node in np.flatnonzero(batch.incomplete).tolist():
-            gaps |= batch.column(node) == n_states[node]
-        parts = [_take(batch, gaps)]
-        if isinstance(task, PartlyLabelledTask):
-            parts.append(task.unlabelled)
-        codes = np.concatenate([np.column_stack([part.codes, part.class_codes]) for part in parts])
-        if not len(codes):
-            return None
-        weights = np.concatenate([_weights(part) for part in parts])
-        first, kind = distinct_rows(codes, range(len(n_states)))
-        known = np.flatnonzero((codes < np.array(n_states)).all(axis=0)).tolist()
-        whole = _take(batch, ~gaps)
-        counted = choose_engine("auto").count(whole, [family.nodes for family in task.dag.families])
-        complete = (
-            np.asarray(own, dtype=np.float64).reshape(family.shape(n_states))
-            for own, family in zip(counted, task.dag.families, strict=True)
-        )
-        return cls(
-            tuple(complete),
-            JunctionTree.of(task.dag, n_states, known=known, names=task.counts.names),
-            codes[first],
-            np.bincount(kind, weights).astype(np.float64),
-            len(codes),
-            float(weights.sum() + _weights(whole).sum()),
-        )
-
-    def expect(self, tables: Tables) -> tuple[list[Array], float]:
-        """Expected counts of every family, and the log likelihood of the cells present."""
-        expected = self.tree.expected_counts(tables, self.codes, self.weights)
-        likelihood = float(self.weights @ expected.log_evidence)
-        likelihood += sum(float(xlogy(n, p).sum()) for n, p in zip(self.complete, tables, strict=True))
-        return [own + shared for own, shared in zip(self.complete, expected.tables, strict=True)], likelihood
+def hidden_nodes(batch: EncodedBatch) -> set[int]:
+    """Attributes of more than one state that no row has a cell of."""
+    incomplete = np.flatnonzero(batch.incomplete).tolist()
+    return {
+        node for node in incomplete if batch.n_states[node] > 1 and batch.column(node).min() == batch.n_states[node]
+    }
 
 
-def _take(batch: EncodedBatch, rows: NDArray[np.bool_]) -> EncodedBatch:
-    """Some of the rows; `incomplete` as they have it, none for complete rows."""
-    codes = np.asfortranarray(batch.codes[rows])
-    incomplete = (codes == np.array(batch.n_states[:-1])).any(axis=0)
-    weights = None if batch.weights is None else batch.weights[rows]
-    return EncodedBatch(codes, batch.class_codes[rows], batch.n_states, incomplete, weights)
-
-
-def _weights(batch: EncodedBatch) -> Array:
-    return np.ones(batch.n_rows) if batch.weights is None else batch.weights
-
-
-def _available_counts(task: ParameterTask) -> list[Array]:
-    """Counts of each family over the rows in which it is present, (parent configurations, states)."""
-    counted = task.counts.tables(task.dag.families)
-    return [
-        np.asarray(own, dtype=np.float64).reshape(family.shape(task.counts.n_states))
-        for own, family in zip(counted, task.dag.families, strict=True)
+def _start(task: ParameterTask, pseudo_rows: Sequence[Array]) -> tuple[Array, ...]:
+    """Frequencies of the rows in which a family is present; random shares for families with a hidden node."""
+    counts, families = task.counts, task.dag.families
+    counted = [
+        own.reshape(family.shape(counts.n_states))
+        for own, family in zip(counts.tables(families), families, strict=True)
     ]
+    tables = list(_frequencies(counted, pseudo_rows))
+    hidden, generator = hidden_nodes(counts.batch), np.random.default_rng(HIDDEN_SEED)
+    for node, family in enumerate(families):
+        if not hidden.isdisjoint(family.nodes):
+            uneven = tables[node] * np.exp(HIDDEN_SPREAD * generator.normal(size=tables[node].shape))
+            tables[node] = uneven / uneven.sum(axis=1, keepdims=True)
+    return tuple(tables)
 
 
-def _frequencies(counts: Sequence[Array], pseudo_rows: Sequence[Array]) -> tuple[Array, ...]:
+def _frequencies(counts: Sequence[CountTable], pseudo_rows: Sequence[Array]) -> tuple[Array, ...]:
     smoothed = (own + prior for own, prior in zip(counts, pseudo_rows, strict=True))
     return tuple(cells / cells.sum(axis=1, keepdims=True) for cells in smoothed)
+
+
+def _still_to_come(values: Sequence[float]) -> float:
+    """What a series will still rise by, or has last risen by if that is more: r, r q, r q^2, ... with its last ratio q.
+
+    Of two values q is taken to be 0.999, so only a start at the optimum counts as the end.
+    """
+    rises = np.diff(values)
+    ratio = float(rises[-1] / rises[0]) if len(rises) > 1 and rises[0] > 0 else 0.999
+    return float(rises[-1]) * max(1.0, ratio / (1.0 - ratio)) if ratio < 1.0 or rises[-1] <= 0 else np.inf
 
 
 def _log_prior(tables: Tables, pseudo_rows: Sequence[Array]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ Array = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 N_FOLDS = 3
+ONE_FOLD_ROWS = 3_000
 
 
 class HeldOut:
@@ -53,14 +55,20 @@ class Fold:
 
 
 def split_folds(task: ParameterTask, most_rows: int, seed: int) -> Iterator[tuple[ParameterTask, EncodedBatch]]:
-    """(what to fit on, rows held out) of each fold, every class spread evenly.
-
-    Where there are twice `most_rows`, one fit on so many rows, judged on so many others, says as much as three folds.
-    """
-    batch = task.counts.batch
-    parts = _halves(batch, most_rows, seed) if batch.n_rows > 2 * most_rows else _folds(batch, seed)
-    for kept, held_out in parts:
+    """(what to fit on, rows held out) of each fold of `split_rows`."""
+    for kept, held_out in split_rows(task.counts.batch, most_rows, seed):
         yield ParameterTask(task.dag, CountStore(kept, choose_engine("auto"), task.counts.names)), held_out
+
+
+def split_rows(batch: EncodedBatch, most_rows: int, seed: int) -> Iterator[tuple[EncodedBatch, EncodedBatch]]:
+    """(rows to fit on, rows held out) of each fold, every class spread evenly.
+
+    Three folds; one of them where a third of the rows is a thousand; and where there are twice `most_rows`, so many
+    rows to fit on and so many others: more would hardly say more.
+    """
+    if batch.n_rows > 2 * most_rows:
+        return _halves(batch, most_rows, seed)
+    return islice(_folds(batch, seed), None if batch.n_rows <= ONE_FOLD_ROWS else 1)
 
 
 def _folds(batch: EncodedBatch, seed: int) -> Iterator[tuple[EncodedBatch, EncodedBatch]]:

@@ -28,23 +28,34 @@ class Penalized:
     gains a little without one.
     """
 
-    def __init__(self, cells: ClassCells, objective: Objective, prior: Prior, rows: Array) -> None:
-        """`rows` (n_cells,) are the training rows in every cell, or the sums of their weights."""
+    def __init__(
+        self, cells: ClassCells, objective: Objective, prior: Prior, rows: Array, mirrored: bool = False
+    ) -> None:
+        """`rows` (n_cells,) are the training rows in every cell, or the sums of their weights.
+
+        `mirrored` is for two classes of which the objective sees the difference only: the effects of the second are
+        then minus those of the first, and half of the variables are enough.
+        """
         self._cells = cells
         self._objective = objective
-        self._prior = prior
+        self.prior = prior
+        self._mirrored = mirrored
         self._effects = prior.effects_of(cells.n_cells)
         self._transposed = self._effects.T.tocsr()
-        self._least = 0.25 * np.sqrt(np.maximum(self._transposed @ rows, 1.0))[:, np.newaxis]
+        moved = self._transposed.power(2) @ rows  # rows behind an effect, by the square of how far it moves them
+        self._least = 0.25 * np.sqrt(np.maximum(moved, 1.0))[:, np.newaxis]
         self.n_rows = float(rows[cells.first_class_cell :].sum())
         self.set_strengths(())
 
     def set_strengths(self, strengths: Sequence[float]) -> None:
         """The penalty of each level of effects (`Prior.precision`)."""
-        precision = self._prior.precision(strengths)
+        precision = self.prior.precision(strengths)
+        least = self._least
+        if self._mirrored:  # each variable stands for two effects
+            precision, least = precision.sum(axis=1, keepdims=True), 2.0 * least
         self._used = np.isfinite(precision)
         self._precision = precision[self._used]
-        self._scale = (1.0 / np.sqrt(precision + self._least))[self._used]
+        self._scale = (1.0 / np.sqrt(precision + least))[self._used]
 
     @property
     def n_passes(self) -> int:
@@ -54,39 +65,48 @@ class Penalized:
     @property
     def zero(self) -> Array:
         """The effects at which the prior points."""
-        return np.zeros(self._used.shape)
+        return np.zeros(self.prior.levels.shape)
 
     @property
     def n_levels(self) -> int:
-        return self._prior.n_levels
+        return self.prior.n_levels
 
     @property
     def free(self) -> bool:
         """Whether nothing pulls the fit back."""
-        return self._prior.log_entries == 0.0 and bool((self._prior.levels == FREE).all())
+        return self.prior.log_entries == 0.0 and bool((self.prior.levels == FREE).all())
 
     def to_vector(self, u: Array) -> Array:
-        return u[self._used] / self._scale
+        return u[:, : self._used.shape[1]][self._used] / self._scale
 
     def to_effects(self, vector: Array) -> Array:
         """u (n_effects, n_classes)."""
+        return self._both(self._own_effects(vector))
+
+    def beta(self, u: Array) -> Array:
+        """The merged log tables, (n_cells, n_classes)."""
+        return self.prior.start + self._effects @ u
+
+    def _own_effects(self, vector: Array) -> Array:
+        """(n_effects, n_classes), or (n_effects, 1) of the first class where the second mirrors it."""
         u = np.zeros(self._used.shape)
         u[self._used] = vector * self._scale
         return u
 
-    def beta(self, u: Array) -> Array:
-        """The merged log tables, (n_cells, n_classes)."""
-        return self._prior.start + self._effects @ u
+    def _both(self, values: Array) -> Array:
+        return np.concatenate([values, -values], axis=1) if self._mirrored else values
 
     def __call__(self, vector: Array) -> tuple[float, Array]:
         """Value and gradient by v."""
-        beta = self.beta(self.to_effects(vector))
+        beta = self.prior.start + self._both(self._effects @ self._own_effects(vector))
         value, slopes = self._objective(beta)
-        if self._prior.log_entries > 0.0:
+        if self.prior.log_entries > 0.0:
             logs = self._cells.log_normalize(beta)
-            value -= self._prior.log_entries * float(logs.sum())
+            value -= self.prior.log_entries * float(logs.sum())
             n_entries = self._cells.sum_states(np.ones_like(logs))
-            slopes = slopes - self._prior.log_entries * (1.0 - np.exp(logs) * n_entries)
+            slopes = slopes - self.prior.log_entries * (1.0 - np.exp(logs) * n_entries)
+        if self._mirrored:
+            slopes = slopes[:, :1] - slopes[:, 1:]
         used = vector * self._scale
         pull = self._precision * used
         gradient = ((self._transposed @ slopes)[self._used] + pull) * self._scale

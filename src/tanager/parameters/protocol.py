@@ -18,12 +18,14 @@ from tanager.structure.dag import Dag
 class ParameterTask:
     """What a learner may look at: the structure and the counts of the training table.
 
-    `report` is called with a line of text now and then, for progress.
+    `report` is called with a line of text now and then, for progress. `skip_gaps` says that a family with a missing
+    cell will be left out of its row at prediction, so that it should be in training.
     """
 
     dag: Dag
     counts: CountStore
     report: Callable[[str], None] = field(default=lambda line: None, kw_only=True, compare=False)
+    skip_gaps: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -14,75 +14,121 @@ from tanager.parameters.optimize import minimize
 Array = NDArray[np.float64]
 Strengths = tuple[float, ...]
 
-# From strong to weak, each fit starting at its neighbour's. Steps of 3 or 4 cost twice as much and gain nothing.
-FIRST_PATH = (np.inf, 100.0, 10.0, 1.0, 0.1)
-HIGHER_PATH = (np.inf, 64.0, 8.0, 1.0, 0.125, 0.015625)
+# The walk along a path ends when the loss has risen this often in a row, or once clearly.
+RISES = 2
+CLEAR_ERRORS = 1.5
+FOLD_MAX_ITER = 100
+
+
+@dataclass(frozen=True)
+class Walk:
+    """How strengths are chosen.
+
+    paths           the strengths of each level from strong to weak, each fit starting at its neighbour's; a level
+                    begins absent, at infinite strength; the last path serves all higher levels
+    errors_allowed  how many standard errors a stronger prior may be worse than the best and still be taken
+    tolerance       of the fits
+    """
+
+    paths: tuple[Strengths, ...]
+    errors_allowed: float
+    tolerance: float
+
+
+# Steps of 3 or 4 cost twice as much and gain nothing.
+TABLES = Walk(((100.0, 10.0, 1.0, 0.1), (64.0, 8.0, 1.0, 0.125, 0.015625)), errors_allowed=1.5, tolerance=1e-2)
 # Strengths say how far effects spread, which more rows do not change, while they leave less to the prior.
 MOST_ROWS = 5_000
-FOLD_MAX_ITER = 100
-FOLD_TOLERANCE = 1e-2
-# The walk along a path ends when the loss has risen this often in a row.
-RISES = 2
-# How many standard errors a stronger prior may be worse than the best and still be taken.
-ERRORS_ALLOWED = 1.5
 
 
 @dataclass
 class Chosen:
-    """Strengths by level, the mean held-out loss at every point of the path, and a start for the fit on all rows."""
+    """Strengths by level, the mean held-out loss with them and at every point of the path, and passes over folds."""
 
     strengths: Strengths
+    loss: float = np.nan
     losses: dict[Strengths, float] = field(default_factory=dict)
-    start: Array | None = None
     n_passes: int = 0
 
 
-def choose_strengths(folds: list[Fold]) -> Chosen:
-    """Level by level, higher ones still absent: the strongest prior that is not clearly worse than the best."""
+def choose_strengths(folds: list[Fold], walk: Walk) -> Chosen:
+    """Level by level, higher ones still absent: the strongest prior that is not clearly worse than the best.
+
+    The folds are left at the effects of that prior.
+    """
     n_levels = folds[0].problem.n_levels
-    chosen = Chosen((np.inf,) * n_levels)
+    absent = (np.inf,) * n_levels
     weights = np.concatenate([fold.held_out.weights for fold in folds])
-    for level in range(n_levels if len(weights) else 0):
-        visited: list[tuple[Strengths, Array, list[Array]]] = []
-        for strength in HIGHER_PATH if level else FIRST_PATH:
-            strengths = (*chosen.strengths[:level], strength, *chosen.strengths[level + 1 :])
-            losses = np.concatenate([_visit(fold, strengths) for fold in folds])
-            visited.append((strengths, losses, [fold.u for fold in folds]))
-            chosen.losses[strengths] = float(np.average(losses, weights=weights))
-            if _keeps_rising([chosen.losses[strengths] for strengths, _, _ in visited]):
+    if not len(weights):
+        return Chosen(absent)
+    losses: dict[Strengths, float] = {}
+
+    def visit(strengths: Strengths) -> _Visit:
+        own = np.concatenate([_fit_fold(fold, strengths, walk.tolerance) for fold in folds])
+        losses[strengths] = float(np.average(own, weights=weights))
+        return _Visit(strengths, own, [fold.u for fold in folds])
+
+    best = visit(absent)
+    for level in range(n_levels):
+        visited = [best]
+        for strength in walk.paths[min(level, len(walk.paths) - 1)]:
+            visited.append(visit((*best.strengths[:level], strength, *best.strengths[level + 1 :])))
+            if _rises([each.losses for each in visited], weights):
                 break
-        best = strongest_good([losses for _, losses, _ in visited], weights)
-        chosen.strengths = visited[best][0]
-        for fold, u in zip(folds, visited[best][2], strict=True):
+        best = visited[strongest_good([each.losses for each in visited], weights, walk.errors_allowed)]
+        for fold, u in zip(folds, best.effects, strict=True):
             fold.u = u
-    chosen.start = np.mean([fold.u for fold in folds], axis=0)
-    chosen.n_passes = sum(fold.problem.n_passes for fold in folds)
-    return chosen
+    return Chosen(best.strengths, losses[best.strengths], losses, sum(fold.problem.n_passes for fold in folds))
 
 
-def _visit(fold: Fold, strengths: Strengths) -> Array:
+def visit_strengths(folds: list[Fold], strengths: Strengths, walk: Walk) -> Chosen:
+    """Fit the folds with given strengths."""
+    losses = np.concatenate([_fit_fold(fold, strengths, walk.tolerance) for fold in folds])
+    weights = np.concatenate([fold.held_out.weights for fold in folds])
+    loss = float(np.average(losses, weights=weights)) if len(losses) else np.nan
+    return Chosen(strengths, loss, {strengths: loss}, sum(fold.problem.n_passes for fold in folds))
+
+
+@dataclass(frozen=True)
+class _Visit:
+    """A point of the path: the losses of the rows held out, and the effects of each fold."""
+
+    strengths: Strengths
+    losses: Array
+    effects: list[Array]
+
+
+def _fit_fold(fold: Fold, strengths: Strengths, tolerance: float) -> Array:
     """Losses of the rows held out; the fit starts where the fold was on the path."""
     fold.problem.set_strengths(strengths)
-    fold.u = minimize(fold.problem, fold.u, FOLD_MAX_ITER, FOLD_TOLERANCE).u
+    fold.u = minimize(fold.problem, fold.u, FOLD_MAX_ITER, tolerance).u
     return fold.held_out.losses(fold.problem.beta(fold.u))
 
 
-def _keeps_rising(means: list[float]) -> bool:
+def _rises(losses: list[Array], weights: Array) -> bool:
+    """Whether the walk has gone past the best point."""
+    means = [float(np.average(own, weights=weights)) for own in losses]
     latest = means[-RISES - 1 :]
-    return len(latest) > RISES and all(late > early for early, late in pairwise(latest))
+    if len(latest) > RISES and all(late > early for early, late in pairwise(latest)):
+        return True
+    return clearly_worse(losses[-1], losses[int(np.argmin(means))], weights, CLEAR_ERRORS)
 
 
-def strongest_good(losses: list[Array], weights: Array) -> int:
-    """The first whose mean exceeds the lowest by at most ERRORS_ALLOWED standard errors of their difference.
+def strongest_good(losses: list[Array], weights: Array, errors_allowed: float = TABLES.errors_allowed) -> int:
+    """The first whose mean exceeds the lowest by at most so many standard errors of their difference.
 
     On a hundred rows the lowest mean is often a weak prior by luck; the error of the paired difference knows.
     """
-    shares = weights / weights.sum()
-    best = losses[int(np.argmin([shares @ own for own in losses]))]
-    for position, own in enumerate(losses):
-        excess = own - best
-        mean = shares @ excess
-        # A row of weight w is w rows, so its squared deviation counts w times.
-        if mean <= ERRORS_ALLOWED * np.sqrt(shares @ (excess - mean) ** 2 / weights.sum()):
-            return position
-    raise AssertionError("the best does not exceed itself")
+    means = [np.average(own, weights=weights) for own in losses]
+    best = losses[int(np.argmin(means))]
+    good = (not clearly_worse(own, best, weights, errors_allowed) for own in losses)
+    return next(position for position, is_good in enumerate(good) if is_good)
+
+
+def clearly_worse(losses: Array, best: Array, weights: Array, errors_allowed: float) -> bool:
+    """Whether the mean exceeds the best's by more than so many standard errors of their paired difference."""
+    excess = losses - best
+    mean = np.average(excess, weights=weights)
+    # A row of weight w is w rows, so its squared deviation counts w times.
+    variance = np.average((excess - mean) ** 2, weights=weights) / weights.sum()
+    return bool(mean > errors_allowed * np.sqrt(variance))

@@ -10,6 +10,7 @@ from tanager.structure.fixed import Fixed
 from tanager.structure.hill_climb import HillClimb
 from tanager.structure.k_dependence import KDependence
 from tanager.structure.naive import NaiveBayes
+from tanager.structure.pairwise import Pairwise
 from tanager.structure.protocol import LearntStructure, Step, StructureLearner, StructureTask
 from tanager.structure.selective import Selective
 from tanager.structure.tree import Tree
@@ -22,6 +23,7 @@ STRUCTURES: dict[str, Callable[[], StructureLearner]] = {
     "hill-climb": HillClimb,
     "kdb": KDependence,
     "selective": Selective,
+    "pairwise": Pairwise,
 }
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "KDependence",
     "LearntStructure",
     "NaiveBayes",
+    "Pairwise",
     "Selective",
     "Step",
     "StructureLearner",

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from tanager.errors import OptionError
+from tanager.registry import nearest_first
 from tanager.structure.constraints import Edges, IndexEdges, Node, edge_indices, node_index, refuse_cycle
 from tanager.structure.dag import Dag
 from tanager.structure.family_terms import total_score
 from tanager.structure.protocol import LearntStructure, StructureLearner, StructureTask
+from tanager.table.schema import ColumnSchema
 
 
 @runtime_checkable
@@ -29,7 +31,8 @@ class Fixed(StructureLearner):
     edges  (parent, child) pairs, by name or number; or a mapping of each attribute to its parents; the class is then
            also a parent of every attribute, unless the edges name the class: then they are the whole structure.
            Or a network (anything with `nodes` and `edges`; its `target`, where it has one, stands for the class) or a
-           `Dag`: taken as it is. A column the network does not have gets no edge.
+           `Dag`: taken as it is. A column the network does not have gets no edge; a node that is no column is hidden
+           (`hidden`), which takes a classifier whose parameters can be learnt with gaps.
     """
 
     def __init__(self, edges: Edges | Mapping[Node, Iterable[Node]] | HasEdges | Dag) -> None:
@@ -38,6 +41,19 @@ class Fixed(StructureLearner):
     def learn(self, task: StructureTask) -> LearntStructure:
         dag = self._dag(task.names)
         return LearntStructure(dag, total_score(task, dag))
+
+    def hidden(self, names: Sequence[str]) -> tuple[ColumnSchema, ...]:
+        """The network's nodes that are not among the columns `names`, the class last; they keep their states."""
+        columns: tuple[ColumnSchema, ...] = getattr(self.edges, "columns", ())
+        target = getattr(self.edges, "target", None) or names[-1]
+        hidden = tuple(column for column in columns if column.name not in (*names[:-1], target))
+        if hidden and target not in (column.name for column in columns):
+            nearest = ", ".join(map(repr, nearest_first(target, (column.name for column in hidden))[:5]))
+            raise OptionError(
+                f"the network has no node {target!r}, the class; its nodes that are no column are {nearest}.",
+                hint="give the network a target, or y the name of its node (a Series has a name).",
+            )
+        return hidden
 
     def _dag(self, names: Sequence[str]) -> Dag:
         given = self.edges

@@ -46,11 +46,16 @@ class Step:
 
 @dataclass(frozen=True)
 class LearntStructure:
-    """A structure over attributes and class (the last node), its score, and how it was found."""
+    """A structure over attributes and class (the last node), its score, and how it was found.
+
+    pairs  None where a family is a table over all its parents. Otherwise the family of a child is a sum of effects,
+           its own and one for each of these (parent, child) pairs of attributes, the most telling first
+    """
 
     dag: Dag
     score: float
     steps: tuple[Step, ...] = ()
+    pairs: tuple[tuple[int, int], ...] | None = None
 
 
 class StructureLearner(BaseEstimator, ABC):

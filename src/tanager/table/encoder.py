@@ -15,8 +15,9 @@ from tanager.registry import nearest_first
 from tanager.table.batch import Codes, Weights, code_dtype
 from tanager.table.categories import check_same_type, encode_categories, learn_categories
 from tanager.table.discretizer import Discretizer
+from tanager.table.fine_bins import fine_bins
 from tanager.table.integer_matrix import IntegerLookup, learn_integer_categories
-from tanager.table.read_columns import Column, NumericColumn, RawTable, gaps
+from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn, RawTable, gaps
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.value_counts import count_values
 from tanager.threads import map_threads
@@ -35,10 +36,12 @@ def learn_schema(
     discretizer: Discretizer,
     categorical_features: ArrayLike | str | None = "from_dtype",
     gap_states: bool = False,
+    fine: bool = False,
 ) -> TableSchema:
     """Categories of the categorical columns, cut points of the numeric ones, from the training rows alone.
 
-    With `gap_states` a gap is a state of its own in every column that has one here.
+    With `gap_states` a gap is a state of its own in every column that has one here. With `fine` numeric columns have
+    two granularities: the discretiser's bins, and these cut further (`fine_bins`).
     """
     chosen = choose_categorical(table, categorical_features)
     empty: list[str] = []
@@ -47,13 +50,16 @@ def learn_schema(
         column = table.columns[position]
         gap = gap_states and bool(gaps(column).any())
         if chosen[position]:
-            return ColumnSchema(column.name, "categorical", learn_categories(column), gap_state=gap)
+            ordered = isinstance(column, DictionaryColumn) and column.ordered
+            return ColumnSchema(column.name, "categorical", learn_categories(column), gap_state=gap, ordered=ordered)
         assert isinstance(column, NumericColumn)
         counted = count_values(column.values, class_codes, weights, n_classes=target.n_states)
         if counted.values.size == 0:
             empty.append(column.name)
-        cuts = discretizer(counted, target.n_states)
-        return ColumnSchema(column.name, "numeric", cuts=tuple(cuts.tolist()), unit=column.unit, gap_state=gap)
+        coarse = discretizer(counted, target.n_states)
+        cuts, groups = fine_bins(coarse, counted) if fine else (coarse, ())
+        bins = tuple(cuts.tolist())
+        return ColumnSchema(column.name, "numeric", cuts=bins, unit=column.unit, gap_state=gap, groups=groups)
 
     if table.matrix is not None and table.matrix.dtype.kind in "iu" and chosen.all():
         found = learn_integer_categories(table.matrix)

@@ -38,6 +38,8 @@ class DictionaryColumn:
     dictionary: tuple[Category, ...]
     declared: bool = False
     """The dictionary's order was declared by the table (a categorical dtype), so it is kept."""
+    ordered: bool = False
+    """The table says that this order means something: neighbours are alike."""
 
 
 Column = NumericColumn | DictionaryColumn
@@ -171,7 +173,9 @@ def _read_arrow(name: str, array: pa.Array | pa.ChunkedArray) -> Column:
         declared = types.is_dictionary(kind)
         encoded = array if declared else array.dictionary_encode()
         indices = encoded.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
-        return _drop_null_entry(DictionaryColumn(name, indices, tuple(encoded.dictionary.to_pylist()), declared))
+        ordered = declared and bool(kind.ordered)
+        entries = tuple(encoded.dictionary.to_pylist())
+        return _drop_null_entry(DictionaryColumn(name, indices, entries, declared, ordered))
     raise DataTypeError(
         f"column {name!r} holds {kind} cells; each argument must be a string, a number, a boolean or a date.",
         hint="turn it into one or several columns of these kinds, or drop it.",
@@ -190,7 +194,7 @@ def _drop_null_entry(column: DictionaryColumn) -> DictionaryColumn:
     missing = entries.index(None)
     lookup = np.array([-1 if k == missing else k - (k > missing) for k in range(len(entries))] + [-1])
     kept = tuple(entry for entry in entries if entry is not None)
-    return DictionaryColumn(column.name, lookup[column.indices].astype(np.int32), kept, column.declared)
+    return replace(column, indices=lookup[column.indices].astype(np.int32), dictionary=kept)
 
 
 def _finite(column: NumericColumn) -> NumericColumn:

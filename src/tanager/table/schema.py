@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 Category = str | int | float | bool | datetime.date | datetime.datetime
 Kind = Literal["categorical", "numeric"]
@@ -24,6 +25,9 @@ class ColumnSchema:
     A state is a category or a bin. State k of a numeric column holds the values with exactly k cuts at or below them,
     so bin k is [cuts[k-1], cuts[k]). The code of a missing cell is `n_states`, one past the last state; but with
     `gap_state` a gap is a state like any other, the last one, and only a category unseen in training is missing.
+
+    A numeric column may have two granularities: `groups` then gives the coarse bin of each fine one (`fine_bins`), and
+    `coarse` is the column cut by the coarse bins alone. `ordered` says that the order of the categories has a meaning.
     """
 
     name: str
@@ -32,6 +36,8 @@ class ColumnSchema:
     cuts: tuple[float, ...] = ()
     unit: Unit = "number"
     gap_state: bool = False
+    groups: tuple[int, ...] = ()
+    ordered: bool = False
 
     @property
     def n_states(self) -> int:
@@ -47,6 +53,27 @@ class ColumnSchema:
     def gap_code(self) -> int:
         """The code of a cell that holds nothing."""
         return self.n_states - 1 if self.gap_state else self.missing_code
+
+    @property
+    def has_order(self) -> bool:
+        """Whether neighbouring states, but for the gap state, are alike: bins, and categories declared so."""
+        return self.kind == "numeric" or self.ordered
+
+    @cached_property
+    def coarse(self) -> ColumnSchema:
+        """The column at its coarse granularity; itself where it has only one."""
+        if not self.groups:
+            return self
+        cuts = tuple(cut for cut, (low, high) in zip(self.cuts, pairwise(self.groups), strict=True) if low != high)
+        return replace(self, cuts=cuts, groups=())
+
+    @cached_property
+    def coarse_codes(self) -> NDArray[np.int64]:
+        """(n_states + 1,) the coarse code of each code, the missing one included."""
+        if not self.groups:
+            return np.arange(self.n_states + 1)
+        gap = [self.coarse.gap_code] if self.gap_state else []
+        return np.array([*self.groups, *gap, self.coarse.missing_code])
 
     @cached_property
     def states(self) -> tuple[Category, ...]:

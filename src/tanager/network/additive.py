@@ -1,0 +1,171 @@
+"""AdditiveNetwork: a network whose families are sums of effects; it gives P(class | attributes) alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.errors import DataError, OptionError
+from tanager.network.columns import HasColumns
+from tanager.network.log_joint import LogJoint, normalize_log
+from tanager.structure.dag import Dag
+from tanager.structure.pairwise import pair_dag
+from tanager.table.batch import Codes
+from tanager.table.schema import Category, ColumnSchema
+from tanager.threads import map_threads
+
+Array = NDArray[np.float64]
+
+BLOCK_ROWS = 8_192
+
+
+@dataclass(frozen=True)
+class AdditiveNetwork(HasColumns):
+    """P(class | attributes) as a sum of effects: the logistic model of the network's structure.
+
+    log P(c | x) = intercept[c] + sum_i mains[i][x_i, c] + sum_(i, j) tables[i, j][x_i, x_j, c] - log sum_c' exp(...)
+
+    The family of an attribute j is its main effect and its pair effects with its parents i. A network with a table over
+    all parents can be written so with effects of any order, so this one is more general in that the sums need no
+    normalising (Roos et al. 2005, theorem 2) and narrower in that they stop at pairs. There is no P(attributes): it
+    cannot be sampled, and only the class can be asked for.
+
+    columns    what each attribute holds, then the class
+    intercept  (classes,)
+    mains      for each attribute (states + 1, classes); the last entry is that of a missing cell
+    pairs      (parent, child) attributes
+    tables     for each pair (parent's coarse states + 1, child's + 1, classes), a missing cell last
+    densities  for each attribute (states,): the share of the training rows in each state, of those that have it
+    spreads    for each attribute (states, classes): the standard deviation of its main effect between fits on parts of
+               the training rows; none where there was only one
+    """
+
+    columns: tuple[ColumnSchema, ...]
+    intercept: Array
+    mains: tuple[Array, ...]
+    pairs: tuple[tuple[int, int], ...]
+    tables: tuple[Array, ...]
+    densities: tuple[Array, ...]
+    spreads: tuple[Array, ...] = ()
+    dag: Dag = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dag", pair_dag(len(self.columns) - 1, self.pairs))
+        n_classes = self.columns[-1].n_states
+        attributes = self.columns[:-1]
+        expected: dict[str, tuple[Array, tuple[int, ...]]] = {"intercept": (self.intercept, (n_classes,))}
+        for column, main, density in zip(attributes, self.mains, self.densities, strict=True):
+            expected[f"main effect of {column.name!r}"] = (main, (column.n_states + 1, n_classes))
+            expected[f"density of {column.name!r}"] = (density, (column.n_states,))
+        for column, spread in zip(attributes, self.spreads, strict=bool(self.spreads)):
+            expected[f"spread of {column.name!r}"] = (spread, (column.n_states, n_classes))
+        for (parent, child), table in zip(self.pairs, self.tables, strict=True):
+            one, other = attributes[parent], attributes[child]
+            states = (one.coarse.n_states + 1, other.coarse.n_states + 1)
+            expected[f"effect of the pair {one.name!r}, {other.name!r}"] = (table, (*states, n_classes))
+        for what, (array, shape) in expected.items():
+            if array.shape != shape:
+                raise DataError(f"the {what} has shape {array.shape}; its states and the classes need {shape}.")
+            if not np.isfinite(array).all():
+                raise DataError(f"the {what} holds a value that is not a finite number.")
+
+    @property
+    def target(self) -> str:
+        return self.nodes[-1]
+
+    def main(self, attribute: str) -> Array:
+        """(states, classes) the main effect of an attribute, in the order of `states`."""
+        return self.mains[self._attribute(attribute)][:-1]
+
+    def pair(self, parent: str, child: str) -> Array:
+        """(coarse states of parent, of child, classes) the effect of a pair, in the order of the columns' `coarse`."""
+        numbers = (self._attribute(parent), self._attribute(child))
+        if numbers in self.pairs:
+            return self.tables[self.pairs.index(numbers)][:-1, :-1]
+        if numbers[::-1] in self.pairs:
+            return self.tables[self.pairs.index(numbers[::-1])][:-1, :-1].swapaxes(0, 1)
+        raise OptionError(f"the network has no effect of the pair {parent!r}, {child!r}.", hint="`edges` lists them.")
+
+    def query(self, variables: str, evidence: Mapping[str, Category] | None = None) -> dict[object, float]:
+        """P(class | evidence): state -> probability. A missing cell counts as what is expected of it."""
+        if variables != self.target:
+            raise OptionError(
+                f"a network of effects has the probabilities of the class {self.target!r} only, not of {variables!r}.",
+                hint="structure='tan' learns a network that answers every query.",
+            )
+        codes = np.array([self.n_states])
+        for node, value in (evidence or {}).items():
+            codes[0, self._attribute(node)] = self.code(node, value)
+        posterior = np.exp(self.log_joint(codes[:, :-1], normalized=True)[0])
+        return dict(zip(self.columns[-1].states, posterior.tolist(), strict=True))
+
+    def log_joint(self, codes: Codes, normalized: bool = False) -> Array:
+        """(n_rows, n_classes): the sums of effects, or `normalized` log P(class | attributes)."""
+        result = np.empty((len(codes), len(self.intercept)))
+
+        def add(first: int) -> None:
+            rows = slice(first, first + BLOCK_ROWS)
+            result[rows] = self._sums(self._expand(codes[rows]))
+            if normalized:
+                normalize_log(result[rows])
+
+        map_threads(add, range(0, len(codes), BLOCK_ROWS))
+        return result
+
+    def coarsen(self, codes: Codes) -> Codes:
+        """The codes of each attribute at its coarse granularity."""
+        lookups = (column.coarse_codes.astype(codes.dtype) for column in self.columns[:-1])
+        return np.stack([lookup[codes[:, i]] for i, lookup in enumerate(lookups)], axis=1)
+
+    def refine(self, coarse: Codes) -> Codes:
+        """The middle fine state of each coarse one, by the training rows; (n_rows, n_attributes) as `coarse`."""
+        return np.stack([lookup[coarse[:, i]] for i, lookup in enumerate(self._middles)], axis=1)
+
+    @cached_property
+    def _middles(self) -> list[NDArray[np.int64]]:
+        found = []
+        for column, density in zip(self.columns[:-1], self.densities, strict=True):
+            groups = column.coarse_codes[:-1]
+            total = np.bincount(groups, density, minlength=column.coarse.n_states)
+            before = np.concatenate([[0.0], np.cumsum(total)])[groups]
+            # The first state by which half of its group is reached.
+            half = np.cumsum(density) - before >= total[groups] / 2
+            found.append(np.array([np.flatnonzero(half & (groups == group))[0] for group in range(len(total))]))
+        return found
+
+    def _attribute(self, name: str) -> int:
+        node = self.number(name)
+        if node == len(self.columns) - 1:
+            raise OptionError(f"{name!r} is the class, not an attribute.")
+        return node
+
+    def _expand(self, codes: Codes) -> Codes:
+        """The columns, then the coarse ones of those in pairs."""
+        coarse = [
+            self.columns[attribute].coarse_codes.astype(codes.dtype)[codes[:, attribute]] for attribute in self._paired
+        ]
+        return np.asfortranarray(np.column_stack([codes, *coarse]))
+
+    @cached_property
+    def _paired(self) -> Sequence[int]:
+        return sorted({attribute for pair in self.pairs for attribute in pair})
+
+    @cached_property
+    def _sums(self) -> LogJoint:
+        """One look-up for each effect; a missing cell is one more state."""
+        n_attributes = len(self.mains)
+        at = {attribute: n_attributes + position for position, attribute in enumerate(self._paired)}
+        nodes = np.zeros((n_attributes + len(self.pairs) + 1, 2), dtype=np.int64)
+        strides = np.zeros_like(nodes)
+        nodes[:n_attributes, 0], strides[:n_attributes, 0] = np.arange(n_attributes), 1
+        for position, ((parent, child), table) in enumerate(zip(self.pairs, self.tables, strict=True), n_attributes):
+            nodes[position] = at[parent], at[child]
+            strides[position] = table.shape[1], 1
+        cells = [*self.mains, *(table.reshape(-1, len(self.intercept)) for table in self.tables)]
+        cells.append(self.intercept[np.newaxis])
+        ends = np.cumsum([len(part) for part in cells])
+        return LogJoint(nodes, strides, np.concatenate([[0], ends[:-1]]), np.concatenate(cells))

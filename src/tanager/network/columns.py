@@ -1,0 +1,69 @@
+"""HasColumns: nodes by name and number, and the states they are in; what every kind of network shares."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from tanager.errors import OptionError
+from tanager.registry import nearest_first
+from tanager.structure.dag import Dag
+from tanager.table.schema import Category, ColumnSchema
+
+
+class HasColumns:
+    """Nodes are columns of a table with a structure over them.
+
+    columns  what each node holds: names, states, and how to read them from data
+    dag      parents by node number
+    """
+
+    columns: tuple[ColumnSchema, ...]
+    dag: Dag
+
+    @cached_property
+    def nodes(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def n_states(self) -> tuple[int, ...]:
+        return tuple(column.n_states for column in self.columns)
+
+    @cached_property
+    def states(self) -> dict[str, tuple[Category, ...]]:
+        """The labels of each node's states: categories, or bins in words."""
+        return {column.name: column.states for column in self.columns}
+
+    @cached_property
+    def parents(self) -> dict[str, tuple[str, ...]]:
+        return {
+            name: tuple(self.nodes[parent] for parent in self.dag.parents[node]) for node, name in enumerate(self.nodes)
+        }
+
+    @property
+    def edges(self) -> tuple[tuple[str, str], ...]:
+        """(parent, child) pairs."""
+        return tuple((self.nodes[parent], self.nodes[child]) for parent, child in self.dag.edges)
+
+    def number(self, node: str) -> int:
+        """The number of a node; an error lists the nearest names."""
+        try:
+            return self._numbers[node]
+        except KeyError:
+            nearest = ", ".join(map(repr, nearest_first(str(node), self.nodes)[:5]))
+            raise OptionError(f"the network has no node {node!r}; the nearest are {nearest}.") from None
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {name: node for node, name in enumerate(self.nodes)}
+
+    def code(self, node: str, value: Category) -> int:
+        """The code of a state, given as its label or as a raw value."""
+        column = self.columns[self.number(node)]
+        if value in column.states:
+            return column.states.index(value)
+        if column.kind == "numeric" and isinstance(value, int | float) and not np.isnan(value):
+            return int(np.searchsorted(column.cuts, value, side="right"))
+        nearest = ", ".join(map(repr, nearest_first(str(value), map(str, column.states))[:5]))
+        raise OptionError(f"node {node!r} has no state {value!r}; the nearest are {nearest}.")

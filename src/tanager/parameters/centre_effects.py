@@ -1,0 +1,52 @@
+"""Centred effects: the same sums, with everything that a simpler effect can say moved into it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.structure.pairwise import Pairs
+from tanager.table.schema import ColumnSchema
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What a model of effects consists of; shapes as in `AdditiveNetwork`."""
+
+    intercept: Array
+    mains: tuple[Array, ...]
+    tables: tuple[Array, ...]
+    densities: tuple[Array, ...]
+
+
+def centre_effects(effects: Effects, columns: Sequence[ColumnSchema], pairs: Pairs) -> Effects:
+    """Move means: of a pair over either attribute into the other's main effect, of a main effect into the intercept.
+
+    Means are by the attributes' own densities. Entries of missing cells move with the others, so each row, whatever
+    cells it lacks, keeps its sum; and a pair effect shows what the pair says beyond its parts.
+    """
+    mains = [main.copy() for main in effects.mains]
+    intercept = effects.intercept - effects.intercept.mean()
+    coarse = [_coarse_density(column, own) for column, own in zip(columns, effects.densities, strict=True)]
+    tables = []
+    for (parent, child), table in zip(pairs, effects.tables, strict=True):
+        by_parent = np.einsum("ijc,j->ic", table[:, :-1], coarse[child])
+        table = table - by_parent[:, np.newaxis]
+        by_child = np.einsum("ijc,i->jc", table[:-1], coarse[parent])
+        tables.append(table - by_child)
+        mains[parent] += by_parent[columns[parent].coarse_codes]
+        mains[child] += by_child[columns[child].coarse_codes]
+    for main, density in zip(mains, effects.densities, strict=True):
+        mean = density @ main[:-1]
+        main -= mean
+        intercept = intercept + mean
+    return Effects(intercept, tuple(mains), tuple(tables), effects.densities)
+
+
+def _coarse_density(column: ColumnSchema, density: Array) -> Array:
+    return np.bincount(column.coarse_codes[:-1], density, minlength=column.coarse.n_states).astype(np.float64)
