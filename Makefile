@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test browser lint format bench experiments docs clean
+.PHONY: demo test browser lint format bench experiments docs pictures summary clean
 
 demo: $(VENV)/.installed  ## learn a classifier on a real table, print the comparison, write the model and a page about it
 	$(BIN)/tanager demo -o demo
@@ -56,7 +56,14 @@ $(BENCH)/.installed: pyproject.toml
 
 docs: $(VENV)/.docs  ## the documentation, in docs/_build/html; a warning is an error
 	rm -rf docs/generated
-	$(BIN)/sphinx-build -W -q -b html docs docs/_build/html
+	TANAGER_DATA=$(abspath $(TANAGER_DATA)) MPLBACKEND=Agg $(BIN)/sphinx-build -W -q -b html docs docs/_build/html
+
+pictures: $(VENV)/.test  ## the pictures of README and documentation, from the library and the browser
+	$(BIN)/python docs/draw_how_it_works.py
+	$(BIN)/python docs/screenshot_report.py
+
+summary:  ## the README's speed and accuracy, from benchmarks/RESULTS.md and experiments/RESULTS.md
+	$(PYTHON) docs/summary.py
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -11,8 +11,8 @@ project = "Tanager"
 author = "the Tanager developers"
 version = release = tanager.__version__
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser"]
-exclude_patterns = ["_build"]
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser", "sphinx_gallery.gen_gallery"]
+exclude_patterns = ["_build", "missing_data_table.md"]  # the table is included by missing_data.md
 templates_path = ["_templates"]
 default_role = "py:obj"
 myst_heading_anchors = 3
@@ -27,12 +27,31 @@ numpydoc_show_class_members = False
 html_theme = "pydata_sphinx_theme"
 html_title = "Tanager"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["docs.css"]
+html_sidebars = {"start": []}
 html_theme_options: dict[str, Any] = {
     "navbar_end": ["theme-switcher"],
-    "secondary_sidebar_items": ["page-toc"],
+    "header_links_before_dropdown": 6,
+    "secondary_sidebar_items": {"**": ["page-toc"], "comparison": [], "index": []},  # the table needs the room
     "show_prev_next": False,
     "footer_start": [],
     "footer_end": [],
+}
+
+sphinx_gallery_conf: dict[str, Any] = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "generated/gallery",
+    "within_subsection_order": "FileNameSortKey",
+    "filename_pattern": r"/\d\d_",
+    "image_scrapers": ("matplotlib",),
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "write_computation_times": False,
+    "show_signature": False,
+    "min_reported_time": 60,
+    "remove_config_comments": True,
 }
 
 ENTRY = re.compile(r"^(?P<names>\S+(?:, \S+)*) {2,}(?P<text>\S.*)$")

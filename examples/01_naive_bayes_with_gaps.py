@@ -1,31 +1,43 @@
-"""Naive Bayes on a table with numbers, text, booleans and gaps, as it is.
+"""
+Naive Bayes on a table with gaps
+================================
 
 The wine table of scikit-learn gets a text column and a boolean column, and loses one cell in five. Nothing is imputed:
 naive Bayes leaves a missing cell out, in training and in prediction, and that is exact.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from sklearn.datasets import load_wine
 from sklearn.model_selection import train_test_split
 
 from tanager import NaiveBayesClassifier
+from tanager.plots import plot_table
 
 wine = load_wine(as_frame=True)
-X, y = wine.data, wine.target.map(dict(enumerate(wine.target_names)))
+X, y = wine.data, wine.target.map(dict(enumerate(wine.target_names))).rename("cultivar")
 X["strength"] = pd.cut(X.pop("alcohol"), [0, 12.5, 13.3, 20], labels=["light", "medium", "strong"])
 X["pale"] = X.pop("color_intensity") < 4
 X = X.mask(np.random.default_rng(0).random(X.shape) < 0.2)
-print(X[["strength", "pale", "proline"]].head(), "\n")
+print(X[["strength", "pale", "proline"]].head())
+
+# %%
+# Fit it as it is.
 
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
-clf = NaiveBayesClassifier().fit(X_train, y_train)
-print(f"{X.isna().to_numpy().mean():.0%} of the cells are missing; accuracy {clf.score(X_test, y_test):.3f}\n")
+clf = NaiveBayesClassifier(parameters="frequency").fit(X_train, y_train)
+print(f"{X.isna().to_numpy().mean():.0%} of the cells are missing; accuracy {clf.score(X_test, y_test):.3f}")
 
-# The numeric column was cut where that tells the classes apart; the text column kept its words.
-print(clf.network_.table("proline"), "\n")
-print(clf.network_.table("strength"), "\n")
-
+# %%
 # A row in which nothing is known gets the frequencies of the classes in training.
+
 unknown = X_test.iloc[[0]].mask(np.ones((1, X.shape[1]), dtype=bool))
 print(dict(zip(clf.classes_, clf.predict_proba(unknown)[0].round(3).tolist(), strict=True)))
+
+# %%
+# The numeric column was cut where that tells the classes apart; the text column kept its words.
+
+print(clf.network_.table("strength"))
+plot_table(clf.network_.table("proline"))
+plt.show()

@@ -1,35 +1,40 @@
-"""Tree-augmented naive Bayes (TAN): the tree it learns, what each edge gains, and what the tree is worth.
+"""
+A tree-augmented naive Bayes and its tree
+=========================================
 
-Every attribute has the class and at most one other attribute as parents. With `forest=True` only the edges that raise
-the score are kept.
+In a TAN every attribute has the class and at most one other attribute as parents. With ``forest=True`` only the edges
+that raise the score are kept.
 """
 
+import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import cross_validate
 
 from tanager import NaiveBayesClassifier, TANClassifier
+from tanager.plots import plot_network
 
-X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+table = load_breast_cancer(as_frame=True)
+X, y = table.data, table.target.map(dict(enumerate(table.target_names))).rename("diagnosis")
 
-clf = TANClassifier(score="bic", forest=True).fit(X, y)
+clf = TANClassifier(score="bic", parameters="frequency", forest=True).fit(X, y)
 for step in clf.trace_.structure[:5]:
     print(f"{step.action}: gains {step.gain:.1f}, score {step.score:.1f}")
 
+# %%
+# What the tree is worth, on rows that were held out.
 
-def show(parent: str, depth: int = 0) -> None:
-    """Print an attribute and, indented, the attributes below it."""
-    print("   " * depth + parent)
-    for child, parents in clf.network_.parents.items():
-        if parent in parents:
-            show(child, depth + 1)
-
-
-print("\nThe trees, without the class:")
-for attribute, parents in clf.network_.parents.items():
-    if parents == (clf.network_.target,):
-        show(attribute)
-
-print("\n5 folds:           accuracy   log loss")
-for name, model in {"naive Bayes": NaiveBayesClassifier(), "TAN": TANClassifier(), "TAN, forest": clf}.items():
+models = {
+    "naive Bayes": NaiveBayesClassifier(parameters="frequency"),
+    "TAN": TANClassifier(score="bic", parameters="frequency"),
+    "TAN, forest": clf,
+}
+print("5 folds:           accuracy   log loss")
+for name, model in models.items():
     result = cross_validate(model, X, y, cv=5, scoring=["accuracy", "neg_log_loss"])
     print(f"{name:16s} {result['test_accuracy'].mean():10.3f} {-result['test_neg_log_loss'].mean():10.3f}")
+
+# %%
+# The network. An edge is as wide as the information between its ends.
+
+plot_network(clf.network_)
+plt.show()

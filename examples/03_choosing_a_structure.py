@@ -1,9 +1,13 @@
-"""Choose a structure: score a few by hand, let searches find better ones, and let cross-validation have the last word.
+"""
+Choosing a structure
+====================
 
-A score judges a structure on the training rows; natural logarithms, larger is better. Values of different scores are
-not comparable with each other, values of one score on one table are.
+Score a few structures by hand, let searches find better ones, and let cross-validation have the last word. A score
+judges a structure on the training rows; natural logarithms, larger is better. Values of one score on one table are
+comparable with each other, values of different scores are not.
 """
 
+import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV
 
@@ -12,7 +16,9 @@ from tanager.structure import BFSConsistent, HillClimb, NaiveBayes, Tree
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 
+# %%
 # A structure is written as the attribute parents of each attribute; the class is a parent of all of them.
+
 by_hand = {
     "naive Bayes": {},
     "one edge": {"mean area": ["mean radius"]},
@@ -22,7 +28,9 @@ for name, parents in by_hand.items():
     scores = {score: structure_score(X, y, parents, score) for score in ("ll", "bic", "fcll")}
     print(f"{name:12s}", "  ".join(f"{score} {value:9.2f}" for score, value in scores.items()))
 
-print("\nFound by BIC:")
+# %%
+# Found by BIC.
+
 learners = {
     "naive Bayes": NaiveBayes(),
     "best forest": Tree(forest=True),
@@ -30,11 +38,23 @@ learners = {
     "hill climbing": HillClimb(max_parents=2),
 }
 for name, learner in learners.items():
-    clf = BayesianNetworkClassifier(learner, score="bic").fit(X, y)
+    clf = BayesianNetworkClassifier(learner, score="bic", parameters="frequency").fit(X, y)
     edges = [edge for edge in clf.network_.edges if clf.network_.target not in edge]
     print(f"{name:13s} {clf.structure_score_:9.2f}  {len(edges)} edges between attributes")
 
+# %%
 # Parts and their options are parameters of the classifier, so a grid search can choose among them.
-grid = {"structure": list(learners.values()), "score": ["bic", "k2"]}
-search = GridSearchCV(BayesianNetworkClassifier(), grid, scoring="neg_log_loss", cv=3).fit(X, y)
-print(f"\nBest by cross-validation: {search.best_params_}, log loss {-search.best_score_:.3f}")
+
+grid = {"structure": list(learners.values()), "parameters": ["frequency", "acll"]}
+search = GridSearchCV(BayesianNetworkClassifier(score="bic"), grid, scoring="neg_log_loss", cv=3).fit(X, y)
+print(f"Best by cross-validation: {search.best_params_}, log loss {-search.best_score_:.3f}")
+
+fig, ax = plt.subplots(figsize=(6.5, 3), layout="constrained")
+for parameters, offset in (("frequency", -0.18), ("acll", 0.18)):
+    shown = [k for k, given in enumerate(search.cv_results_["params"]) if given["parameters"] == parameters]
+    ax.barh([line + offset for line in range(len(learners))], -search.cv_results_["mean_test_score"][shown], 0.34)
+ax.set_yticks(range(len(learners)), list(learners))
+ax.invert_yaxis()
+ax.set_xlabel("log loss on held-out rows (smaller is better)")
+ax.legend(["frequency", "acll"], title="parameters")
+plt.show()

@@ -1,31 +1,47 @@
-"""Read the network a classifier has learnt: its tables, its answers to questions, and rows drawn from it."""
+"""
+Reading a network
+=================
 
+What a classifier has learnt is a network: tables to look at, questions to ask, rows to draw.
+"""
+
+import matplotlib.pyplot as plt
 import pandas as pd
 from sklearn.datasets import load_iris
 
 from tanager import TANClassifier
+from tanager.plots import plot_table
 
 iris = load_iris(as_frame=True)
 X = iris.data[["sepal length (cm)", "petal length (cm)", "petal width (cm)"]]
 X.columns = ["sepal length", "petal length", "petal width"]
 species = iris.target.map(dict(enumerate(iris.target_names))).rename("species")
-network = TANClassifier(score="ll", root="petal length").fit(X, species).network_
+network = TANClassifier(score="ll", parameters="frequency", root="petal length").fit(X, species).network_
 
 print("Edges:", *(f"{parent} -> {child}" for parent, child in network.edges), sep="\n  ")
 
-# The table of a node: a row for each configuration of its parents, a column for each of its states.
-print(f"\n{network.table('petal width')}\n")
-
+# %%
 # A question may be about any nodes given any others. A number is put into its bin.
+
 print("P(species | petal length 4.9, sepal length 6)")
 answer = network.query("species", {"petal length": 4.9, "sepal length": 6.0})
 print("  ", {state: round(p, 3) for state, p in answer.items()})
 print("P(petal width | virginica)")
 print("  ", {state: round(p, 3) for state, p in network.query("petal width", {"species": "virginica"}).items()})
 
+# %%
 # How probable a row is, the cells that are not given summed out: a low value marks an unusual row.
-flowers = pd.DataFrame({"petal length": [1.4, 1.4], "petal width": [0.2, 2.0]})
-print(f"\nlog P of a usual and an unusual flower: {network.log_likelihood(flowers).round(2)}\n")
 
+flowers = pd.DataFrame({"petal length": [1.4, 1.4], "petal width": [0.2, 2.0]})
+print(f"log P of a usual and an unusual flower: {network.log_likelihood(flowers).round(2)}")
+
+# %%
 # Rows drawn from the network, in the words of its states.
+
 print(pd.DataFrame(network.sample(3, random_state=0)))
+
+# %%
+# The table of a node: a row for each configuration of its parents, a column for each of its states.
+
+plot_table(network.table("petal width"))
+plt.show()

@@ -1,0 +1,53 @@
+"""
+Explaining a prediction
+=======================
+
+Each attribute, given its parents, adds its part to the log odds of the predicted class against the runner-up. The parts
+and the prior add up to the log odds exactly. The same numbers are on the report page, where the cells can be changed.
+"""
+
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import train_test_split
+
+from tanager import TANClassifier, explain, report
+from tanager.explain import sufficient_reason
+from tanager.plots import plot_waterfall
+
+table = load_breast_cancer(as_frame=True)
+X, y = table.data, table.target.map(dict(enumerate(table.target_names))).rename("diagnosis")
+X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
+clf = TANClassifier(score="fcll", parameters="conditional").fit(X_train, y_train)
+
+# %%
+# The row that the classifier is least sure of.
+
+unsure = X_test.iloc[[clf.predict_proba(X_test).max(axis=1).argmin()]]
+row = explain(clf, unsure)[0]
+print(row)
+
+# %%
+# Enough to decide: cells that fix the class, whatever the others are. For a row that is easier to tell.
+
+print(str(sufficient_reason(clf, X_test.iloc[[0]])[0]).replace(" and ", "\n  and "))
+
+# %%
+# How strong the attributes are overall, by what held-out rows lose without them.
+
+print("\n".join(str(explain(clf, X_test, y_test)).splitlines()[:8]))
+
+# %%
+# One page about the model, to be opened in a browser. Here it goes to a temporary folder.
+
+with tempfile.TemporaryDirectory() as folder:
+    page = report(clf, X_test, y_test, Path(folder, "report.html"))
+    print(f"{page.name}: {page.stat().st_size / 1024:.0f} KB")
+
+# %%
+# The parts of the prediction, largest first.
+
+plot_waterfall(row, max_attributes=10)
+plt.show()

@@ -1,0 +1,71 @@
+"""Gaps in training: leaving out their families against summing them out by inference, in a TAN of conditional tables.
+
+Sets of up to 1,500 rows; a quarter of the cells of the training rows is removed at random, with a seed, and a quarter,
+or none, of those of the test rows. `experiments.gaps` runs it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from experiments.gap_ways import N_FOLDS, remove
+from tanager import TANClassifier
+from tanager.experiments.data_sets import DataSet
+from tanager.experiments.folds import stratified_folds
+from tanager.experiments.metrics import measure, spread
+
+MOST_ROWS = 1_500
+TRAINING_RATE, RATES = 0.25, (0.0, 0.25)
+# `skip` leaves the families out in training; at prediction all are asked to average.
+TRAINED = {
+    "frequencies": TANClassifier(parameters="frequency", missing="average", n_jobs=1),
+    "`conditional`, families with a gap left out": TANClassifier(missing="skip", n_jobs=1),
+    "`conditional`, gaps summed out by inference": TANClassifier(n_jobs=1),
+}
+
+
+def measure_training(data_set: DataSet) -> Iterator[dict[str, object]]:
+    X, y = data_set.read()
+    classes = np.unique(y)
+    for fold, (train, test) in enumerate(stratified_folds(y, N_FOLDS, 0)):
+        rows = remove(X.take(train), TRAINING_RATE, seed=100 + fold)
+        filler = TANClassifier(missing="average", parameters="frequency", n_jobs=1).fit(rows, y[train]).filler_
+        for way, clf in TRAINED.items():
+            started = time.process_time()
+            clf.fit(rows, y[train])
+            seconds = time.process_time() - started
+            clf.filler_, missing = filler, clf.missing
+            for rate in RATES:
+                answer = clf.set_params(missing="average").predict_proba(remove(X.take(test), rate, seed=fold))
+                quality = measure(spread(answer, clf.classes_, classes, len(train)), y[test], classes)
+                yield {
+                    "set": data_set.name,
+                    "way": way,
+                    "rate": rate,
+                    "log-loss": quality.log_loss,
+                    "error": 1.0 - quality.accuracy,
+                    "seconds": seconds,
+                }
+            clf.set_params(missing=missing)
+
+
+def training_table(results: pd.DataFrame) -> list[str]:
+    """The lines of a Markdown table."""
+    by_way = results.groupby(["way", "rate"], sort=False)[["log-loss", "error", "seconds"]].mean()
+    heads = [f"{measure}, {rate:.0%} of test cells removed" for measure in ("log-loss", "error") for rate in RATES]
+    lines = [
+        f"TAN, {TRAINING_RATE:.0%} of the training cells removed; means over the {results['set'].nunique()} sets of "
+        f"up to {MOST_ROWS:,} rows.",
+        "",
+        f"| tables | {' | '.join(heads)} | seconds to fit |",
+        "| --- |" + " ---: |" * (len(heads) + 1),
+    ]
+    for way in TRAINED:
+        found = by_way.loc[way]
+        values = [found.loc[rate, measure] for measure in ("log-loss", "error") for rate in RATES]
+        lines.append(f"| {way} | {' | '.join(f'{v:.4f}' for v in values)} | {found['seconds'].mean():.2f} |")
+    return lines

@@ -1,0 +1,167 @@
+"""Ways to answer P(class | cells present) with tables learnt for P(class | x): those compared in `experiments.gaps`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tanager import BayesianNetworkClassifier
+from tanager.classifiers.gap_average import log_posterior_averaging
+from tanager.classifiers.gap_skip import log_joint_skipping
+from tanager.classifiers.gaps import log_joint_with_gaps
+from tanager.counts.count_store import CountStore
+from tanager.counts.engine import choose_engine
+from tanager.network.junction_tree import JunctionTree
+from tanager.network.log_joint import normalize_log
+from tanager.network.network import Network
+from tanager.parameters import Conditional, Frequency, ParameterLearner, ParameterTask
+from tanager.scores import LL
+from tanager.structure.naive import NaiveBayes
+from tanager.structure.protocol import StructureTask
+from tanager.table.batch import Codes, EncodedBatch
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.str_]
+
+N_FOLDS = 5
+TRAINING_RATE = 0.25
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A classifier fitted to the training rows of a fold, and what the other ways need besides."""
+
+    clf: BayesianNetworkClassifier
+    X: pa.Table
+    y: Labels
+
+    @classmethod
+    def of(cls, structure: str, X: pa.Table, y: Labels) -> Fitted:
+        return cls(BayesianNetworkClassifier(structure, missing="average", n_jobs=1).fit(X, y), X, y)
+
+    @property
+    def network(self) -> Network:
+        return self.clf.network_
+
+    @cached_property
+    def counts(self) -> CountStore:
+        return self.clf.count(self.X, self.y)
+
+    @cached_property
+    def frequencies(self) -> Network:
+        """The same structure with the frequencies of the training rows."""
+        return self.learn(Frequency(), self.counts)
+
+    @cached_property
+    def naive_filler(self) -> Network:
+        dag = NaiveBayes().learn(StructureTask(self.counts, LL(), self.counts.names)).dag
+        tables = Frequency().learn(ParameterTask(dag, self.counts)).tables
+        return Network(self.network.columns, dag, tables, self.network.target)
+
+    @cached_property
+    def with_gaps(self) -> Network:
+        """The tables of the same structure learnt from the training rows with cells removed at random."""
+        return self.learn(Conditional(), self._counts_of(self._drop(TRAINING_RATE)))
+
+    @cached_property
+    def with_copies(self) -> Network:
+        """The same from the training rows, half a row each, and copies with gaps, up to half of a row's cells.
+
+        The strengths are those of the complete rows: a copy in another fold would make weak ones look good.
+        """
+        batch = self.counts.batch
+        rates = np.random.default_rng(1).random((batch.n_rows, 1)) / 2
+        gappy = self._drop(rates)
+        codes = np.asfortranarray(np.concatenate([batch.codes, gappy.codes]))
+        classes = np.concatenate([batch.class_codes, batch.class_codes])
+        both = EncodedBatch(codes, classes, batch.n_states, gappy.incomplete, np.full(len(codes), 0.5))
+        strength = self.clf.trace_.parameters["strength"]
+        return self.learn(Conditional(strength=strength), self._counts_of(both))
+
+    def learn(self, learner: ParameterLearner, counts: CountStore) -> Network:
+        tables = learner.learn(ParameterTask(self.network.dag, counts)).tables
+        return Network(self.network.columns, self.network.dag, tables, self.network.target)
+
+    def _counts_of(self, batch: EncodedBatch) -> CountStore:
+        return CountStore(batch, choose_engine("auto"), self.counts.names)
+
+    def _drop(self, rate: float | Floats) -> EncodedBatch:
+        batch = self.counts.batch
+        none = np.array(batch.n_states[:-1])
+        dropped = np.random.default_rng(0).random(batch.codes.shape) < rate
+        codes = np.asfortranarray(np.where(dropped, none, batch.codes).astype(batch.codes.dtype))
+        return EncodedBatch(codes, batch.class_codes, batch.n_states, (codes == none).any(axis=0), batch.weights)
+
+
+def log_expected_terms(network: Network, filler: Network, codes: Codes) -> Floats:
+    """Each family's term replaced by its mean over F(the family's cells | cells present), for each class."""
+    n_states, target = network.n_states, len(network.nodes) - 1
+    unlabelled = np.column_stack([codes, np.full(len(codes), n_states[-1])]).astype(np.int64)
+    result = np.zeros((len(codes), n_states[-1]))
+    for family in network.dag.families:
+        attributes = [node for node in family.nodes if node != target]
+        if target not in family.nodes:
+            continue
+        logs = np.log(network.tables[family.child])
+        if family.child != target:
+            logs = logs.reshape(family.class_shape(n_states)).swapaxes(1, 2).reshape(-1, n_states[-1])
+        result += _family_shares(filler, attributes, unlabelled) @ logs
+    return normalize_log(result)
+
+
+def _family_shares(filler: Network, attributes: list[int], rows: NDArray[np.int64]) -> Floats:
+    """(n_rows, cells of these attributes) their distribution given the cells present."""
+    sizes = [filler.n_states[node] for node in attributes]
+    present = (rows[:, attributes] < np.array(sizes, dtype=np.int64)).all(axis=1)
+    shares = np.zeros((len(rows), int(np.prod(sizes))))
+    if attributes:
+        cells = np.ravel_multi_index(tuple(rows[present][:, attributes].T), sizes)
+        shares[np.flatnonzero(present), cells] = 1.0
+    else:
+        shares[:] = 1.0
+    if not present.all():
+        tree = JunctionTree.of(filler.dag, filler.n_states, attributes)
+        evidence = rows[~present].copy()
+        found = tree.posterior(filler.tables, evidence)
+        shares[~present] = found.reshape(len(evidence), -1)
+    return shares
+
+
+Way = Callable[[Fitted, Codes], Floats]
+WAYS: dict[str, Way] = {
+    "frequency tables, summed out": lambda fitted, codes: log_joint_with_gaps(fitted.frequencies, codes, True),
+    "`marginalize`: summed out of the network's own joint": lambda fitted, codes: log_joint_with_gaps(
+        fitted.network, codes, True
+    ),
+    "`skip`: centred terms left out": lambda fitted, codes: log_joint_skipping(fitted.network, codes, True),
+    "expected terms, given the cells present": lambda fitted, codes: log_expected_terms(
+        fitted.network, fitted.clf.filler_, codes
+    ),
+    "`average` over 32 draws of a tree": lambda fitted, codes: log_posterior_averaging(
+        fitted.network, fitted.clf.filler_, codes
+    ),
+    "the same over 8 draws": lambda fitted, codes: log_posterior_averaging(
+        fitted.network, fitted.clf.filler_, codes, 8
+    ),
+    "the same over 32 draws of naive Bayes": lambda fitted, codes: log_posterior_averaging(
+        fitted.network, fitted.naive_filler, codes
+    ),
+    "trained with 25 % gaps, summed out": lambda fitted, codes: log_joint_with_gaps(fitted.with_gaps, codes, True),
+    "trained with copies with gaps, summed out": lambda fitted, codes: log_joint_with_gaps(
+        fitted.with_copies, codes, True
+    ),
+    "the same tables, `skip`": lambda fitted, codes: log_joint_skipping(fitted.with_copies, codes, True),
+}
+
+
+def remove(X: pa.Table, rate: float, seed: int) -> pa.Table:
+    """The table without a share of its cells, drawn at random."""
+    drawn = np.random.default_rng([seed, round(100 * rate)]).random((X.num_rows, X.num_columns)) < rate
+    columns = [pc.if_else(drawn[:, k], None, column) for k, column in enumerate(X.columns)]
+    return pa.table(columns, names=X.column_names)
