@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test browser lint format bench experiments docs pictures summary clean
+.PHONY: demo test browser lint format bench experiments experiments-slow docs pictures summary clean
 
 demo: $(VENV)/.installed  ## learn a classifier on a real table, print the comparison, write the model and a page about it
 	$(BIN)/tanager demo -o demo
@@ -31,11 +31,25 @@ format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# $TANAGER_DATA names a folder with a manifest.json. An interrupted run goes on where it stopped.
+# $TANAGER_DATA names a folder with a manifest.json. An interrupted run goes on where it stopped. Rivals live in an
+# environment of their own: they are never dependencies.
 TANAGER_DATA ?= ../shared/data
+RIVALS := lightgbm xgboost-cpu interpret-core scikit-bayes
+FIELD := $(VENV)-field
+COMPARE := $(FIELD)/bin/tanager compare --data $(TANAGER_DATA) -o experiments/results --page experiments/RESULTS.md
 
-experiments: $(VENV)/.test  ## the papers again and the field today, within an hour, written to experiments/RESULTS.md
-	$(BIN)/tanager compare --paper all --field --data $(TANAGER_DATA) -o experiments/results --page experiments/RESULTS.md
+experiments: $(FIELD)/.installed  ## the papers again and the field today, within an hour, written to experiments/RESULTS.md
+	$(COMPARE) --paper all --field
+	$(FIELD)/bin/python docs/summary.py
+
+experiments-slow: $(FIELD)/.installed  ## the same with every set and the slow rivals, in many hours
+	$(COMPARE) --paper all --field --slow
+
+$(FIELD)/.installed: pyproject.toml
+	test -x $(FIELD)/bin/python || $(PYTHON) -m venv $(FIELD)
+	$(FIELD)/bin/python -m pip install -q --upgrade "pip>=25.1"
+	$(FIELD)/bin/python -m pip install -q -e ".[plots]" $(RIVALS)
+	touch $@
 
 # Peers live in an environment of their own: they are never dependencies, and want other versions of NumPy.
 BENCH := $(VENV)-bench

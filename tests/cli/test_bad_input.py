@@ -12,8 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from tanager import NaiveBayesClassifier, save_model
+from tanager import NaiveBayesClassifier, read_network, save_model
 from tanager.cli.main import run
+from tanager.files.read_table import read_table
+from tanager.files.write_table import write_table
 
 GOOD = "x,c,y\n" + "1,u,a\n5,v,b\n1.5,u,a\n6,v,b\n" * 5
 
@@ -105,9 +107,22 @@ def test_an_absent_class_column_is_refused_with_the_nearest_names_first(folder, 
         (["predict", "model.json", "good.csv", "-o", "out.xls"], "expected one of .csv, .tsv, .parquet"),
         (["predict", "model.json", "good.csv", "-o", "absent/out.csv"], "does not exist"),
         (["demo", "-o", "good.csv"], "good.csv"),
+        (["fit", "good.csv", "--class", "y", "-o", "-", "--json"], "both print to stdout"),
+        (["fit", "good.csv", "--class", "y", "-o", "new.json", "--structure", "kdb(k=3"], "cannot be read"),
+        (["fit", "good.csv", "--class", "y", "-o", "new.json", "--structure", "kdb(z=3)"], "no option 'z'"),
+        (["predict", "model.json", "good.csv", "-o", "out.csv", "--json"], "--output names a file"),
+        (["evaluate", "good.csv"], "Missing option '--class'"),
+        (["evaluate", "good.csv", "--class", "y", "--model", "model.json"], "leave one out"),
+        (["evaluate", "unlabelled.csv", "--model", "model.json"], "no column 'y', the class of the model"),
+        (["evaluate", "gap.csv", "--model", "model.json"], "missing in 1 rows"),
+        (["evaluate", "strange.csv", "--model", "model.json"], "'z'"),
+        (["completion", "csh"], "'csh' is not one of"),
     ],
 )
 def test_bad_arguments_are_refused(folder, capsys, arguments, words):
+    (folder / "unlabelled.csv").write_text("x,c\n1,u\n")
+    (folder / "gap.csv").write_text("x,c,y\n1,u,a\n2,v,\n")
+    (folder / "strange.csv").write_text("x,c,y\n1,u,z\n")
     assert words in refused(folder, capsys, arguments)
 
 
@@ -141,6 +156,45 @@ def test_a_model_without_column_names_is_refused(folder, capsys):
     assert "without column names" in refused(folder, capsys, ["predict", "array.json", "good.csv"])
 
 
+@pytest.mark.parametrize("command", ["predict", "explain", "report"])
+def test_a_model_of_another_format_is_refused(folder, capsys, command):
+    document = json.loads((folder / "model.json").read_text())
+    for number in (0, 99, None):
+        (folder / "other.json").write_text(json.dumps({**document, "format": number}))
+        assert "format" in refused(folder, capsys, [command, "other.json", "good.csv"])
+
+
+STRANGE = (
+    "\"quoted\" 'twice'",
+    "<script>alert(1)</script>",
+    "\N{GRINNING FACE}[red]",
+    "n" * 200,
+    "__proto__",
+    "a, b\nc",
+)
+
+
+def test_strange_names_pass_through_every_command(folder, capsys):
+    columns = {name: [STRANGE[(row + k) % 4] for row in range(40)] for k, name in enumerate(STRANGE)}
+    write_table(pa.table({**columns, "<b>&amp;": [STRANGE[row % 2] for row in range(40)]}), "strange.csv")
+    assert run(["fit", "strange.csv", "--class", "<b>&amp;", "-o", "strange.json"]) == 0
+    capsys.readouterr()
+    for command in ("predict", "explain"):
+        assert run([command, "strange.json", "strange.csv", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert len(found) == 40
+    assert {row["attribute"] for row in found[0]["contributions"]} == set(STRANGE)
+    assert run(["predict", "strange.json", "strange.csv", "-o", "classes.csv"]) == 0
+    assert set(read_table("classes.csv").column("<b>&amp;").to_pylist()) <= set(STRANGE[:2])
+    for arguments in (["explain", "strange.json", "strange.csv"], ["explain", "strange.json"]):
+        assert run(arguments) == 0
+    assert run(["report", "strange.json", "strange.csv", "-o", "page.html"]) == 0
+    assert "<script>alert" not in Path("page.html").read_text("utf-8")
+    assert run(["convert", "strange.json", "strange.bif"]) == 0
+    assert run(["convert", "strange.bif", "again.json"]) == 0
+    assert set(read_network("again.json").nodes) == {*STRANGE, "<b>&amp;"}
+
+
 @pytest.mark.parametrize("length", [0, 1, 100, -3])
 def test_a_model_cut_short_is_refused(folder, capsys, length):
     (folder / "cut.json").write_bytes((folder / "model.json").read_bytes()[:length])
@@ -165,6 +219,21 @@ def test_errors_of_a_process_have_no_traceback(folder):
     assert done.stderr == "tanager: error: cannot read 'absent.csv': no such file or directory.\n"
 
 
+def test_a_fault_of_the_program_is_one_line_and_code_1(folder, capsys, monkeypatch):
+    def fail(*args: object) -> None:
+        raise KeyError("lost")
+
+    monkeypatch.setattr("tanager.classifiers.bayesian_network.BayesianNetworkClassifier.fit", fail)
+    assert run(["fit", "good.csv", "--class", "y", "-o", "new.json"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert "unexpected KeyError: 'lost'" in err
+    monkeypatch.setenv("TANAGER_DEBUG", "1")
+    with pytest.raises(KeyError):
+        run(["fit", "good.csv", "--class", "y", "-o", "new.json"])
+
+
 def test_an_interrupted_command_is_quiet_and_leaves_no_file(folder, capsys, monkeypatch):
     def interrupt(*args: object) -> None:
         raise KeyboardInterrupt
@@ -177,10 +246,12 @@ def test_an_interrupted_command_is_quiet_and_leaves_no_file(folder, capsys, monk
 
 def test_a_reader_that_stops_early_is_no_error(folder):
     (folder / "long.csv").write_text("x,c\n" + "1,u\n" * 200_000)
-    command = f"'{sys.executable}' -m tanager predict model.json long.csv --proba | head -n 1"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
-    assert done.stdout == "P(y=a),P(y=b)\n"
-    assert done.stderr == ""
+    for options, first in ("--proba", "P(y=a),P(y=b)\n"), ("--json", "[\n"), ("", "y\n"):
+        predict = f"'{sys.executable}' -m tanager predict model.json long.csv {options}"
+        command = f"set -o pipefail; {predict} | head -n 1"
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+        assert done.returncode == 0
+        assert (done.stdout, done.stderr) == (first, "")
 
 
 @pytest.mark.parametrize("content", ["x,y\n1,a\n2,\n3,b\n", "x,y\n1,0\n2,\n3,1\n"], ids=["text", "numbers"])

@@ -9,36 +9,20 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from sklearn.datasets import load_iris
-from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
-from sklearn.model_selection import StratifiedKFold
+from sklearn.metrics import accuracy_score
 
+from cli.iris_table import NAMES, SPECIES
 from tanager import BayesianNetworkClassifier, load_model
-from tanager.cli.cross_validate import measure
-from tanager.cli.main import run
+from tanager.cli.main import app, run
 from tanager.counts.engine import ENGINES
 from tanager.files.read_table import read_table
 from tanager.files.write_table import write_table
 from tanager.parameters import PARAMETERS
-from tanager.scores import SCORES
-from tanager.structure import STRUCTURES
+from tanager.scores import SCORES, BDeu
+from tanager.structure import STRUCTURES, KDependence
 from tanager.table.discretizer import DISCRETIZERS
-
-IRIS = load_iris()
-SPECIES = IRIS.target_names[IRIS.target]
-NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
-
-
-@pytest.fixture
-def iris(tmp_path, monkeypatch):
-    """A folder with the iris table as iris.csv, which is the working folder."""
-    monkeypatch.chdir(tmp_path)
-    table = pa.table(list(IRIS.data.T.copy()), names=NAMES).append_column("species", [SPECIES.tolist()])
-    write_table(table, "iris.csv")
-    return table
 
 
 def test_fit_writes_the_model_that_python_would_fit(iris, capsys):
@@ -146,51 +130,41 @@ def test_classes_keep_their_type_through_a_file(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.splitlines()[0] == "P(y=0),P(y=1)"
 
 
-def test_evaluate_equals_scikit_learns_measures_fold_by_fold(iris, capsys):
-    command = ["evaluate", "iris.csv", "--class", "species", "--folds", "4", "--seed", "5", "--json"]
-    assert run(command) == 0
-    result = json.loads(capsys.readouterr().out)
-    X = iris.select(NAMES)
-    expected: dict[str, list[float]] = {"accuracy": [], "log_loss": [], "brier": [], "auc": []}
-    for train, test in StratifiedKFold(4, shuffle=True, random_state=5).split(IRIS.data, SPECIES):
-        clf = BayesianNetworkClassifier(random_state=5).fit(X.take(train), SPECIES[train])
-        p = clf.predict_proba(X.take(test))
-        expected["accuracy"].append(accuracy_score(SPECIES[test], clf.predict(X.take(test))))
-        expected["log_loss"].append(log_loss(SPECIES[test], p))
-        expected["brier"].append(np.mean(np.sum((p - np.eye(3)[IRIS.target[test]]) ** 2, axis=1)))
-        expected["auc"].append(roc_auc_score(SPECIES[test], p, multi_class="ovr"))
-    for name, folds in expected.items():
-        assert result[name]["folds"] == pytest.approx(folds, rel=1e-12)
-        assert result[name]["mean"] == pytest.approx(np.mean(folds))
-        assert result[name]["std"] == pytest.approx(np.std(folds, ddof=1))
-    assert all(seconds > 0 for name in ("fit_seconds", "predict_seconds") for seconds in result[name]["folds"])
-    assert result["rows"] == 150
+def test_parts_take_options_in_brackets(iris):
+    parts = ["--structure", "kdb(k=2)", "--score", "bdeu(ess=5)", "--parameters", "frequency"]
+    assert run(["fit", "iris.csv", "-c", "species", "-o", "m.json", *parts]) == 0
+    expected = BayesianNetworkClassifier(KDependence(k=2), BDeu(ess=5), "frequency", random_state=0)
+    assert repr(load_model("m.json").get_params()) == repr(expected.get_params())
 
 
-def test_two_classes_have_the_ordinary_auc():
-    y, p = np.array([0, 0, 1, 1, 1]), np.array([0.1, 0.6, 0.6, 0.8, 0.3])
-    measured = measure(np.column_stack([1 - p, p]), y, np.array([0, 1]))
-    assert measured == pytest.approx(
-        (accuracy_score(y, p > 0.5), log_loss(y, p), 2 * np.mean((p - y) ** 2), roc_auc_score(y, p))
-    )
+def test_the_model_goes_to_standard_output_where_asked(iris, capfdbinary):
+    assert run(["fit", "iris.csv", "-c", "species", "-o", "m.json"]) == 0
+    assert run(["fit", "iris.csv", "-c", "species", "-o", "-"]) == 0
+    assert capfdbinary.readouterr() == (Path("m.json").read_bytes(), b"")
 
 
-def test_evaluate_prints_a_table_with_every_measure(iris, capsys):
-    assert run(["evaluate", "iris.csv", "--class", "species", "--structure", "naive-bayes", "--folds", "3"]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    assert all(word in out for word in ("naive-bayes", "accuracy", "log loss", "brier", "auc", "fit seconds", "±"))
+def test_fit_says_what_it_learnt_as_json(iris, capsys):
+    assert run(["fit", "iris.csv", "-c", "species", "-o", "m.json", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    clf = load_model("m.json")
+    assert found == {
+        "model": "m.json",
+        "rows": 150,
+        "attributes": 4,
+        "classes": clf.classes_.tolist(),
+        "edges": len(clf.network_.edges),
+        "structure_score": clf.structure_score_,
+    }
 
 
-def test_a_class_rarer_than_the_folds_is_measured_with_a_warning(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.csv").write_text("x,y\n" + "u,a\nv,b\n" * 10 + "w,c\n")
-    assert run(["evaluate", "a.csv", "--class", "y", "--json"]) == 0
-    out, err = capsys.readouterr()
-    assert err.splitlines() == [
-        "tanager: warning: a class has only 1 rows, fewer than the 5 folds: some folds are without it."
-    ]
-    assert np.isfinite(json.loads(out)["log_loss"]["mean"])
+def test_predictions_as_json_are_an_object_for_every_row(iris, capsys):
+    run(["fit", "iris.csv", "--class", "species", "-o", "m.json"])
+    clf = load_model("m.json")
+    assert run(["predict", "m.json", "iris.csv", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"species": name} for name in clf.predict(iris.select(NAMES))]
+    assert run(["predict", "m.json", "iris.csv", "--json", "--proba"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    np.testing.assert_array_equal([list(row.values()) for row in rows], clf.predict_proba(iris.select(NAMES)))
 
 
 def test_demo_compares_saves_and_predicts(tmp_path, monkeypatch, capsys):
@@ -230,10 +204,17 @@ def test_the_help_lists_every_registered_name(command, capsys):
     assert {*STRUCTURES, *SCORES, *PARAMETERS, *DISCRETIZERS, *ENGINES} <= set(words)
 
 
-@pytest.mark.parametrize("command", [None, "fit", "predict", "evaluate", "demo"])
+@pytest.mark.parametrize("command", [command.callback.__name__ for command in app.registered_commands])
 def test_every_command_has_help_with_an_example(command, capsys):
-    assert run([command, "--help"] if command else ["--help"]) == 0
-    assert f"tanager {command or 'demo'}" in capsys.readouterr().out
+    assert run([command, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert f"tanager {command}" in out.partition("Examples:")[2]
+
+
+def test_the_help_names_every_command(capsys):
+    assert run(["--help"]) == 0
+    out = capsys.readouterr().out
+    assert all(command.callback.__name__ in out for command in app.registered_commands)
 
 
 def test_version_is_printed(capsys):

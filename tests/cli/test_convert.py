@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +22,7 @@ def folder(tmp_path, monkeypatch):
     """The working folder, with a model and a network in it."""
     monkeypatch.chdir(tmp_path)
     Path("data.csv").write_text(TABLE)
-    assert run(["fit", "data.csv", "--class", "y", "-o", "model.json"]) == 0
+    assert run(["fit", "data.csv", "--class", "y", "--structure", "tan", "-o", "model.json"]) == 0
     write_network(random_network(2, [2, 3, 2]), "expert.bif")
     return tmp_path
 
@@ -52,6 +54,25 @@ def test_the_network_of_a_model_comes_back_with_its_bins_and_names(folder, capsy
     assert capsys.readouterr() == ("", "")
 
 
+def test_a_network_passes_through_standard_input_and_output(folder, capfdbinary, monkeypatch):
+    assert run(["convert", "expert.bif", "expert.xdsl"]) == 0
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path("expert.bif").read_bytes())))
+    assert run(["convert", "-", "-", "--from", "bif", "--to", ".xdsl"]) == 0
+    assert capfdbinary.readouterr() == (Path("expert.xdsl").read_bytes(), b"")
+
+
+def test_what_was_written_is_said_as_json(folder, capsys):
+    assert run(["convert", "expert.bif", "expert.net", "--json"]) == 0
+    network = read_network("expert.net")
+    expected = {"network": "expert.net", "nodes": len(network.nodes), "edges": len(network.edges)}
+    assert json.loads(capsys.readouterr().out) == expected
+
+
+def test_a_fault_on_standard_input_is_said_without_a_path(folder, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"rubbish")))
+    assert "'standard input' is not a network" in refused(capsys, ["convert", "-", "out.net", "--from", "bif"])
+
+
 def refused(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
     before = {path: path.read_bytes() for path in Path().iterdir()}
     assert run(arguments) == 2
@@ -71,6 +92,11 @@ def refused(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
         (["data.csv", "out.bif"], "cannot tell the network format of 'data.csv'"),
         (["expert.bif", "absent/out.net"], "does not exist"),
         (["cut.bif", "expert.bif"], "cut short"),
+        (["-", "out.net"], "--from"),
+        (["expert.bif", "-"], "--to"),
+        (["expert.bif", "out.net", "--to", "net"], "--to"),
+        (["expert.bif", "-", "--to", "txt"], "expected one of .bif"),
+        (["expert.bif", "-", "--to", "net", "--json"], "both print to stdout"),
         (["expert.bif"], "Missing argument 'OUT'"),
         ([], "Missing argument 'IN'"),
     ],

@@ -15,6 +15,7 @@ from sklearn.datasets import load_iris
 from tanager import explain, load_model
 from tanager.cli.main import run
 from tanager.explain import sufficient_reason
+from tanager.files.read_table import read_table
 from tanager.files.write_table import write_table
 
 IRIS = load_iris()
@@ -88,6 +89,27 @@ def test_reasons_are_given_where_asked(iris, capsys):
     assert all(str(reason) in words for reason in reasons)
 
 
+def test_rows_are_chosen_by_number_and_keep_it(iris, capsys):
+    assert run(["explain", "m.json", "iris.csv", "--row", "77", "--row", "3", "--reason", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(row["row"], row["sufficient_reason"]["row"]) for row in found] == [(77, 77), (3, 3)]
+    X = read_table("iris.csv").select(NAMES)
+    everything = explain(load_model("m.json"), X).to_dict()["rows"]
+    reasons = sufficient_reason(load_model("m.json"), X)
+    for row in found:
+        assert row == {**everything[row["row"]], "sufficient_reason": reasons[row["row"]].to_dict()}
+
+
+def test_of_many_rows_the_first_are_printed_and_all_are_in_json(iris, capsys):
+    assert run(["explain", "m.json", "iris.csv"]) == 0
+    out = capsys.readouterr().out
+    assert [line.split(":")[0] for line in out.splitlines() if line.startswith("Row ")] == [
+        f"Row {k}" for k in range(10)
+    ]
+    assert run(["explain", "m.json", "iris.csv", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == 150
+
+
 def test_without_data_the_strength_of_the_attributes_is_shown(iris, capsys):
     overall = explain(load_model("m.json"))
     assert run(["explain", "m.json"]) == 0
@@ -119,6 +141,8 @@ def test_names_that_look_like_markup_are_printed_as_they_are(tmp_path, monkeypat
         (["m.json", "--reason"], "no DATA was given"),
         (["none.json", "rows.csv"], "none.json"),
         (["m.json", "rows.csv", "--top", "0"], "--top"),
+        (["m.json", "rows.csv", "--row", "150"], "--row 150 is not there: the data has rows 0 to"),
+        (["m.json", "rows.csv", "--row", "-1"], "--row -1 is not there"),
     ],
 )
 def test_what_cannot_be_explained_is_one_line_and_code_2(iris, capsys, arguments, words):

@@ -9,6 +9,7 @@ from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.compiled_pass import CompiledPass
 from tanager.parameters.objectives import POWERS, IndicatorPass, Objective
 from tanager.structure.dag import Dag
+from tanager.table.batch import EncodedBatch
 from tanager.threads import thread_limit
 
 N_STATES = (3, 2, 2, 3)
@@ -186,3 +187,33 @@ def test_normalised_tables_sum_to_one(dag):
     tables = tables_of(cells, np.exp(cells.log_normalize(beta)))
     for family in cells.families:
         np.testing.assert_allclose(tables[family.child].sum(axis=1), 1.0, rtol=1e-14)
+
+
+def test_along_a_line_of_tables_the_likelihood_has_two_peaks_and_along_a_line_of_logarithms_one():
+    """Roos et al. 2005, example 3: a class with one child, all four rows once."""
+    codes = np.array([[0], [1], [0], [1]], dtype=np.uint8, order="F")
+    batch = EncodedBatch(codes, np.array([0, 0, 1, 1], dtype=np.uint8), (2, 2), np.zeros(1, dtype=bool))
+    cells = ClassCells.of(Dag.augmented_naive_bayes([()]), (2, 2))
+    objective = Objective(cells, batch)
+
+    def logs(alpha: float) -> np.ndarray:
+        return cells.pack([np.log([[0.5, 0.5], [alpha, 1 - alpha]]), np.log([[0.1, 0.9]])])
+
+    def peaks(values: np.ndarray) -> int:
+        inner = values[1:-1]
+        return int(((inner > values[:-2]) & (inner > values[2:])).sum())
+
+    line = np.linspace(0.005, 0.995, 397)
+    by_table = np.array([-objective(logs(alpha))[0] for alpha in line])
+    by_hand = [
+        np.log(0.05 / (0.05 + 0.9 * a)) + np.log(0.05 / (0.05 + 0.9 * (1 - a)))
+        + np.log(0.9 * a / (0.05 + 0.9 * a)) + np.log(0.9 * (1 - a) / (0.05 + 0.9 * (1 - a)))
+        for a in line
+    ]  # fmt: skip
+    np.testing.assert_allclose(by_table, by_hand, rtol=1e-12)
+    assert peaks(by_table) == 2
+    # The same ends, joined by a straight line of logarithms.
+    first, last = logs(line[0]), logs(line[-1])
+    by_logarithm = np.array([-objective(first + t * (last - first))[0] for t in np.linspace(0, 1, 397)])
+    assert peaks(by_logarithm) == 1
+    assert (np.diff(by_logarithm, 2) < 0).all()  # concave

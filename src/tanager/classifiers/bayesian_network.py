@@ -35,6 +35,7 @@ from tanager.parameters import EM, PARAMETERS, Frequency, LikelihoodGradient, Pa
 from tanager.parameters.effect_layout import coarse_batch
 from tanager.parameters.em import PartlyLabelledTask
 from tanager.parameters.row_likelihood import RowLikelihood
+from tanager.progress import working
 from tanager.registry import check_option, resolve
 from tanager.scores import CLL, SCORES, FamilyScore
 from tanager.structure import STRUCTURES, Pairwise, Selective, Step, StructureLearner, StructureTask
@@ -91,7 +92,7 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
     random_state : int, RandomState or None
         For structure learners that draw at random.
     verbose : int
-        1 prints the steps of the search.
+        1 prints the steps of the search and of the optimiser, with a bar on a terminal.
 
     Attributes
     ----------
@@ -156,7 +157,7 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
         Any cell may be missing, and so may the class of some rows: the parameter learners "em" and
         "likelihood-gradient" learn from these too, the others leave them out with a warning.
         """
-        with thread_limit(self.n_jobs):
+        with thread_limit(self.n_jobs), working("Learning", shown=bool(self.verbose)):
             training = self._learn_encoder(X, y, sample_weight)
             unlabelled = None
             if isinstance(self._parameters(), LEARN_WITHOUT_CLASS):

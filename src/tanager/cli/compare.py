@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,12 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tanager.cli import options
-from tanager.cli.progress import say
 from tanager.errors import DataError
+from tanager.progress import say, working
 
 if TYPE_CHECKING:
+    from tanager.experiments.jobs import Record
     from tanager.experiments.results import Results
-    from tanager.experiments.study import Progress, Study
+    from tanager.experiments.study import Study
 
 Names = list[str] | None
 SETS, RUN = "Data sets", "Run"
@@ -128,27 +127,12 @@ def compare(
 
 
 def _run(study: Study, output: Path, jobs: int) -> Results:
-    with _progress(study.name) as progress:
+    with working(study.name) as update:
+
+        def progress(record: Record, done: int, total: int) -> None:
+            update(f"{study.name}: {record['set']}, {record['classifier']}", done, total)
+
         return study.run(output / study.name, jobs, progress)
-
-
-@contextmanager
-def _progress(name: str) -> Iterator[Progress]:
-    """A bar on stderr, on a terminal only."""
-    from tanager.experiments.study import ignore
-
-    if not sys.stderr.isatty():
-        yield ignore
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(name, total=None)
-        yield lambda record, done, total: bar.update(
-            task, completed=done, total=total, description=f"{name}: {record['set']}, {record['classifier']}"
-        )
 
 
 def _draw(study: Study, results: Results, folder: Path) -> list[tuple[str, Path]]:

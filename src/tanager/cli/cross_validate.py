@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -11,9 +9,8 @@ from numpy.typing import NDArray
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.training import read_training
 from tanager.experiments.folds import stratified_folds
-from tanager.experiments.metrics import MEASURES, Measures, measure, measure_fold
-
-__all__ = ["MEASURES", "Measures", "cross_validate", "measure"]
+from tanager.experiments.metrics import Measures, measure_fold
+from tanager.progress import Update
 
 
 def cross_validate(
@@ -22,13 +19,14 @@ def cross_validate(
     y: NDArray[np.generic],
     n_folds: int,
     seed: int,
-    report: Callable[[str], None] = lambda text: None,
+    update: Update | None = None,
 ) -> list[Measures]:
     """Measure a classifier on each fold after fitting it to the others."""
     # What is wrong with the table is said of the whole of it, before a fold is cut out.
     classes = read_training(X, y, None).classes
     result = []
     for number, (train, test) in enumerate(stratified_folds(y, n_folds, seed), start=1):
-        report(f"Fold {number} of {n_folds}")
+        if update is not None:
+            update(f"Fold {number} of {n_folds}", number - 1, n_folds)
         result.append(measure_fold(clf, X, y, train, test, classes).measures)
     return result

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tanager.cli.progress import working
+from tanager.cli.tables import new_table, print_table
 from tanager.errors import FileError
+from tanager.progress import working
 
 if TYPE_CHECKING:
     import numpy as np
@@ -94,13 +95,8 @@ def _print_predictions(
     probabilities: NDArray[np.float64], classes: NDArray[np.generic], truth: NDArray[np.generic]
 ) -> None:
     """The first row, a middle one, and the one the model is least certain of."""
-    from rich.console import Console
-    from rich.table import Table
-
     least_certain = int(probabilities.max(axis=1).argmin())
-    table = Table(title="Three rows, as the TAN model sees them", title_justify="left", title_style="")
-    for heading in ("row", *(f"P({CLASS}={label})" for label in classes), f"true {CLASS}"):
-        table.add_column(heading, justify="right")
+    table = new_table([], ["row", *(f"P({CLASS}={label})" for label in classes), f"true {CLASS}"])
     for row in (0, len(truth) // 2, least_certain):
         table.add_row(str(row), *(f"{p:.4f}" for p in probabilities[row]), str(truth[row]))
-    Console().print(table)
+    print_table("Three rows, as the TAN model sees them", table)

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tanager.cli import options
-from tanager.cli.progress import working
+from tanager.cli.tables import new_table, print_table
 from tanager.errors import OptionError
+from tanager.progress import say, working
 
 if TYPE_CHECKING:
     from tanager.classifiers import BayesianNetworkClassifier
     from tanager.explain import Overall, RowExplanation, SufficientReason
     from tanager.table.schema import Category
 
+MOST_ROWS = 10
+"""Rows printed where nobody says which."""
+
 
 def explain(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file that `tanager fit` wrote.")],
+    model: options.Model,
     data: Annotated[
         str | None,
         typer.Argument(metavar="[DATA]", help="Rows to explain: a table as for predict; - is CSV on stdin."),
@@ -28,15 +33,20 @@ def explain(
         typer.Option(metavar="CLASS", help="The class to compare with, in place of the second most probable one."),
     ] = None,
     reason: Annotated[
-        bool, typer.Option("--reason", help="Also a smallest set of attributes that fixes the class (trees at most).")
+        bool, typer.Option("--reason", help="Also a set of attributes that fixes the class (trees, effects).")
     ] = False,
-    top: Annotated[int, typer.Option(min=1, help="Attributes to print; the others are one line.")] = 15,
+    row_numbers: Annotated[
+        list[int] | None,
+        typer.Option("--row", metavar="NUMBER", help="Only this row, counted from 0; may be repeated."),
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, help="Attributes or terms to print; the others are one line.")] = 15,
     missing: options.Missing = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every attribute.")] = False,
 ) -> None:
     """Show what each attribute adds to the log odds of each row; without DATA, how strong each attribute is.
 
-    The contributions of a row and the prior add up to its log odds (nats). A missing cell adds nothing itself.
+    The contributions of a row and the prior add up to its log odds (nats). A missing cell says what became of it. A
+    model of effects has a term for each attribute and for each of its pairs.
 
     Examples:
 
@@ -44,11 +54,13 @@ def explain(
 
       head -3 new.csv | tanager explain iris.json - --against setosa
 
-      tanager explain iris.json new.csv --reason --json
+      tanager explain iris.json new.csv --row 7 --reason
+
+      tanager explain iris.json new.csv --json > explanations.json
 
       tanager explain iris.json
     """
-    from tanager.cli.training_data import read_attributes
+    from tanager.cli.training_data import read_rows
     from tanager.explain import explain as explain_model
     from tanager.explain import sufficient_reason
     from tanager.files.model_file import load_model
@@ -57,19 +69,35 @@ def explain(
     if data is None:
         if against is not None or reason:
             raise OptionError("--against and --reason are about rows, and no DATA was given.")
-        _show_overall(explain_model(clf), top, as_json)
+        with working("Measuring the strength of attributes"):
+            found = explain_model(clf)
+        _show_overall(found, top, as_json)
         return
     rival = None if against is None else _class(clf, against)
     with working(f"Reading {data}"):
-        X = read_attributes(data, clf, missing)
+        X, _ = read_rows(data, clf, missing)
     with working(f"Explaining {X.num_rows:,} rows"):
-        rows = list(explain_model(clf, X, against=rival))
-        reasons = list(sufficient_reason(clf, X)) if reason else [None] * len(rows)
+        explained = explain_model(clf, X, against=rival)
+        shown = _shown_rows(row_numbers, len(explained), as_json)
+        rows = [explained[row] for row in shown]
+        reasons = sufficient_reason(clf, X.take(shown)) if reason else [None] * len(rows)
     if as_json:
         print(json.dumps([_document(row, why) for row, why in zip(rows, reasons, strict=True)], indent=2))
         return
     for row, why in zip(rows, reasons, strict=True):
         _print_row(row, why, top)
+    if row_numbers is None and len(rows) < len(explained):
+        say(f"{len(explained) - len(rows):,} more rows: --row NUMBER shows any, --json all.")
+
+
+def _shown_rows(asked: list[int] | None, n_rows: int, as_json: bool) -> list[int]:
+    """The rows asked for; without a wish all of them for programs, the first few for people."""
+    if asked is None:
+        return list(range(n_rows if as_json else min(n_rows, MOST_ROWS)))
+    for row in asked:
+        if not 0 <= row < n_rows:
+            raise OptionError(f"--row {row} is not there: the data has rows 0 to {n_rows - 1}.")
+    return asked
 
 
 def _class(clf: BayesianNetworkClassifier, text: str) -> Category:
@@ -81,34 +109,31 @@ def _class(clf: BayesianNetworkClassifier, text: str) -> Category:
 
 
 def _document(row: RowExplanation, why: SufficientReason | None) -> dict[str, object]:
-    return row.to_dict() if why is None else {**row.to_dict(), "sufficient_reason": why.to_dict()}
+    return row.to_dict() if why is None else {**row.to_dict(), "sufficient_reason": _renumbered(why, row).to_dict()}
+
+
+def _renumbered(why: SufficientReason, row: RowExplanation) -> SufficientReason:
+    """The reason with the number that its row has in the data."""
+    return replace(why, row=row.row)
 
 
 def _print_row(row: RowExplanation, why: SufficientReason | None, top: int) -> None:
     """A line per attribute, the largest first; the prior, and the sum."""
-    from rich.console import Console
     from rich.markup import escape
-    from rich.table import Table
 
     favoured, against = (f"{name} (P {row.probabilities[name]:.4f})" for name in (row.favoured, row.against))
-    table = Table(
-        title=escape(f"Row {row.row}: {favoured} against {against}"), title_justify="left", title_style="bold"
-    )
-    for heading in ("attribute", "value", "given"):
-        table.add_column(heading, overflow="fold")
-    table.add_column("log odds", justify="right")
+    table = new_table(["attribute", "value", "given"], ["log odds"])
     ranked = row.ranked
     for each in ranked[:top]:
         table.add_row(*map(escape, (each.attribute, each.cell, each.condition)), _coloured(each.log_odds))
     rest = ranked[top:]
     if rest:
-        table.add_row(f"{len(rest)} other attributes", "", "", _coloured(sum(each.log_odds for each in rest)))
+        table.add_row(f"{len(rest)} other {row.nouns}", "", "", _coloured(sum(each.log_odds for each in rest)))
     table.add_row(escape(f"prior of {row.target}"), "", "", _coloured(row.prior), end_section=True)
     table.add_row("log odds", "", "", _coloured(row.log_odds), style="bold")
-    console = Console()
-    console.print(table)
+    print_table(f"Row {row.row}: {favoured} against {against}", table)
     if why is not None:
-        console.print(escape(str(why)), end="\n\n")
+        print(f"{_renumbered(why, row)}\n")
 
 
 def _coloured(log_odds: float) -> str:
@@ -119,21 +144,21 @@ def _coloured(log_odds: float) -> str:
 
 
 def _show_overall(found: Overall, top: int, as_json: bool) -> None:
-    from rich.console import Console
     from rich.markup import escape
-    from rich.table import Table
 
     if as_json:
         print(json.dumps(found.to_dict(), indent=2))
         return
-    strength = dict(zip(found.attributes, found.strength.tolist(), strict=True))
-    title = escape(f"What each attribute tells of {found.target}, given its parents")
-    table = Table(title=title, title_justify="left", title_style="bold")
-    table.add_column("attribute", overflow="fold")
-    table.add_column("nats", justify="right")
+    strength = dict(zip(found.terms, found.strength.tolist(), strict=True))
+    effects = found.measure == "effect"
+    nouns = "terms" if effects else "attributes"
+    table = new_table(["term" if effects else "attribute"], ["nats"])
     for name in found.ranked[:top]:
         table.add_row(escape(name), f"{strength[name]:.4f}")
     if len(found.ranked) > top:
         rest = found.ranked[top:]
-        table.add_row(f"{len(rest)} other attributes", f"at most {strength[rest[0]]:.4f}")
-    Console().print(table)
+        table.add_row(f"{len(rest)} other {nouns}", f"at most {strength[rest[0]]:.4f}")
+    if effects:
+        print_table(f"What each term adds to the log odds of {found.target} (root mean square)", table)
+    else:
+        print_table(f"What each attribute tells of {found.target}, given its parents", table)

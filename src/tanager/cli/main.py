@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ import typer
 
 from tanager import __version__
 from tanager.cli.compare import compare
+from tanager.cli.completion import completion
 from tanager.cli.convert import convert
 from tanager.cli.demo import demo
 from tanager.cli.evaluate import evaluate
@@ -24,6 +26,9 @@ from tanager.errors import DataWarning, TanagerError
 
 INTERRUPTED = 130
 REFUSED = 2
+FAILED = 1
+DEBUG = "TANAGER_DEBUG"
+"""The environment variable that asks for the traceback of a fault of ours."""
 
 # typer brings its own copy of click; the base of its errors about arguments has no public name.
 UsageError = cast(type[Exception], typer.BadParameter.__mro__[1])
@@ -33,7 +38,6 @@ app = typer.Typer(
     help="Learn Bayesian network classifiers from a table, apply them, and measure them.",
     epilog="Start with: tanager demo",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 app.command(cls=ModelCommand)(fit)
@@ -45,6 +49,7 @@ app.command()(convert)
 app.command()(tune)
 app.command()(report)
 app.command()(demo)
+app.command()(completion)
 
 
 def _print_version(asked: bool) -> None:
@@ -68,12 +73,17 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line; the exit code. An error is one line on stderr and code 2, an interruption code 130."""
+    """Run one command line; the exit code.
+
+    An error is one line on stderr: of what was asked for or given code 2, of the program itself code 1. An
+    interruption is code 130. A reader of stdout that stops early is no error.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("always", DataWarning)
         _print_warnings()
         try:
             code = app(args=list(arguments), prog_name="tanager", standalone_mode=False)
+            sys.stdout.flush()
         except TanagerError as error:
             return _refuse(str(error))
         except MemoryError:
@@ -82,6 +92,20 @@ def run(arguments: Sequence[str]) -> int:
             return _refuse_usage(error)
         except (KeyboardInterrupt, typer.Abort):
             return INTERRUPTED
+        except SystemExit as stop:
+            if isinstance(stop.__context__, BrokenPipeError):  # typer ends so where nobody reads stdout any more
+                return 0
+            raise
+        except BrokenPipeError:
+            # What is left in the buffer has nowhere to go, and Python would complain of it at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        except Exception as error:
+            if os.environ.get(DEBUG):
+                raise
+            what = f"{type(error).__name__}: {error}"
+            _refuse(f"unexpected {what}. This is a fault of Tanager; {DEBUG}=1 in the environment shows where.")
+            return FAILED
     return code if isinstance(code, int) else 0
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tanager.classifiers import BayesianNetworkClassifier
 
 MODEL = "Model"
+WITH_OPTIONS = {"structure": "'kdb(k=3)'", "score": "'bdeu(ess=5)'", "parameters": "'frequency(alpha=2)'"}
 
 Data = Annotated[
     str,
@@ -21,14 +22,17 @@ Data = Annotated[
         metavar="DATA", help="Table: .csv, .tsv, .txt, .parquet or .arff, also .csv.gz and so on; - is CSV on stdin."
     ),
 ]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file that `tanager fit` wrote.")]
 ClassColumn = Annotated[str, typer.Option("--class", "-c", metavar="COLUMN", help="The column to predict.")]
 Missing = Annotated[
     list[str] | None,
     typer.Option("--missing", metavar="TEXT", help="A text that means missing, such as ?; may be repeated."),
 ]
-Structure = Annotated[str, typer.Option(rich_help_panel=MODEL)]
-Score = Annotated[str, typer.Option(rich_help_panel=MODEL)]
-Parameters = Annotated[str, typer.Option(rich_help_panel=MODEL)]
+Structure = Annotated[str, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["structure"])]
+Score = Annotated[str, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["score"])]
+Parameters = Annotated[
+    str, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["parameters"])
+]
 Categorical = Annotated[
     list[str] | None,
     typer.Option(
@@ -37,8 +41,10 @@ Categorical = Annotated[
         rich_help_panel=MODEL,
     ),
 ]
-Discretizer = Annotated[str, typer.Option(rich_help_panel=MODEL)]
-Engine = Annotated[str, typer.Option(rich_help_panel=MODEL)]
+Discretizer = Annotated[
+    str, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["discretizer"])
+]
+Engine = Annotated[str, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["engine"])]
 Seed = Annotated[int, typer.Option(help="For everything drawn at random.")]
 
 
@@ -49,7 +55,8 @@ class ModelCommand(TyperCommand):
         names = registered_names()
         for option in self.params:
             if option.name in names:
-                option.help = ", ".join(names[option.name])  # type: ignore[attr-defined]
+                example = f" (options: {WITH_OPTIONS[option.name]})" if option.name in WITH_OPTIONS else ""
+                option.help = ", ".join(names[option.name]) + example  # type: ignore[attr-defined]
         super().format_help(ctx, formatter)
 
 
@@ -87,14 +94,22 @@ class ModelOptions:
         from tanager.classifiers import BayesianNetworkClassifier
 
         return BayesianNetworkClassifier(
-            structure=self.structure,
-            score=self.score,
-            parameters=self.parameters,
+            **self._parts(),
             categorical_features=self._categorical_features(columns),
             discretizer=self.discretizer,
             engine=self.engine,
             random_state=self.seed,
         )
+
+    def _parts(self) -> dict[str, Any]:
+        """Structure, score and parameters: by name, or as objects where options are given, as in kdb(k=3)."""
+        named = {"structure": self.structure, "score": self.score, "parameters": self.parameters}
+        if not any("(" in text for text in named.values()):
+            return named
+        from tanager.experiments.entries import parse_estimator
+
+        made = parse_estimator(":".join(named.values())).get_params(deep=False)
+        return {name: made[name] if "(" in text else text for name, text in named.items()}
 
     def _categorical_features(self, columns: Sequence[str]) -> str | list[str]:
         """Names separated by commas, unless the whole is a column's name."""

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated
 
 import typer
 
 from tanager.cli import options
-from tanager.cli.progress import working
+from tanager.cli.streams import STREAM
+from tanager.errors import OptionError
+from tanager.progress import working
 
 
 def predict(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file that `tanager fit` wrote.")],
+    model: options.Model,
     data: options.Data,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help=".csv, .tsv or .parquet; - is CSV on stdout.")
-    ] = "-",
+    ] = STREAM,
     proba: Annotated[
         bool, typer.Option("--proba", help="The probability of every class, in place of the class.")
     ] = False,
     missing: options.Missing = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object for every row.")] = False,
 ) -> None:
     """Predict the class of every row of a table.
 
@@ -32,17 +36,21 @@ def predict(
       tanager predict iris.json new.parquet --proba -o probabilities.csv
 
       cat new.csv | tanager predict iris.json - | sort | uniq -c
+
+      tanager predict iris.json new.csv --proba --json
     """
     import pyarrow as pa
 
-    from tanager.cli.training_data import read_attributes
+    from tanager.cli.training_data import read_rows
     from tanager.files.model_file import load_model
     from tanager.files.write_table import check_table_target, write_table
 
+    if as_json and output != STREAM:
+        raise OptionError("--json prints to stdout, and --output names a file.", hint="give one of them.")
     check_table_target(output)
     clf = load_model(model)
     with working(f"Reading {data}"):
-        X = read_attributes(data, clf, missing)
+        X, _ = read_rows(data, clf, missing)
     target = clf.network_.nodes[-1]
     with working(f"Predicting {X.num_rows:,} rows"):
         if proba:
@@ -51,4 +59,7 @@ def predict(
             result = pa.table(list(probabilities.T.copy()), names=names)
         else:
             result = pa.table({target: clf.predict(X)})
-    write_table(result, output)
+    if as_json:
+        print(json.dumps(result.to_pylist(), indent=2))
+    else:
+        write_table(result, output)

@@ -44,8 +44,10 @@ def read_training_data(path: str, class_column: str, missing: Sequence[str] | No
     return table.drop_columns([class_column]), labels
 
 
-def read_attributes(path: str, clf: BayesianNetworkClassifier, missing: Sequence[str] | None) -> pa.Table:
-    """The columns a model needs, by name and in its order, from a file that may have others."""
+def read_rows(
+    path: str, clf: BayesianNetworkClassifier, missing: Sequence[str] | None
+) -> tuple[pa.Table, NDArray[np.generic] | None]:
+    """The columns a model needs, by name and in its order, from a file that may have others; and the class, if any."""
     schema = clf.encoder_.schema
     if not schema.named:
         raise DataError(
@@ -53,7 +55,8 @@ def read_attributes(path: str, clf: BayesianNetworkClassifier, missing: Sequence
             hint="fit it to a table with names, or predict from Python.",
         )
     # A text column may hold only digits in a small file, and would be read as numbers.
-    texts = [column.name for column in schema.attributes if any(isinstance(state, str) for state in column.categories)]
+    columns = (*schema.attributes, schema.target)
+    texts = [column.name for column in columns if any(isinstance(state, str) for state in column.categories)]
     table = read_table(path, missing_values=missing or (), text_columns=texts)
     needed = [column.name for column in schema.attributes]
     absent = [name for name in needed if name not in set(table.column_names)]
@@ -63,7 +66,9 @@ def read_attributes(path: str, clf: BayesianNetworkClassifier, missing: Sequence
             f"the data lacks {len(absent)} of the {len(needed)} columns the model needs: {_list(absent)}; "
             f"its columns are {_list(found)}."
         )
-    return table.select(needed)
+    target = schema.target.name
+    classes = np.array(table.column(target).to_pylist()) if target in table.column_names else None
+    return table.select(needed), classes
 
 
 def _labels(column: pa.ChunkedArray, name: str) -> NDArray[np.generic]:

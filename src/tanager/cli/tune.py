@@ -9,8 +9,8 @@ import typer
 
 from tanager.cli import options
 from tanager.cli.convert import FORMATS
-from tanager.cli.progress import say, working
 from tanager.errors import OptionError
+from tanager.progress import say, working
 
 
 def tune(

@@ -12,6 +12,7 @@ from scipy import optimize
 from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.objectives import Objective
 from tanager.parameters.priors import FREE, Prior
+from tanager.progress import advance
 
 Array = NDArray[np.float64]
 
@@ -138,13 +139,14 @@ def minimize(
     tol: float,
     bound: float = np.inf,
     enough: Callable[[Array], bool] | None = None,
+    what: str = "Descending",
 ) -> Descent:
     """Descend from effects u until about `tol` times (the value + a hundredth for each row) is left to gain.
 
     Half the squared norm of the scaled gradient is what a step would gain if the scaled Hessian were the identity; it
     is not much less in the directions a prior bounds, and on 12 tables this half was what was left within a factor
     of ten. Stops earlier when an effect exceeds `bound`, and when `enough`, which sees the effects of every iteration,
-    says so.
+    says so. `what` is said beside a progress bar.
     """
     descent = Descent(u)
     latest: list[tuple[Array, float, Array]] = []
@@ -161,9 +163,13 @@ def minimize(
         descent.u = problem.to_effects(xk)
         descent.values.append(value)
         descent.gradient_norms.append(norm)
+        left, goal = 0.5 * norm**2, tol * (value + problem.n_rows / 100.0)
+        first = 0.5 * descent.gradient_norms[0] ** 2
+        if left > goal > 0.0:  # what is left shrinks by a factor each time
+            advance(f"{what}: {value:.6g}", max(0.0, np.log(first / left)), np.log(first / goal))
         if enough is not None and enough(descent.u):
             descent.end = "asked"
-        elif 0.5 * norm**2 <= tol * (value + problem.n_rows / 100.0):
+        elif left <= goal:
             descent.end = "tolerance"
         elif np.abs(descent.u).max(initial=0.0) > bound:
             descent.end = "bound"

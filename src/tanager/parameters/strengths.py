@@ -101,7 +101,7 @@ class _Visit:
 def _fit_fold(fold: Fold, strengths: Strengths, tolerance: float) -> Array:
     """Losses of the rows held out; the fit starts where the fold was on the path."""
     fold.problem.set_strengths(strengths)
-    fold.u = minimize(fold.problem, fold.u, FOLD_MAX_ITER, tolerance).u
+    fold.u = minimize(fold.problem, fold.u, FOLD_MAX_ITER, tolerance, what=f"Trying strengths {strengths}").u
     return fold.held_out.losses(fold.problem.beta(fold.u))
 
 

@@ -1,0 +1,44 @@
+"""Files that may be standard input or output: `-` in place of a path."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tanager.errors import FileError
+
+STREAM = "-"
+
+
+@contextmanager
+def input_file(path: str, suffix: str) -> Iterator[str]:
+    """The path, or that of a file with what is on standard input."""
+    if path != STREAM:
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, f"stdin{suffix}")
+        file.write_bytes(sys.stdin.buffer.read())
+        try:
+            yield str(file)
+        except FileError as error:
+            raise FileError(str(error).replace(str(file), "standard input")) from error
+
+
+@contextmanager
+def output_file(path: str, suffix: str) -> Iterator[str]:
+    """The path, checked now, or that of a file which goes to standard output when the block ends without an error."""
+    from tanager.files.atomic import check_writable
+
+    if path != STREAM:
+        check_writable(path)
+        yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, f"stdout{suffix}")
+        yield str(file)
+        sys.stdout.buffer.write(file.read_bytes())
+        sys.stdout.buffer.flush()

@@ -1,0 +1,71 @@
+"""What people see while work goes on: a bar on stderr, on a terminal, and only if it takes long."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Protocol
+
+LONG = 1.0
+"""Seconds after which work is long."""
+
+
+class Update(Protocol):
+    """Say how far the work is: what is under way, and how many of how many steps are done."""
+
+    def __call__(self, message: str, done: float = 0, total: float | None = None) -> None: ...
+
+
+def advance(message: str, done: float = 0, total: float | None = None) -> None:
+    """Say how far the work inside `working` is, from anywhere below it; nothing where there is no bar."""
+    _current.get()(message, done, total)
+
+
+@contextmanager
+def working(message: str, shown: bool = True) -> Iterator[Update]:
+    """Show a bar on stderr while the block runs; as long as nobody says the number of steps, it only moves.
+
+    Inside of another such block that has one, its bar is used.
+    """
+    outer = _current.get()
+    if not shown or outer is not _ignore or not sys.stderr.isatty():
+        yield outer
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(escape(message), total=None)
+    timer = threading.Timer(LONG, bar.start)
+    timer.daemon = True
+    timer.start()
+
+    def update(message: str, done: float = 0, total: float | None = None) -> None:
+        bar.update(task, description=escape(message), completed=done, total=total)
+
+    token = _current.set(update)
+    try:
+        yield update
+    finally:
+        _current.reset(token)
+        timer.cancel()
+        timer.join()
+        bar.stop()
+
+
+def say(message: str) -> None:
+    """A remark for a person at a terminal; nothing where stderr goes elsewhere."""
+    if sys.stderr.isatty():
+        print(message, file=sys.stderr)
+
+
+def _ignore(message: str, done: float = 0, total: float | None = None) -> None:
+    pass
+
+
+_current: ContextVar[Update] = ContextVar("progress", default=_ignore)

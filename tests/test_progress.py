@@ -1,0 +1,103 @@
+"""A bar is shown on a terminal, after a while, on stderr alone; elsewhere nothing is."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tanager import progress
+from tanager.cli.main import run
+
+WORK = """
+import time
+from tanager import progress
+progress.LONG = {long}
+with progress.working("Reading [b]a.csv[/b]") as update:
+    for fold in range(4):
+        time.sleep(0.15)
+        update("Fold {{}} of 4".format(fold + 1), fold, 4)
+print("done")
+progress.say("said")
+"""
+
+
+def on_a_terminal(script: str) -> tuple[str, str]:
+    """stdout, and what a terminal got on stderr."""
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=theirs, text=True) as process:
+        os.close(theirs)
+        out = process.communicate()[0]
+    shown = b""
+    try:
+        while part := os.read(ours, 4096):
+            shown += part
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    os.close(ours)
+    return out, shown.decode()
+
+
+def test_long_work_shows_a_bar_that_says_how_far_it_is():
+    out, shown = on_a_terminal(WORK.format(long=0.0))
+    assert out == "done\n"
+    assert "Fold 4 of 4" in shown
+    assert "━" in shown
+    assert "Reading [b]a.csv[/b]" in shown
+    assert shown.rstrip().endswith("said")
+
+
+def test_short_work_shows_nothing():
+    out, shown = on_a_terminal(WORK.format(long=60.0))
+    assert out == "done\n"
+    assert "Fold" not in shown
+
+
+def test_without_a_terminal_nothing_is_shown(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "LONG", 0.0)
+    with progress.working("Reading") as update:
+        time.sleep(0.05)
+        update("Fold 1", 0, 2)
+    progress.say("said")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_evaluate_says_every_fold(tmp_path, monkeypatch):
+    said: list[tuple[str, int, int | None]] = []
+
+    class Spy:
+        def __init__(self, message: str) -> None:
+            pass
+
+        def __enter__(self):
+            return lambda message, done=0, total=None: said.append((message, done, total))
+
+        def __exit__(self, *error: object) -> None:
+            pass
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("x,y\n" + "u,a\nv,b\n" * 10)
+    monkeypatch.setattr("tanager.cli.evaluate.working", Spy)
+    assert run(["evaluate", "a.csv", "--class", "y", "--folds", "3", "--json"]) == 0
+    assert said == [(f"Fold {k + 1} of 3", k, 3) for k in range(3)]
+
+
+FIT = """
+import numpy as np
+from tanager import TANClassifier, progress
+progress.LONG = 0.0
+rng = np.random.default_rng(0)
+X = rng.integers(0, 3, (300, 4))
+y = (X[:, 0] > 0) ^ (rng.random(300) < 0.1)
+TANClassifier(categorical_features="all", verbose=1).fit(X, y)
+"""
+
+
+def test_a_verbose_fit_shows_how_far_the_optimiser_is():
+    _, shown = on_a_terminal(FIT)
+    assert "Descending: " in shown
+    assert "━" in shown
