@@ -4,13 +4,29 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test browser lint format bench experiments experiments-slow docs pictures summary clean
+.PHONY: demo test test-torch browser lint format bench experiments experiments-slow docs pictures summary clean
 
 demo: $(VENV)/.installed  ## learn a classifier on a real table, print the comparison, write the model and a page about it
 	$(BIN)/tanager demo -o demo
 
 test: lint browser  ## everything: style, types, layers, tests, doctests
 	$(BIN)/pytest -n auto -q
+
+# torch lives in an environment of its own: it is large, and nothing else needs it. This release is the one whose build
+# without CUDA the tests run on; `make test-torch TORCH=torch` takes the newest.
+WITH_TORCH := $(VENV)-torch
+TORCH ?= torch==2.13.0
+
+test-torch: $(WITH_TORCH)/.installed  ## the torch engine, on the CPU and on a GPU if there is one
+	$(WITH_TORCH)/bin/pytest -n auto -q tests/counts tests/parameters/test_torch_pass.py \
+		tests/structure/test_torch_tree.py tests/network/test_torch_look_up.py
+
+$(WITH_TORCH)/.installed: pyproject.toml
+	test -x $(WITH_TORCH)/bin/python || $(PYTHON) -m venv $(WITH_TORCH)
+	$(WITH_TORCH)/bin/python -m pip install -q --upgrade "pip>=25.1"
+	$(WITH_TORCH)/bin/python -m pip install -q "$(TORCH)"
+	$(WITH_TORCH)/bin/python -m pip install -q -e . --group test
+	touch $@
 
 # Where it may not install one, the tests of the page are skipped; .ci/run makes that a failure.
 browser:  ## the Chromium that the report page is tested in, from the system's packages
@@ -53,7 +69,7 @@ $(FIELD)/.installed: pyproject.toml
 
 # Peers live in an environment of their own: they are never dependencies, and want other versions of NumPy.
 BENCH := $(VENV)-bench
-PEERS := orange3 fimdlp pyagrum pgmpy lightgbm pandas polars
+PEERS := orange3 fimdlp pyagrum pgmpy lightgbm interpret-core pandas polars
 WEKA_JAR := $(BENCH)/weka.jar
 
 bench: $(BENCH)/.installed  ## speed against peers in one run, written to benchmarks/RESULTS.md

@@ -1,0 +1,94 @@
+"""The default classifier, strengths chosen by itself: its fit against an explainable boosting machine's, and large tables.
+
+Runs where $TANAGER_DATA (or ../shared/data) holds the benchmark tables; EBM (interpret-core) at its defaults, fitted once.
+The large tables are each fitted in a process of its own, with its peak memory.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedKFold
+
+from benchmarks.timing import best_time, print_head, print_row
+from tanager import BayesianNetworkClassifier
+from tanager.experiments.data_sets import find_data_sets
+from tanager.experiments.entries import parse_estimator
+
+DATA = Path(os.environ.get("TANAGER_DATA", Path(__file__).parent / "../../shared/data"))
+AGAINST_EBM = ("german", "chess", "magic", "satimage")
+LARGE = {"adult": "under 30 s", "covtype": "under 180 s and 4 GB"}
+EBM = "interpret.glassbox.ExplainableBoostingClassifier"
+LIGHTGBM = "lightgbm.LGBMClassifier(verbose=-1)"
+
+
+def main() -> None:
+    if not DATA.is_dir():
+        print(f"\nNo benchmark tables in {DATA.name}: nothing measured.\n")
+        return
+    print_head()
+    for name in AGAINST_EBM:
+        train, labels, _, _ = fold(name)
+        BayesianNetworkClassifier(missing="category").fit(train, labels)  # compiled once
+        ours, _ = best_time(lambda X=train, y=labels: BayesianNetworkClassifier(missing="category").fit(X, y))
+        workload = f"default fit, {name}, {len(labels):,} x {train.num_columns}"
+        if find_spec("interpret") is None:
+            print(f"| {workload} | {ours:.2f} s | EBM is not installed | | at least 20x |")
+            continue
+        start = time.perf_counter()
+        peer(EBM).fit(train, labels)
+        print_row(workload, ours, "EBM", time.perf_counter() - start, "at least 20x")
+    print("\n| one fold of five | fit | peak memory | log-loss | error | asked |\n| --- | ---: | ---: | ---: | ---: | ---: |")
+    for name, asked in LARGE.items():
+        for model in ("default", "LightGBM"):
+            command = [sys.executable, "-m", "benchmarks.flagship", name, model]
+            line = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+            print(f"| {name}, {model} | {line} | {asked if model == 'default' else ''} |", flush=True)
+
+
+def fold(name: str) -> tuple[pa.Table, NDArray[np.str_], pa.Table, NDArray[np.str_]]:
+    """Training and test part of the first fold."""
+    X, y = next(data_set for data_set in find_data_sets(DATA) if data_set.name == name).read()
+    train, test = next(StratifiedKFold(5, shuffle=True, random_state=0).split(y, y))
+    return X.take(train), y[train], X.take(test), y[test]
+
+
+def peer(spec: str) -> object:
+    """Another library's classifier, with categories and gaps as they are."""
+    warnings.simplefilter("ignore")
+    return parse_estimator(spec).set_params(preparation="native")
+
+
+def measure(name: str, model: str) -> None:
+    """Print what one fit takes and gives."""
+    train, labels, test, truth = fold(name)
+    make: dict[str, Callable[[], object]] = {
+        "default": lambda: BayesianNetworkClassifier(missing="category"),
+        "LightGBM": lambda: peer(LIGHTGBM),
+    }
+    if model == "LightGBM" and find_spec("lightgbm") is None:
+        print("not installed | | |", end="")
+        return
+    start = time.perf_counter()
+    clf = make[model]().fit(train, labels)
+    seconds = time.perf_counter() - start
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    p = clf.predict_proba(test)
+    own = p[np.arange(len(truth)), np.searchsorted(clf.classes_, truth)]
+    error = np.mean(clf.classes_[p.argmax(axis=1)] != truth)
+    print(f"{seconds:.1f} s | {memory:.2f} GB | {-np.log(own).mean():.4f} | {100 * error:.2f} %")
+
+
+if __name__ == "__main__":
+    measure(*sys.argv[1:]) if len(sys.argv) > 1 else main()

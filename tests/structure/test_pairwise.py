@@ -1,0 +1,68 @@
+"""Pairwise: the pairs of largest interaction, oriented along what attributes say about the class."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from oracle import random_batch
+from tanager.counts.count_store import CountStore
+from tanager.counts.numpy_engine import NumpyEngine
+from tanager.errors import OptionError
+from tanager.scores import FCLL
+from tanager.scores.information import pair_information
+from tanager.structure import Pairwise, StructureTask
+from tanager.structure.k_dependence import class_information
+from tanager.structure.pairwise import pair_dag
+from tanager.table.batch import EncodedBatch
+
+
+def task(n_attributes: int = 5) -> StructureTask:
+    return make_task(random_batch(3, 60, (*[2, 3, 2, 3, 2][:n_attributes], 2)))
+
+
+def make_task(batch: EncodedBatch) -> StructureTask:
+    names = tuple(f"n{node}" for node in range(len(batch.n_states)))
+    return StructureTask(CountStore(batch, NumpyEngine(), names), FCLL(), names)
+
+
+def test_the_pairs_are_those_of_largest_interaction_information():
+    counts = task().counts
+    interaction = pair_information(counts.pairs()).interaction
+    pairs = Pairwise(pairs_per_attribute=1).rank(counts)
+    values = [interaction[pair] for pair in pairs]
+    assert values == sorted(values, reverse=True)
+    rest = [interaction[i, j] for i in range(5) for j in range(i) if (i, j) not in pairs and (j, i) not in pairs]
+    assert min(values) >= max(rest)
+
+
+def test_an_edge_leads_from_the_attribute_that_says_more_about_the_class():
+    counts = task().counts
+    alone = class_information(counts)
+    assert all(alone[parent] >= alone[child] for parent, child in Pairwise(3).rank(counts))
+
+
+@pytest.mark.parametrize("rank_by", ["interaction", "fcll"])
+def test_all_pairs_make_a_dag_in_which_every_attribute_has_the_class_as_parent(rank_by):
+    learnt = Pairwise(10, rank_by).learn(task())
+    assert len(learnt.pairs) == 10
+    assert len(learnt.steps) == 10
+    assert all(5 in learnt.dag.parents[attribute] for attribute in range(5))
+    assert learnt.dag == pair_dag(5, learnt.pairs)
+
+
+def test_a_constant_attribute_is_in_no_pair():
+    batch = random_batch(3, 60, (1, 3, 2, 2))
+    pairs = Pairwise(3).rank(make_task(batch).counts)
+    assert all(0 not in pair for pair in pairs)
+    assert len(pairs) == 1
+
+
+def test_one_attribute_has_no_pair():
+    assert Pairwise().learn(task(1)).pairs == ()
+
+
+@pytest.mark.parametrize("number", [-1, "many", np.inf, np.nan])
+def test_a_number_of_pairs_that_is_none_is_refused(number):
+    with pytest.raises(OptionError, match="pairs_per_attribute"):
+        Pairwise(number).learn(task())

@@ -1,0 +1,58 @@
+"""Two granularities: fine bins lie inside coarse ones, and codes of both agree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tanager.table.discretize_mdl import mdl_cuts
+from tanager.table.fine_bins import N_FINE, fine_bins
+from tanager.table.schema import ColumnSchema
+from tanager.table.value_counts import count_values
+
+VALUES = st.lists(st.integers(-20, 20).map(float), min_size=2, max_size=120)
+
+
+def column(values: np.ndarray, classes: np.ndarray, gap_state: bool = False) -> tuple[ColumnSchema, np.ndarray]:
+    counts = count_values(values, classes, n_classes=2)
+    coarse = mdl_cuts(counts, 2)
+    cuts, groups = fine_bins(coarse, counts)
+    return ColumnSchema("x", "numeric", cuts=tuple(cuts), groups=groups, gap_state=gap_state), coarse
+
+
+@given(VALUES, st.randoms(use_true_random=False), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_the_coarse_code_of_a_value_is_that_of_its_fine_bin(values, random, gap_state):
+    x = np.array(values)
+    schema, coarse = column(x, np.array([random.random() < 0.5 for _ in values], dtype=np.uint8), gap_state)
+    if not len(coarse):
+        coarse = np.array(schema.coarse.cuts)
+    fine = np.searchsorted(schema.cuts, x, side="right")
+    np.testing.assert_array_equal(schema.coarse_codes[fine], np.searchsorted(coarse, x, side="right"))
+    assert schema.coarse_codes[schema.missing_code] == schema.coarse.missing_code
+    assert schema.coarse_codes[schema.gap_code] == schema.coarse.gap_code
+
+
+@given(VALUES)
+@settings(max_examples=60, deadline=None)
+def test_there_are_at_most_so_many_bins_beyond_the_coarse_cuts_and_none_is_empty(values):
+    x = np.array(values)
+    schema, coarse = column(x, (x > 0).astype(np.uint8))
+    assert len(schema.cuts) <= N_FINE - 1 + max(1, len(coarse))
+    assert set(np.searchsorted(schema.cuts, x, side="right")) == set(range(schema.n_states))
+
+
+def test_a_column_that_tells_nothing_alone_is_halved_for_pairs():
+    x = np.tile(np.arange(10.0), 4)
+    schema, coarse = column(x, np.repeat([0, 1], 20).astype(np.uint8))
+    assert len(coarse) == 0
+    assert schema.coarse.cuts == (4.5,)
+
+
+@pytest.mark.parametrize("x", [np.full(5, 2.0), np.full(3, np.nan)], ids=["constant", "empty"])
+def test_a_column_without_two_values_has_one_bin(x):
+    schema, _ = column(x, np.zeros(len(x), dtype=np.uint8))
+    assert schema.n_states == 1
+    assert schema.coarse is schema
