@@ -110,14 +110,14 @@ def test_of_many_rows_the_first_are_printed_and_all_are_in_json(iris, capsys):
     assert len(json.loads(capsys.readouterr().out)) == 150
 
 
-def test_without_data_the_strength_of_the_attributes_is_shown(iris, capsys):
+def test_without_data_the_strength_of_the_terms_is_shown(iris, capsys):
     overall = explain(load_model("m.json"))
     assert run(["explain", "m.json"]) == 0
     out = capsys.readouterr().out
-    for name, strength in zip(overall.attributes, overall.strength, strict=True):
+    for name, strength in zip(overall.terms, overall.strength, strict=True):
         assert re.search(rf"{name} +│ +{strength:.4f} ", out)
     assert run(["explain", "m.json", "--top", "2"]) == 0
-    assert "2 other attributes" in capsys.readouterr().out
+    assert "2 other terms" in capsys.readouterr().out
     assert run(["explain", "m.json", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(overall.to_dict()))
 
@@ -159,8 +159,11 @@ def test_the_help_has_examples(capsys):
     assert "tanager explain iris.json new.csv" in capsys.readouterr().out
 
 
-def test_missing_cells_are_summed_out_and_say_so(iris, capsys):
-    run(["fit", "iris.csv", "--class", "species", "-o", "nb.json", "--structure", "naive-bayes"])
+FREQUENCIES = ("--parameters", "frequency")
+
+
+def test_missing_cells_are_summed_out_of_frequencies_and_say_so(iris, capsys):
+    run(["fit", "iris.csv", "--class", "species", "-o", "nb.json", "--structure", "naive-bayes", *FREQUENCIES])
     Path("gap.csv").write_text(",".join(NAMES) + "\n,3.0,,?\n")
     assert run(["explain", "nb.json", "gap.csv", "--missing", "?"]) == 0
     assert capsys.readouterr().out.count("missing, summed out") == 3

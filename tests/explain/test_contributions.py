@@ -163,7 +163,7 @@ def test_an_unseen_parent_is_summed_out_of_its_child():
     first = rng.integers(0, 2, 200)
     X = pd.DataFrame({"a": first.astype(str), "b": np.where(rng.random(200) < 0.9, first, 1 - first).astype(str)})
     y = np.where(rng.random(200) < 0.7, first, rng.integers(0, 2, 200))
-    clf = TANClassifier(root="a").fit(X, y)
+    clf = TANClassifier(root="a", missing="marginalize").fit(X, y)
     row = explain(clf, pd.DataFrame({"a": ["?"], "b": ["1"]}))[0]
     assert row.contributions[1].given == (("a", None),)
     ratio = (

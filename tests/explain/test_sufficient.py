@@ -142,3 +142,9 @@ def test_a_reason_in_words():
 def test_a_class_that_needs_no_reason():
     clf = NaiveBayesClassifier().fit([["a"], ["b"]] * 2 + [["a"], ["b"]] * 20, [1] * 4 + [0] * 40)
     assert str(sufficient_reason(clf, [["a"]])[0]) == "row 0: class is 0, whatever the 1 attributes are"
+
+
+def test_a_gap_that_the_model_leaves_out_is_refused():
+    clf = NaiveBayesClassifier(missing="skip").fit([["a", "b"], ["b", "a"]] * 3, [0, 1] * 3)
+    with pytest.raises(OptionError, match="row 1 has a missing cell, 'x1'"):
+        sufficient_reason(clf, [["a", "b"], ["a", None]])

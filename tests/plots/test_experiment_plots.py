@@ -7,9 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from tanager.plots.calibration_curve import plot_calibration
-from tanager.plots.critical_difference import MeanRanks, plot_critical_difference
-from tanager.plots.scatter import PairedValues, plot_scatter
+from tanager.plots import MeanRanks, PairedValues, plot_calibration, plot_critical_difference, plot_scatter
 
 mpl.use("Agg")
 

@@ -82,6 +82,15 @@ def test_a_layer_is_no_wider_than_the_page():
     assert len(rows) == 1 + 5
 
 
+def test_in_a_broken_layer_the_nodes_with_children_stand_lowest():
+    # 40 attributes under the class, every fifth of which has a child: eight of them fit in one row of ten.
+    parents = [(), *([()] * 39), *[(5 * k,) for k in range(8)]]
+    layout = Layout.of(Dag.augmented_naive_bayes(parents), range(49), 48, dict.fromkeys(range(49), 1.0), 12.0)
+    heights = [layout.places[node][1] for node in range(40)]
+    assert len(set(heights)) == 4
+    assert {heights[5 * k] for k in range(8)} == {min(heights)}
+
+
 @pytest.mark.parametrize("structure", [NaiveBayesClassifier, TANClassifier])
 def test_thirty_long_names_do_not_overlap_on_the_page(structure):
     from sklearn.datasets import load_breast_cancer

@@ -67,7 +67,3 @@ def _by_class(values: NDArray[np.float64], family: Family, n_states: tuple[int, 
         return values
     by_class = values.reshape(family.class_shape(n_states)).swapaxes(1, 2)
     return by_class.reshape(-1, by_class.shape[2])
-
-
-# The names report/gaps.py still imports.
-_cell_probabilities, _terms = cell_probabilities, family_terms

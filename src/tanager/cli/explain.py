@@ -122,15 +122,17 @@ def _print_row(row: RowExplanation, why: SufficientReason | None, top: int) -> N
     from rich.markup import escape
 
     favoured, against = (f"{name} (P {row.probabilities[name]:.4f})" for name in (row.favoured, row.against))
-    table = new_table(["attribute", "value", "given"], ["log odds"])
     ranked = row.ranked
+    blanks = [""] * (2 if any(each.given for each in ranked) else 1)
+    table = new_table(["attribute", "value", "given"][: 1 + len(blanks)], ["log odds"])
     for each in ranked[:top]:
-        table.add_row(*map(escape, (each.attribute, each.cell, each.condition)), _coloured(each.log_odds))
+        cells = map(escape, (each.attribute, each.cell, each.condition)[: 1 + len(blanks)])
+        table.add_row(*cells, _coloured(each.log_odds))
     rest = ranked[top:]
     if rest:
-        table.add_row(f"{len(rest)} other {row.nouns}", "", "", _coloured(sum(each.log_odds for each in rest)))
-    table.add_row(escape(f"prior of {row.target}"), "", "", _coloured(row.prior), end_section=True)
-    table.add_row("log odds", "", "", _coloured(row.log_odds), style="bold")
+        table.add_row(f"{len(rest)} other {row.nouns}", *blanks, _coloured(sum(each.log_odds for each in rest)))
+    table.add_row(escape(f"prior of {row.target}"), *blanks, _coloured(row.prior), end_section=True)
+    table.add_row("log odds", *blanks, _coloured(row.log_odds), style="bold")
     print_table(f"Row {row.row}: {favoured} against {against}", table)
     if why is not None:
         print(f"{_renumbered(why, row)}\n")
@@ -149,15 +151,14 @@ def _show_overall(found: Overall, top: int, as_json: bool) -> None:
     if as_json:
         print(json.dumps(found.to_dict(), indent=2))
         return
-    strength = dict(zip(found.terms, found.strength.tolist(), strict=True))
     effects = found.measure == "effect"
-    nouns = "terms" if effects else "attributes"
     table = new_table(["term" if effects else "attribute"], ["nats"])
-    for name in found.ranked[:top]:
-        table.add_row(escape(name), f"{strength[name]:.4f}")
-    if len(found.ranked) > top:
-        rest = found.ranked[top:]
-        table.add_row(f"{len(rest)} other {nouns}", f"at most {strength[rest[0]]:.4f}")
+    lines = list(zip(found.ranked, sorted(found.strength.tolist(), reverse=True), strict=True))
+    for name, nats in lines[:top]:
+        table.add_row(escape(name), f"{nats:.4f}")
+    rest = lines[top:]
+    if rest:
+        table.add_row(f"{len(rest)} other {'terms' if effects else 'attributes'}", f"at most {rest[0][1]:.4f}")
     if effects:
         print_table(f"What each term adds to the log odds of {found.target} (root mean square)", table)
     else:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tanager.explain.explanation import Explanation, RowExplanation
     from tanager.explain.overall import Overall
     from tanager.explain.sufficient import SufficientReason, sufficient_reason
+    from tanager.network.additive import AdditiveNetwork
     from tanager.network.network import Network
     from tanager.table.schema import Category
 
@@ -37,12 +38,12 @@ _HOMES = {
 
 
 @overload
-def explain(model: BayesianNetworkClassifier | Network) -> Overall: ...
+def explain(model: BayesianNetworkClassifier | Network | AdditiveNetwork) -> Overall: ...
 
 
 @overload
 def explain(
-    model: BayesianNetworkClassifier | Network, X: object, *, against: Category | None = None
+    model: BayesianNetworkClassifier | Network | AdditiveNetwork, X: object, *, against: Category | None = None
 ) -> Explanation: ...
 
 
@@ -53,7 +54,7 @@ def explain(
 
 
 def explain(
-    model: BayesianNetworkClassifier | Network,
+    model: BayesianNetworkClassifier | Network | AdditiveNetwork,
     X: object = None,
     y: ArrayLike | None = None,
     *,
@@ -64,11 +65,12 @@ def explain(
 
     Parameters
     ----------
-    model : fitted classifier, or Network with a class
+    model : fitted classifier, or a network with a class
     X : table, optional
         Rows to explain, one by one.
     y : array of classes, optional
-        With it the rows of X measure how much the model loses without each attribute. Take rows it has not seen.
+        With it the rows of X measure how much the model loses without each attribute, or each main and pair effect of
+        a network of effects. Take rows it has not seen.
     against : class, optional
         The class to compare with; by default each row's second most probable one.
     sample_weight : array, optional
@@ -77,9 +79,9 @@ def explain(
     Returns
     -------
     Explanation
-        For `explain(model, X)`: what each attribute adds to the log odds of each row.
+        For `explain(model, X)`: what each attribute, or each effect, adds to the log odds of each row.
     Overall
-        For `explain(model)` and `explain(model, X, y)`: the strength of attributes and edges.
+        For `explain(model)` and `explain(model, X, y)`: the strength of attributes, effects and edges.
 
     Examples
     --------

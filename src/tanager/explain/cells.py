@@ -11,26 +11,37 @@ from numpy.typing import NDArray
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.gaps import log_joint_with_gaps
 from tanager.errors import DataError, OptionError
+from tanager.network.additive import AdditiveNetwork
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
+from tanager.table.batch import code_dtype
 from tanager.table.encoder import encode_column
 from tanager.table.read_columns import Column, DictionaryColumn, read_table
 from tanager.table.schema import format_values
 
-Status = Literal["present", "missing", "unseen"]
-Model = BayesianNetworkClassifier | Network
+Status = Literal["present", "missing", "unseen", "remainder"]
+Gap = Literal["summed out", "left out", "averaged over", "expected effect"]
+AnyNetwork = Network | AdditiveNetwork
+Model = BayesianNetworkClassifier | Network | AdditiveNetwork
+Term = tuple[int, ...]
+"""The attributes an addend of the log odds is put down to: one, or two for the effect of a pair."""
+
+REMAINDER = "what is missing"
 
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one attribute adds to the log odds of a row.
+    """What one term adds to the log odds of a row: an attribute, or a pair of them ("age & sex").
 
     attribute  its name
     value      the cell as the table has it, in words; None when it is missing
     state      the state of the network it is in, in words; None when it is missing or unseen
     given      the attribute's attribute parents, each with its state (None when that is missing or unseen)
-    status     "present"; "missing" or "unseen" (a category that training did not have) when it was summed out
+    status     "present"; "missing" or "unseen" (a category that training did not have), for a pair where either is; or
+               "remainder": what averaging over the missing cells adds beyond the terms (`Explanation`)
     log_odds   the addend, in nats
+    gap        what the model does about a cell that is not present, in words: `Gap`
+    is_pair    whether it is the effect of a pair
     """
 
     attribute: str
@@ -39,20 +50,26 @@ class Contribution:
     given: tuple[tuple[str, str | None], ...]
     status: Status
     log_odds: float
+    gap: Gap = "summed out"
+    is_pair: bool = False
 
     @property
     def cell(self) -> str:
-        """The value, with the bin a number falls into; or why it was summed out."""
+        """The value, with the bin a number falls into; of a pair the bins alone; or what became of it."""
+        if self.status == "remainder":
+            return self.gap
         if self.status == "missing":
-            return "missing, summed out"
+            return f"{self.value or 'missing'}, {self.gap}"
         if self.status == "unseen":
-            return f"{self.value}, unseen in training, summed out"
+            return f"{self.value}, unseen in training, {self.gap}"
+        if self.is_pair:  # the values stand with the attributes themselves
+            return str(self.state)
         return str(self.value) if self.state == self.value else f"{self.value} ({self.state})"
 
     @property
     def label(self) -> str:
         """The attribute and its cell."""
-        return f"{self.attribute}{':' if self.status == 'missing' else ' ='} {self.cell}"
+        return f"{self.attribute}{':' if self.value is None else ' ='} {self.cell}"
 
     @property
     def condition(self) -> str:
@@ -79,13 +96,15 @@ class Cells:
     codes          (n_rows, n_attributes), the code of a missing or unseen cell is the attribute's number of states
     unseen         (n_rows, n_attributes), whether the cell holds a category that training did not have
     log_posterior  (n_rows, n_classes) log P(class | row)
+    gap            what the model does about a cell that is not present, in words
     """
 
-    network: Network
+    network: AnyNetwork
     columns: tuple[Column | None, ...]
     codes: NDArray[np.int64]
     unseen: NDArray[np.bool_]
     log_posterior: NDArray[np.float64]
+    gap: Gap
 
     @classmethod
     def read(cls, model: Model, X: object) -> Cells:
@@ -94,14 +113,14 @@ class Cells:
         table = read_table(X)
         known: NDArray[np.float64] | None = None
         columns: list[Column | None] = [None] * len(attributes)
-        if isinstance(model, Network):
+        if not isinstance(model, BayesianNetworkClassifier):
             for column in table.columns:
                 node = network.number(column.name)
                 if node < len(attributes):  # the class, where the table has it, is what is explained
                     columns[node] = column
         else:
             known = model.predict_log_proba(X)  # which also checks the columns
-            columns[:] = table.columns
+            columns[: len(table.columns)] = table.columns  # hidden nodes, which have none, come after them
         missing = np.array(network.n_states[:-1])
         codes = np.tile(missing, (table.n_rows, 1))
         for node, found in enumerate(columns):
@@ -110,8 +129,8 @@ class Cells:
         unseen = codes > missing
         codes = np.minimum(codes, missing)
         if known is None:
-            known = normalize_log(_possible(log_joint_with_gaps(network, codes)))
-        return cls(network, tuple(columns), codes, unseen, _possible(known))
+            known = _log_posterior(network, codes)
+        return cls(network, tuple(columns), codes, unseen, _possible(known), gap_of(model))
 
     @property
     def present(self) -> NDArray[np.bool_]:
@@ -119,17 +138,47 @@ class Cells:
         present: NDArray[np.bool_] = self.codes < np.array(self.network.n_states[:-1])
         return present
 
-    def contribution(self, row: int, attribute: int, log_odds: float) -> Contribution:
-        """The words for one cell."""
-        target = len(self.columns)
-        parents = (parent for parent in self.network.dag.parents[attribute] if parent != target)
+    def contribution(self, row: int, term: Term, log_odds: float) -> Contribution:
+        """The words for one term."""
+        if len(term) > 1:
+            return self._pair_contribution(row, term, log_odds)
+        attribute, target = term[0], len(self.columns)
+        given: tuple[int, ...] = ()
+        if isinstance(self.network, Network):  # a main effect is given nothing
+            given = tuple(parent for parent in self.network.dag.parents[attribute] if parent != target)
         return Contribution(
             self.network.nodes[attribute],
             self._value(row, attribute),
             self.state(row, attribute),
-            tuple((self.network.nodes[parent], self.state(row, parent)) for parent in parents),
+            tuple((self.network.nodes[parent], self.state(row, parent)) for parent in given),
             self._status(row, attribute),
             log_odds,
+            self.gap,
+        )
+
+    def remainder(self, row: int, log_odds: float) -> tuple[Contribution, ...]:
+        """What averaging over the gaps of a row adds; nothing for other rows and models."""
+        if self.gap != "averaged over" or self.present[row].all():
+            return ()
+        return (Contribution(REMAINDER, None, None, (), "remainder", log_odds, self.gap),)
+
+    def _pair_contribution(self, row: int, term: Term, log_odds: float) -> Contribution:
+        statuses = [self._status(row, attribute) for attribute in term]
+        values = [self._value(row, attribute) or "missing" for attribute in term]
+        coarse = [self.network.columns[attribute].coarse for attribute in term]
+        codes = [int(self.network.columns[i].coarse_codes[self.codes[row, i]]) for i in term]
+        status: Status = "missing" if "missing" in statuses else "unseen" if "unseen" in statuses else "present"
+        return Contribution(
+            term_name(self.network, term),
+            None if statuses == ["missing", "missing"] else " & ".join(values),
+            " & ".join(str(column.states[code]) for column, code in zip(coarse, codes, strict=True))
+            if status == "present"
+            else None,
+            (),
+            status,
+            log_odds,
+            self.gap,
+            is_pair=True,
         )
 
     def state(self, row: int, attribute: int) -> str | None:
@@ -161,9 +210,29 @@ def in_state(attribute: str, state: str) -> str:
     return f"{attribute} in {state}" if state.startswith("[") and state.endswith(")") else f"{attribute} = {state}"
 
 
-def network_of(model: Model) -> Network:
+def terms_of(network: AnyNetwork) -> tuple[Term, ...]:
+    """The attributes, and the pairs of a network of effects."""
+    alone = tuple((attribute,) for attribute in range(len(network.nodes) - 1))
+    return (*alone, *network.pairs) if isinstance(network, AdditiveNetwork) else alone
+
+
+def term_name(network: AnyNetwork, term: Term) -> str:
+    """ "age", or "age & sex"."""
+    return " & ".join(network.nodes[attribute] for attribute in term)
+
+
+def gap_of(model: Model) -> Gap:
+    """What the model does about a cell that is not present."""
+    if getattr(model, "filler_", None) is not None:
+        return "averaged over"
+    if isinstance(network_of(model), AdditiveNetwork):
+        return "expected effect"
+    return "left out" if isinstance(model, BayesianNetworkClassifier) and model.missing == "skip" else "summed out"
+
+
+def network_of(model: Model) -> AnyNetwork:
     """The network to explain, which has a class."""
-    if isinstance(model, Network):
+    if isinstance(model, AnyNetwork):
         if model.target is None:
             raise OptionError("the network has no class node, so there is no decision to explain.")
         return model
@@ -174,6 +243,13 @@ def network_of(model: Model) -> Network:
     if not hasattr(model, "network_"):
         raise OptionError("the classifier has no network to explain yet.", hint="call fit(X, y) first.")
     return model.network_
+
+
+def _log_posterior(network: AnyNetwork, codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    cells = codes.astype(code_dtype(max(network.n_states)))
+    if isinstance(network, AdditiveNetwork):
+        return network.log_joint(cells, normalized=True)
+    return normalize_log(_possible(log_joint_with_gaps(network, cells)))
 
 
 def _possible(log_probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

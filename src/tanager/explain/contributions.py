@@ -5,12 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.classifiers.gap_skip import cell_probabilities, family_terms
 from tanager.classifiers.gaps import log_joint_with_gaps
 from tanager.errors import OptionError
 from tanager.explain.cells import Cells, Model
+from tanager.explain.edge_information import family_joints
+from tanager.explain.effect_terms import effects_of_rows
 from tanager.explain.explanation import Explanation
+from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
 from tanager.network.triangulate import relevant_nodes
+from tanager.table.batch import code_dtype
 from tanager.table.schema import Category
 
 Floats = NDArray[np.float64]
@@ -33,13 +38,26 @@ def explain_rows(model: Model, X: object, against: Category | None = None) -> Ex
         rivals = logs.copy()
         rivals[:, other] = -np.inf
         favoured = rivals.argmax(axis=1)
-    terms = _terms(cells, favoured, other)
-    return Explanation(cells, favoured, other, terms[:, -1], terms[:, :-1], logs[rows, favoured] - logs[rows, other])
+    network, odds = cells.network, logs[rows, favoured] - logs[rows, other]
+    if isinstance(network, AdditiveNetwork):
+        terms = _effect_terms(network, cells, favoured, other)
+    elif cells.gap == "summed out" or cells.present.all():
+        terms = _terms(network, cells, favoured, other)
+    else:
+        terms = _skipping_terms(network, cells, favoured, other)
+    prior, contributions = terms[:, -1], terms[:, :-1]
+    remainder = np.zeros(len(rows))
+    if cells.gap == "averaged over":
+        gappy = ~cells.present.all(axis=1)
+        summed = terms.sum(axis=1)
+        # Odds that a cell present makes infinite are so in every draw: the remainder is then nothing.
+        np.subtract(odds, summed, out=remainder, where=gappy & np.isfinite(summed))
+    return Explanation(cells, favoured, other, prior, contributions, remainder, odds)
 
 
-def _terms(cells: Cells, favoured: Classes, against: Classes) -> Floats:
+def _terms(network: Network, cells: Cells, favoured: Classes, against: Classes) -> Floats:
     """(n_rows, n_nodes) terms of the chain rule, favoured less against; the class last."""
-    network, codes = cells.network, cells.codes
+    codes = cells.codes
     target = len(network.nodes) - 1
     present = np.column_stack([cells.present, np.ones(len(codes), dtype=bool)])
     rank = _chain(network)
@@ -56,6 +74,28 @@ def _terms(cells: Cells, favoured: Classes, against: Classes) -> Floats:
                 odds = np.subtract(odds, before, out=np.zeros_like(odds), where=np.isfinite(before))
             terms[hard, node] = odds
     return terms
+
+
+def _skipping_terms(network: Network, cells: Cells, favoured: Classes, against: Classes) -> Floats:
+    """As `_terms`, where a family with a missing cell adds its mean (`log_joint_skipping`) instead of a sum."""
+    rows = np.arange(len(cells.codes))
+    codes = cells.codes.astype(code_dtype(max(network.n_states)))
+    # Where the model averages, any mean will do, as the remainder makes up for it: also one of a network too large for
+    # the exact one.
+    shares = (cell_probabilities if cells.gap == "left out" else family_joints)(network)
+    terms = np.empty((len(rows), len(network.nodes)))
+    for node, family in enumerate(network.dag.families):
+        by_class = family_terms(network, family, shares[node], codes)
+        by_class = np.broadcast_to(by_class, (len(rows), network.n_states[-1]))  # one column for one without the class
+        terms[:, node] = by_class[rows, favoured] - by_class[rows, against]
+    return terms
+
+
+def _effect_terms(network: AdditiveNetwork, cells: Cells, favoured: Classes, against: Classes) -> Floats:
+    """(n_rows, n_terms + 1) main effects, pair effects, the intercept."""
+    rows, codes = np.arange(len(cells.codes)), cells.codes.astype(code_dtype(max(network.n_states)))
+    terms = [effect[rows, favoured] - effect[rows, against] for effect in effects_of_rows(network, codes)]
+    return np.column_stack([*terms, network.intercept[favoured] - network.intercept[against]])
 
 
 def _looked_up(network: Network, node: int, codes: Codes, favoured: Classes, against: Classes) -> Floats:

@@ -19,7 +19,16 @@ ROWS_DRAWN = 100_000
 
 
 def edge_information(network: Network) -> Floats:
-    """I(child; parent | other parents) of each edge of the DAG, in nats, when nothing is observed.
+    """I(child; parent | other parents) of each edge of the DAG, in nats, when nothing is observed."""
+    found = []
+    for family, own in zip(network.dag.families, family_joints(network), strict=True):
+        joint = own.reshape([network.n_states[node] for node in family.nodes])
+        found += [conditional_information(joint, axis) for axis in range(len(family.parents))]
+    return np.array(found, dtype=np.float64)
+
+
+def family_joints(network: Network) -> tuple[Floats, ...]:
+    """P(parents, child) of each family, (parent configurations, states).
 
     The distribution of the parents is exact where the cliques of the network are small, as in naive Bayes and trees.
     Where one would take more than 32 MiB it is estimated from 100,000 rows drawn from the network, always the same
@@ -27,14 +36,9 @@ def edge_information(network: Network) -> Floats:
     """
     try:
         tree = JunctionTree.of(network.dag, network.n_states, names=network.nodes, memory_limit=EXACT_BYTES)
-        joints = tree.expected_counts(network.tables, np.array([network.n_states])).tables
+        return tree.expected_counts(network.tables, np.array([network.n_states])).tables
     except MemoryLimitError:
-        joints = _sampled_joints(network)
-    found = []
-    for family in network.dag.families:
-        joint = joints[family.child].reshape([network.n_states[node] for node in family.nodes])
-        found += [conditional_information(joint, axis) for axis in range(len(family.parents))]
-    return np.array(found, dtype=np.float64)
+        return _sampled_joints(network)
 
 
 def conditional_information(joint: Floats, axis: int) -> float:
@@ -48,7 +52,7 @@ def conditional_information(joint: Floats, axis: int) -> float:
 
 
 def _sampled_joints(network: Network) -> tuple[Floats, ...]:
-    """P(parents, child) of each family, (parent configurations, states): drawn parents, the child by its table."""
+    """Drawn parents, the child by its table."""
     codes = sample_codes(network.dag, network.tables, ROWS_DRAWN, np.random.default_rng(0))
     found = []
     for family, table in zip(network.dag.families, network.tables, strict=True):

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.explain.cells import Cells, Contribution
+from tanager.explain.cells import Cells, Contribution, Term, term_name, terms_of
 from tanager.explain.frame import make_frame
 
-ROWS_IN_TEXT = 10
+ROWS_IN_TEXT, TERMS_IN_TEXT = 10, 40
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class RowExplanation:
     against        the class it is compared with
     probabilities  P(class | row) of every class
     prior          what the class itself adds: log P(favoured) - log P(against), given its parents where it has some
-    contributions  one per attribute, in the order of the columns
+    contributions  one per attribute, in the order of the columns; then one per pair of a network of effects; then,
+                   where the model averages over a gap of the row, the remainder
     log_odds       log P(favoured | row) - log P(against | row)
     """
 
@@ -43,6 +45,13 @@ class RowExplanation:
         """The contributions, the largest in size first."""
         return tuple(sorted(self.contributions, key=lambda each: -abs(each.log_odds)))
 
+    @property
+    def nouns(self) -> str:
+        """What the contributions are: "attributes", or "terms" where there are others too."""
+        return (
+            "terms" if any(each.is_pair or each.status == "remainder" for each in self.contributions) else "attributes"
+        )
+
     def to_dict(self) -> dict[str, object]:
         """As JSON has it."""
         return {
@@ -59,9 +68,12 @@ class RowExplanation:
     def __str__(self) -> str:
         favoured, against = (f"{name} (P {self.probabilities[name]:.4f})" for name in (self.favoured, self.against))
         lines = [f"row {self.row}: {favoured} against {against}, log odds {signed(self.log_odds)}"]
-        for each in self.ranked:
+        for each in self.ranked[:TERMS_IN_TEXT]:
             given = f", given {each.condition}" if each.given else ""
             lines.append(f"  {signed(each.log_odds)}  {each.label}{given}")
+        rest = self.ranked[TERMS_IN_TEXT:]
+        if rest:
+            lines.append(f"  {signed(sum(each.log_odds for each in rest))}  {len(rest)} other {self.nouns}")
         lines.append(f"  {signed(self.prior)}  prior of {self.target}")
         return "\n".join(lines)
 
@@ -76,13 +88,24 @@ class Explanation:
     is the attribute's own table, log P(x_i | parents, c), whatever else the row holds. Where a parent is missing, it
     is summed out given the cells before. A missing cell adds 0 itself: its states sum to one.
 
+    That is so for models that sum missing cells out, and for rows without any. Where a model leaves families with a gap
+    out (`missing="skip"`), such a family adds its mean.
+
+    A network of effects is a sum already: of its intercept, the prior here, and a term for every main effect ("age")
+    and every pair effect ("age & sex"). A missing cell adds what is expected of it, in a pair given the partner.
+
+    Where P(class | row) is an average over what the missing cells may hold (`missing="average"`), its log is no sum
+    of terms. Tables and effects then add what they would if gaps were left out, or as expected; what averaging adds
+    to that is one more term, `remainder`, called "what is missing". A complete row has none.
+
     What this definition does not do: what two linked attributes say together is put down to the child, so turning an
     edge round moves it to the other; and a contribution is about this row's odds under the network, not about what
     would happen if the cell were changed. A class with parents counts what its ancestors say as its prior.
 
     favoured, against  (n_rows,) positions in `classes`
     prior, log_odds    (n_rows,) nats
-    contributions      (n_rows, n_attributes) nats; `prior + contributions.sum(axis=1)` is `log_odds`
+    contributions      (n_rows, n_terms) nats, a term being an attribute or, after these, a pair
+    remainder          (n_rows,) nats; `prior + contributions.sum(axis=1) + remainder` is `log_odds`
     """
 
     cells: Cells
@@ -90,6 +113,7 @@ class Explanation:
     against: NDArray[np.intp]
     prior: NDArray[np.float64]
     contributions: NDArray[np.float64]
+    remainder: NDArray[np.float64]
     log_odds: NDArray[np.float64]
 
     @property
@@ -106,6 +130,15 @@ class Explanation:
     def attributes(self) -> tuple[str, ...]:
         return self.cells.network.nodes[:-1]
 
+    @cached_property
+    def terms(self) -> tuple[str, ...]:
+        """What the columns of `contributions` are put down to: attributes, then pairs ("age & sex")."""
+        return tuple(term_name(self.cells.network, term) for term in self._terms)
+
+    @cached_property
+    def _terms(self) -> tuple[Term, ...]:
+        return terms_of(self.cells.network)
+
     def __len__(self) -> int:
         return len(self.log_odds)
 
@@ -114,7 +147,7 @@ class Explanation:
 
     def __getitem__(self, row: int) -> RowExplanation:
         row = range(len(self))[row]
-        addends = self.contributions[row].tolist()
+        addends = zip(self._terms, self.contributions[row].tolist(), strict=True)
         probabilities = np.exp(self.cells.log_posterior[row]).tolist()
         return RowExplanation(
             row,
@@ -123,7 +156,10 @@ class Explanation:
             self.classes[self.against[row]],
             dict(zip(self.classes, probabilities, strict=True)),
             float(self.prior[row]),
-            tuple(self.cells.contribution(row, node, addend) for node, addend in enumerate(addends)),
+            (
+                *(self.cells.contribution(row, term, addend) for term, addend in addends),
+                *self.cells.remainder(row, float(self.remainder[row])),
+            ),
             float(self.log_odds[row]),
         )
 
@@ -132,10 +168,10 @@ class Explanation:
         return {"target": self.target, "classes": list(self.classes), "rows": [row.to_dict() for row in self]}
 
     def to_frame(self, library: str = "pandas") -> Any:
-        """A frame of "pandas", "polars" or "pyarrow": a line per row and attribute, and one for the prior of each row.
+        """A frame of "pandas", "polars" or "pyarrow": a line per row and term, and one for the prior of each row.
 
         The `log_odds` of the lines of a row add up to the log odds of the row. The line of the prior has the class as
-        its attribute and "prior" as its status.
+        its attribute and "prior" as its status; that of the remainder, in rows that have one, "remainder".
         """
         columns: dict[str, list[object]] = {
             name: [] for name in ("row", "favoured", "against", "attribute", "value", "state", "status", "log_odds")

@@ -11,8 +11,11 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.errors import OptionError
 from tanager.explain.cells import Cells, Model, in_state
+from tanager.explain.effect_bound import EffectBound
 from tanager.explain.worst_case import Floats, Forest, Sets
+from tanager.network.additive import AdditiveNetwork
 
 # Sets of attributes looked at for one row before a smallest one is given up for one that cannot be reduced.
 SETS_SEARCHED = 1 << 17
@@ -28,7 +31,8 @@ class SufficientReason:
     predicted     the class
     attributes    the reason: each attribute with its state, the one that matters most first
     n_attributes  of the network
-    smallest      no set of fewer attributes does; otherwise it is only known that none of these can be left out
+    smallest      no set of fewer attributes does; otherwise it is only known that none of these can be left out,
+                  and with effects of pairs not even that
     """
 
     row: int
@@ -63,10 +67,13 @@ def sufficient_reason(model: Model, X: object) -> tuple[SufficientReason, ...]:
     worst state, the largest first, until the worst completion still favours the class (Marques-Silva et al. 2020). For
     more classes and for trees (one attribute parent each) a set is built greedily and reduced until nothing can be
     left out; then all smaller sets are searched, as long as they are not too many, and `smallest` says whether one may
-    have been missed. The worst completion itself is exact in every case. Other structures are refused.
+    have been missed. The worst completion itself is exact in all these cases. Other structures of tables are refused.
+
+    A network of effects without pairs is like naive Bayes. With pairs the worst completion is bounded from below: the
+    set found does fix the class, but a smaller one may too.
 
     A missing or unseen cell takes no part: it stays summed out. In a tree this is exact only for an attribute on
-    which nothing present depends, and refused otherwise.
+    which nothing present depends, and refused otherwise, as is any gap of a model that does not sum it out.
 
     >>> from tanager import NaiveBayesClassifier
     >>> X = [["sunny", "hot"], ["rainy", "mild"], ["sunny", "mild"], ["rainy", "hot"]]
@@ -81,9 +88,18 @@ def sufficient_reason(model: Model, X: object) -> tuple[SufficientReason, ...]:
 def _reason(cells: Cells, row: int) -> SufficientReason:
     network = cells.network
     missing = np.flatnonzero(~cells.present[row])
+    if cells.gap != "summed out" and len(missing):
+        raise OptionError(
+            f"row {row} has a missing cell, {network.nodes[missing[0]]!r} ({cells.gap}); what then is enough to decide "
+            "is not known.",
+            hint="fill the cell, or fit tables with missing='marginalize'.",
+        )
     predicted = int(cells.log_posterior[row].argmax())
-    search = _Search(Forest.of(network, missing.tolist()), cells.codes[row].tolist(), predicted)
-    chosen, smallest = search.find()
+    if isinstance(network, AdditiveNetwork):
+        completions: Forest | EffectBound = EffectBound(network)
+    else:
+        completions = Forest.of(network, missing.tolist())
+    chosen, smallest = _Search(completions, cells.codes[row].tolist(), predicted).find()
     return SufficientReason(
         row,
         network.nodes[-1],
@@ -98,29 +114,27 @@ def _reason(cells: Cells, row: int) -> SufficientReason:
 class _Search:
     """The sets of attributes of one row that fix its class."""
 
-    forest: Forest
+    completions: Forest | EffectBound
     codes: Sequence[int]
     predicted: int
 
     @cached_property
     def _rivals(self) -> list[int]:
-        n_classes = self.forest.network.n_states[-1]
+        n_classes = self.completions.network.n_states[-1]
         return [rival for rival in range(n_classes) if rival != self.predicted]
 
     @cached_property
     def _priors(self) -> list[float]:
-        prior = self.forest.network.tables[-1][0]
-        with np.errstate(divide="ignore"):
-            logs = np.log(prior)
+        logs = self.completions.log_prior
         return [float(logs[self.predicted] - logs[rival]) for rival in self._rivals]
 
     @cached_property
     def _weights(self) -> list[dict[int, Floats]]:
-        return [self.forest.weights(self.predicted, rival) for rival in self._rivals]
+        return [self.completions.weights(self.predicted, rival) for rival in self._rivals]
 
     def margins(self, fixed: Sets) -> Floats:
         """(n_rivals, n_sets) log odds against each rival in the worst completion."""
-        worst = [self.forest.worst(weights, self.codes, fixed) for weights in self._weights]
+        worst = [self.completions.worst(weights, self.codes, fixed) for weights in self._weights]
         return np.array(self._priors)[:, np.newaxis] + np.array(worst)
 
     def sufficient(self, fixed: Sets) -> NDArray[np.bool_]:
@@ -131,20 +145,22 @@ class _Search:
             for rival, margin in zip(self._rivals, margins, strict=True)
         ]
         # All attributes fixed is the row itself, whose class is known: not to be undone by rounding.
-        full = fixed[:, self.forest.order].all(axis=1)
+        full = fixed[:, self.completions.order].all(axis=1)
         stays: NDArray[np.bool_] = np.all(wins, axis=0) | full
         return stays
 
     def find(self) -> tuple[list[int], bool]:
         """A sufficient set, the most useful attribute first, and whether it is known to be a smallest one."""
-        if not self.forest.linked and len(self._rivals) == 1:
+        if not self.completions.linked and len(self._rivals) == 1:
             return self._largest_savings(0), True
         chosen = self._reduce(self._greedy())
+        if not self.completions.exact:  # a set that the bound turns down may be sufficient
+            return chosen, not chosen
         needed = self._needed()
         at_least = len(needed)
-        if not self.forest.linked:  # each rival alone asks for as many as its largest savings
+        if not self.completions.linked:  # each rival alone asks for as many as its largest savings
             at_least = max(at_least, *(len(self._largest_savings(rival)) for rival in range(len(self._rivals))))
-        others = [node for node in self.forest.order if node not in needed]
+        others = [node for node in self.completions.order if node not in needed]
         looked_at = 0
         for size in range(at_least, len(chosen)):
             n_more = size - len(needed)
@@ -161,10 +177,10 @@ class _Search:
     def _largest_savings(self, rival: int) -> list[int]:
         """A smallest set against one rival, when attributes are independent given the class."""
         weights = self._weights[rival]
-        saved = {node: weights[node][0, self.codes[node]] - weights[node][0].min() for node in self.forest.order}
-        order = sorted(self.forest.order, key=lambda node: -saved[node])
+        saved = {node: weights[node][0, self.codes[node]] - weights[node][0].min() for node in self.completions.order}
+        order = sorted(self.completions.order, key=lambda node: -saved[node])
         nested = np.array([self._set(order[:size]) for size in range(len(order) + 1)])
-        margin = self._priors[rival] + self.forest.worst(weights, self.codes, nested)
+        margin = self._priors[rival] + self.completions.worst(weights, self.codes, nested)
         enough = margin >= 0 if self.predicted < self._rivals[rival] else margin > 0
         enough[-1] = True
         return order[: int(enough.argmax())]
@@ -172,7 +188,7 @@ class _Search:
     def _greedy(self) -> list[int]:
         """Fix the attribute that leaves the least shortage, summed over the rivals, until the class stays."""
         chosen: list[int] = []
-        left = list(self.forest.order)
+        left = list(self.completions.order)
         while not self.sufficient(self._set(chosen)[np.newaxis])[0]:
             candidates = np.array([self._set([*chosen, node]) for node in left])
             shortage = np.maximum(0.0, -self.margins(candidates)).sum(axis=0)
@@ -190,7 +206,7 @@ class _Search:
 
     def _needed(self) -> set[int]:
         """The attributes of every sufficient set: without one of these, all the others do not suffice."""
-        order = self.forest.order
+        order = self.completions.order
         if not order:
             return set()
         without = np.array([self._set([other for other in order if other != node]) for node in order])

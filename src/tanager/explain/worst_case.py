@@ -64,6 +64,17 @@ class Forest:
         """Whether an attribute has an attribute as parent."""
         return any(self.parent[node] is not None for node in self.order)
 
+    @property
+    def exact(self) -> bool:
+        """Whether `worst` is the least sum itself."""
+        return True
+
+    @property
+    def log_prior(self) -> Floats:
+        """(n_classes,)"""
+        with np.errstate(divide="ignore"):
+            return np.log(self.network.tables[-1][0])
+
     def weights(self, favoured: int, against: int) -> dict[int, Floats]:
         """log P(x_i | parent, favoured) - log P(x_i | parent, against): (states of the parent or 1, states)."""
         found = {}

@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
+from tanager.plots.calibration_curve import plot_calibration
+from tanager.plots.critical_difference import MeanRanks, plot_critical_difference
+from tanager.plots.effect import plot_effect
+from tanager.plots.effects import plot_effects
 from tanager.plots.network import plot_network
+from tanager.plots.scatter import PairedValues, plot_scatter
 from tanager.plots.table_heatmap import plot_table
 from tanager.plots.waterfall import plot_waterfall
 
-__all__ = ["plot_network", "plot_table", "plot_waterfall"]
+__all__ = [
+    "MeanRanks",
+    "PairedValues",
+    "plot_calibration",
+    "plot_critical_difference",
+    "plot_effect",
+    "plot_effects",
+    "plot_network",
+    "plot_scatter",
+    "plot_table",
+    "plot_waterfall",
+]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import OptionError
-from tanager.explain.edge_information import edge_information
+from tanager.explain.cells import AnyNetwork, terms_of
+from tanager.explain.effect_strength import edge_strength, effect_strength
 from tanager.explain.explanation import RowExplanation
-from tanager.network.network import Network
+from tanager.network.additive import AdditiveNetwork
 from tanager.plots.network_layout import BOX_HEIGHT, Layout, drawn_parents
 
 if TYPE_CHECKING:
@@ -23,10 +25,11 @@ FONT_SIZE, NOTE_SIZE = 9.0, 8.0
 PAGE = 12.0
 PADDING, MARGIN = 0.12, 0.15
 MOST_LETTERS = 28
+FEW_PAIRS = 12
 
 
 def plot_network(
-    network: Network, ax: Axes | None = None, *, row: RowExplanation | None = None, max_attributes: int = 60
+    network: AnyNetwork, ax: Axes | None = None, *, row: RowExplanation | None = None, max_attributes: int = 60
 ) -> Axes:
     """Draw a network, on axes large enough for its names unless others are given.
 
@@ -35,29 +38,34 @@ def plot_network(
     A node below the first attributes whose box is outlined in the colour of the class is a child of the class too; its
     edge is not drawn. Of a network with more than `max_attributes` attributes the strongest are drawn.
 
+    Of a network of effects an edge is as wide as the effect of its pair is strong, and nodes are coloured by the
+    strength of their main effects, or with `row` by these and half of their pairs. Its strongest pairs are drawn,
+    12 or as many as there are attributes.
+
     Parameters
     ----------
-    network : Network
+    network : Network or AdditiveNetwork
     ax : matplotlib Axes, optional
         Names are made smaller where they would not fit.
     row : RowExplanation, optional
         A row of `explain(clf, X)`.
     max_attributes : int
     """
-    strength = edge_information(network)
     target = None if network.target is None else len(network.nodes) - 1
-    weights = _node_strength(network, strength)
+    weights = _node_strength(network, edge_strength(network))
     shown = _strongest(weights, target, max_attributes)
+    drawn = _strongest_pairs(network, shown)
+    strength = edge_strength(drawn)
     # A class with parents has a place below them like any node.
     top = None if target is None or network.dag.parents[target] else target
     names = {node: shorten(network.nodes[node], MOST_LETTERS) for node in shown}
     widths = {node: text_inches(name) + 2 * PADDING for node, name in names.items()}
-    layout = Layout.of(network.dag, shown, top, widths, PAGE)
-    note = _note(network, len(shown) - (target is not None), row)
+    layout = Layout.of(drawn.dag, shown, top, widths, PAGE)
+    note = _note(network, drawn, len(shown) - (target is not None), row)
     ax, scale = _axes(ax, layout, text_inches(note, NOTE_SIZE))
     fills = _fills(network, weights, row)
     outlined = set() if target is None else {child for parent, child in network.dag.edges if parent == target}
-    _draw_edges(ax, network, layout, strength, top, scale)
+    _draw_edges(ax, drawn, layout, strength, top, scale)
     for node, (x, y) in layout.places.items():
         is_class = node == target
         fill = CLASS_COLOUR if is_class else fills[node]
@@ -83,7 +91,7 @@ def text_inches(text: str, size: float = FONT_SIZE) -> float:
     return 1.08 * float(width) / 72
 
 
-def _node_strength(network: Network, strength: NDArray[np.float64]) -> NDArray[np.float64]:
+def _node_strength(network: AnyNetwork, strength: NDArray[np.float64]) -> NDArray[np.float64]:
     """What each node tells of the class; in a network without a class, all its edges together."""
     found = np.zeros(len(network.nodes))
     for edge, nats in zip(network.dag.edges, strength, strict=True):
@@ -99,18 +107,39 @@ def _strongest(weights: NDArray[np.float64], target: int | None, most: int) -> s
     return {*attributes[:most], *([] if target is None else [target])}
 
 
-def _note(network: Network, n_shown: int, row: RowExplanation | None) -> str:
+def _strongest_pairs(network: AnyNetwork, shown: set[int]) -> AnyNetwork:
+    """The network with the strongest of the pairs between nodes shown."""
+    if not isinstance(network, AdditiveNetwork):
+        return network
+    most = max(FEW_PAIRS, len(shown) - 1)
+    order = np.argsort(-effect_strength(network)[len(network.mains) :], kind="stable").tolist()
+    kept = sorted([pair for pair in order if shown.issuperset(network.pairs[pair])][:most])
+    return replace(
+        network,
+        pairs=tuple(network.pairs[pair] for pair in kept),
+        tables=tuple(network.tables[pair] for pair in kept),
+    )
+
+
+def _note(network: AnyNetwork, drawn: AnyNetwork, n_shown: int, row: RowExplanation | None) -> str:
     n_attributes = len(network.nodes) - (network.target is not None)
     part = f"the {n_shown} strongest of {n_attributes} attributes; " if n_shown < n_attributes else ""
+    edges = "wider edge: more information between its ends"
+    if isinstance(network, AdditiveNetwork) and isinstance(drawn, AdditiveNetwork):
+        if len(drawn.pairs) < len(network.pairs):
+            part += f"the {len(drawn.pairs)} strongest of {len(network.pairs)} pairs; "
+        edges = "wider edge: stronger effect of the pair"
     if network.target is None:
-        return f"{part}wider edge: more information between its ends"
+        return f"{part}{edges}"
     target = shorten(network.target, MOST_LETTERS)
     if row is None:
         colour = f"darker: tells more of {target}"
     else:
         favoured, against = (shorten(name, MOST_LETTERS) for name in (row.favoured, row.against))
         colour = f"row {row.row}: red for {favoured}, blue for {against}"
-    return f"{part}{colour}; wider edge: more information between its ends; orange outline: child of {target}"
+    if isinstance(network, AdditiveNetwork):
+        return f"{part}{colour}; {edges}"  # every attribute is a child of the class
+    return f"{part}{colour}; {edges}; orange outline: child of {target}"
 
 
 def _axes(ax: Axes | None, layout: Layout, note_width: float) -> tuple[Axes, float]:
@@ -129,7 +158,7 @@ def _axes(ax: Axes | None, layout: Layout, note_width: float) -> tuple[Axes, flo
     return ax, min(1.0, box.width / width, box.height / height)
 
 
-def _fills(network: Network, weights: NDArray[np.float64], row: RowExplanation | None) -> list[Colour]:
+def _fills(network: AnyNetwork, weights: NDArray[np.float64], row: RowExplanation | None) -> list[Colour]:
     """A colour for every node: pale to dark by strength, or red and blue by contribution."""
     import matplotlib as mpl
 
@@ -137,20 +166,20 @@ def _fills(network: Network, weights: NDArray[np.float64], row: RowExplanation |
         n_attributes = len(weights) - (network.target is not None)
         return list(mpl.colormaps[STRENGTHS](0.75 * weights / max(weights[:n_attributes].max(), 1e-12)))
     added = np.zeros(len(network.nodes))
-    for each in row.contributions:
-        added[network.number(each.attribute)] = each.log_odds
+    for term, each in zip(terms_of(network), row.contributions, strict=False):  # the remainder is no node's
+        added[[*term]] += each.log_odds / len(term)
     largest = max(np.abs(added[np.isfinite(added)]).max(initial=0.0), 1e-12)
     return list(mpl.colormaps[CONTRIBUTIONS](0.5 + 0.4 * np.clip(added / largest, -1, 1)))
 
 
 def _draw_edges(
-    ax: Axes, network: Network, layout: Layout, strength: NDArray[np.float64], top: int | None, scale: float
+    ax: Axes, network: AnyNetwork, layout: Layout, strength: NDArray[np.float64], top: int | None, scale: float
 ) -> None:
     from matplotlib.patches import FancyArrowPatch
     from matplotlib.path import Path
 
     drawn = drawn_parents(network.dag, layout.places, top)
-    largest = max(strength.max(initial=0.0), 1e-12)
+    largest = _largest(network, strength, top)
     for (parent, child), nats in zip(network.dag.edges, strength, strict=True):
         if parent not in drawn.get(child, ()):
             continue
@@ -158,7 +187,7 @@ def _draw_edges(
         y0, y1 = y0 - BOX_HEIGHT / 2, y1 + BOX_HEIGHT / 2
         bend = min(0.5 * (y0 - y1), 0.5)
         curve = Path([(x0, y0), (x0, y0 - bend), (x1, y1 + bend), (x1, y1)], [1, 4, 4, 4])
-        width = 0.6 + 3.0 * nats / largest
+        width = 0.6 + 3.0 * nats / largest[parent == top]
         ax.add_patch(
             FancyArrowPatch(
                 path=curve,
@@ -172,6 +201,18 @@ def _draw_edges(
                 shrinkB=0,
             )
         )
+
+
+def _largest(network: AnyNetwork, strength: NDArray[np.float64], top: int | None) -> tuple[float, float]:
+    """What the widest edge between attributes and the widest one from `top` stand for.
+
+    Pair effects are compared with each other: beside main effects all of them would be thin.
+    """
+    if not isinstance(network, AdditiveNetwork):
+        overall = max(strength.max(initial=0.0), 1e-12)
+        return overall, overall
+    from_top = np.array([parent == top for parent, _ in network.dag.edges], dtype=bool)
+    return max(strength[~from_top].max(initial=0.0), 1e-12), max(strength[from_top].max(initial=0.0), 1e-12)
 
 
 def _draw_box(

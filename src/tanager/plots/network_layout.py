@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil
 
 import numpy as np
 from scipy.optimize import isotonic_regression
@@ -23,8 +22,8 @@ Edges = Mapping[int, Sequence[int]]
 class Layout:
     """The centre of each box, x to the right and y upwards; the first layer is at y = 0, the middle at x = 0.
 
-    A node stands in the layer below that of its last parent. A layer wider than the page is broken into rows, its
-    nodes dealt out to them in turn. Boxes of one row never meet, and no two rows share a line, so no two boxes meet.
+    A node stands in the layer below that of its last parent. A layer wider than the page is broken into rows.
+    Boxes of one row never meet, and no two rows share a line, so no two boxes meet.
     """
 
     places: dict[int, tuple[float, float]]
@@ -78,19 +77,34 @@ def _rows(
         first = 0 if top in (None, node) else 1
         layer[node] = max((layer[parent] + 1 for parent in own), default=first)
     order = _first_visits(parents)
+    has_children = {parent for own in parents.values() for parent in own}
     rows: list[list[int]] = []
     heights: list[float] = []
     y = 0.0
     for number in range(max(layer.values()) + 1):
         members = [node for node in order if layer[node] == number]
-        needed = sum(widths[node] + BETWEEN_BOXES for node in members)
-        n_rows = ceil(needed / (page + BETWEEN_BOXES))
-        for first in range(n_rows):
-            rows.append(members[first::n_rows])
+        for row in _broken(members, has_children, widths, page):
+            rows.append(row)
             heights.append(y)
             y -= BOX_HEIGHT + BETWEEN_ROWS
         y -= BETWEEN_LAYERS - BETWEEN_ROWS
     return rows, heights
+
+
+def _broken(
+    members: Sequence[int], has_children: Collection[int], widths: Mapping[int, float], page: float
+) -> list[list[int]]:
+    """The rows of a layer, the upper first. Nodes with children stand in the lower: no box hides an edge of theirs."""
+    rows: list[list[int]] = []
+    width = page
+    for node in sorted(members, key=lambda node: node not in has_children):
+        width += BETWEEN_BOXES + widths[node]
+        if width > page:
+            rows.append([])
+            width = widths[node]
+        rows[-1].append(node)
+    place = {node: k for k, node in enumerate(members)}
+    return [sorted(row, key=place.__getitem__) for row in reversed(rows)]
 
 
 def _first_visits(parents: Edges) -> list[int]:

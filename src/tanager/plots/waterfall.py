@@ -26,8 +26,8 @@ HEAD_INCHES, FOOT_INCHES = 0.4, 0.55
 def plot_waterfall(row: RowExplanation, ax: Axes | None = None, *, max_attributes: int = 14) -> Axes:
     """Draw a row of `explain(clf, X)`: each bar begins where the one above it ends, and the last is their sum.
 
-    Red bars speak for the favoured class, blue ones against it. Attributes beyond the `max_attributes` largest are
-    one bar. An infinite contribution (a cell that is impossible under one class) reaches beyond all others.
+    Red bars speak for the favoured class, blue ones against it. Attributes, or effects, beyond the `max_attributes`
+    largest are one bar. An infinite contribution (a cell that is impossible under one class) reaches beyond all others.
     """
     if max_attributes < 1:
         raise OptionError(f"max_attributes={max_attributes} leaves nothing to draw; expected 1 or more.")
@@ -66,7 +66,7 @@ def _bars(row: RowExplanation, most: int) -> tuple[list[str], list[float]]:
     addends = [row.prior, *(each.log_odds for each in ranked[:n_shown])]
     rest = ranked[n_shown:]
     if rest:
-        labels.append(f"{len(rest)} other attributes")
+        labels.append(f"{len(rest)} other {row.nouns}")
         addends.append(sum(each.log_odds for each in rest))
     return [*(shorten(label, MOST_LETTERS) for label in labels), "log odds"], addends
 

@@ -1,0 +1,65 @@
+"""A bound on the worst completion of a partly fixed row in a network of effects; exact where it has no pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tanager.explain.worst_case import Floats, Sets
+from tanager.network.additive import AdditiveNetwork
+
+
+@dataclass(frozen=True)
+class EffectBound:
+    """As `Forest`, of main and pair effects in place of tables."""
+
+    network: AdditiveNetwork
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        return tuple(range(len(self.network.mains)))
+
+    @property
+    def linked(self) -> bool:
+        """Whether there are pairs."""
+        return bool(self.network.pairs)
+
+    @property
+    def exact(self) -> bool:
+        """Whether `worst` is the least sum itself."""
+        return not self.linked
+
+    @property
+    def log_prior(self) -> Floats:
+        return self.network.intercept
+
+    def weights(self, favoured: int, against: int) -> dict[int, Floats]:
+        """Effect on the favoured class less that on the other.
+
+        By attribute (1, states) of the main effects; by n_attributes + k (coarse states, coarse states) of pair k.
+        """
+        effects = [main[np.newaxis, :-1] for main in self.network.mains]
+        effects += [table[:-1, :-1] for table in self.network.tables]
+        return {key: effect[..., favoured] - effect[..., against] for key, effect in enumerate(effects)}
+
+    def worst(self, weights: dict[int, Floats], codes: Sequence[int], fixed: Sets) -> Floats:
+        """(n_sets,) no more than the least sum of weights over all completions, with each set fixed at `codes`.
+
+        A free attribute takes the state that is worst for its main effect and its pairs with fixed attributes
+        together. A pair of two free attributes takes its own worst cell, whatever those states are: so it is a bound.
+        """
+        columns, n_attributes = self.network.columns, len(self.network.mains)
+        coarse = [int(column.coarse_codes[code]) for column, code in zip(columns[:-1], codes, strict=True)]
+        own = [np.repeat(weights[attribute], len(fixed), axis=0) for attribute in range(n_attributes)]
+        total = np.zeros(len(fixed))
+        for key, (parent, child) in enumerate(self.network.pairs, n_attributes):
+            pair, first, second = weights[key], fixed[:, parent], fixed[:, child]
+            total += np.where(first & second, pair[coarse[parent], coarse[child]], 0.0)
+            total += np.where(first | second, 0.0, pair.min())
+            own[child] += np.outer(first & ~second, pair[coarse[parent]][columns[child].coarse_codes[:-1]])
+            own[parent] += np.outer(second & ~first, pair[:, coarse[child]][columns[parent].coarse_codes[:-1]])
+        for attribute, sums in enumerate(own):
+            total += np.where(fixed[:, attribute], sums[:, codes[attribute]], sums.min(axis=1))
+        return total

@@ -1,0 +1,59 @@
+"""How strong the effects of a network of sums are, and the edges of any network."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tanager.explain.cells import AnyNetwork
+from tanager.explain.edge_information import Floats, edge_information
+from tanager.network.additive import AdditiveNetwork
+
+
+def effect_strength(network: AdditiveNetwork) -> Floats:
+    r"""(n_terms,) the strength of each main effect, then of each pair effect, in nats.
+
+    It is the root mean square of what the effect adds to the log odds o_c of a class against the others (`class_odds`),
+    over the classes and over the training densities of its attributes, independent ones for a pair:
+
+    s^2 = sum_x p(x) 1/K sum_c o_c(x)^2
+    """
+    coarse = [coarse_density(network, attribute) for attribute in range(len(network.mains))]
+    squares = [
+        density @ _mean_square(main[:-1]) for main, density in zip(network.mains, network.densities, strict=True)
+    ]
+    for (parent, child), table in zip(network.pairs, network.tables, strict=True):
+        squares.append(coarse[parent] @ _mean_square(table[:-1, :-1]) @ coarse[child])
+    return np.sqrt(np.array(squares, dtype=np.float64))
+
+
+def class_odds(effect: Floats) -> Floats:
+    r"""(..., classes) log odds of each class against the geometric mean of the others.
+
+    o_c = e_c - 1/(K - 1) sum_{d != c} e_d; for two classes those of one against the other.
+    """
+    n_classes = effect.shape[-1]
+    return (n_classes * effect - effect.sum(axis=-1, keepdims=True)) / max(1, n_classes - 1)
+
+
+def coarse_density(network: AdditiveNetwork, attribute: int) -> Floats:
+    """(coarse states,) the share of the training rows in each."""
+    column = network.columns[attribute]
+    shares = np.bincount(column.coarse_codes[:-1], network.densities[attribute], minlength=column.coarse.n_states)
+    return shares.astype(np.float64)
+
+
+def _mean_square(effect: Floats) -> Floats:
+    return (class_odds(effect) ** 2).mean(axis=-1)
+
+
+def edge_strength(network: AnyNetwork) -> Floats:
+    """The strength of each edge of the DAG: of a network of effects that of its effect, else `edge_information`.
+
+    The edge from the class to an attribute is its main effect, the edge between two attributes their pair effect.
+    """
+    if not isinstance(network, AdditiveNetwork):
+        return edge_information(network)
+    strength, target = effect_strength(network), len(network.mains)
+    ends = [*((target, attribute) for attribute in range(target)), *network.pairs]
+    of_edge = dict(zip(ends, strength.tolist(), strict=True))
+    return np.array([of_edge[edge] for edge in network.dag.edges], dtype=np.float64)

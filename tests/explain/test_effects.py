@@ -1,0 +1,219 @@
+"""Effects: their terms add up to what is predicted, their strength is a mean over states and classes."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris
+
+from explain.effect_networks import ATTRIBUTES, class_terms, effect_network, frame_of, states_of
+from tanager import BayesianNetworkClassifier, OptionError, explain
+from tanager.explain import sufficient_reason
+from tanager.parameters import Conditional
+
+IRIS = load_iris(as_frame=True)
+MEANINGS = ["auto", "average", "skip", "category"]
+
+CELLS = st.tuples(
+    st.none() | st.floats(0, 10),
+    st.sampled_from([None, "red", "green", "blue", "never seen"]),
+    st.sampled_from([None, "no", "yes"]),
+    st.none() | st.floats(0, 100),
+)
+
+
+@pytest.fixture(scope="module", params=MEANINGS)
+def classifier(request) -> BayesianNetworkClassifier:
+    """Learnt from rows with gaps."""
+    parameters = Conditional(prior="hierarchical", strength=(1.0, 1.0))
+    return BayesianNetworkClassifier("pairwise", parameters=parameters, missing=request.param).fit(
+        with_gaps(0.1), IRIS.target
+    )
+
+
+def with_gaps(share: float) -> pd.DataFrame:
+    return IRIS.data.mask(np.random.default_rng(0).random(IRIS.data.shape) < share)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.lists(CELLS, min_size=1, max_size=3))
+def test_a_term_is_the_difference_of_two_entries_of_its_effect(seed, n_classes, rows):
+    network = effect_network(seed, n_classes)
+    found = explain(network, frame_of(rows))
+    for k, cells in enumerate(rows):
+        terms = class_terms(network, cells)
+        sums = terms.sum(axis=0)
+        favoured, against = np.argsort(-sums)[:2]
+        assert (found.favoured[k], found.against[k]) == (favoured, against)
+        expected = terms[:, favoured] - terms[:, against]
+        np.testing.assert_allclose([*found.contributions[k], found.prior[k]], expected, atol=1e-12)
+        assert found.log_odds[k] == pytest.approx(sums[favoured] - sums[against], abs=1e-9)
+    assert not found.remainder.any()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_the_terms_of_a_row_and_its_remainder_add_up_to_the_log_odds_predicted(classifier, data):
+    cell = st.none() | st.floats(0, 8)
+    rows = data.draw(st.lists(st.tuples(cell, cell, cell, cell), min_size=1, max_size=5))
+    X = pd.DataFrame(rows, columns=IRIS.data.columns, dtype=float)
+    against = data.draw(st.sampled_from([None, 0, 1, 2]))
+    found = explain(classifier, X, against=against)
+    logs, every = classifier.predict_log_proba(X), np.arange(len(X))
+    predicted = logs[every, found.favoured] - logs[every, found.against]
+    np.testing.assert_allclose(found.prior + found.contributions.sum(axis=1) + found.remainder, predicted, atol=1e-9)
+    for row in found:
+        assert row.prior + sum(each.log_odds for each in row.contributions) == pytest.approx(row.log_odds, abs=1e-9)
+    assert not found.remainder[X.notna().all(axis=1)].any()
+
+
+def test_what_averaging_adds_is_named_in_the_rows_that_have_gaps():
+    clf = BayesianNetworkClassifier("pairwise", missing="average").fit(IRIS.data, IRIS.target)
+    X = IRIS.data.iloc[[0, 70]].copy()
+    X.iloc[1, 2] = np.nan
+    whole, gappy = explain(clf, X)
+    assert [each.status for each in whole.contributions] == ["present"] * len(whole.contributions)
+    last = gappy.contributions[-1]
+    assert (last.attribute, last.status) == ("what is missing", "remainder")
+    assert gappy.log_odds - gappy.prior - sum(each.log_odds for each in gappy.contributions[:-1]) == pytest.approx(
+        last.log_odds, abs=1e-9
+    )
+    assert "what is missing: averaged over" in str(gappy)
+    assert "petal length (cm): missing, averaged over" in str(gappy)
+    statuses = explain(clf, X).to_frame().query("row == 1")["status"].tolist()
+    assert statuses[0] == "prior"
+    assert statuses[-1] == "remainder"
+
+
+def test_pairs_are_named_by_both_attributes_with_coarse_states():
+    network = effect_network(1)
+    assert (0, 1) in network.pairs
+    row = explain(network, frame_of([(3.0, "blue", None, None), (None, "never seen", "no", 20.0)]))
+    pair = 4 + network.pairs.index((0, 1))
+    assert row.terms[:4] == ("size", "colour", "on", "age")
+    assert row.terms[pair] == "size & colour"
+    first, second = row[0].contributions[pair], row[1].contributions[pair]
+    assert first.label == "size & colour = [2, 8) & blue"
+    assert (first.value, first.state, first.status) == ("3 & blue", "[2, 8) & blue", "present")
+    assert second.label == "size & colour = missing & never seen, expected effect"
+    assert (second.state, second.status) == (None, "missing")
+    assert row[0].contributions[2].label == "on: missing, expected effect"
+    assert row[0].contributions[3].label == "age = (missing)"
+    json.dumps(row.to_dict())
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 4))
+def test_strength_is_the_root_mean_square_of_the_log_odds_of_a_class_against_the_others(seed, n_classes):
+    network = effect_network(seed, n_classes)
+    squares = np.zeros(4 + len(network.pairs))
+
+    def mean_square(effect) -> float:
+        others = [[effect[d] for d in range(n_classes) if d != c] for c in range(n_classes)]
+        return sum((effect[c] - sum(others[c]) / (n_classes - 1)) ** 2 for c in range(n_classes)) / n_classes
+
+    for i, main in enumerate(network.mains):
+        squares[i] = sum(p * mean_square(main[state]) for state, p in enumerate(network.densities[i]))
+    for k, (i, j) in enumerate(network.pairs, 4):
+        fine = product(enumerate(network.densities[i]), enumerate(network.densities[j]))
+        for (x, p), (z, q) in fine:
+            cell = ATTRIBUTES[i].coarse_codes[x], ATTRIBUTES[j].coarse_codes[z]
+            squares[k] += p * q * mean_square(network.tables[k - 4][cell])
+    overall = explain(network)
+    np.testing.assert_allclose(overall.strength, np.sqrt(squares), rtol=1e-10)
+    names = [*network.nodes[:4], *(f"{network.nodes[i]} & {network.nodes[j]}" for i, j in network.pairs)]
+    assert overall.terms == tuple(names)
+    by_edge = {frozenset(edge): nats for edge, nats in zip(overall.edges, overall.edge_strength, strict=True)}
+    for name, square in zip(names, squares, strict=True):
+        ends = frozenset(name.split(" & ")) if "&" in name else frozenset((name, "y"))
+        assert by_edge[ends] == pytest.approx(math.sqrt(square))
+
+
+def test_for_two_classes_the_strength_is_that_of_the_log_odds():
+    network = effect_network(5)
+    odds = network.main("size")[:, 1] - network.main("size")[:, 0]
+    assert explain(network).strength[0] == pytest.approx(math.sqrt(network.densities[0] @ odds**2))
+
+
+def test_removal_is_what_the_log_likelihood_of_the_class_loses_without_the_effect(classifier):
+    X, y = with_gaps(0.2), IRIS.target.to_numpy()
+    found = explain(classifier, X, y)
+    network = classifier.network_
+    assert len(found.removal) == len(found.terms) == 4 + len(network.pairs)
+
+    def mean_log(used) -> float:
+        other = copy.copy(classifier)
+        other.network_ = used
+        return other.predict_log_proba(X)[np.arange(len(y)), y].mean()
+
+    for k in (0, 3):
+        mains = [0 * main if i == k else main for i, main in enumerate(network.mains)]
+        lost = mean_log(network) - mean_log(replace(network, mains=tuple(mains)))
+        assert found.removal[k] == pytest.approx(lost, abs=1e-10)
+    tables = tuple(0 * table if k == 1 else table for k, table in enumerate(network.tables))
+    assert found.removal[5] == pytest.approx(mean_log(network) - mean_log(replace(network, tables=tables)), abs=1e-10)
+
+
+def test_overall_is_listed_with_the_strongest_first():
+    network = effect_network(1)
+    found = explain(network)
+    document = json.loads(json.dumps(found.to_dict()))
+    assert document["measure"] == "effect"
+    assert [line["attribute"] for line in document["attributes"]] == list(found.ranked)
+    assert found.to_frame()["strength"].is_monotonic_decreasing
+    assert found.ranked[0] == found.terms[found.strength.argmax()]
+    assert str(found).splitlines()[1].startswith(found.ranked[0])
+
+
+def fixes_the_class(network, cells, chosen: set[int]) -> bool:
+    """Whether every completion of the chosen cells has the class of the row, one by one."""
+    predicted = class_terms(network, cells).sum(axis=0).argmax()
+    values = [(0.5, 1.5, 3.0, 5.0, 9.0), ("red", "green", "blue"), ("no", "yes"), (10.0, 40.0, 70.0, None)]
+    free = [[cells[i]] if i in chosen else values[i] for i in range(4)]
+    return all(class_terms(network, row).sum(axis=0).argmax() == predicted for row in product(*free))
+
+
+COMPLETE = st.tuples(st.floats(0, 10), st.sampled_from(["red", "green", "blue"]), st.sampled_from(["no", "yes"]))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 3), COMPLETE, st.booleans())
+def test_a_sufficient_reason_fixes_the_class_and_without_pairs_is_the_smallest(seed, n_classes, cells, pairs):
+    network, row = effect_network(seed, n_classes, pairs), (*cells, 45.0)
+    found = sufficient_reason(network, frame_of([row]))[0]
+    chosen = {network.number(name) for name, _ in found.attributes}
+    assert fixes_the_class(network, row, chosen)
+    if not network.pairs:
+        assert found.smallest
+    if found.smallest:
+        subsets = [set(np.flatnonzero(bits)) for bits in product([0, 1], repeat=4) if sum(bits) < len(chosen)]
+        assert not any(fixes_the_class(network, row, subset) for subset in subsets)
+
+
+def test_with_pairs_fewer_attributes_than_all_may_be_a_reason():
+    sizes = [
+        len(sufficient_reason(effect_network(seed), frame_of([(3.0, "red", "no", 45.0)]))[0].attributes)
+        for seed in range(40)
+    ]
+    assert min(sizes) < 4
+
+
+def test_the_reason_for_a_row_with_gaps_is_refused():
+    with pytest.raises(OptionError, match=r"'colour' \(expected effect\)"):
+        sufficient_reason(effect_network(0), frame_of([(3.0, None, "no", 45.0)]))
+
+
+def test_the_oracle_reads_cells_as_the_network_does():
+    network = effect_network(0)
+    cells = (2.0, "green", "yes", 30.0)
+    assert states_of(cells) == [(2, 1), (1, 1), (1, 1), (1, 1)]
+    assert [network.code(*each) for each in zip(network.nodes[:4], cells, strict=True)] == [2, 1, 1, 1]

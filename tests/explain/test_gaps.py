@@ -1,0 +1,129 @@
+"""Explanations follow what the model does about missing cells, and add up to what it predicts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+from random_networks import joint
+from tanager import BayesianNetworkClassifier, Network, TANClassifier, explain
+from tanager.structure import Fixed
+
+IRIS = load_iris(as_frame=True)
+
+
+def with_gaps(share: float = 0.3) -> pd.DataFrame:
+    return IRIS.data.mask(np.random.default_rng(0).random(IRIS.data.shape) < share)
+
+
+def predicted_odds(clf: BayesianNetworkClassifier, X: pd.DataFrame, found) -> np.ndarray:
+    logs, rows = clf.predict_log_proba(X), np.arange(len(X))
+    return logs[rows, found.favoured] - logs[rows, found.against]
+
+
+def means_by_hand(network: Network, child: int) -> dict[int, float]:
+    """For each class the mean of log P(child | parents, c) over the joint distribution of the family's attributes."""
+    target, cells = len(network.nodes) - 1, joint(network)
+    means = {}
+    for c in range(network.n_states[target]):
+        means[c] = 0.0
+        for state, p in cells.items():
+            configuration = 0
+            for parent in network.dag.parents[child]:
+                code = c if parent == target else state[parent]
+                configuration = configuration * network.n_states[parent] + code
+            means[c] += p * math.log(network.tables[child][configuration, c if child == target else state[child]])
+    return means
+
+
+@pytest.mark.parametrize("structure", ["naive-bayes", "tan", "kdb"])
+def test_with_gaps_left_out_a_family_with_one_adds_its_mean_and_the_parts_add_up(structure):
+    X = with_gaps()
+    clf = BayesianNetworkClassifier(structure, parameters="frequency", missing="skip").fit(IRIS.data, IRIS.target)
+    found = explain(clf, X)
+    np.testing.assert_allclose(found.prior + found.contributions.sum(axis=1), predicted_odds(clf, X, found), atol=1e-10)
+    network = clf.network_
+    for node, family in enumerate(network.dag.families[:-1]):
+        means = means_by_hand(network, node)
+        attributes = [parent for parent in family.nodes if parent != 4]
+        for row in np.flatnonzero(X.iloc[:, attributes].isna().any(axis=1))[:20]:
+            expected = means[found.favoured[row]] - means[found.against[row]]
+            assert found.contributions[row, node] == pytest.approx(expected, abs=1e-10)
+    gap = int(X.isna().any(axis=1).to_numpy().argmax())
+    assert "missing, left out" in str(found[gap])
+
+
+def test_without_gaps_leaving_out_and_summing_out_explain_alike():
+    one, other = (
+        explain(TANClassifier(parameters="frequency", missing=missing).fit(IRIS.data, IRIS.target), IRIS.data)
+        for missing in ("skip", "marginalize")
+    )
+    np.testing.assert_allclose(one.contributions, other.contributions, atol=1e-12)
+
+
+@pytest.mark.parametrize("missing", ["skip", "average", "marginalize"])
+def test_removal_takes_an_attribute_away_as_prediction_does(missing):
+    clf = TANClassifier(parameters="frequency", missing=missing).fit(IRIS.data, IRIS.target)
+    without = IRIS.data.assign(**{"petal width (cm)": np.nan})
+    rows = np.arange(len(IRIS.target))
+    logs = [clf.predict_log_proba(X)[rows, IRIS.target].mean() for X in (IRIS.data, without)]
+    assert explain(clf, IRIS.data, IRIS.target).removal[3] == pytest.approx(logs[0] - logs[1], abs=1e-12)
+
+
+@pytest.mark.parametrize("structure", ["naive-bayes", "tan", "kdb"])
+def test_with_gaps_averaged_over_terms_are_those_with_gaps_left_out_and_a_remainder_makes_up_the_sum(structure):
+    X = with_gaps()
+    clf = BayesianNetworkClassifier(structure, missing="average").fit(IRIS.data, IRIS.target)
+    found = explain(clf, X)
+    network = clf.network_
+    odds = found.prior + found.contributions.sum(axis=1) + found.remainder
+    np.testing.assert_allclose(odds, predicted_odds(clf, X, found), atol=1e-10)
+    gappy = X.isna().any(axis=1).to_numpy()
+    assert (np.abs(found.remainder[gappy]) > 1e-6).any()
+    assert not found.remainder[~gappy].any()
+    for node, family in enumerate(network.dag.families[:-1]):
+        means = means_by_hand(network, node)
+        attributes = [parent for parent in family.nodes if parent != 4]
+        for row in np.flatnonzero(X.iloc[:, attributes].isna().any(axis=1))[:20]:
+            expected = means[found.favoured[row]] - means[found.against[row]]
+            assert found.contributions[row, node] == pytest.approx(expected, abs=1e-10)
+    text = str(found[int(gappy.argmax())])
+    assert "missing, averaged over" in text
+    assert "what is missing: averaged over" in text
+
+
+@pytest.mark.parametrize("missing", ["skip", "average"])
+def test_a_class_with_parents_is_explained_with_gaps(missing):
+    """The family of an attribute above the class does not have the class in it, and says nothing of it."""
+    X = with_gaps()
+    names = list(X.columns)
+    structure = Fixed([(names[0], names[1]), (names[1], "target"), ("target", names[2]), ("target", names[3])])
+    clf = BayesianNetworkClassifier(structure, parameters="frequency", missing=missing).fit(IRIS.data, IRIS.target)
+    found = explain(clf, X)
+    odds = found.prior + found.contributions.sum(axis=1) + found.remainder
+    np.testing.assert_allclose(odds, predicted_odds(clf, X, found), atol=1e-10)
+    assert not found.contributions[:, :2].any()
+
+
+def test_an_impossible_cell_leaves_no_remainder():
+    """A cell present that a class cannot have makes the odds infinite in every draw, so nothing is left to say."""
+    X = pd.DataFrame({"a": ["u", "v"] * 20, "b": ["s", "t", "t", "s"] * 10})
+    clf = BayesianNetworkClassifier("naive-bayes", missing="average").fit(X, X["a"])
+    table = np.array([[1.0, 0.0], [0.0, 1.0]])
+    clf.network_ = replace(clf.network_, tables=(table, *clf.network_.tables[1:]))
+    found = explain(clf, pd.DataFrame({"a": ["u"], "b": [None]}))
+    assert found.log_odds[0] == found.contributions[0, 0] == math.inf
+    assert found.remainder[0] == 0
+
+
+def test_a_complete_row_is_explained_by_its_tables_whatever_is_done_about_gaps():
+    one, other = (
+        explain(TANClassifier(missing=missing).fit(IRIS.data, IRIS.target), IRIS.data)
+        for missing in ("average", "marginalize")
+    )
+    np.testing.assert_allclose(one.contributions, other.contributions, atol=1e-12)
