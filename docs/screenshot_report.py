@@ -20,10 +20,10 @@ IMAGES = Path(__file__).parent / "images"
 WIDTH, HEIGHT = 1280, 880
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars")
 MOST_BYTES = 300_000
-# Row 112 of the demo's table: one that the classifier is not sure of.
+# Row 297 of the demo's table: one that the classifier is not sure of.
 LOAD_ROW = """
     const field = document.querySelector("#rows input");
-    field.value = 112;
+    field.value = 297;
     field.dispatchEvent(new Event("change", {bubbles: true}));
 """
 

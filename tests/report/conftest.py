@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -62,15 +65,36 @@ class Page:
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
 
+def give_up(reason: str) -> NoReturn:
+    """Leave a test of the page out, or let it fail where CI asks for it."""
+    if os.environ.get("TANAGER_BROWSER_TESTS") == "required":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory) -> str:
+    """The source of axe-core, which checks accessibility, fetched by npm for this run alone."""
+    npm = shutil.which("npm")
+    if npm is None:
+        give_up("accessibility is checked with axe-core, which npm fetches: install npm.")
+    folder = tmp_path_factory.mktemp("axe")
+    command = [npm, "pack", "axe-core@4", "--json", "--fetch-retries=2", "--fetch-timeout=20000"]
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=True)
+        archive = json.loads(done.stdout)[0]["filename"]
+        subprocess.run(["tar", "xzf", archive], cwd=folder, check=True)
+    except (subprocess.SubprocessError, OSError, ValueError) as error:
+        give_up(f"accessibility is checked with axe-core, which npm could not fetch: {error}.")
+    return (folder / "package" / "axe.min.js").read_text("utf-8")
+
+
 @pytest.fixture(scope="session")
 def driver(tmp_path_factory) -> Iterator[object]:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     chromedriver = shutil.which("chromedriver")
     if chromium is None or chromedriver is None:
-        message = "the page is tested in Chromium: install the packages chromium and chromium-driver."
-        if os.environ.get("TANAGER_BROWSER_TESTS") == "required":
-            pytest.fail(message)
-        pytest.skip(message)
+        give_up("the page is tested in Chromium: install the packages chromium and chromium-driver.")
     from selenium.webdriver import Chrome, ChromeOptions
     from selenium.webdriver.chrome.service import Service
 

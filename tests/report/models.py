@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 
 from tanager import BayesianNetworkClassifier, Network
+from tanager.network.additive import AdditiveNetwork
 from tanager.structure import Fixed
 
 NAMES = ("a", "b", "c", "d", "e", "f", "g")
@@ -25,23 +28,63 @@ def table(seed: int = 0, n_rows: int = 300, n_columns: int = 7, n_classes: int =
     return pd.DataFrame(columns), pd.Series([f"class {label}" for label in y], name="y")
 
 
-def class_with_parents() -> BayesianNetworkClassifier:
+def class_with_parents(missing: str = "auto") -> BayesianNetworkClassifier:
     """a and b are parents of the class, c its grandparent; a and d have a common child beside."""
     edges = [("c", "a"), ("a", "y"), ("b", "y"), ("y", "d"), ("a", "e"), ("d", "e"), ("y", "f"), ("e", "g"), ("y", "g")]
     X, y = table(4)
-    return BayesianNetworkClassifier(Fixed(edges)).fit(X, y)
+    return BayesianNetworkClassifier(Fixed(edges), missing=missing).fit(X, y)
 
 
-def random_codes(network: Network, n_patterns: int, seed: int = 0) -> np.ndarray:
+def with_hidden_node() -> BayesianNetworkClassifier:
+    """The network of five columns, learnt again from a table that lacks one of them."""
+    X, y = table(4, n_columns=5)
+    edges = [("y", "c"), *(("c", name) for name in "abde")]
+    whole = BayesianNetworkClassifier(Fixed(edges), parameters="frequency").fit(X, y)
+    return BayesianNetworkClassifier(Fixed(whole.network_), parameters="em").fit(X.drop(columns="c"), y)
+
+
+def mixed_table(
+    seed: int = 0, n_rows: int = 400, n_classes: int = 3, gaps: float = 0.0
+) -> tuple[pd.DataFrame, pd.Series]:
+    """Numbers and categories; the class depends on most, and on pairs of them. Two columns have gaps."""
+    rng = np.random.default_rng(seed)
+    age, pay = rng.normal(40, 12, n_rows), rng.lognormal(3, 1, n_rows)
+    town, job = rng.integers(0, 5, n_rows), rng.integers(0, 3, n_rows)
+    score = (age - 40) / 12 + np.log(pay) - 3 + 1.5 * ((town + job) % 2) * np.sign(age - 40) + (job == 1)
+    y = np.digitize(score + rng.logistic(0, 0.5, n_rows), np.quantile(score, np.arange(1, n_classes) / n_classes))
+    X = pd.DataFrame(
+        {
+            "age": age.round(),
+            "pay": pay.round(2),
+            "town": np.array(["Aa", "Bo", "Cu", "Dy", "Eu"], dtype=object)[town],
+            "job": np.array(["none", "half", "full"], dtype=object)[job],
+            "noise": rng.normal(size=n_rows).round(3),
+        }
+    )
+    X = X.mask(rng.random(X.shape) < gaps * X.columns.isin(["age", "town"]))
+    return X, pd.Series([f"class {label}" for label in y], name="y")
+
+
+def rows_of(network: Network | AdditiveNetwork, codes: np.ndarray) -> pd.DataFrame:
+    """A table whose cells have these codes, missing where they are negative: numbers from the middle of their bin."""
+    columns = {}
+    for column, own in zip(network.columns[:-1], codes.T.tolist(), strict=False):
+        values: list[object] = list(column.categories)
+        if column.kind == "numeric":
+            cuts = column.cuts
+            between = [(low + high) / 2 for low, high in pairwise(cuts)]
+            values = [cuts[0] - 1.0, *between, cuts[-1] + 1.0] if cuts else [0.0]
+        values += [None] * column.gap_state
+        missing = np.nan if column.kind == "numeric" else None
+        cells = [missing if code < 0 or values[code] is None else values[code] for code in own]
+        columns[column.name] = np.array(cells, dtype=float if column.kind == "numeric" else object)
+    return pd.DataFrame(columns)
+
+
+def random_codes(network: Network | AdditiveNetwork, n_patterns: int, seed: int = 0) -> np.ndarray:
     """(n_patterns, n_nodes) states of the attributes, -1 for about half of them; the class is never known."""
     rng = np.random.default_rng(seed)
     states = np.column_stack([rng.integers(0, n, n_patterns) for n in network.n_states])
     known = rng.random(states.shape) < rng.random((n_patterns, 1))
     known[:, -1] = False
     return np.where(known, states, -1)
-
-
-def evidence(network: Network, codes: np.ndarray) -> dict[str, object]:
-    return {
-        name: network.states[name][code] for name, code in zip(network.nodes, codes.tolist(), strict=True) if code >= 0
-    }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -20,12 +21,22 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from report.models import table
-from tanager import DataError, DataWarning, NaiveBayesClassifier, TANClassifier, report
+from report.models import mixed_table, table, with_hidden_node
+from tanager import (
+    BayesianNetworkClassifier,
+    DataError,
+    DataWarning,
+    NaiveBayesClassifier,
+    OptionError,
+    TANClassifier,
+    report,
+)
 from tanager.report import collect as collect_module
 from tanager.report import write_page
 from tanager.report.collect import collect
-from tanager.report.json_page import pack, to_page_json
+from tanager.report.gaps import class_prior
+from tanager.report.json_page import pack, pack_rounded, to_page_json
+from tanager.report.learning import describe_learning
 from tanager.report.render import render
 
 
@@ -56,6 +67,14 @@ def test_packed_numbers_come_back_bit_by_bit(values):
     assert found.tolist() == values
 
 
+@settings(max_examples=30)
+@given(st.lists(st.floats(-50, 50), min_size=1))
+def test_rounded_numbers_come_back_to_within_half_of_their_last_bit(values):
+    shuffled = np.frombuffer(zlib.decompress(base64.b64decode(pack_rounded(np.array(values)))), dtype=np.uint8)
+    found = np.ascontiguousarray(shuffled.reshape(8, -1).T).view("<f8").ravel()
+    np.testing.assert_allclose(found, values, rtol=0, atol=2.0**-45)
+
+
 def test_the_page_is_one_file_that_names_no_address(content):
     page = render(content)
     assert len(page.encode()) < 3_000_000
@@ -80,7 +99,8 @@ def test_measures_equal_those_of_scikit_learn(model, content):
 
 def test_the_prior_log_loss_is_that_of_a_model_that_sees_no_attribute(model, content):
     clf, _, y = model
-    prior = clf.network_.query("y")
+    nothing = pd.DataFrame([[None] * 7], columns=list("abcdefg"), dtype=object)
+    prior = dict(zip(clf.classes_, clf.predict_proba(nothing)[0], strict=True))
     assert content["quality"]["prior_log_loss"] == pytest.approx(-np.mean([np.log(prior[label]) for label in y]))
 
 
@@ -148,12 +168,69 @@ def test_rows_that_would_make_the_page_too_large_are_thinned_evenly(model, monke
     ]
 
 
+def test_hidden_nodes_are_in_the_network_but_not_in_the_data():
+    clf = with_hidden_node()
+    X, y = table(4, n_columns=5)
+    page = collect(clf, X.drop(columns="c"), y)
+    assert len(page["columns"]) == 4
+    assert {node["name"] for node in page["network"]["nodes"]} == {*"abcde", "y"}
+    assert page["gaps"] == {"meaning": "summed out"}
+
+
+@pytest.mark.parametrize(
+    ("structure", "missing", "meaning"),
+    [
+        ("tan", "auto", "averaged over"),
+        ("tan", "marginalize", "summed out"),
+        ("tan", "skip", "left out"),
+        ("tan", "category", "averaged over"),
+        ("pairwise", "auto", "averaged over"),
+        ("pairwise", "skip", "expected"),
+    ],
+)
+def test_the_page_knows_what_a_gap_means_to_the_model(structure, missing, meaning):
+    X, y = mixed_table(1)
+    clf = BayesianNetworkClassifier(structure, missing=missing).fit(X, y)
+    assert collect(clf)["gaps"]["meaning"] == meaning
+    nothing = X.iloc[[0]].mask(np.ones((1, X.shape[1]), dtype=bool))
+    np.testing.assert_allclose(class_prior(clf), clf.predict_proba(nothing)[0], atol=1e-12)
+
+
+def test_histograms_of_a_network_of_effects_have_the_coarse_cuts():
+    X, y = mixed_table(2)
+    clf = BayesianNetworkClassifier("pairwise").fit(X, y)
+    age = clf.network_.columns[0]
+    assert len(age.cuts) > len(age.coarse.cuts)
+    assert collect(clf, X, y)["columns"][0]["cut_labels"] == [f"{cut:.6g}" for cut in age.coarse.cuts]
+
+
 def test_classes_without_rows_and_unknown_classes_are_refused(model):
     clf, X, y = model
     with pytest.raises(DataError, match="without the rows X"):
         report(clf, y=y)
     with pytest.raises(DataError, match="'class 9'"):
         report(clf, X, y.where(y != "class 1", "class 9"))
+
+
+def test_a_trace_is_shown_as_curves_where_it_is_a_series_and_else_in_short_words(model):
+    clf = model[0]
+    trace = clf.trace_
+    noted = {"objective": [3.0, 2.0, 1.5], "held_out": [((1 / 3, np.inf), 2 / 3)], "inner": {"passes": 4}}
+    clf.trace_ = replace(trace, parameters=noted)
+    found = describe_learning(clf)["parameters"]
+    clf.trace_ = trace
+    assert found == [
+        {"name": "objective", "series": [[0, 3.0], [1, 2.0], [2, 1.5]]},
+        {"name": "held out", "words": "[((0.333333, inf), 0.666667)]"},
+        {"name": "inner passes", "words": "4"},
+    ]
+
+
+def test_a_model_without_tables_is_refused(model, monkeypatch):
+    clf, X, y = model
+    monkeypatch.setattr(clf, "network_", object())
+    with pytest.raises(OptionError, match="shows the tables or the effects of a network"):
+        report(clf, X, y)
 
 
 def test_a_page_that_is_large_all_the_same_is_written_with_a_warning(model, monkeypatch, tmp_path):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from report.models import class_with_parents, evidence, random_codes, table
+from report.models import class_with_parents, mixed_table, random_codes, rows_of, table, with_hidden_node
 from tanager import (
     BayesianNetworkClassifier,
     BCKGClassifier,
@@ -15,9 +16,14 @@ from tanager import (
     explain,
     report,
 )
+from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
+from tanager.structure import Pairwise
+from tanager.table.read_columns import read_table
 
 N_PATTERNS = 100
+CONDITIONAL = {"parameters": "conditional"}
+PAIRS = Pairwise(2)
 MODELS = {
     "naive Bayes": lambda: NaiveBayesClassifier().fit(*table(1)),
     "TAN": lambda: TANClassifier().fit(*table(2)),
@@ -25,6 +31,20 @@ MODELS = {
     "k-dependence": lambda: KDBClassifier(k=3).fit(*table(3, n_classes=2)),
     "class with parents": class_with_parents,
     "200 attributes": lambda: TANClassifier().fit(*table(5, n_columns=200)),
+    "average": lambda: TANClassifier(**CONDITIONAL, missing="average").fit(*mixed_table(1)),
+    "average, 200 attributes": lambda: NaiveBayesClassifier("frequency", missing="average").fit(
+        *table(5, n_columns=200)
+    ),
+    "marginalize": lambda: KDBClassifier(k=2, **CONDITIONAL, missing="marginalize").fit(*mixed_table(2)),
+    "skip": lambda: KDBClassifier(k=2, **CONDITIONAL, missing="skip").fit(*mixed_table(3, n_classes=2)),
+    "skip, class with parents": lambda: class_with_parents(missing="skip"),
+    "category": lambda: TANClassifier(**CONDITIONAL, missing="category").fit(*mixed_table(4, gaps=0.2)),
+    "pairs": lambda: BayesianNetworkClassifier(PAIRS).fit(*mixed_table(5, gaps=0.1)),
+    "pairs, two classes": lambda: BayesianNetworkClassifier(PAIRS).fit(*mixed_table(6, n_classes=2)),
+    "pairs, skip": lambda: BayesianNetworkClassifier(PAIRS, missing="skip").fit(*mixed_table(7, gaps=0.1)),
+    "pairs, category": lambda: BayesianNetworkClassifier(PAIRS, missing="category").fit(*mixed_table(8, gaps=0.2)),
+    "no pair": lambda: BayesianNetworkClassifier(Pairwise(0)).fit(*mixed_table(9)),
+    "hidden": with_hidden_node,
 }
 
 
@@ -35,38 +55,97 @@ def model(request, tmp_path_factory):
     return clf, report(clf, path=tmp_path_factory.mktemp("report") / "page.html")
 
 
-def test_class_probabilities_equal_those_of_python(page, model):
-    clf, path = model
-    network = clf.network_
-    codes = random_codes(network, N_PATTERNS)
-    page.open(path)
-    found = page.run("return arguments[0].map((codes) => window.tanagerReport.posterior(codes))", codes.tolist())
-    expected = [list(network.query(network.target, evidence(network, row)).values()) for row in codes]
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-300)
+def patterns(clf, n_patterns: int, seed: int = 0) -> tuple[np.ndarray, pd.DataFrame]:
+    """Random evidence as codes and as rows: the first with nothing known, the second with everything."""
+    codes = random_codes(clf.network_, n_patterns, seed)
+    codes[0] = -1
+    codes[1, :-1] = np.random.default_rng(seed).integers(0, clf.network_.n_states[:-1])
+    codes[:, clf.n_features_in_ :] = -1  # hidden nodes, and the class
+    return codes, rows_of(clf.network_, codes[:, : clf.n_features_in_])
 
 
-def test_contributions_equal_those_of_python_and_add_up(page, model):
+def test_class_probabilities_equal_those_of_predict_proba(page, model):
     clf, path = model
-    network = clf.network_
-    codes = random_codes(network, N_PATTERNS if len(network.nodes) < 20 else 10, seed=1)
-    # A row of labels, None where unknown: a network takes absent cells as missing.
-    rows = [[None if c < 0 else network.columns[k].states[c] for k, c in enumerate(row[:-1])] for row in codes]
-    expected = _explain(network, rows)
+    codes, X = patterns(clf, N_PATTERNS)
     page.open(path)
-    answers = page.run(
-        "return arguments[0].map((codes) => { const found = window.tanagerReport.answer(codes, -1);"
-        "return [found.favoured, found.other, found.parts.map((part) => [part.node, part.value])]; })",
-        codes.tolist(),
-    )
-    logs = page.run("return arguments[0].map((codes) => [...window.tanagerReport.logJoint(codes)])", codes.tolist())
-    for row, (favoured, other, parts) in enumerate(answers):
-        assert (favoured, other) == (expected.favoured[row], expected.against[row])
-        values = np.zeros(len(network.nodes))
-        for node, value in parts:
-            values[node] = value
-        wanted = [*expected.contributions[row], expected.prior[row]]
+    found = page.run("return arguments[0].map((codes) => window.tanagerReport.posterior(codes))", shown(clf, codes))
+    np.testing.assert_allclose(found, clf.predict_proba(X), rtol=0, atol=1e-9)
+
+
+def test_the_parts_add_up_to_the_log_odds_of_predict_proba(page, model):
+    clf, path = model
+    codes, X = patterns(clf, N_PATTERNS if len(clf.network_.nodes) < 20 else 10, seed=1)
+    logs = clf.predict_log_proba(X)
+    page.open(path)
+    for row, (favoured, other, parts) in enumerate(answers(page, shown(clf, codes))):
+        ranked = np.argsort(-logs[row], kind="stable")
+        assert [favoured, other] == ranked[:2].tolist()
+        expected = logs[row, favoured] - logs[row, other]
+        assert sum(part["value"] for part in parts) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_parts_of_tables_are_those_of_explain(page, model):
+    clf, path = model
+    if isinstance(clf.network_, AdditiveNetwork):
+        pytest.skip("the parts of effects are compared with the effects themselves")
+    codes, X = patterns(clf, N_PATTERNS if len(clf.network_.nodes) < 20 else 10, seed=1)
+    expected = explain(clf, X)
+    page.open(path)
+    for row, (_, _, parts) in enumerate(answers(page, shown(clf, codes))):
+        values = np.zeros(len(clf.network_.nodes) + 1)  # attributes, the class, and what is missing: node -1
+        for part in parts:
+            values[part["node"]] = part["value"]
+        wanted = [*expected.contributions[row], expected.prior[row], expected.remainder[row]]
         np.testing.assert_allclose(values, wanted, rtol=0, atol=1e-9)
-        assert values.sum() == pytest.approx(logs[row][favoured] - logs[row][other], abs=1e-9)
+
+
+def test_the_parts_of_effects_are_the_effects_themselves(page, tmp_path):
+    clf = MODELS["pairs"]()
+    network = clf.network_
+    codes, _ = patterns(clf, 20, seed=2)
+    coarse = network.coarsen(np.where(codes < 0, network.n_states, codes)[:, :-1])
+    page.open(report(clf, path=tmp_path / "page.html"))
+    for row, (favoured, other, parts) in enumerate(answers(page, shown(clf, codes))):
+        for part in parts:
+            if part.get("rest"):
+                assert (codes[row, :-1] < 0).any()
+                continue
+            effect = network.intercept
+            if "pair" in part:
+                parent, child = network.pairs[part["pair"]]
+                assert (part["node"], part["other"]) == (parent, child)
+                effect = network.tables[part["pair"]][coarse[row, parent], coarse[row, child]]
+            elif part["node"] < len(network.mains):
+                effect = network.mains[part["node"]][codes[row, part["node"]]]  # -1: the entry of a missing cell
+            assert part["value"] == pytest.approx(effect[favoured] - effect[other], abs=1e-9)
+
+
+def test_gaps_are_not_answered_where_the_model_was_kept_without_a_filler(page, tmp_path):
+    clf = MODELS["pairs, two classes"]()
+    complete = mixed_table(6, n_classes=2)[0].iloc[[5]]
+    expected = clf.predict_proba(complete)[0]
+    codes = clf.encoder_.encode(read_table(complete))[0]
+    clf.filler_ = None
+    page.open(report(clf, path=tmp_path / "page.html"))
+    assert "cannot be answered" in page.text("#problem")
+    page.run("window.tanagerReport.store.load(arguments[0], -1)", [*codes.tolist(), -1])
+    assert not page.element("#problem").is_displayed()
+    found = page.run("return window.tanagerReport.posterior(window.tanagerReport.store.state.codes)")
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def shown(clf, codes: np.ndarray) -> list[list[int]]:
+    """The codes as the page has them: a gap that is a state of its own is never unknown, but for an unseen category."""
+    gap_codes = np.array([c.n_states - 1 if c.gap_state else -1 for c in clf.network_.columns])
+    return np.where(codes < 0, gap_codes, codes).tolist()
+
+
+def answers(page, codes: list[list[int]]) -> list[tuple[int, int, list[dict]]]:
+    return page.run(
+        "return arguments[0].map((codes) => { const found = window.tanagerReport.answer(codes, -1);"
+        "return [found.favoured, found.other, found.parts]; })",
+        codes,
+    )
 
 
 def test_evidence_of_probability_zero_is_said_so(page, tmp_path):
@@ -93,9 +172,3 @@ def test_an_infinite_contribution_is_shown(page, tmp_path):
     page.open(report(clf, path=tmp_path / "page.html"), "#e=0.1")
     assert page.text(".class-row.favoured").split() == ["class", "1", "100.0", "%"]
     assert "∞" in page.text("#waterfall .total")
-
-
-def _explain(network: Network, rows: list[list[object]]):
-    import pandas as pd
-
-    return explain(network, pd.DataFrame(rows, columns=network.nodes[:-1], dtype=object))

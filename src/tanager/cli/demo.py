@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,8 +24,9 @@ if TYPE_CHECKING:
 FOLDS = 5
 MODELS = {
     "naive Bayes": ("naive-bayes", "frequency"),
-    "TAN, frequencies": ("tan", "frequency"),
-    "TAN, discriminative": ("tan", "conditional"),
+    "TAN, frequency": ("tan", "frequency"),
+    "TAN, conditional": ("tan", "conditional"),
+    "pairs, conditional": ("pairwise", "conditional"),
 }
 CLASS = "diagnosis"
 
@@ -32,7 +36,7 @@ def demo(
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the table, the model and the page go.")
     ] = Path("tanager-demo"),
 ) -> None:
-    """Compare naive Bayes and trees on 569 breast cancer diagnoses; nothing is downloaded.
+    """Compare naive Bayes, trees and pairs on 569 breast cancer diagnoses; nothing is downloaded.
 
     Examples:
 
@@ -55,16 +59,27 @@ def demo(
             clf = BayesianNetworkClassifier(structure, parameters=parameters, random_state=0)
             measured[name] = cross_validate(clf, X, y, FOLDS, seed=0)
     print_comparison(measured, f"{X.num_rows} rows, {X.num_columns} attributes, {FOLDS} folds: mean ± std")
-    clf = BayesianNetworkClassifier("tan", random_state=0).fit(X, y)
+    clf = BayesianNetworkClassifier(random_state=0).fit(X, y)
     model, table, page = output / "model.json", output / "breast_cancer.csv", output / "report.html"
     save_model(clf, model)
     write_table(X.append_column(CLASS, [y.tolist()]), table)
     write_page(clf, X, y, page)
     _print_predictions(clf.predict_proba(X), clf.classes_, y)
-    print(f"\nThe table is in {table}, the TAN model in {model}.")
+    command = running_command()
+    print(f"\nThe table is in {table}, the default model in {model}.")
     print(f"Open {page} in a browser to see the network and ask it what-if questions. Then try:")
-    print(f"  tanager evaluate {table} --class {CLASS} --structure kdb")
-    print(f"  tanager predict {model} {table} --proba")
+    print(f"  {command} evaluate {quote(str(table))} --class {CLASS} --structure kdb")
+    print(f"  {command} predict {quote(str(model))} {quote(str(table))} --proba")
+
+
+def running_command() -> str:
+    """What to type to run this very command again: its name where the shell finds it, else its path."""
+    started = Path(sys.argv[0])
+    if started.name == "__main__.py":
+        return f"{quote(sys.executable)} -m tanager"
+    found = shutil.which(started.name)
+    same = found is not None and started.exists() and Path(found).samefile(started)
+    return started.name if same else quote(str(started))
 
 
 def _make_folder(folder: Path) -> None:
@@ -99,4 +114,4 @@ def _print_predictions(
     table = new_table([], ["row", *(f"P({CLASS}={label})" for label in classes), f"true {CLASS}"])
     for row in (0, len(truth) // 2, least_certain):
         table.add_row(str(row), *(f"{p:.4f}" for p in probabilities[row]), str(truth[row]))
-    print_table("Three rows, as the TAN model sees them", table)
+    print_table("Three rows, as the default model sees them", table)

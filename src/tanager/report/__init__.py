@@ -23,9 +23,10 @@ def report(
 ) -> str | Path:
     """Write one self-contained HTML page about a fitted classifier; it needs a browser and no network.
 
-    The page shows the network, with the table of every node, and answers what-if questions by exact inference: set
-    any attribute and see the class probabilities, and what contributes to them, move. With rows it can load any of
-    them and shows how they are spread over the states; with their classes it shows how good the predictions are.
+    The page shows the network, with the table or the effect of every node, and answers what-if questions as
+    `predict_proba` does: set any attribute and see the class probabilities, and what contributes to them, move. With
+    rows it can load any of them and shows how they are spread over the states; with their classes it shows how good
+    the predictions are.
 
     Parameters
     ----------

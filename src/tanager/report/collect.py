@@ -9,29 +9,32 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.calibration import Calibration, calibration
+from tanager.classifiers.hidden import add_hidden_codes
 from tanager.classifiers.training import read_rows
-from tanager.errors import MemoryLimitError
+from tanager.errors import MemoryLimitError, OptionError
 from tanager.explain import explain
+from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
 from tanager.report.data_summary import summarize_columns
+from tanager.report.effects import MANY_ATTRIBUTES, STRONGEST, describe_effects
+from tanager.report.gaps import class_prior, describe_gaps
 from tanager.report.json_page import Json, pack
 from tanager.report.layout import HEIGHT, LONGEST, place_nodes
 from tanager.report.learning import describe_learning
+from tanager.report.nodes import describe_node
 from tanager.report.quality import measure_quality
 from tanager.structure.dag import Dag
 from tanager.table.batch import Codes
 from tanager.table.read_columns import RawTable, read_table
 from tanager.version import __version__
 
-MANY_ATTRIBUTES, STRONGEST = 60, 40
-"""Of more attributes than the first, the page shows the second many at first."""
 MOST_ROW_BYTES = 1_000_000
 """Characters that the rows may take in the page."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows given: as read, as codes, and their P(class | row)."""
+    """The rows given: as read, as codes of all attributes of the network, and their P(class | row)."""
 
     table: RawTable
     codes: Codes
@@ -48,13 +51,19 @@ class Truth:
 
 def collect(clf: BayesianNetworkClassifier, X: object = None, y: ArrayLike | None = None) -> dict[str, Json]:
     """The content of the page, ready for JSON."""
+    network = clf.network_
+    if not isinstance(network, Network | AdditiveNetwork):
+        raise OptionError(
+            f"the page shows the tables or the effects of a network, and this model is {type(network).__name__}, "
+            "which has neither."
+        )
     rows = None if X is None else _read_rows(clf, X)
     truth = None if y is None else _read_classes(clf, X, y)
-    network = clf.network_
     page: dict[str, Json] = {
         "version": __version__,
         "title": f"{network.nodes[-1]} · {type(clf).__name__}",
-        "network": describe_network(network),
+        "network": describe_network(network) if isinstance(network, Network) else describe_effects(network),
+        "gaps": describe_gaps(clf),
         "learning": describe_learning(clf),
         "rows": None,
         "columns": None,
@@ -65,7 +74,7 @@ def collect(clf: BayesianNetworkClassifier, X: object = None, y: ArrayLike | Non
         page["rows"] = _pack_rows(rows, class_codes)
         page["columns"] = summarize_columns(rows.table, rows.codes, network, class_codes)
         if truth is not None:
-            page["quality"] = measure_quality(rows.proba, truth.class_codes, network, truth.calibrated)
+            page["quality"] = measure_quality(rows.proba, truth.class_codes, class_prior(clf), truth.calibrated)
     return page
 
 
@@ -75,18 +84,13 @@ def describe_network(network: Network) -> dict[str, Json]:
     strengths = _edge_strengths(network)
     nodes: list[Json] = [
         {
-            "name": column.name,
-            "kind": column.kind,
-            "states": [str(state) for state in column.states],
-            "parents": list(network.dag.parents[node]),
+            **describe_node(network, node, boxes[node]),
             "strengths": None if strengths is None else list(strengths[node]),
-            "x": boxes[node].x,
-            "y": boxes[node].y,
-            "width": boxes[node].width,
         }
-        for node, column in enumerate(network.columns)
+        for node in range(len(network.nodes))
     ]
     return {
+        "kind": "tables",
         "nodes": nodes,
         "order": list(network.dag.order),
         "height": HEIGHT,
@@ -124,7 +128,7 @@ def _strongest_part(network: Network, strengths: list[list[float]]) -> dict[str,
 def _read_rows(clf: BayesianNetworkClassifier, X: object) -> Rows:
     proba = clf.predict_proba(X)  # which also checks the columns
     table = read_table(X)
-    return Rows(table, clf.encoder_.encode(table), proba)
+    return Rows(table, add_hidden_codes(clf.encoder_.encode(table), clf.network_.n_states), proba)
 
 
 def _read_classes(clf: BayesianNetworkClassifier, X: object, y: ArrayLike) -> Truth:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
 from tanager.report.json_page import Json, number
 from tanager.table.batch import Codes
@@ -17,11 +18,12 @@ MOST_CLASSES = 6
 
 
 def summarize_columns(
-    table: RawTable, codes: Codes, network: Network, class_codes: NDArray[np.intp] | None
+    table: RawTable, codes: Codes, network: Network | AdditiveNetwork, class_codes: NDArray[np.intp] | None
 ) -> list[Json]:
-    """One entry per attribute: gaps, cells unseen in training, and bars: (bar, class) counts.
+    """One entry per column of the table: gaps, cells unseen in training, and bars: (bar, class) counts.
 
-    Bars are not split by class where the classes are unknown or more than MOST_CLASSES.
+    Hidden nodes of the network, which come after those of the columns, have nothing to show. Bars are not split by
+    class where the classes are unknown or more than MOST_CLASSES.
     """
     n_classes = network.n_states[-1]
     split = class_codes is not None and n_classes <= MOST_CLASSES
@@ -29,7 +31,7 @@ def summarize_columns(
     n_groups = n_classes if split else 1
     return [
         _summarize(column, schema, codes[:, node], groups, n_groups)
-        for node, (column, schema) in enumerate(zip(table.columns, network.columns[:-1], strict=True))
+        for node, (column, schema) in enumerate(zip(table.columns, network.columns, strict=False))
     ]
 
 
@@ -61,18 +63,19 @@ def _histogram(
     n_groups: int,
     empty: NDArray[np.bool_],
 ) -> dict[str, Json]:
-    """Equal bars over the middle 99 % of the values and all cut points; what lies outside is in the end bars."""
+    """Equal bars over the middle 99 % of the values and all coarse cuts; what lies outside is in the end bars."""
+    cuts = schema.coarse.cuts
     values = column.values[~empty].astype(np.float64)
     low, high = np.quantile(values, [0.005, 0.995])
-    low, high = min([low, *schema.cuts]), max([high, *schema.cuts])
+    low, high = min([low, *cuts]), max([high, *cuts])
     low, high = (low, high) if high > low else (low - 0.5, high + 0.5)
     bar = np.clip(((values - low) / (high - low) * BARS).astype(np.intp), 0, BARS - 1)
     edges = [f"{low:.4g}", f"{high:.4g}"] if schema.unit == "number" else format_values([low, high], schema.unit)
     return {
         "bars": _counts(bar, groups[~empty], BARS, n_groups).tolist(),
         "edges": list(edges),
-        "cuts": [number((cut - low) / (high - low), 6) for cut in schema.cuts],
-        "cut_labels": list(format_values(schema.cuts, schema.unit)),
+        "cuts": [number((cut - low) / (high - low), 6) for cut in cuts],
+        "cut_labels": list(format_values(cuts, schema.unit)),
     }
 
 

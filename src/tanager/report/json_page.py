@@ -9,6 +9,8 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
+FRACTION_BITS = 44
+
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 
 
@@ -22,6 +24,15 @@ def pack(values: NDArray[np.generic]) -> str:
     """The bytes of an array, little-endian, row by row, deflated and in base 64."""
     little = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
     return base64.b64encode(zlib.compress(little.tobytes(), 9)).decode("ascii")
+
+
+def pack_rounded(values: NDArray[np.float64]) -> str:
+    """As `pack`, in two thirds of the room: multiples of 2**-44, all first bytes before all second ones and so on.
+
+    A sum of a thousand such numbers is off by 3e-11 at most.
+    """
+    rounded = (np.round(values * 2.0**FRACTION_BITS) / 2.0**FRACTION_BITS).astype("<f8")
+    return pack(np.ascontiguousarray(rounded).view(np.uint8).reshape(-1, 8).T)
 
 
 def number(value: float, digits: int | None = None) -> float | None:

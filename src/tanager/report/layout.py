@@ -8,8 +8,8 @@ from math import ceil, sqrt
 
 from tanager.structure.dag import Dag
 
-LETTER, PADDING, LONGEST = 7.4, 20.0, 24
-"""Pixels of a letter and around a name, and the letters after which a name is cut."""
+LETTER, PADDING, SHORTEST, LONGEST = 7.4, 20.0, 6, 24
+"""Pixels of a letter and around a name; letters a box has room for, as its state stands in it, and of a cut name."""
 HEIGHT, LINE, BETWEEN = 36.0, 44.0, 36.0
 """Pixels of a box, from line to line, and between layers."""
 MANY_LEAVES = 10
@@ -33,8 +33,7 @@ def place_nodes(names: Sequence[str], dag: Dag) -> list[Box]:
     before the class) and stands half-way between those that hang on it; one that holds nothing has a line to itself.
     Childless nodes right under the class, all attributes in a naive Bayes network, share lines in a grid if many.
     """
-    widths = [PADDING + LETTER * max(3, min(len(name), LONGEST)) for name in names]
-    widths[-1] = max(widths[-1], CLASS_WIDTH)
+    widths = box_widths(names)
     layers = _layers(dag)
     hanging = _hanging(dag, layers)
     target = len(names) - 1
@@ -53,6 +52,13 @@ def place_nodes(names: Sequence[str], dag: Dag) -> list[Box]:
             x = starts[layers[target]] + widths[target] + BETWEEN + step * (place // n_lines)
             result[node] = Box(x, (first + place % n_lines) * LINE, widths[node])
     return _centre_class(result)
+
+
+def box_widths(names: Sequence[str]) -> list[float]:
+    """Pixels of each node's box, the class being the last."""
+    widths = [PADDING + LETTER * max(SHORTEST, min(len(name), LONGEST)) for name in names]
+    widths[-1] = max(widths[-1], CLASS_WIDTH)
+    return widths
 
 
 def _layers(dag: Dag) -> list[int]:

@@ -47,6 +47,9 @@ def _entries(trace: Mapping[str, object], prefix: str = "") -> list[Json]:
 
 
 def _short(value: object) -> object:
+    """The same with its floats rounded, also those within lists."""
+    if isinstance(value, tuple | list):
+        return type(value)(_short(each) for each in value)
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 from sklearn.metrics import precision_recall_curve, roc_auc_score, roc_curve
 
 from tanager.classifiers.calibration import Calibration, ReliabilityCurve
-from tanager.network.network import Network
 from tanager.report.json_page import Json, number, numbers
 
 MOST_CURVES = 60
@@ -17,18 +16,17 @@ Floats = NDArray[np.float64]
 
 
 def measure_quality(
-    proba: Floats, class_codes: NDArray[np.intp], network: Network, calibrated: Calibration
+    proba: Floats, class_codes: NDArray[np.intp], prior: Floats, calibrated: Calibration
 ) -> dict[str, Json]:
     """Measures of P(class | row), (n_rows, n_classes), against the true classes.
 
-    prior_log_loss is the log-loss of the class probabilities the network gives a row it knows nothing of. Curves are
-    of one class against the rest.
+    `prior` (n_classes,) is what the model gives a row of which nothing is known. Curves are of one class against the
+    rest.
     """
     n_rows, n_classes = proba.shape
     truth = class_codes[:, np.newaxis] == np.arange(n_classes)
     predicted = proba.argmax(axis=1)
     confusion = np.bincount(class_codes * n_classes + predicted, minlength=n_classes**2).reshape(n_classes, n_classes)
-    prior = np.array(list(network.query(network.nodes[-1]).values()))
     with np.errstate(divide="ignore"):
         prior_loss = -np.log(prior)[class_codes].mean()
     aucs = [_auc(truth[:, k], proba[:, k]) for k in range(n_classes)]

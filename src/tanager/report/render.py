@@ -10,7 +10,23 @@ from jinja2 import Environment
 
 from tanager.report.json_page import Json, to_page_json
 
-SCRIPTS = ("draw", "inference", "explain", "state", "tables", "graph", "whatif", "charts", "sections", "main")
+SCRIPTS = (
+    "draw",
+    "inference",
+    "explain",
+    "averaging",
+    "effects",
+    "meanings",
+    "state",
+    "tables",
+    "charts",
+    "shapes",
+    "shape_cards",
+    "graph",
+    "whatif",
+    "sections",
+    "main",
+)
 
 
 def render(content: dict[str, Json]) -> str:
@@ -31,6 +47,7 @@ def render(content: dict[str, Json]) -> str:
         style_hash=_hash(style),
         content=to_page_json(content),
         has_rows=content["rows"] is not None,
+        has_shapes=isinstance(content["network"], dict) and content["network"]["kind"] == "effects",
     )
 
 

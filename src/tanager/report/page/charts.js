@@ -9,12 +9,12 @@ function ticks(low, high, most) {
 }
 
 // series: [{points: [[x, y], ...], kind, dots}], with dots each point has words and a radius too; limits: [xLow, xHigh, yLow, yHigh].
-function lineChart({ title, description, xLabel, yLabel, series, limits, shape = [300, 250] }) {
+function lineChart({ title, description, xLabel, yLabel, series, limits, caption = true, shape = [300, 250] }) {
   const [width, height] = shape;
-  const left = 50, top = 10, w = width - left - 12, h = height - top - 42;
   const [x0, x1, y0, y1] = limits;
-  const px = (x) => left + (w * (x - x0)) / (x1 - x0 || 1), py = (y) => top + h - (h * (y - y0)) / (y1 - y0 || 1);
   const xTicks = ticks(x0, x1, 5), yTicks = ticks(y0, y1, 5);
+  const left = 30 + 6.6 * Math.max(3, ...yTicks.map((y) => short(y, 5).length)), top = 10, w = width - left - 12, h = height - top - 42;
+  const px = (x) => left + (w * (x - x0)) / (x1 - x0 || 1), py = (y) => top + h - (h * (y - y0)) / (y1 - y0 || 1);
   const frame = [
     ...yTicks.map((y) => svg("line", { class: "grid", x1: left, x2: left + w, y1: py(y), y2: py(y) })),
     ...yTicks.map((y) => svg("text", { class: "tick end", x: left - 6, y: py(y) + 4 }, short(y, 5))),
@@ -26,7 +26,7 @@ function lineChart({ title, description, xLabel, yLabel, series, limits, shape =
     svg("polyline", { class: `line ${kind}`, points: points.map(([x, y]) => `${px(x).toFixed(1)},${py(y).toFixed(1)}`).join(" ") }),
     ...(dots ? points.map(([x, y, words, r]) => svg("circle", { class: "dot", cx: px(x), cy: py(y), r }, svg("title", {}, words))) : []),
   ]);
-  return el("figure", { class: "chart" }, el("figcaption", {}, title),
+  return el("figure", { class: "chart" }, caption ? el("figcaption", {}, title) : null,
     svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}. ${description}` }, frame, lines));
 }
 

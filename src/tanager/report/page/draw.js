@@ -34,9 +34,9 @@ function short(value, digits = 3) {
   return text.replace("-", "−");
 }
 
-function signed(value) {
+function signed(value, decimals = 2) {
   if (!Number.isFinite(value)) return short(value);
-  const text = Math.abs(value).toFixed(2);
+  const text = Math.abs(value).toFixed(decimals);
   return Number(text) === 0 ? text : (value < 0 ? "−" : "+") + text;
 }
 
@@ -46,9 +46,9 @@ function cut(text, letters) {
 }
 
 // A table: head is a list of cells, rows a list of lists; the first column names the row.
-function dataTable(caption, head, rows, attributes = {}) {
+function dataTable(caption, head, rows, attributes = {}, frame = "") {
   const cell = (content, first) => (content instanceof Node ? content : el(first ? "th" : "td", first ? { scope: "row" } : {}, String(content)));
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+  return el("div", { class: `scroll ${frame}`, tabindex: "0", role: "region", "aria-label": caption },
     el("table", attributes,
       el("caption", {}, el("span", { class: "sr" }, caption)),
       el("thead", {}, el("tr", {}, head.map((name) => (name instanceof Node ? name : el("th", { scope: "col" }, String(name)))))),

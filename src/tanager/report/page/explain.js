@@ -46,8 +46,7 @@ function makeExplainer(nodes, order, target, inference) {
     const parts = inference.terms(codes).flatMap((term) =>
       term.summed.length ? joined(term, codes, a, b)
         : [{ node: term.children[0], value: term.logs[a] - term.logs[b], summed: [] }]);
-    const first = (part) => (part.node === target ? 0 : 1);
-    return parts.sort((p, q) => first(p) - first(q) || Math.abs(q.value) - Math.abs(p.value) || p.node - q.node);
+    return parts.sort(byParts(target));
   }
 
   return { contributions };

@@ -1,10 +1,16 @@
-// The network: boxes in layers, pan and zoom, hover for the table of a node, click to pin it.
+// The network: boxes in layers, or on a ring where edges are pairs; pan and zoom, hover for what a node or a pair says,
+// click to pin it.
 
-// The scale below which names cannot be read: at first part of a large network is out of sight instead.
-const SMALLEST = 0.55;
+// The scale below which names cannot be read: at first part of a large network is out of sight instead. A ring is shown
+// whole a little longer, as its edges lead across.
+const SMALLEST = 0.55, SMALLEST_RING = 0.4;
 
-function makeGraph(network, target, store) {
+function makeGraph(network, target, store, views) {
   const { nodes, height, letters } = network;
+  const ring = network.kind === "effects";
+  const smallestFit = ring ? SMALLEST_RING : SMALLEST;
+  const pairs = network.pairs ?? [];
+  const pairOf = (parent, child) => pairs.findIndex((pair) => pair.parent === parent && pair.child === child);
   const children = nodes.map(() => []);
   nodes.forEach((node, child) => node.parents.forEach((parent) => children[parent].push(child)));
   const view = { x: 0, y: 0, scale: 1 };
@@ -16,15 +22,30 @@ function makeGraph(network, target, store) {
   const fewLeaves = nodes.length <= 12 && nodes.every((node, k) => k === target || node.parents.every((parent) => parent === target));
   const bold = (parent) => parent !== target || fewLeaves;
   const strongest = Math.max(1e-9, ...nodes.flatMap((node) => (node.strengths ?? []).filter((_, d) => bold(node.parents[d]))));
-  const edges = nodes.flatMap((node, child) => node.parents.map((parent, d) => ({
-    parent,
-    child,
-    path: svg("path", {
-      class: bold(parent) ? "edge" : "edge of-class",
-      "marker-end": bold(parent) ? "url(#arrow)" : null,
-      "--width": node.strengths && bold(parent) ? (1 + (3 * node.strengths[d]) / strongest).toFixed(2) : null,
-    }),
-  })));
+  const strongestMain = Math.max(1e-9, ...nodes.map((node) => node.importance ?? 0));
+  const width = (node, parent, d) => {
+    if (!node.strengths) return null;
+    if (bold(parent)) return (1 + (3 * node.strengths[d]) / strongest).toFixed(2);
+    return ring ? (1 + (4 * node.strengths[d]) / strongestMain).toFixed(2) : null;
+  };
+  const edges = nodes.flatMap((node, child) => node.parents.map((parent, d) => {
+    const pair = parent === target ? -1 : pairOf(parent, child);
+    return {
+      parent,
+      child,
+      pair,
+      path: svg("path", {
+        class: `edge ${bold(parent) ? "" : "of-class"} ${ring ? "pair" : ""}`,
+        "marker-end": bold(parent) && !ring ? "url(#arrow)" : null,
+        "--width": width(node, parent, d),
+      }),
+      // Wider than what is seen, to be pointed at.
+      reach: pair < 0 ? null : svg("path", {
+        class: "reach", "data-pair": pair,
+        onpointerenter: (event) => event.pointerType !== "touch" && showPairTip(pair, event), onpointerleave: hideTip,
+      }),
+    };
+  }));
   const boxes = nodes.map((node, k) => {
     const name = svg("text", { x: 10, y: height / 2, class: "name" }, cut(node.name, letters));
     const value = svg("text", { x: 10, y: height - 7, class: "value" });
@@ -37,7 +58,7 @@ function makeGraph(network, target, store) {
     return { group, name, value };
   });
   const world = svg("g", {}, edges.filter((e) => e.parent === target).map((e) => e.path),
-    edges.filter((e) => e.parent !== target).map((e) => e.path), boxes.map((box) => box.group));
+    edges.filter((e) => e.parent !== target).map((e) => e.path), edges.map((e) => e.reach), boxes.map((box) => box.group));
   const marker = svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 9, markerHeight: 9, markerUnits: "userSpaceOnUse", orient: "auto" },
     svg("path", { d: "M0,0L8,4L0,8z" }));
   const canvas = svg("svg", { role: "group", "aria-label": "Network: arrow keys move between nodes, Enter pins one" },
@@ -53,25 +74,43 @@ function makeGraph(network, target, store) {
       boxes[k].group.setAttribute("transform", `translate(${nodes[k].x},${nodes[k].y})`);
     });
     boxes.forEach((box, k) => box.group.classList.toggle("away", !here.has(k)));
-    for (const { parent, child, path } of edges) {
-      path.classList.toggle("away", !here.has(parent) || !here.has(child));
+    const drawn = new Set(shown.pairs ?? range(pairs.length));
+    right = Math.max(...shown.nodes.map((k) => nodes[k].x + nodes[k].width));
+    bottom = Math.max(...shown.nodes.map((k) => nodes[k].y + height));
+    for (const { parent, child, path, pair, reach } of edges) {
+      const away = !here.has(parent) || !here.has(child) || (pair >= 0 && !drawn.has(pair));
+      for (const each of [path, reach]) each?.classList.toggle("away", away);
+      if (ring) {
+        for (const each of [path, reach]) each?.setAttribute("d", chord(parent, child));
+        continue;
+      }
       const from = nodes[parent], to = nodes[child];
       const x1 = from.x + from.width, y1 = from.y + height / 2, x2 = to.x - 3, y2 = to.y + height / 2;
       const bend = Math.max(24, (x2 - x1) / 2);
       path.setAttribute("d", `M${x1},${y1}C${x1 + bend},${y1} ${x2 - bend},${y2} ${x2},${y2}`);
     }
-    right = Math.max(...shown.nodes.map((k) => nodes[k].x + nodes[k].width));
-    bottom = Math.max(...shown.nodes.map((k) => nodes[k].y + height));
     const button = byId("part");
     button.hidden = !network.part;
-    button.textContent = shown === all ? `Strongest ${(network.part?.nodes.length ?? 1) - 1}` : `All ${target}`;
+    const [few, many] = ring ? [plural(network.part?.pairs.length ?? 0, "pair"), plural(pairs.length, "pair")] : [(network.part?.nodes.length ?? 1) - 1, target];
+    button.textContent = shown === all ? `Strongest ${few}` : `All ${many}`;
+  }
+
+  // From the inner side of one box to that of another, bent to the middle, where the class is.
+  function chord(parent, child) {
+    const middle = [nodes[target].x + nodes[target].width / 2, nodes[target].y + height / 2];
+    const end = (k) => (k === target ? middle : [nodes[k].x > middle[0] ? nodes[k].x : nodes[k].x + nodes[k].width, nodes[k].y + height / 2]);
+    const from = end(parent), to = end(child);
+    // Neighbours are joined by a flat bow.
+    const pull = 0.15 + 0.4 * Math.min(1, Math.hypot(from[0] - to[0], from[1] - to[1]) / Math.max(right, bottom));
+    const bent = ([x, y]) => `${x + (middle[0] - x) * pull},${y + (middle[1] - y) * pull}`;
+    return `M${from}C${bent(from)} ${bent(to)} ${to}`;
   }
 
   function show(layout) {
     if (layout === shown) return;
     shown = layout;
     place();
-    fit(SMALLEST);
+    fit(smallestFit);
   }
 
   function apply() {
@@ -81,7 +120,8 @@ function makeGraph(network, target, store) {
   function fit(smallest = 0) {
     const { clientWidth: w, clientHeight: h } = canvas;
     view.scale = Math.min(1.25, Math.max(smallest, Math.min((w - 20) / right, (h - 20) / bottom)));
-    view.x = right * view.scale <= w - 20 ? (w - right * view.scale) / 2 : 10;
+    const centre = nodes[target].x + nodes[target].width / 2;
+    view.x = right * view.scale <= w - 20 ? (w - right * view.scale) / 2 : ring ? w / 2 - centre * view.scale : 10;
     const middle = nodes[target].y + height / 2;
     view.y = bottom * view.scale <= h - 20 ? (h - bottom * view.scale) / 2 : h / 2 - middle * view.scale;
     apply();
@@ -105,23 +145,31 @@ function makeGraph(network, target, store) {
 
   const tip = byId("tip");
   function showTip(k) {
-    tip.replaceChildren(el("strong", {}, nodes[k].name), nodeTable(network, k, store.state.codes, 8, 5, 14));
+    placeTip(boxes[k].group.getBoundingClientRect(), el("strong", {}, nodes[k].name), ...views.nodeTip(k));
+    highlight(k);
+  }
+
+  function showPairTip(pair, { clientX: x, clientY: y }) {
+    placeTip({ left: x + 10, top: y - 10, bottom: y + 10 }, el("strong", {}, pairName(network, pairs[pair])), ...views.pairTip(pair));
+    highlight(-1, pair);
+  }
+
+  function placeTip(box, ...content) {
+    tip.replaceChildren(...content);
     tip.hidden = false;
-    const box = boxes[k].group.getBoundingClientRect();
     const left = Math.min(box.left, document.documentElement.clientWidth - tip.offsetWidth - 8);
     const below = box.bottom + 8 + tip.offsetHeight < innerHeight;
     tip.style.left = `${Math.max(8, left)}px`;
     tip.style.top = `${below ? box.bottom + 8 : Math.max(8, box.top - tip.offsetHeight - 8)}px`;
-    highlight(k);
   }
 
   function hideTip() {
     tip.hidden = true;
-    highlight(store.state.pinned);
+    highlight(store.state.pinned, store.state.pair);
   }
 
-  function highlight(k) {
-    for (const { parent, child, path } of edges) path.classList.toggle("near", parent === k || child === k);
+  function highlight(k, p = -1) {
+    for (const { parent, child, pair, path } of edges) path.classList.toggle("near", parent === k || child === k || (p >= 0 && pair === p));
   }
 
   const pointers = new Map();
@@ -146,9 +194,10 @@ function makeGraph(network, target, store) {
   });
   for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, (event) => pointers.delete(event.pointerId));
   canvas.addEventListener("click", (event) => {
-    const group = event.target.closest("[data-node]");
+    const group = event.target.closest("[data-node], [data-pair]");
     if (moved > 4 || !group) return;
-    togglePin(Number(group.dataset.node));
+    if (group.dataset.pair) store.pinPair(store.state.pair === Number(group.dataset.pair) ? -1 : Number(group.dataset.pair));
+    else togglePin(Number(group.dataset.node));
   });
   canvas.addEventListener("wheel", (event) => {
     if (!event.ctrlKey && !event.metaKey) return;  // a plain wheel scrolls the page
@@ -196,8 +245,8 @@ function makeGraph(network, target, store) {
   byId("zoom-fit").addEventListener("click", () => fit());
   byId("part").addEventListener("click", () => show(shown === all ? network.part : all));
   place();
-  let width = 0;
-  new ResizeObserver(() => { if (canvas.clientWidth !== width) { width = canvas.clientWidth; fit(SMALLEST); } }).observe(canvas);
+  let wide = 0;
+  new ResizeObserver(() => { if (canvas.clientWidth !== wide) { wide = canvas.clientWidth; fit(smallestFit); } }).observe(canvas);
 
   // Names that match are lit up, the others fade.
   function find(matches) {
@@ -206,7 +255,7 @@ function makeGraph(network, target, store) {
 
   function update(codes, pinned, answer) {
     const largest = Math.max(1, ...answer.parts.map((part) => (Number.isFinite(part.value) ? Math.abs(part.value) : 0)));
-    const values = new Map(answer.parts.map((part) => [part.node, part.value]));
+    const values = new Map(answer.parts.filter((part) => !(part.pair >= 0)).map((part) => [part.node, part.value]));
     nodes.forEach((node, k) => {
       const { group, name, value } = boxes[k];
       const said = k === target ? answer.verdict : codes[k] >= 0 ? node.states[codes[k]] : "";
@@ -222,7 +271,7 @@ function makeGraph(network, target, store) {
       const whole = name.textContent === node.name ? "" : `, in full ${node.name}`;
       group.setAttribute("aria-label", `${name.textContent} ${value.textContent}${effect}${whole}`);
     });
-    highlight(pinned);
+    highlight(pinned, store.state.pair);
   }
 
   return { update, find, centre, children };

@@ -6,7 +6,39 @@ async function unpack(text, kind) {
   return new kind(await new Response(stream).arrayBuffer());
 }
 
+// The first bytes of all numbers come first, then the second ones, and so on.
+async function unpackRounded(text) {
+  const bytes = await unpack(text, Uint8Array);
+  const n = bytes.length / 8, result = new Uint8Array(bytes.length);
+  for (let k = 0; k < 8; k++) for (let i = 0; i < n; i++) result[8 * i + k] = bytes[k * n + i];
+  return new Float64Array(result.buffer);
+}
+
+async function unpackEffects(network) {
+  const cells = await unpackRounded(network.effects);
+  const drawn = await unpack(network.drawn, Float32Array);
+  const { nodes } = network;
+  const attributes = nodes.slice(0, -1), nClasses = nodes.at(-1).states.length;
+  let start = 0;
+  const take = (size, from = cells) => from.subarray(start, (start += size));
+  network.pairs = network.pairs.map(([parent, child, importance]) => ({ parent, child, importance }));
+  network.intercept = take(nClasses);
+  for (const node of attributes) node.main = take((node.states.length + 1) * nClasses);
+  for (const pair of network.pairs) pair.table = take((nodes[pair.parent].coarse.length + 1) * (nodes[pair.child].coarse.length + 1) * nClasses);
+  start = 0;
+  for (const node of attributes) node.density = take(node.states.length, drawn);
+  if (network.has_spreads) for (const node of attributes) node.spread = take(node.states.length * nClasses, drawn);
+  return network;
+}
+
+async function unpackGaps(gaps) {
+  if (gaps.means) gaps.means = await unpack(gaps.means, Float64Array);
+  if (gaps.filler) for (const key of ["numbers", "classes", "tables"]) gaps.filler[key] = await unpack(gaps.filler[key], Float64Array);
+  return gaps;
+}
+
 async function unpackNetwork(network) {
+  if (network.kind === "effects") return unpackEffects(network);
   const cells = await unpack(network.tables, Float64Array);
   let start = 0;
   for (const node of network.nodes) {
@@ -43,24 +75,36 @@ function makeTheme() {
   show(stored in next ? stored : "auto");
 }
 
-function makeDetails(network, target, graph, store) {
+function makeDetails(network, target, graph, store, views) {
   const { nodes } = network;
   const place = byId("details");
   const link = (k) => el("button", { type: "button", class: "link", onclick: () => { store.pin(k); graph.centre(k); } }, nodes[k].name);
-  const links = (title, list) => (list.length ? el("p", { class: "small links" }, `${title}: `, list.slice(0, 30).map(link), list.length > 30 ? `and ${list.length - 30} more` : null) : null);
+  const links = (title, list, each = link) => (list.length ? el("p", { class: "small links" }, `${title}: `, list.slice(0, 30).map(each), list.length > 30 ? `and ${list.length - 30} more` : null) : null);
 
-  return function update({ codes, pinned }) {
+  const unpin = () => el("button", { type: "button", class: "quiet", onclick: () => store.pin(-1) }, "Unpin");
+  const pairs = network.pairs ?? [];
+  const pairLink = (p) => el("button", { type: "button", class: "link", onclick: () => store.pinPair(p) }, pairName(network, pairs[p]));
+  const pairsOf = (k) => range(pairs.length).filter((p) => pairs[p].parent === k || pairs[p].child === k).sort((p, q) => pairs[q].importance - pairs[p].importance);
+  const relatives = (k) => (network.kind === "effects" ? [links("Pairs", pairsOf(k), pairLink)] : [links("Parents", nodes[k].parents), links("Children", graph.children[k])]);
+
+  return function update({ codes, pinned, pair }) {
+    if (pair >= 0) {
+      const { parent, child } = pairs[pair];
+      place.replaceChildren(el("div", { class: "head" }, el("h3", {}, pairName(network, pairs[pair])), unpin()),
+        links("Attributes", [parent, child]), ...views.pairDetails(pair));
+      return;
+    }
     if (pinned < 0) {
-      place.replaceChildren(el("p", { class: "muted small" }, "Hover a node for its table, click to pin it. Drag to pan, Ctrl + wheel to zoom."));
+      place.replaceChildren(el("p", { class: "muted small" }, views.hint));
       return;
     }
     const node = nodes[pinned];
     const choice = pinned === target ? null : el("select", { "aria-label": `Evidence of ${node.name}`, onchange: (event) => store.set(pinned, Number(event.target.value)) },
       el("option", { value: "-1" }, "unknown"), node.states.map((state, code) => el("option", { value: code, selected: codes[pinned] === code }, state)));
     place.replaceChildren(
-      el("div", { class: "head" }, el("h3", {}, node.name), choice, el("button", { type: "button", class: "quiet", onclick: () => store.pin(-1) }, "Unpin")),
-      ...[links("Parents", node.parents), links("Children", graph.children[pinned])].filter(Boolean),
-      nodeTable(network, pinned, codes, 60, 40, 20));
+      el("div", { class: "head" }, el("h3", {}, node.name), choice, unpin()),
+      ...relatives(pinned).filter(Boolean),
+      ...views.nodeDetails(pinned));
   };
 }
 
@@ -93,31 +137,35 @@ async function main() {
   const classes = nodes[target].states;
   byId("title").textContent = content.title;
   byId("summary").textContent = [plural(target, "attribute"), `${classes.length} classes`,
-    plural(network.nodes.reduce((n, node) => n + node.parents.length, 0), "edge"), ...(content.rows ? [plural(content.rows.count, "row")] : [])].join(" · ");
+    network.kind === "effects" ? plural(network.pairs.length, "pair") : plural(network.nodes.reduce((n, node) => n + node.parents.length, 0), "edge"), ...(content.rows ? [plural(content.rows.count, "row")] : [])].join(" · ");
   byId("footer").textContent = `Made by Tanager ${content.version}. Everything on this page is computed in it; nothing is sent anywhere.`;
-  const store = makeState(nodes, target);
-  const inference = makeInference(nodes, target);
-  const explainer = makeExplainer(nodes, network.order, target, inference);
-  const graph = makeGraph(network, target, store);
-  const outcome = makeOutcome(network, target, inference, explainer, store);
+  const store = makeState(nodes, target, network.pairs?.length);
+  const gaps = await unpackGaps(content.gaps);
+  const model = makeModel(network, target, gaps);
+  const effects = network.kind === "effects";
+  const views = (effects ? effectViews : tableViews)(network, target, store);
+  const graph = makeGraph(network, target, store, views);
+  const outcome = makeOutcome(network, target, model, gaps, store);
   const evidence = makeEvidence(network, target, store);
-  const details = makeDetails(network, target, graph, store);
+  const details = makeDetails(network, target, graph, store, views);
   const rows = content.rows ? makeRows(network, target, await unpackRows(content.rows), store) : null;
   makeSearch(network, graph, evidence, store);
   store.listen((state) => {
     const answer = outcome.update(state);
+    store.favoured = answer.favoured ?? -1;
     graph.update(state.codes, state.pinned, answer);
     evidence.update(state);
     details(state);
     rows?.update(state);
   });
   store.start();
+  if (effects) showShapes(network, target, store);
   if (content.quality) showQuality(content.quality, classes);
   else if (content.rows) { byId("quality").remove(); byId("to-quality").remove(); }
   if (content.columns) showData(content.columns, network, target, content.rows.count);
   showLearning(content.learning);
   // For programs, and for the tests of this page.
-  window.tanagerReport = { posterior: inference.posterior, logJoint: inference.logJoint, contributions: explainer.contributions, answer: outcome.answer, store };
+  window.tanagerReport = { ...model, answer: outcome.answer, store };
   document.documentElement.dataset.ready = performance.now().toFixed(0);
 }
 

@@ -1,16 +1,24 @@
 // The sections below the what-if panel: quality, data, learning.
 
+const MOST_GAPS = 24;
+
 const card = (title, ...children) => el("div", { class: "card" }, title ? el("h3", {}, title) : null, ...children);
 
 function tile(name, value, remark) {
   return el("div", { class: "tile" }, el("span", { class: "muted" }, name), el("strong", {}, value), remark ? el("span", { class: "muted small" }, remark) : null);
 }
 
+// How much smaller a loss is than another, in words.
+function relative(loss, other) {
+  const change = loss / other - 1;
+  return Number.isFinite(change) ? ` (${change > 0 ? "+" : "−"}${Math.abs(100 * change).toFixed(0)} %)` : "";
+}
+
 function showQuality(quality, classes) {
   const section = byId("quality");
   section.append(el("h2", { id: "quality-title" }, "Quality"),
     el("p", { class: "muted" }, `On the ${plural(quality.n_rows, "row")} given. If the model was learnt from them, it will do worse on new ones.`));
-  const gain = quality.prior_log_loss === null ? "" : `prior alone: ${short(quality.prior_log_loss, 4)}`;
+  const gain = quality.prior_log_loss === null ? "" : `prior alone: ${short(quality.prior_log_loss, 4)}${relative(quality.log_loss, quality.prior_log_loss)}`;
   section.append(el("div", { class: "tiles" },
     tile("accuracy", percent(quality.accuracy), plural(Math.round((1 - quality.accuracy) * quality.n_rows), "mistake")),
     tile("log-loss", short(quality.log_loss, 4), gain),
@@ -19,7 +27,12 @@ function showQuality(quality, classes) {
     tile("area under ROC", short(quality.auc, 4), classes.length > 2 ? "mean of one against the rest" : "")));
   const grid = el("div", { class: "cards" });
   section.append(grid);
-  if (quality.confusion) grid.append(card("Confusion matrix", confusionTable(quality.confusion, classes)));
+  const many = classes.length > 8;
+  if (quality.confusion) {
+    const matrix = card("Confusion matrix", confusionTable(quality.confusion, classes, many));
+    matrix.classList.toggle("wide", many);
+    grid.append(matrix);
+  }
   grid.append(card("By class", dataTable("Measures by class", ["class", "rows", "precision", "recall", "F1", "AUC"],
     quality.classes.map((each, c) => [classes[c], each.support.toLocaleString("en"), short(each.precision), short(each.recall), short(each.f1), short(each.auc)]))));
   const drawn = quality.curves.map((curve, c) => [curve, c]).filter(([curve]) => curve);
@@ -32,12 +45,12 @@ function showQuality(quality, classes) {
   draw(start);
 }
 
-function confusionTable(confusion, classes) {
+function confusionTable(confusion, classes, many) {
   const rows = confusion.map((counts, truth) => {
     const total = counts.reduce((sum, n) => sum + n, 0) || 1;
     return [classes[truth], ...counts.map((n, said) => el("td", { class: n ? `heat ${truth === said ? "" : "wrong"}` : "heat none", "--heat": (n / total).toFixed(3), title: `${classes[truth]} taken for ${classes[said]}: ${percent(n / total)}` }, n.toLocaleString("en")))];
   });
-  return el("div", {}, dataTable("Confusion matrix: a row for each true class, a column for each predicted one", ["true \\ predicted", ...classes.map((name) => cut(name, 18))], rows, { class: "confusion" }));
+  return dataTable("Confusion matrix: a row for each true class, a column for each predicted one", ["true \\ predicted", ...classes.map((name) => cut(name, 18))], rows, { class: "confusion" }, many ? "crowded" : "");
 }
 
 function classCharts(curve, auc, name) {
@@ -59,10 +72,11 @@ function showData(columns, network, target, nRows) {
   const missing = columns.reduce((sum, column) => sum + column.missing, 0);
   const words = missing ? `${plural(missing, "missing cell")} (${percent(missing / (nRows * columns.length))})` : "no missing cell";
   section.append(el("h2", { id: "data-title" }, "Data"),
-    el("p", { class: "muted" }, `${plural(nRows, "row")}, ${plural(target, "attribute")}, ${words}. Vertical lines are the cuts between the states of a number.`));
+    el("p", { class: "muted" }, `${plural(nRows, "row")}, ${plural(columns.length, "attribute")}, ${words}. Vertical lines are the ${network.kind === "effects" ? "coarse cuts, those of the pairs." : "cuts between the states of a number."}`));
   if (columns.some((column) => column.bars[0]?.length > 1)) {
     section.append(el("ul", { class: "legend", "aria-label": "Colours of the classes" }, nodes[target].states.map((name, c) => el("li", { class: `class-${c}` }, name))));
   }
+  if (missing) section.append(card("Missing cells", missingCells(columns, nodes, nRows)));
   // Drawn when scrolled to: a wide table has thousands of bars.
   const watcher = new IntersectionObserver((entries) => entries.forEach((entry) => {
     if (!entry.isIntersecting) return;
@@ -80,7 +94,7 @@ function showData(columns, network, target, nRows) {
     if (column.unseen) remarks.push(`${plural(column.unseen, "cell")} unseen in training`);
     if (column.edges) {
       const cuts = column.cuts.map((x, d) => [x, `cut at ${column.cut_labels[d]}`]);
-      const spoken = column.cut_labels.length ? `cuts at ${column.cut_labels.join(", ")}` : "no cut: it says nothing about the class";
+      const spoken = column.cut_labels.length ? `cuts at ${column.cut_labels.join(", ")}` : "no cut";
       element.append(histogram(column.bars, cuts, `Histogram of ${node.name}, ${spoken}`),
         el("div", { class: "ends muted small", "aria-hidden": "true" }, el("span", {}, column.edges[0]), el("span", {}, column.edges[1])));
       if (!column.cuts.length) remarks.push("no cut");
@@ -94,21 +108,30 @@ function showData(columns, network, target, nRows) {
   }
 }
 
+// A bar for each attribute with gaps, the emptiest first.
+function missingCells(columns, nodes, nRows) {
+  const gaps = range(columns.length).filter((k) => columns[k].missing).sort((a, b) => columns[b].missing - columns[a].missing);
+  const row = (k) => el("li", { class: "class-row" }, el("span", { class: "label", title: nodes[k].name }, nodes[k].name),
+    el("span", { class: "track" }, el("span", { class: "fill", "--share": columns[k].missing / nRows })), el("span", { class: "figure" }, percent(columns[k].missing / nRows)));
+  const more = gaps.length > MOST_GAPS ? el("p", { class: "muted small" }, `and ${plural(gaps.length - MOST_GAPS, "other attribute")} with fewer`) : null;
+  return [el("ul", { class: "missing-cells" }, gaps.slice(0, MOST_GAPS).map(row)), more];
+}
+
 function showLearning(learning) {
   const section = byId("learning");
   section.append(el("h2", { id: "learning-title" }, "Learning"));
   const grid = el("div", { class: "cards" });
   section.append(grid);
   const words = learning.parameters.filter((entry) => entry.words !== undefined).map((entry) => [entry.name, entry.words]);
-  grid.append(card("Model", dataTable("Options of the model", ["option", "value"], [["classifier", learning.classifier], ...learning.options, ["score of the structure", short(learning.score, 8)], ...words])));
+  grid.append(card("Model", dataTable("Options of the model", ["option", "value"], [["classifier", learning.classifier], ...learning.options, ["score of the structure", short(learning.score, 8)], ...words], {}, "options")));
   if (learning.steps.length > 1) {
     const points = learning.steps.map(([, , score], k) => [k + 1, score]);
     const ys = points.map(([, y]) => y);
-    grid.append(card("Search", lineChart({ title: "Score after each step", description: `From ${short(ys[0], 6)} to ${short(ys.at(-1), 6)}.`, xLabel: "step", yLabel: "score", shape: [420, 230], limits: [1, points.length, Math.min(...ys), Math.max(...ys)], series: [{ points, kind: "main" }] })));
+    grid.append(card("Search: score after each step", lineChart({ title: "Score after each step", caption: false, description: `From ${short(ys[0], 6)} to ${short(ys.at(-1), 6)}.`, xLabel: "step", yLabel: "score", shape: [420, 230], limits: [1, points.length, Math.min(...ys), Math.max(...ys)], series: [{ points, kind: "main" }] })));
   }
   for (const { name, series } of learning.parameters.filter((entry) => entry.series)) {
     const ys = series.map(([, y]) => y);
-    grid.append(card("Convergence", lineChart({ title: name, description: `From ${short(ys[0], 6)} to ${short(ys.at(-1), 6)}.`, xLabel: "step", yLabel: name, shape: [420, 230], limits: [series[0][0], series.at(-1)[0], Math.min(...ys), Math.max(...ys)], series: [{ points: series, kind: "main" }] })));
+    grid.append(card(`Convergence: ${name}`, lineChart({ title: name, caption: false, description: `From ${short(ys[0], 6)} to ${short(ys.at(-1), 6)}.`, xLabel: "step", yLabel: name, shape: [420, 230], limits: [series[0][0], series.at(-1)[0], Math.min(...ys), Math.max(...ys)], series: [{ points: series, kind: "main" }] })));
   }
   if (learning.steps.length) {
     const more = learning.n_steps > learning.steps.length ? `, the first ${learning.steps.length}` : "";

@@ -1,8 +1,8 @@
-// What the reader has chosen: evidence, pinned node, row, class to compare with; kept in the address after "#".
+// What the reader has chosen: evidence, pinned node or pair, row, class to compare with; kept in the address after "#".
 
-function makeState(nodes, target) {
+function makeState(nodes, target, nPairs = 0) {
   const codes = new Array(nodes.length).fill(-1);
-  const state = { codes, pinned: -1, row: -1, against: -1 };
+  const state = { codes, pinned: -1, pair: -1, row: -1, against: -1 };
   const listeners = [];
   let own = "";
 
@@ -14,6 +14,7 @@ function makeState(nodes, target) {
     if (known.length) parts.push("e=" + known.map((node) => `${node}.${codes[node]}`).join("-"));
     if (state.row >= 0) parts.push(`row=${state.row}`);
     if (state.pinned >= 0) parts.push(`pin=${state.pinned}`);
+    if (state.pair >= 0) parts.push(`pair=${state.pair}`);
     if (state.against >= 0) parts.push(`vs=${state.against}`);
     return parts.join("&");
   }
@@ -27,6 +28,7 @@ function makeState(nodes, target) {
       if (number >= 0) codes[number] = whole(code, nodes[number].states.length);
     }
     state.pinned = whole(given.get("pin"), nodes.length);
+    state.pair = state.pinned < 0 ? whole(given.get("pair"), nPairs) : -1;
     state.against = whole(given.get("vs"), nodes[target].states.length);
     state.row = whole(given.get("row"), Infinity);
   }
@@ -54,7 +56,8 @@ function makeState(nodes, target) {
     set: (node, code) => { codes[node] = code; state.row = -1; changed(); },
     load: (values, row) => { values.forEach((code, node) => { codes[node] = code; }); state.row = row; changed(); },
     clear: () => { codes.fill(-1); state.row = -1; changed(); },
-    pin: (node) => { state.pinned = node; changed(); },
+    pin: (node) => { state.pinned = node; state.pair = -1; changed(); },
+    pinPair: (pair) => { state.pair = pair; state.pinned = -1; changed(); },
     compare: (label) => { state.against = label; changed(); },
     link: () => `${location.href.split("#")[0]}#${fragment()}`,
   };

@@ -41,3 +41,12 @@ function nodeTable(network, k, evidence, mostRows, mostStates, letters) {
     dataTable(`Probabilities of ${node.name}${given}`, head, rows),
     left.length ? el("p", { class: "muted small" }, `Showing ${left.join(", ")}.`) : null);
 }
+
+// What the network shows of a node of tables when it is pointed at, and when it is pinned.
+function tableViews(network, target, store) {
+  return {
+    nodeTip: (k) => [nodeTable(network, k, store.state.codes, 8, 5, 14)],
+    nodeDetails: (k) => [nodeTable(network, k, store.state.codes, 60, 40, 20)],
+    hint: "Hover a node for its table, click to pin it. Drag to pan, Ctrl + wheel to zoom.",
+  };
+}

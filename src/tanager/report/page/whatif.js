@@ -2,8 +2,14 @@
 
 const MOST_BARS = 12;
 const MOST_REASONS = 12;
+const LONG_NAME = 12;
 
-function makeOutcome(network, target, inference, explainer, store) {
+function explained({ kind, pairs }) {
+  if (kind === "tables") return "each known attribute, given its parents, adds its part.";
+  return pairs.length ? "each attribute adds its effect, and each pair what it says beyond them." : "each attribute adds its effect.";
+}
+
+function makeOutcome(network, target, model, gaps, store) {
   const { nodes } = network;
   const classes = nodes[target].states;
   let allReasons = false;
@@ -14,24 +20,26 @@ function makeOutcome(network, target, inference, explainer, store) {
 
   // Favoured is the most probable class, or the best of the others where that is the one compared with.
   function answer(codes, against) {
-    try { return exactAnswer(codes, against); } catch (error) {
+    try { return find(codes, against); } catch (error) {
       if (!(error instanceof RangeError)) throw error;
       return failed(`This cannot be answered here: ${error.message}. Set a few more attributes.`);
     }
   }
 
-  function exactAnswer(codes, against) {
-    const proba = inference.posterior(codes);
+  function find(codes, against) {
+    const proba = model.posterior(codes);
     if (!proba) return failed("This evidence has probability zero under the network, whatever the class.");
     const ranked = range(classes.length).sort((a, b) => proba[b] - proba[a] || a - b);
     const favoured = ranked[0] === against ? ranked[1] : ranked[0];
     const other = against >= 0 ? against : ranked[1];
-    const parts = explainer.contributions(codes, favoured, other);
+    const parts = model.contributions(codes, favoured, other);
     return { proba, ranked, favoured, other, parts, verdict: `${cut(classes[ranked[0]], 30)} (${percent(proba[ranked[0]])})` };
   }
 
   const failed = (problem) => ({ proba: null, parts: [], verdict: "?", problem });
 
+  // Long names have a line to themselves above the bars.
+  byId("classes").classList.toggle("long", classes.some((name) => name.length > LONG_NAME));
   const bars = classes.map((name) => {
     const fill = el("span", { class: "fill" }), figure = el("span", { class: "figure" });
     return { fill, figure, row: el("div", { class: "class-row" }, el("span", { class: "label", title: name }, name), el("span", { class: "track" }, fill), figure) };
@@ -52,21 +60,37 @@ function makeOutcome(network, target, inference, explainer, store) {
 
   function label(part, codes) {
     if (part.node === target) return ["prior", nodes[target].name];
-    return [nodes[part.node].name, `= ${nodes[part.node].states[codes[part.node]]}`];
+    if (part.rest) return ["what is missing", "averaged over"];
+    const both = part.other === undefined ? [part.node] : [part.node, part.other];
+    return [both.map((node) => nodes[node].name).join(" & "), both.map((node) => words(node, codes[node], part)).join(" & ")];
+  }
+
+  // "< 2" and ">= 3" say themselves how they stand to the name. A pair knows the coarse states.
+  function words(node, code, part) {
+    if (code < 0) return "unknown";
+    if (part.other !== undefined) return nodes[node].coarse[nodes[node].groups[code]];
+    const state = nodes[node].states[code];
+    return nodes[node].kind === "numeric" && /^[<>]/.test(state) ? state : `= ${state}`;
   }
 
   function showReasons({ parts, favoured, other }, codes) {
     const prior = parts.filter((part) => part.node === target);
-    const rest = parts.filter((part) => part.node !== target);
+    const known = (part) => codes[part.node] >= 0 && !(codes[part.other] < 0);
+    const rest = parts.filter((part) => part.node !== target && known(part));
+    const unknown = parts.filter((part) => part.node !== target && !part.rest && !known(part));
     const shown = allReasons ? rest : rest.slice(0, MOST_REASONS);
     const hidden = rest.slice(shown.length);
-    const rows = [...prior, ...shown].map((part) => ({ words: label(part, codes), value: part.value, summed: part.summed }));
-    if (hidden.length) rows.push({ words: [`${plural(hidden.length, "other attribute")}`, ""], value: hidden.reduce((sum, part) => sum + part.value, 0), summed: [] });
+    const what = network.kind === "effects" ? "effect" : "attribute";
+    const row = (part) => ({ words: label(part, codes), value: part.value, summed: part.summed });
+    const together = (list, words) => (list.length ? [{ words, value: list.reduce((sum, part) => sum + part.value, 0), summed: [] }] : []);
+    const rows = [...prior.map(row), ...shown.map(row), ...together(hidden, [plural(hidden.length, `other ${what}`), ""]),
+      ...together(unknown, ["unknown attributes", "at their means"]),
+      ...parts.filter((part) => part.rest).map(row)];
     const total = parts.reduce((sum, part) => sum + part.value, 0);
     let at = 0;
-    for (const row of rows) { row.from = at; at += row.value; row.to = at; }
+    for (const each of rows) { each.from = at; at += each.value; each.to = at; }
     rows.push({ words: ["log odds", ""], value: total, from: 0, to: total, total: true, summed: [] });
-    const finite = rows.flatMap((row) => [row.from, row.to]).filter(Number.isFinite);
+    const finite = rows.flatMap(({ from, to }) => [from, to]).filter(Number.isFinite);
     const low = Math.min(0, ...finite), high = Math.max(0, ...finite), span = high - low || 1;
     const place = (x) => `${(100 * (Math.min(high, Math.max(low, x)) - low)) / span}%`;
     const list = el("ol", { class: "waterfall", "--zero": place(0) }, rows.map((row) => {
@@ -83,7 +107,7 @@ function makeOutcome(network, target, inference, explainer, store) {
       ? el("button", { type: "button", class: "quiet", onclick: () => { allReasons = !allReasons; showReasons({ parts, favoured, other }, codes); } }, allReasons ? "Show fewer" : "Show all") : null;
     byId("waterfall").replaceChildren(
       el("p", { class: "muted small" }, "Log odds for ", el("span", { class: "favoured-name" }, classes[favoured]), " against ",
-        el("span", { class: "other-name" }, classes[other]), "; each known attribute, given its parents, adds its part." + (parts.some((part) => part.summed.length) ? " ∑: unknown attributes are summed out with it." : "")),
+        el("span", { class: "other-name" }, classes[other]), `; ${explained(network)} ${GAP_WORDS[gaps.meaning]}${parts.some((part) => part.summed.length) ? " ∑: with this part." : ""}`),
       list, ...(button ? [button] : []));
   }
 
@@ -106,8 +130,24 @@ function makeEvidence(network, target, store) {
     const { name, states } = nodes[k];
     const select = el("select", { id: `attribute-${k}`, disabled: states.length < 2, onchange: (event) => store.set(k, Number(event.target.value)) },
       el("option", { value: "-1" }, "unknown"), states.map((state, code) => el("option", { value: code }, state)));
-    return { select, card: el("div", { class: "attribute" }, el("label", { for: `attribute-${k}`, title: name }, name), select) };
+    const typed = nodes[k].cuts.length && !nodes[k].cut_labels ? numberField(k) : null;
+    return { select, typed, card: el("div", { class: "attribute" }, el("label", { for: `attribute-${k}`, title: name }, name), el("div", { class: "fields" }, select, typed)) };
   });
+
+  // The bin of a number: as many cuts lie at or below it.
+  const binOf = (k, number) => nodes[k].cuts.filter((cut) => cut <= number).length;
+  function numberField(k) {
+    const field = el("input", { type: "text", inputmode: "decimal", placeholder: "value", autocomplete: "off", "aria-label": `Value of ${nodes[k].name}` });
+    field.addEventListener("change", () => {
+      const text = field.value.trim().replace(",", "."), number = Number(text);
+      const fine = text !== "" && Number.isFinite(number);
+      field.toggleAttribute("data-wrong", text !== "" && !fine);
+      field.setAttribute("aria-invalid", String(text !== "" && !fine));
+      if (fine) store.set(k, binOf(k, number));
+      else if (text === "") store.set(k, -1);
+    });
+    return field;
+  }
   byId("attributes").append(...cards.map(({ card }) => card));
   byId("clear").addEventListener("click", store.clear);
   byId("share").addEventListener("click", async () => {
@@ -117,8 +157,10 @@ function makeEvidence(network, target, store) {
   });
 
   function update({ codes }) {
-    cards.forEach(({ select, card }, k) => {
+    cards.forEach(({ select, typed, card }, k) => {
       select.value = String(codes[k]);
+      // A number typed before goes when another bin is chosen.
+      if (typed && typed.value !== "" && !typed.hasAttribute("data-wrong") && binOf(k, Number(typed.value.replace(",", "."))) !== codes[k]) typed.value = "";
       card.classList.toggle("known", codes[k] >= 0);
     });
     const known = codes.filter((code) => code >= 0).length;

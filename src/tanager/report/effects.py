@@ -1,0 +1,75 @@
+"""A network of effects as the page shows it: shapes, how much they matter, and the ring of pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tanager.explain.effect_strength import effect_strength
+from tanager.network.additive import AdditiveNetwork
+from tanager.report.json_page import Json, number, pack, pack_rounded
+from tanager.report.layout import HEIGHT, LONGEST
+from tanager.report.nodes import describe_coarse, describe_node
+from tanager.report.ring_layout import place_ring, ring_order
+
+MANY_ATTRIBUTES, STRONGEST = 40, 30
+"""Of more attributes than the first, the page shows the second many at first."""
+FEW_PAIRS, PAIRS_PER_ATTRIBUTE = 12, 1.0
+"""Pairs shown at first: so many, or so many for each attribute shown."""
+
+
+def describe_effects(network: AdditiveNetwork) -> dict[str, Json]:
+    """Nodes, pairs, and arrays laid end to end: the effects (intercept, mains, pairs), and what is only drawn."""
+    strength = effect_strength(network).tolist()
+    mains, pairs = strength[: len(network.mains)], strength[len(network.mains) :]
+    links = dict(zip(network.pairs, pairs, strict=True))
+    boxes = place_ring(network.nodes, ring_order(mains, links))
+    target = len(network.nodes) - 1
+    nodes: list[Json] = []
+    for node, column in enumerate(network.columns):
+        entry = describe_node(network, node, boxes[node])
+        strengths = [mains[node] if parent == target else links[parent, node] for parent in network.dag.parents[node]]
+        entry["strengths"] = [number(strength, 6) for strength in strengths]
+        if node != target:
+            entry["importance"] = number(mains[node], 6)
+            entry.update(describe_coarse(column))
+        nodes.append(entry)
+    effects = [network.intercept, *network.mains, *network.tables]
+    drawn = [*network.densities, *network.spreads]
+    return {
+        "kind": "effects",
+        "nodes": nodes,
+        "pairs": [[*pair, number(strength, 6)] for pair, strength in zip(network.pairs, pairs, strict=True)],
+        "has_spreads": bool(network.spreads),
+        "height": HEIGHT,
+        "letters": LONGEST,
+        "part": _strongest_part(network, mains, pairs),
+        "effects": pack_rounded(np.concatenate([cells.ravel() for cells in effects])),
+        "drawn": pack(np.concatenate([cells.ravel() for cells in drawn]).astype(np.float32)),
+    }
+
+
+def _strongest_part(network: AdditiveNetwork, mains: list[float], pairs: list[float]) -> dict[str, Json] | None:
+    """The attributes that matter most, alone and in pairs, and their strongest pairs; None if that is all there is."""
+    target = len(network.nodes) - 1
+    weights = np.array(mains)
+    for (parent, child), strength in zip(network.pairs, pairs, strict=True):
+        weights[[parent, child]] += strength / 2
+    kept = np.arange(target)
+    if target > MANY_ATTRIBUTES:
+        kept = np.sort(np.argsort(-weights, kind="stable")[:STRONGEST])
+    here = set(kept.tolist())
+    most = max(FEW_PAIRS, round(PAIRS_PER_ATTRIBUTE * len(kept)))
+    ranked = sorted(range(len(pairs)), key=lambda pair: -pairs[pair])
+    chosen = sorted([pair for pair in ranked if here.issuperset(network.pairs[pair])][:most])
+    if len(kept) == target and len(chosen) == len(pairs):
+        return None
+    place = {node: k for k, node in enumerate(kept.tolist())}
+    links = {(place[network.pairs[k][0]], place[network.pairs[k][1]]): pairs[k] for k in chosen}
+    names = [network.nodes[node] for node in (*place, target)]
+    boxes = place_ring(names, ring_order([mains[node] for node in place], links))
+    return {
+        "nodes": [*place, target],
+        "x": [box.x for box in boxes],
+        "y": [box.y for box in boxes],
+        "pairs": list(chosen),
+    }

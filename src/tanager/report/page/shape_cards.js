@@ -1,0 +1,81 @@
+// Where shapes are shown: beside the network, for a node or a pair, and ranked in a section of their own.
+
+const FIRST_SHAPES = 24, FIRST_PAIRS = 12;
+
+// Of two classes the second, as elsewhere on the page; of more the first.
+const usualClass = (classes) => (classes.length === 2 ? 1 : 0);
+
+function againstWords(classes, c) {
+  return classes.length === 2 ? `${classes[c]} against ${classes[1 - c]}` : `${classes[c]} against the mean of the others`;
+}
+
+const pairName = (network, { parent, child }) => `${network.nodes[parent].name} & ${network.nodes[child].name}`;
+
+function interceptTable(network, target) {
+  const classes = network.nodes[target].states;
+  return dataTable("Intercept of each class", ["class", "log odds"], classes.map((name, c) => [name, signed(oddsAt(network.intercept, 0, c, classes.length))]));
+}
+
+// What the network shows when a node or an edge is pointed at, and when it is pinned.
+function effectViews(network, target, store) {
+  const classes = network.nodes[target].states;
+  const favoured = () => (store.favoured >= 0 ? store.favoured : usualClass(classes));
+  const words = (c) => el("p", { class: "muted small" }, `Log odds of ${againstWords(classes, c)}`);
+  const node = (k, size) => {
+    if (k === target) return [interceptTable(network, target)];
+    return [words(favoured()), mainShape(network, k, favoured(), size, 0, store.state.codes[k])];
+  };
+  const pair = (p, size) => [words(favoured()), pairShape(network, network.pairs[p], favoured(), size, store.state.codes)];
+  const room = () => (byId("details").clientWidth < 500 ? SMALL : LARGE);
+  return {
+    nodeTip: (k) => node(k, SMALL), nodeDetails: (k) => node(k, room()),
+    pairTip: (p) => pair(p, SMALL), pairDetails: (p) => pair(p, room()),
+    hint: `Hover a node for its effect${network.pairs.length ? ", an edge for that of the pair" : ""}, click to pin it. Drag to pan, Ctrl + wheel to zoom.`,
+  };
+}
+
+function showShapes(network, target, store) {
+  const { nodes, pairs } = network;
+  const classes = nodes[target].states;
+  const section = byId("shapes");
+  let c = usualClass(classes), everything = false;
+  const ranked = range(target).sort((a, b) => nodes[b].importance - nodes[a].importance || a - b);
+  const strongest = range(pairs.length).sort((a, b) => pairs[b].importance - pairs[a].importance || a - b);
+  const choice = el("select", { id: "shape-class", onchange: () => { c = Number(choice.value); draw(); } }, classes.map((name, k) => el("option", { value: k, selected: k === c }, name)));
+  const about = el("p", { class: "muted" });
+  const mains = el("div", { class: "columns shapes" }), heats = el("div", { class: "columns shapes" });
+  const more = el("button", { type: "button", onclick: () => { everything = !everything; draw(); } });
+  section.append(el("h2", { id: "shapes-title" }, "Shapes"), el("div", { class: "head" }, el("label", { class: "small" }, "log odds of ", choice)), about, mains,
+    ...(pairs.length ? [el("h3", { class: "between" }, "Pairs: what two attributes say beyond their parts"), heats] : []), more);
+  // Drawn when scrolled to: a wide table has thousands of steps.
+  const watcher = new IntersectionObserver((entries) => entries.forEach((entry) => {
+    if (!entry.isIntersecting) return;
+    watcher.unobserve(entry.target);
+    entry.target.fill();
+  }), { rootMargin: "600px" });
+  const shapeCard = (name, remark, pin, fill) => {
+    const holder = el("div", { class: "card column" }, el("h3", { title: name }, el("button", { type: "button", class: "link", onclick: pin }, name)), el("p", { class: "muted small" }, remark));
+    holder.fill = () => holder.append(fill());
+    watcher.observe(holder);
+    return holder;
+  };
+
+  function draw() {
+    watcher.disconnect();
+    const least = 0.25 * Math.max(...range(target).map((node) => mainEffect(network, node, c).largest));
+    about.textContent = `Each attribute's part of the log odds of ${againstWords(classes, c)}, the most important first.`
+      + (network.has_spreads ? " The band is twice the spread between fits on parts of the training rows." : "") + " Below it: where the training rows are.";
+    mains.replaceChildren(...(everything ? ranked : ranked.slice(0, FIRST_SHAPES)).map((node) =>
+      shapeCard(nodes[node].name, `importance ${short(nodes[node].importance)}`, () => jump(() => store.pin(node)), () => mainShape(network, node, c, SMALL, least))));
+    heats.replaceChildren(...(everything ? strongest : strongest.slice(0, FIRST_PAIRS)).map((p) =>
+      shapeCard(pairName(network, pairs[p]), `importance ${short(pairs[p].importance)}, up to ±${short(pairEffect(network, pairs[p], c).largest)}`, () => jump(() => store.pinPair(p)), () => pairShape(network, pairs[p], c, SMALL))));
+    more.hidden = target <= FIRST_SHAPES && pairs.length <= FIRST_PAIRS;
+    more.textContent = everything ? "Show fewer" : `Show all ${plural(target, "attribute")}${pairs.length ? ` and ${plural(pairs.length, "pair")}` : ""}`;
+  }
+
+  function jump(pin) {
+    pin();
+    byId("what-if").scrollIntoView();
+  }
+  draw();
+}

@@ -1,0 +1,241 @@
+"""The page of a network of effects in a real browser: shapes, pairs, typed numbers; against the network itself."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+
+from report.models import mixed_table, table, with_hidden_node
+from report.test_page import NASTY, shown
+from tanager import BayesianNetworkClassifier, report
+from tanager.explain.effect_strength import class_odds, effect_strength
+from tanager.structure import Pairwise
+
+MINUS = "\N{MINUS SIGN}"
+DRAWN = "return [...document.querySelectorAll('.reach:not(.away)')].map((edge) => Number(edge.dataset.pair))"
+
+
+@pytest.fixture(scope="module")
+def model():
+    X, y = mixed_table(3, n_rows=600)
+    return BayesianNetworkClassifier(Pairwise(2)).fit(X, y), X, y
+
+
+@pytest.fixture(scope="module")
+def path(model, tmp_path_factory) -> Path:
+    return report(*model, path=tmp_path_factory.mktemp("report") / "page.html")
+
+
+def titles(page, selector: str) -> list[str]:
+    return page.run("return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent)", selector)
+
+
+def test_shapes_are_ranked_by_importance(page, path, model):
+    network = model[0].network_
+    strength = effect_strength(network)
+    page.open(path)
+    names = titles(page, "#shapes .card .link")
+    mains, pairs = strength[: len(network.mains)], strength[len(network.mains) :]
+    expected = [network.nodes[k] for k in np.argsort(-mains, kind="stable")]
+    expected += [" & ".join(network.nodes[k] for k in network.pairs[p]) for p in np.argsort(-pairs, kind="stable")]
+    assert names == expected[: len(names)]
+    assert len(names) == len(mains) + min(12, len(pairs))
+
+
+@pytest.mark.parametrize("label", [0, 2])
+def test_curves_and_bars_have_the_log_odds_of_the_network(page, path, model, label):
+    network = model[0].network_
+    page.open(path)
+    page.run(
+        f"const c = document.getElementById('shape-class'); c.value = {label}; c.dispatchEvent(new Event('change'))"
+    )
+    page.run("document.getElementById('shapes').scrollIntoView()")
+    for name in ("age", "town"):
+        page.wait(f"return !!{CARD % name}?.querySelector('svg')")
+        said = page.run(f"return [...{CARD % name}.querySelectorAll('title')].map((each) => each.textContent)")
+        odds = class_odds(network.main(name))[:, label]
+        shares = network.densities[network.number(name)]
+        wanted = {
+            str(state): (f"{abs(value):.2f}", f"{100 * share:.1f}")
+            for state, value, share in zip(network.states[name], odds, shares, strict=True)
+        }
+        found = {}
+        for words in said:
+            state, value, share = re.fullmatch(
+                rf"(.*): [{MINUS}+]?([\d.]+)(?: ± [\d.]+)?, (.*) % of the rows", words
+            ).groups()
+            found[state] = (value, share)
+        assert found == wanted
+        signs = {words.split(": ")[0]: MINUS in words.split(": ")[1] for words in said}
+        assert all(signs[str(s)] == (v < 0) for s, v in zip(network.states[name], odds, strict=True) if abs(v) > 0.006)
+
+
+CARD = (
+    "[...document.querySelectorAll('#shapes .card')].find((card) => card.querySelector('.link').textContent === '%s')"
+)
+
+
+def test_heat_maps_have_the_log_odds_of_the_pair(page, path, model):
+    network = model[0].network_
+    parent, child = (network.nodes[k] for k in network.pairs[0])
+    page.open(path, "#pair=0&vs=0")
+    assert page.text("#details h3") == f"{parent} & {child}"
+    favoured = page.run("return window.tanagerReport.store.favoured")
+    said = titles(page, "#details title")
+    odds = class_odds(network.pair(parent, child))[..., favoured]
+    rows, columns = (network.columns[network.number(name)].coarse.states for name in (parent, child))
+    wanted = [f"{a} and {b}: {abs(odds[i, j]):.2f}" for i, a in enumerate(rows) for j, b in enumerate(columns)]
+    assert [re.sub(f"[{MINUS}+]", "", words) for words in said] == wanted
+
+
+def test_a_number_can_be_typed_and_falls_into_its_bin(page, path, model):
+    clf, X, _ = model
+    network = clf.network_
+    page.open(path)
+    for k, name in enumerate(network.nodes[:-1]):
+        if network.columns[k].kind == "numeric":
+            field = page.element(f"#attribute-{k} + input")
+            field.send_keys(str(X.loc[4, name]), Keys.TAB)
+        else:
+            code = network.code(name, X.loc[4, name])
+            page.run(f"window.tanagerReport.store.set({k}, {code})")
+    np.testing.assert_allclose(shown(page), clf.predict_proba(X.iloc[[4]])[0], atol=1e-9)
+    field = page.element("#attribute-0 + input")
+    assert network.code("age", X.loc[4, "age"]) > 0
+    assert field.get_attribute("value") == str(X.loc[4, "age"])
+    page.run("window.tanagerReport.store.set(0, 0)")
+    assert field.get_attribute("value") == ""
+    field.send_keys("forty", Keys.TAB)
+    assert field.get_attribute("aria-invalid") == "true"
+    assert page.run("return window.tanagerReport.store.state.codes[0]") == 0
+
+
+def test_a_cut_itself_belongs_to_the_bin_above(page, path, model):
+    network = model[0].network_
+    cut = network.columns[0].cuts[3]
+    page.open(path)
+    page.element("#attribute-0 + input").send_keys(repr(cut), Keys.TAB)
+    assert page.run("return window.tanagerReport.store.state.codes[0]") == network.code("age", cut) == 4
+
+
+def test_nodes_show_their_curve_and_edges_their_heat_map(page, path):
+    page.open(path)
+    ActionChains(page.driver).move_to_element(page.element('.node[data-node="0"] rect')).perform()
+    assert "age" in page.text("#tip")
+    assert page.run("return document.querySelectorAll('#tip .shape polyline').length") == 1
+    ActionChains(page.driver).move_by_offset(0, 400).perform()
+    # A point on the first edge that nothing else covers.
+    place = page.run(
+        "const edge = document.querySelector('.reach:not(.away)'), to = edge.getScreenCTM();"
+        "for (let t = 0.05; t < 1; t += 0.05) {"
+        "  const at = edge.getPointAtLength(t * edge.getTotalLength()).matrixTransform(to);"
+        "  if (document.elementFromPoint(at.x, at.y) === edge) return [at.x, at.y, Number(edge.dataset.pair)];"
+        "}"
+    )
+    x, y, pair = place
+    for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
+        options = {"type": kind, "x": x, "y": y, "button": "none" if kind == "mouseMoved" else "left", "clickCount": 1}
+        page.driver.execute_cdp_cmd("Input.dispatchMouseEvent", options)
+        if kind == "mouseMoved":
+            page.wait("return !document.getElementById('tip').hidden")
+            assert page.run("return document.querySelectorAll('#tip .cell').length") >= 4
+    assert f"pair={pair}" in page.run("return location.hash")
+    assert page.run("return document.querySelectorAll('#details .cell').length") >= 4
+
+
+def test_the_strongest_pairs_are_drawn_first_and_all_on_demand(page, tmp_path):
+    X, y = table(8, n_columns=20, n_rows=400)
+    clf = BayesianNetworkClassifier(Pairwise(3)).fit(X, y)
+    network = clf.network_
+    page.open(report(clf, path=tmp_path / "page.html"))
+    strength = effect_strength(network)[len(network.mains) :]
+    assert sorted(page.run(DRAWN)) == sorted(np.argsort(-strength, kind="stable")[:20].tolist())
+    page.element("#part").click()
+    assert sorted(page.run(DRAWN)) == list(range(len(network.pairs)))
+
+
+def test_what_is_missing_is_a_part_of_its_own_and_the_parts_add_up(page, path, model):
+    clf, X, _ = model
+    network = clf.network_
+    page.open(path, f"#e=0.{network.code('age', X.loc[0, 'age'])}")
+    words = titles(page, "#waterfall li .label")
+    assert any(each.startswith("what is missing") for each in words)
+    values = [
+        float(each)
+        for each in page.run("return [...document.querySelectorAll('#waterfall li .figure')].map((each) => each.title)")
+    ]
+    assert sum(values[:-1]) == pytest.approx(values[-1], abs=1e-9)
+    gappy = X.iloc[[0]].assign(pay=np.nan, town=None, job=None, noise=np.nan)
+    found = np.sort(clf.predict_log_proba(gappy)[0])
+    assert values[-1] == pytest.approx(found[-1] - found[-2], abs=1e-9)
+
+
+def test_nasty_names_stay_text(page, tmp_path):
+    X, y = mixed_table(4)
+    X["job"] = X["job"].map(dict(zip(["none", "half", "full"], NASTY[:3], strict=True)))
+    X.columns = list(NASTY[:5])
+    clf = BayesianNetworkClassifier(Pairwise(2)).fit(X, y.map(lambda label: f"<b>{label}</b>"))
+    page.open(report(clf, X, y.map(lambda label: f"<b>{label}</b>"), path=tmp_path / "page.html"), "#pair=0")
+    page.run("document.getElementById('shapes').scrollIntoView()")
+    page.wait("return document.querySelectorAll('#shapes svg').length > 3")
+    assert page.run("return window.hacked") is None
+    assert page.run("return document.querySelectorAll('main b, main img, main i').length") == 0
+    assert set(titles(page, "#shapes .card .link")) >= set(NASTY[:5])
+
+
+def test_fifty_attributes_fit_into_three_megabytes(page, tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(1_000, 50)), columns=[f"attribute {k}" for k in range(50)])
+    score = X.iloc[:, :10].sum(axis=1) + 2 * np.sign(X.iloc[:, 0] * X.iloc[:, 1])
+    y = pd.Series(np.digitize(score, [-2, 2]), name="y")
+    clf = BayesianNetworkClassifier(Pairwise(6), discretizer="quantile").fit(X, y)
+    network = clf.network_
+    pairs = list(combinations(range(50), 2))[:300]
+    shapes = [[network.columns[k].coarse.n_states + 1 for k in pair] for pair in pairs]
+    tables = tuple(rng.normal(size=(*shape, 3)) for shape in shapes)
+    clf.network_ = replace(network, pairs=tuple(pairs), tables=tables)
+    path = report(clf, X, y, path=tmp_path / "page.html")
+    assert path.stat().st_size < 3_000_000
+    page.open(path)
+    ready = page.run("return document.documentElement.dataset.ready")
+    print(f"50 attributes, {len(clf.network_.pairs)} pairs: {path.stat().st_size:,} bytes, ready after {ready} ms")
+    assert page.run("return document.querySelectorAll('.node:not(.away)').length") == 31
+
+
+@pytest.mark.parametrize("width", [400, 800, 1300])
+@pytest.mark.parametrize("fragment", ["#pin=0", "#pair=0"])
+def test_the_page_never_scrolls_sideways(page, path, width, fragment):
+    page.size(width)
+    page.open(path, fragment)
+    assert page.run("return document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1300), ("dark", 1300), ("light", 420)])
+@pytest.mark.parametrize("fragment", ["#e=0.1-2.2&pin=0", "#pair=0"])
+def test_axe_finds_nothing(page, path, scheme, width, fragment, axe):
+    page.prefer(scheme)
+    page.size(width)
+    page.open(path, fragment)
+    page.run("document.getElementById('shapes').scrollIntoView()")
+    page.wait("return document.querySelectorAll('#shapes svg').length > 3")
+    page.run(axe)
+    found = page.driver.execute_async_script("axe.run().then(arguments[0])")
+    assert [(each["id"], [node["target"] for node in each["nodes"]]) for each in found["violations"]] == []
+
+
+def test_hidden_nodes_have_no_column_in_the_data_and_rows_load_all_the_same(page, tmp_path):
+    clf = with_hidden_node()
+    X, y = table(4, n_columns=5)
+    X = X.drop(columns="c")
+    page.open(report(clf, X, y, path=tmp_path / "page.html"))
+    assert len(titles(page, "#data .column h3")) == 4
+    page.element("#row-number").send_keys("7", Keys.TAB)
+    np.testing.assert_allclose(shown(page), clf.predict_proba(X)[7], atol=1e-9)

@@ -1,0 +1,117 @@
+"""How the page looks: sizes, schemes, wide and long content, accessibility; measured in a real browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from report.models import table
+from tanager import NaiveBayesClassifier, TANClassifier, report
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory) -> Path:
+    X, y = table(2)
+    return report(TANClassifier().fit(X, y), X, y, path=tmp_path_factory.mktemp("report") / "page.html")
+
+
+def test_dark_mode_follows_the_system_and_the_button(page, path):
+    background = "return getComputedStyle(document.body).backgroundColor"
+    page.open(path)
+    light = page.run(background)
+    page.prefer("dark")
+    dark = page.run(background)
+    assert _brightness(dark) < 60 < 200 < _brightness(light)
+    assert _brightness(page.run("return getComputedStyle(document.body).color")) > 200
+    page.element("#theme").click()  # auto -> light
+    assert page.run(background) == light
+    page.prefer("light")
+    page.element("#theme").click()  # light -> dark
+    assert page.run(background) == dark
+    page.open(path)
+    assert page.run(background) == dark  # remembered
+    page.run("localStorage.clear()")
+
+
+def test_of_two_hundred_attributes_the_strongest_are_drawn_and_search_finds_the_others(page, tmp_path):
+    X, y = table(5, n_columns=200)
+    clf = TANClassifier().fit(X, y)
+    path = report(clf, X, y, path=tmp_path / "page.html")
+    assert path.stat().st_size < 3_000_000
+    page.open(path)
+    drawn = "return [...document.querySelectorAll('.node:not(.away)')].map((node) => Number(node.dataset.node))"
+    part = page.run(drawn)
+    assert 20 < len(part) <= 41
+    hidden = next(k for k in range(200) if k not in part)
+    page.element("#search").send_keys(f"attribute {hidden}", Keys.ENTER)
+    assert page.text("#details h3") == f"attribute {hidden}"
+    assert len(page.run(drawn)) == 201
+    page.element("#part").click()
+    assert page.run(drawn) == part
+    print(f"200 attributes: ready after {page.run('return document.documentElement.dataset.ready')} ms")
+
+
+def test_fifty_attributes_are_ready_soon(page, tmp_path):
+    X, y = table(5, n_columns=50)
+    page.open(report(TANClassifier().fit(X, y), X, y, path=tmp_path / "page.html"))
+    print(f"50 attributes: ready after {page.run('return document.documentElement.dataset.ready')} ms")
+    assert page.run("return document.querySelectorAll('#classes .figure').length") == 3
+
+
+@pytest.mark.parametrize("width", [400, 800, 1300])
+def test_the_page_never_scrolls_sideways(page, path, width):
+    page.size(width)
+    page.open(path, "#e=0.1-1.2-4.0&pin=3")
+    assert page.run("return document.documentElement.scrollWidth") <= width
+
+
+def test_many_classes_with_long_names_are_told_apart_and_scroll_only_their_matrix(page, tmp_path):
+    X, y = table(3, n_classes=14)
+    names = pd.Series([f"a rather long name of {label}" for label in y], name="y")
+    clf = NaiveBayesClassifier().fit(X, names)
+    page.open(report(clf, X, names, path=tmp_path / "page.html"))
+    assert page.run("return document.documentElement.scrollWidth <= innerWidth")
+    cut_off = (
+        "return [...document.querySelectorAll('#classes .label')].filter((e) => e.scrollWidth > e.clientWidth).length"
+    )
+    assert page.run(cut_off) == 0
+    assert page.run("return document.querySelectorAll('.confusion td').length") == 14 * 14
+
+
+def test_gaps_are_counted_attribute_by_attribute_the_emptiest_first(page, tmp_path):
+    X, y = table(1)
+    clf = NaiveBayesClassifier().fit(X, y)
+    rng = np.random.default_rng(0)
+    X = X.mask(rng.random(X.shape) < np.array([0, 0.9, 0.1, 0.5, 0, 0.2, 0.7]))
+    page.open(report(clf, X, y, path=tmp_path / "page.html"))
+    shown_rows = page.run(
+        "return [...document.querySelectorAll('.missing-cells li')].map("
+        "(row) => [row.querySelector('.label').innerText, row.querySelector('.figure').innerText])"
+    )
+    shares = X.isna().mean().sort_values(ascending=False)
+    assert shown_rows == [[name, f"{100 * share:.1f} %"] for name, share in shares.items() if share]
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1300), ("dark", 1300), ("light", 420)])
+def test_axe_finds_nothing_serious(page, path, scheme, width, axe):
+    page.prefer(scheme)
+    page.size(width)
+    page.open(path, "#e=0.1-1.2-4.0&pin=3")
+    page.run(axe)
+    found = page.driver.execute_async_script("axe.run().then(arguments[0])")
+    serious = [
+        (entry["id"], node["target"], node.get("failureSummary"))
+        for entry in found["violations"]
+        if entry["impact"] in ("serious", "critical")
+        for node in entry["nodes"]
+    ]
+    assert serious == []
+
+
+def _brightness(colour: str) -> float:
+    """Mean of red, green and blue, 0 to 255."""
+    return float(np.mean([float(part) for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]))
