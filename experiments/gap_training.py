@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-
 from experiments.gap_ways import N_FOLDS, remove
+
 from tanager import TANClassifier
 from tanager.experiments.data_sets import DataSet
 from tanager.experiments.folds import stratified_folds

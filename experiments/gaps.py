@@ -19,11 +19,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from experiments.gap_ways import N_FOLDS, WAYS, Fitted, Labels, remove
 from numpy.typing import NDArray
 
 import tanager
 from experiments import gap_training
-from experiments.gap_ways import N_FOLDS, WAYS, Fitted, Labels, remove
 from tanager import BayesianNetworkClassifier
 from tanager.errors import DataWarning
 from tanager.experiments.data_sets import DataSet, find_data_sets

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.counts.count_store import CountStore
-from tanager.counts.family import Family
+from tanager.counts.family import CountTable, Family
 from tanager.errors import OptionError
 from tanager.parameters.protocol import LearntTables, ParameterLearner, ParameterTask
 from tanager.registry import check_option
@@ -33,10 +35,16 @@ class Frequency(ParameterLearner):
 
     def learn(self, task: ParameterTask) -> LearntTables:
         families, counts = task.dag.families, task.counts
-        tables = []
-        for family, counted in zip(families, counts.tables(families), strict=True):
-            smoothed = counted.reshape(family.shape(counts.n_states)) + self.pseudo_rows(counts, family)
-            tables.append(smoothed / smoothed.sum(axis=1, keepdims=True))
+        found = [
+            counted.reshape(family.shape(counts.n_states))
+            for family, counted in zip(families, counts.tables(families), strict=True)
+        ]
+        tables: list[NDArray[np.float64]] = [np.empty(0)] * len(families)
+        for positions in _of_one_shape(found):  # thousands of small tables are worth a step together
+            pseudo = [self.pseudo_rows(counts, families[position]) for position in positions]
+            smoothed = np.stack([found[position] for position in positions]) + np.stack(pseudo)[:, np.newaxis]
+            for position, table in zip(positions, smoothed / smoothed.sum(axis=2, keepdims=True), strict=True):
+                tables[position] = table
         return LearntTables(tuple(tables))
 
     def pseudo_rows(self, counts: CountStore, family: Family, smooth_class: bool = False) -> NDArray[np.float64]:
@@ -60,3 +68,11 @@ class Frequency(ParameterLearner):
 
 
 DEFAULT_ALPHA = {"laplace": 1.0, "friedman": 5.0}
+
+
+def _of_one_shape(tables: Sequence[CountTable]) -> Iterable[list[int]]:
+    """The positions of the tables of each shape."""
+    positions: dict[tuple[int, ...], list[int]] = {}
+    for position, table in enumerate(tables):
+        positions.setdefault(table.shape, []).append(position)
+    return positions.values()
