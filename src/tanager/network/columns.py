@@ -63,7 +63,7 @@ class HasColumns:
         column = self.columns[self.number(node)]
         if value in column.states:
             return column.states.index(value)
-        if column.kind == "numeric" and isinstance(value, int | float) and not np.isnan(value):
+        if column.kind == "numeric" and isinstance(value, int | float | np.number) and not np.isnan(value):
             return int(np.searchsorted(column.cuts, value, side="right"))
         nearest = ", ".join(map(repr, nearest_first(str(value), map(str, column.states))[:5]))
         raise OptionError(f"node {node!r} has no state {value!r}; the nearest are {nearest}.")
