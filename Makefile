@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-torch browser lint format bench experiments experiments-slow docs pictures summary clean
+.PHONY: demo test test-torch browser lint format bench bench-scale experiments experiments-slow docs pictures summary clean
 
 demo: $(VENV)/.installed  ## learn a classifier on a real table, print the comparison, write the model and a page about it
 	$(BIN)/tanager demo -o demo
@@ -69,11 +69,14 @@ $(FIELD)/.installed: pyproject.toml
 
 # Peers live in an environment of their own: they are never dependencies, and want other versions of NumPy.
 BENCH := $(VENV)-bench
-PEERS := orange3 fimdlp pyagrum pgmpy lightgbm interpret-core pandas polars
+PEERS := orange3 fimdlp pyagrum pgmpy lightgbm interpret-core pandas polars 'dask[dataframe]' distributed
 WEKA_JAR := $(BENCH)/weka.jar
 
 bench: $(BENCH)/.installed  ## speed against peers in one run, written to benchmarks/RESULTS.md
 	WEKA_JAR=$(WEKA_JAR) $(BENCH)/bin/python -m benchmarks.run
+
+bench-scale: $(BENCH)/.installed  ## files larger than memory, and two Dask workers; on a machine with a GPU also that
+	$(BENCH)/bin/python -m benchmarks.run scale_stream scale_dask
 
 $(BENCH)/.installed: pyproject.toml
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)

@@ -1,6 +1,7 @@
 """Run every benchmark in its own process and write benchmarks/RESULTS.md: `make bench`.
 
-`python -m benchmarks.run trees mdlp` runs these alone and renews their sections.
+`python -m benchmarks.run trees mdlp` runs these alone and renews their sections. Those of scale run only when named:
+they write gigabytes, or want a cluster or a GPU.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ PACKAGES = [
 def main() -> None:
     every = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in SHARED)
     sections = read_sections()
-    for name in sys.argv[1:] or every:
+    for name in sys.argv[1:] or [name for name in every if not name.startswith("scale_")]:
         print(f"== {name}", flush=True)
         done = subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], capture_output=True, text=True, check=False)
         text = done.stdout.strip() if done.returncode == 0 else f"Failed:\n\n```\n{done.stderr.strip()}\n```"

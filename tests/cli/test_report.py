@@ -67,7 +67,7 @@ def test_rows_come_from_standard_input_and_the_page_goes_to_standard_output(fold
         (["model.json", "absent.csv"], "no such file"),
         (["model.json", "other.csv"], "lacks 1 of the 2 columns the model needs: 'c'"),
         (["model.json", "unknown.csv"], "'z'"),
-        (["model.json", "gap.csv"], "class column is missing in 1 rows"),
+        (["model.json", "gap.csv"], "class column is missing in 2 rows, all there are"),
         (["model.json", "text.csv"], "column 'x'"),
         (["model.json", "table.csv", "-o", "absent/page.html"], "does not exist"),
         (["old.json"], "format"),
@@ -76,7 +76,7 @@ def test_rows_come_from_standard_input_and_the_page_goes_to_standard_output(fold
 def test_what_does_not_fit_is_refused_in_one_line_and_nothing_is_written(folder, capsys, arguments, words):
     (folder / "other.csv").write_text("x,d,y\n1,u,a\n")
     (folder / "unknown.csv").write_text("x,c,y\n1,u,z\n")
-    (folder / "gap.csv").write_text("x,c,y\n1,u,a\n2,v,\n")
+    (folder / "gap.csv").write_text("x,c,y\n1,u,\n2,v,\n")
     (folder / "text.csv").write_text("x,c,y\none,u,a\n")
     model = json.loads((folder / "model.json").read_text())
     (folder / "old.json").write_text(json.dumps({**model, "format": 0}))

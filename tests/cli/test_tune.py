@@ -45,6 +45,14 @@ def test_it_prints_what_the_function_finds_and_writes_the_tuned_network(folder, 
     assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(expected.to_dict()))
 
 
+def test_the_tuned_network_may_go_to_standard_output(folder, capfdbinary):
+    arguments = ["tune", "expert.bif", "data.csv", "--query", "Cancer", "--missing", "?", "--parameters", "em"]
+    assert run([*arguments, "-o", "tuned.xdsl"]) == 0
+    capfdbinary.readouterr()
+    assert run([*arguments, "-o", "-", "--to", "xdsl"]) == 0
+    assert capfdbinary.readouterr() == (Path("tuned.xdsl").read_bytes(), b"")
+
+
 def test_options_reach_the_function(folder, capsys):
     options = [
         "--strength",
@@ -90,6 +98,11 @@ def test_options_reach_the_function(folder, capsys):
             "--strength 'much' is neither a number",
         ),
         (["expert.bif", "data.csv", "--query", "Cancer", "--folds", "1", "--missing", "?"], "folds=1"),
+        (["expert.bif", "data.csv", "--query", "Cancer", "-o", "-"], "--to is for a network on stdin or stdout"),
+        (
+            ["expert.bif", "data.csv", "--query", "Cancer", "-o", "-", "--to", "bif", "--json"],
+            "would both print to stdout",
+        ),
     ],
 )
 def test_bad_input_is_one_line_and_changes_nothing(folder, capsys, arguments, words):

@@ -9,4 +9,6 @@ from tanager.counts.engine import ENGINES, CountEngine, choose_engine
 
 @pytest.fixture(scope="session", params=list(ENGINES))
 def engine(request: pytest.FixtureRequest) -> CountEngine:
+    if request.param == "torch":
+        pytest.importorskip("torch")
     return choose_engine(request.param)

@@ -6,6 +6,8 @@ import csv
 import datetime
 import gzip
 import io
+import re
+import warnings
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,8 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tanager.errors import FileError
-from tanager.files.read_table import read_table
+from tanager.errors import DataWarning, FileError
+from tanager.files.read_csv import MARKS
+from tanager.files.read_table import open_batches, read_table
 
 
 @pytest.fixture
@@ -43,6 +46,65 @@ def test_missing_values_are_missing_where_asked_for(write):
     path = write("a.csv", b"a,b\n?,x\n2,?\n")
     assert read_table(path).to_pydict() == {"a": ["?", "2"], "b": ["x", "?"]}
     assert read_table(path, missing_values=["?"]).to_pydict() == {"a": [None, 2], "b": ["x", None]}
+
+
+NUMBER_CELLS = {
+    "integers": st.integers(-(10**6), 10**6).map(str),
+    "floats": st.floats(-1e6, 1e6).map(repr),
+    "dates": st.dates(datetime.date(1970, 1, 1), datetime.date(2030, 1, 1)).map(str),
+}
+
+
+def unwarned(path: Path, **options: object) -> pa.Table:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        return read_table(path, marks=True, **options)
+
+
+@pytest.mark.parametrize("kind", NUMBER_CELLS)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_marks_among_numbers_or_dates_are_empty_cells(tmp_path_factory, kind, data):
+    own = NUMBER_CELLS[kind]
+    cells = [*data.draw(st.lists(own | st.sampled_from([*MARKS, ""]), max_size=8)), data.draw(own)]
+    folder = tmp_path_factory.mktemp("marks")
+    (folder / "marked.csv").write_text("a,b\n" + "".join(f"{cell},x\n" for cell in cells))
+    (folder / "empty.csv").write_text("a,b\n" + "".join(f"{'' if cell in MARKS else cell},x\n" for cell in cells))
+    marked, empty = (unwarned(folder / name).column("a").to_pylist() for name in ("marked.csv", "empty.csv"))
+    # pyarrow itself reads "NaN" and "nan" as the number that is none, where the others are nothing.
+    assert [None if cell != cell else cell for cell in marked] == empty
+
+
+def test_marks_among_words_are_words_unless_named(write):
+    path = write("a.csv", b"a,b\nNA,?\nred,?\n-,\n")
+    plain = {"a": ["NA", "red", "-"], "b": ["?", "?", None]}
+    assert read_table(path, marks=True).to_pydict() == plain
+    assert read_table(path, marks=True, missing_values=["NA"]).to_pydict() == {**plain, "a": [None, "red", "-"]}
+    names, batches = open_batches(path, marks=True, missing_values=["NA"])
+    assert pa.concat_tables(batches).to_pydict() == {**plain, "a": [None, "red", "-"]}
+    assert names == ["a", "b"]
+
+
+def test_a_column_of_marks_alone_is_empty_only_where_numbers_are_expected(write):
+    path = write("a.csv", b"a,b\nNA,NA\nNA,NA\n")
+    assert unwarned(path, number_columns=["b"]).to_pydict() == {"a": ["NA", "NA"], "b": [None, None]}
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"a,b\n1,1\nNA,\nNA,2\n", "column 'a': 'NA' in 2 rows is taken as missing; --missing"),
+        (b"a,b\n1,1\nNA,?\n2,2\n", "columns 'a', 'b': 'NA' in 1 cell, '?' in 1 cell are taken as missing; --missing"),
+    ],
+)
+def test_marks_are_counted_in_one_warning(write, content, words):
+    with pytest.warns(DataWarning, match="^" + re.escape(words)) as caught:
+        read_table(write("a.csv", content), marks=True)
+    assert len(caught) == 1
+
+
+def test_a_decimal_comma_beside_a_mark_is_refused(write):
+    assert "decimal comma, as '1,5'" in refusal(write("a.csv", b"a;b\n1,5;2\nNA;2\n"))
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def make_task(batch: EncodedBatch) -> StructureTask:
 def test_the_pairs_are_those_of_largest_interaction_information():
     counts = task().counts
     interaction = pair_information(counts.pairs()).interaction
-    pairs = Pairwise(pairs_per_attribute=1).rank(counts)
+    pairs = Pairwise(1, "interaction").rank(counts)
     values = [interaction[pair] for pair in pairs]
     assert values == sorted(values, reverse=True)
     rest = [interaction[i, j] for i in range(5) for j in range(i) if (i, j) not in pairs and (j, i) not in pairs]
@@ -42,7 +42,20 @@ def test_an_edge_leads_from_the_attribute_that_says_more_about_the_class():
     assert all(alone[parent] >= alone[child] for parent, child in Pairwise(3).rank(counts))
 
 
-@pytest.mark.parametrize("rank_by", ["interaction", "fcll"])
+def test_by_information_the_best_of_both_measures_take_turns():
+    counts = task().counts
+    found = pair_information(counts.pairs())
+    undirected = [frozenset(pair) for pair in Pairwise(2).rank(counts)]
+    pairs = [(i, j) for j in range(5) for i in range(j)]
+    by_interaction = sorted(pairs, key=lambda pair: -found.interaction[pair])
+    by_condition = sorted(pairs, key=lambda pair: -found.conditional[pair])
+    expected: list[frozenset[int]] = []
+    for turn in zip(by_interaction, by_condition, strict=True):
+        expected += [pair for pair in map(frozenset, turn) if pair not in expected]
+    assert undirected == list(dict.fromkeys(expected))[:10]
+
+
+@pytest.mark.parametrize("rank_by", ["information", "interaction", "fcll"])
 def test_all_pairs_make_a_dag_in_which_every_attribute_has_the_class_as_parent(rank_by):
     learnt = Pairwise(10, rank_by).learn(task())
     assert len(learnt.pairs) == 10

@@ -19,6 +19,8 @@ from tanager.structure.family_terms import FamilyTerms  # noqa: E402
 from tanager.structure.spanning import NO_PARENT  # noqa: E402
 from tanager.structure.torch_tree import edge_gains, maximum_spanning_tree  # noqa: E402
 
+# The same laws hold on a GPU where there is one.
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 N_STATES = (3, 2, 3, 4, 3, 2, 4, 3)
 NAMES = (*"abcdefg", "class")
 
@@ -26,7 +28,7 @@ NAMES = (*"abcdefg", "class")
 def stores(n_rows=300, gaps=0.0, weighted=False, n_states=N_STATES):
     batch = random_batch(1, n_rows, n_states, gaps, weighted=weighted)
     names = NAMES[-len(n_states) :]
-    return [CountStore(batch, choose_engine(*engine), names) for engine in (["numpy"], ["torch", "cpu"])]
+    return [CountStore(batch, choose_engine(*engine), names) for engine in (["numpy"], ["torch", DEVICE])]
 
 
 @pytest.mark.parametrize("score", [FCLL(), LL()])
@@ -36,7 +38,7 @@ def test_gains_are_those_of_the_host(score, weighted, n_bytes):
     host, device = stores(weighted=weighted)
     terms = FamilyTerms(host, score)
     gains, alone = edge_gains(device.engine, device, *torch_tree._formula(device, score), n_bytes)
-    np.testing.assert_allclose(gains.numpy(), terms.edge_gains(), atol=1e-9)
+    np.testing.assert_allclose(gains.cpu().numpy(), terms.edge_gains(), atol=1e-9)
     assert alone == pytest.approx(score.single_scores(host).sum(), rel=1e-12)
 
 
@@ -83,7 +85,7 @@ def test_the_tree_is_a_tree_and_none_is_heavier(n_nodes, seed, n_weights, forest
     weights = np.triu(rng.integers(-n_weights, n_weights + 1, (n_nodes, n_nodes)).astype(float), 1)
     weights += weights.T
     root = int(rng.integers(n_nodes))
-    parents, gains = maximum_spanning_tree(torch.from_numpy(weights), root, forest)
+    parents, gains = maximum_spanning_tree(torch.from_numpy(weights).to(DEVICE), root, forest)
     assert parents[root] == NO_PARENT or forest
     children = np.flatnonzero(parents != NO_PARENT)
     np.testing.assert_array_equal(gains[children], weights[parents[children], children])
@@ -102,7 +104,7 @@ def test_the_tree_is_a_tree_and_none_is_heavier(n_nodes, seed, n_weights, forest
 
 def test_rounds_in_parts_change_nothing(monkeypatch):
     weights = np.random.default_rng(3).normal(size=(30, 30))
-    weights = torch.from_numpy(weights + weights.T)
+    weights = torch.from_numpy(weights + weights.T).to(DEVICE)
     whole, _ = maximum_spanning_tree(weights)
     monkeypatch.setattr(torch_tree, "ROUND_BYTES", 1)
     np.testing.assert_array_equal(maximum_spanning_tree(weights)[0], whole)
@@ -121,4 +123,4 @@ def test_memory_full_while_comparing_pairs_means_smaller_blocks(monkeypatch):
     monkeypatch.setattr(torch_tree, "edge_gains", compare)
     host, device = (Tree().learn(StructureTask(counts, FCLL(), NAMES)) for counts in stores())
     assert device.dag == host.dag
-    assert tried == [torch_device.WORKING_BYTES["cpu"], torch_device.WORKING_BYTES["cpu"] // 2]
+    assert tried == [torch_device.WORKING_BYTES[DEVICE], torch_device.WORKING_BYTES[DEVICE] // 2]

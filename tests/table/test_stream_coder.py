@@ -87,6 +87,25 @@ def test_a_type_is_known_from_the_first_batch_that_has_any():
     assert schema.gap_state
 
 
+def test_a_batch_without_a_cell_says_nothing_of_the_type_but_of_the_width():
+    nobody = NumericColumn("a", np.array([np.nan, np.nan]))
+    words = DictionaryColumn("a", np.array([0, 1], dtype=np.int32), ("x", "y"))
+    classes = np.zeros(2, dtype=np.uint8)
+    for batches, expected in (
+        ([nobody, words, nobody], ("x", "y")),
+        ([words, nobody], ("x", "y")),
+        ([nobody, NumericColumn("a", np.array([4, 3]))], (3.0, 4.0)),
+        ([NumericColumn("a", np.array([4, 3])), nobody], (3.0, 4.0)),
+    ):
+        coder = ColumnCoder()
+        for batch in batches:
+            coder.encode(batch, True, classes, 1)
+        schema = coder.learn("a", np.array([0]), choose_discretizer("mdlp"), gap_states=True, fine=False)
+        assert schema.categories == expected
+        assert [type(category) for category in schema.categories] == [type(category) for category in expected]
+        assert schema.gap_state
+
+
 def test_text_after_numbers_is_refused():
     coder = ColumnCoder()
     classes = np.zeros(1, dtype=np.uint8)

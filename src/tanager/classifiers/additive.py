@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tanager.classifiers.gap_average import learn_filler
 from tanager.counts.count_store import CountStore
-from tanager.counts.engine import choose_engine
+from tanager.counts.engine import CountEngine
 from tanager.errors import OptionError
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
@@ -20,6 +20,7 @@ from tanager.parameters.effect_layout import coarse_batch
 from tanager.structure import Dag, LearntStructure, Pairwise, StructureTask
 from tanager.table.batch import EncodedBatch
 from tanager.table.schema import TableSchema
+from tanager.table.stream_spool import codes_like
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class AdditiveLearner:
     task: Callable[[CountStore], StructureTask]
     report: Callable[[str], None]
 
-    def learn(self, batch: EncodedBatch, schema: TableSchema, engine: str) -> LearntAdditive:
+    def learn(self, batch: EncodedBatch, schema: TableSchema, engine: CountEngine) -> LearntAdditive:
         if not isinstance(self.parameters, Conditional):
             raise OptionError(
                 f"parameters={self.parameters!r} fills tables; structure='pairwise' has sums of effects.",
@@ -57,7 +58,7 @@ class AdditiveLearner:
         columns = tuple(schema.attributes[attribute] for attribute in order.tolist())
         rows = _take_columns(batch, order)
         names = [column.name for column in (*columns, schema.target)]
-        counts = CountStore(coarse_batch(rows, columns), choose_engine(engine), names)
+        counts = CountStore(coarse_batch(rows, columns), engine, names)
         structure = self.structure.learn(self.task(counts))
         assert structure.pairs is not None
         numbers = self.structure.numbers(len(columns))
@@ -73,7 +74,9 @@ class AdditiveLearner:
 
 def _take_columns(batch: EncodedBatch, order: NDArray[np.intp]) -> EncodedBatch:
     n_states = (*(batch.n_states[attribute] for attribute in order.tolist()), batch.n_classes)
-    codes = np.asfortranarray(batch.codes[:, order])
+    codes = codes_like(batch.codes, batch.n_rows, len(order), batch.codes.dtype)
+    for position, attribute in enumerate(order.tolist()):
+        codes[:, position] = batch.codes[:, attribute]
     return EncodedBatch(codes, batch.class_codes, n_states, batch.incomplete[order], batch.weights)
 
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers.additive import AdditiveLearner
+from tanager.classifiers.encodes_tables import EncodesTables
 from tanager.classifiers.gap_average import learn_filler, log_posterior_averaging
 from tanager.classifiers.gap_skip import log_joint_skipping
-from tanager.classifiers.gaps import MISSING, log_joint_with_gaps
+from tanager.classifiers.gaps import log_joint_with_gaps
 from tanager.classifiers.hidden import (
     add_hidden,
     add_hidden_codes,
@@ -24,25 +23,26 @@ from tanager.classifiers.hidden import (
     hidden_columns,
     learn_hidden,
 )
+from tanager.classifiers.out_of_core import SchemaOptions, check_streamable, streamed_table
 from tanager.classifiers.score_option import TwoScores
-from tanager.classifiers.training import TrainingTable, read_rows, read_training, warn_left_out
+from tanager.classifiers.training import warn_left_out
+from tanager.counts.chunked_engine import ChunkedEngine
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
-from tanager.counts.family import CountTable
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
 from tanager.parameters import EM, PARAMETERS, Frequency, LikelihoodGradient, ParameterLearner, ParameterTask
-from tanager.parameters.effect_layout import coarse_batch
 from tanager.parameters.em import PartlyLabelledTask
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.progress import working
-from tanager.registry import check_option, resolve
+from tanager.registry import resolve
 from tanager.scores import CLL, SCORES, FamilyScore
 from tanager.structure import STRUCTURES, Pairwise, Selective, Step, StructureLearner, StructureTask
-from tanager.table.batch import EncodedBatch, code_dtype
+from tanager.table.batch import EncodedBatch
 from tanager.table.discretizer import choose_discretizer
-from tanager.table.encoder import TableEncoder, learn_schema
-from tanager.table.read_columns import RawTable, read_table
+from tanager.table.encoder import TableEncoder
+from tanager.table.read_columns import read_table
+from tanager.table.stream_source import is_stream, open_stream
 from tanager.threads import thread_limit
 
 # Learners of the joint distribution: a class is one more cell that may be missing.
@@ -59,7 +59,7 @@ class Trace:
     parameters: dict[str, object]
 
 
-class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
+class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseEstimator):
     """Classify by a Bayesian network learnt from a table.
 
     Parameters
@@ -85,8 +85,10 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
         ("category"; else as "auto").
     handle_unknown : "marginalize" or "error"
         A category unseen in training is a missing cell, or an error, at prediction.
-    engine : "auto", "numpy" or "numba"
-        What counts; the result is the same.
+    engine : "auto", "numpy", "numba" or "torch"
+        What counts; the result is the same. "torch" also passes over the rows on its `device`.
+    device : "cuda", "cuda:1", ..., "cpu" or None
+        Where "torch" works; None is the current GPU if there is one, else the CPU.
     n_jobs : int or None
         Threads; None means all cores.
     random_state : int, RandomState or None
@@ -135,6 +137,7 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
         missing: str = "auto",
         handle_unknown: str = "marginalize",
         engine: str = "auto",
+        device: str | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
@@ -147,6 +150,7 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
         self.missing = missing
         self.handle_unknown = handle_unknown
         self.engine = engine
+        self.device = device
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -156,7 +160,13 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
 
         Any cell may be missing, and so may the class of some rows: the parameter learners "em" and
         "likelihood-gradient" learn from these too, the others leave them out with a warning.
+
+        X may also come batch by batch, with y the name of its class column: a `pyarrow.dataset.Dataset`, a
+        `polars.LazyFrame`, a `pyarrow.RecordBatchReader` or an iterator of record batches or frames. Its codes are
+        then kept in a temporary file, and memory holds a batch and the counts.
         """
+        if is_stream(X):
+            return self._fit_stream(X, y, sample_weight)
         with thread_limit(self.n_jobs), working("Learning", shown=bool(self.verbose)):
             training = self._learn_encoder(X, y, sample_weight)
             unlabelled = None
@@ -167,64 +177,23 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
             self._learn_network(self._count_store(self._encode(training)), unlabelled)
         return self
 
-    def learn_counts(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
-        """The first half of `fit`: check the data, learn the encoder, and give the counts of the labelled rows."""
-        training = self._learn_encoder(X, y, sample_weight)
-        warn_left_out(training)
-        return self._count_store(self._coarse(self._encode(training)))
-
-    def _learn_encoder(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> TrainingTable:
-        check_option("missing", self.missing, MISSING)
-        check_option("handle_unknown", self.handle_unknown, ["marginalize", "error"])
-        training = read_training(X, y, sample_weight, unlabelled=True)
-        self._check_columns(X, training.table, reset=True)
-        self.classes_ = training.classes
-        schema = learn_schema(
-            training.table,
-            training.target,
-            training.class_codes,
-            training.weights,
+    def _fit_stream(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> Self:
+        check_streamable(self._structure(), self.__dict__["score"], self._parameters(), sample_weight)
+        self._check_gap_options()
+        options = SchemaOptions(
             choose_discretizer(self.discretizer),
             self.categorical_features,
             gap_states=self.missing == "category",
             fine=isinstance(self._structure(), Pairwise),
         )
-        self.encoder_ = TableEncoder(schema, unseen_is_error=self.handle_unknown == "error")
-        return training
-
-    def count(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
-        """The counts of other rows, by the categories and cut points of the training rows."""
-        check_is_fitted(self)
-        rows = read_rows(X, y, sample_weight, self.classes_, unlabelled=True)
-        self._check_columns(X, rows.table, reset=False)
-        warn_left_out(rows)
-        return self._count_store(self._coarse(self._encode(rows)))
-
-    def _coarse(self, batch: EncodedBatch) -> EncodedBatch:
-        return coarse_batch(batch, self.encoder_.schema.attributes)
-
-    def _encode(self, training: TrainingTable) -> EncodedBatch:
-        n_states = self.encoder_.schema.n_states
-        codes = self.encoder_.encode(training.table)
-        incomplete = np.array([(codes[:, j] == n_states[j]).any() for j in range(codes.shape[1])])
-        return EncodedBatch(codes, training.class_codes, n_states, incomplete, training.weights)
-
-    def _encode_unlabelled(self, training: TrainingTable) -> EncodedBatch | None:
-        """The rows without a class; a category that no labelled row has is missing in them."""
-        if training.unlabelled is None:
-            return None
-        schema, rows = self.encoder_.schema, training.unlabelled
-        codes = TableEncoder(schema).encode(rows.table)
-        unknown = np.full(len(codes), schema.target.n_states, dtype=code_dtype(schema.target.n_states))
-        incomplete = (codes == np.array(schema.n_states[:-1])).any(axis=0)
-        return EncodedBatch(codes, unknown, schema.n_states, incomplete, rows.weights)
-
-    def _count_store(
-        self, batch: EncodedBatch, known: Mapping[tuple[int, ...], CountTable] = MappingProxyType({})
-    ) -> CountStore:
-        schema = self.encoder_.schema
-        names = [column.name for column in (*schema.attributes, schema.target)]
-        return CountStore(batch, choose_engine(self.engine), names, known=known)
+        with thread_limit(self.n_jobs), streamed_table(X, y, options) as rows:
+            self.classes_ = rows.classes
+            self.n_features_in_ = len(rows.schema.attributes)
+            self.feature_names_in_ = np.array(rows.names[:-1], dtype=object)
+            self.encoder_ = TableEncoder(rows.schema, unseen_is_error=self.handle_unknown == "error")
+            engine = ChunkedEngine(choose_engine(self.engine, self.device))
+            self._learn_network(CountStore(rows.batch, engine, rows.names, known=rows.known))
+        return self
 
     def _learn_network(self, counts: CountStore, unlabelled: EncodedBatch | None = None) -> None:
         self.filler_ = None
@@ -235,7 +204,7 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
         summed = "marginalize" if self.missing == "auto" else self.missing
         hidden = hidden_columns(self._structure(), counts.names, self._parameters(), summed)
         if hidden:
-            counts = count_with_hidden(counts, hidden, self.engine)
+            counts = count_with_hidden(counts, hidden)
             unlabelled = None if unlabelled is None else add_hidden(unlabelled, hidden)
         structure = self._structure().learn(self._structure_task(counts))
         report = print if self.verbose else _ignore
@@ -254,7 +223,7 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
     def _learn_effects(self, structure: Pairwise, batch: EncodedBatch) -> None:
         report = print if self.verbose else _ignore
         learner = AdditiveLearner(structure, self._parameters(), self.missing, self._structure_task, report)
-        learnt = learner.learn(batch, self.encoder_.schema, self.engine)
+        learnt = learner.learn(batch, self.encoder_.schema, choose_engine(self.engine, self.device))
         self.network_, self.filler_ = learnt.network, learnt.filler
         self.structure_score_ = learnt.structure.score
         self.trace_ = Trace(learnt.structure.steps, learnt.effects.trace)
@@ -291,6 +260,9 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
 
     def _log_joint(self, X: object, normalized: bool = False) -> NDArray[np.float64]:
         check_is_fitted(self)
+        if is_stream(X):
+            names = [column.name for column in self.encoder_.schema.attributes]
+            return np.concatenate([self._log_joint(rows, normalized) for rows in open_stream(X, names).select(names)])
         table = read_table(X)
         self._check_columns(X, table, reset=False)
         with thread_limit(self.n_jobs):
@@ -300,6 +272,10 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
                     return log_posterior_averaging(self.network_, self.filler_, columns)
                 return self.network_.log_joint(columns, normalized)
             codes = add_hidden_codes(columns, self.network_.n_states)
+            if self.engine == "torch" and not (codes == np.array(self.network_.n_states[:-1])).any():
+                from tanager.network.torch_look_up import look_up_on_device
+
+                return look_up_on_device(self.network_.log_joint, codes, self.device, normalized)
             if self._averages() and codes is columns:  # hidden nodes can only be summed out
                 return log_posterior_averaging(self.network_, self.filler_, codes)
             summing = log_joint_skipping if self.missing == "skip" else log_joint_with_gaps
@@ -315,12 +291,6 @@ class BayesianNetworkClassifier(TwoScores, ClassifierMixin, BaseEstimator):
 
     def _parameters(self) -> ParameterLearner:
         return resolve("parameters", self.parameters, PARAMETERS, "learn")
-
-    def _check_columns(self, X: object, table: RawTable, reset: bool) -> None:
-        """scikit-learn's own messages for other columns than in training; a pyarrow table is named too."""
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        if table.named and reset and not hasattr(self, "feature_names_in_"):
-            self.feature_names_in_ = np.array(table.names, dtype=object)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

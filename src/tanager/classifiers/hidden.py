@@ -10,7 +10,6 @@ from threadpoolctl import threadpool_limits
 from tanager.classifiers.tune_data import QueryRows
 from tanager.classifiers.tune_run import STRENGTHS, TuneRun
 from tanager.counts.count_store import CountStore
-from tanager.counts.engine import choose_engine
 from tanager.errors import OptionError
 from tanager.network.network import Network
 from tanager.parameters import EM, Conditional, LearntTables, LikelihoodGradient, ParameterLearner, ParameterTask
@@ -59,10 +58,10 @@ def add_hidden(batch: EncodedBatch, hidden: Sequence[ColumnSchema]) -> EncodedBa
     return EncodedBatch(add_hidden_codes(batch.codes, n_states), batch.class_codes, n_states, incomplete, batch.weights)
 
 
-def count_with_hidden(counts: CountStore, hidden: Sequence[ColumnSchema], engine: str) -> CountStore:
+def count_with_hidden(counts: CountStore, hidden: Sequence[ColumnSchema]) -> CountStore:
     """Counts of the table with a column for each hidden node."""
     names = [*counts.names[:-1], *(column.name for column in hidden), counts.names[-1]]
-    return CountStore(add_hidden(counts.batch, hidden), choose_engine(engine), names)
+    return CountStore(add_hidden(counts.batch, hidden), counts.engine, names)
 
 
 def learn_hidden(parameters: ParameterLearner, task: ParameterTask, columns: tuple[ColumnSchema, ...]) -> LearntTables:

@@ -93,11 +93,14 @@ def compare(
 
       tanager compare --field --quick --data folder --page field.md
     """
+    from tanager.cli.demo import _make_folder as make_folder
     from tanager.experiments.page import study_tables, write_page
     from tanager.experiments.plan import Request
     from tanager.files.atomic import check_writable
 
     if page is not None:
+        if output.resolve() == page.resolve().parent:
+            make_folder(output)  # which results would make anyway, but later
         check_writable(page)
     names = None if sets is None else [name for entry in sets for name in entry.split(",")]
     request = Request(

@@ -35,6 +35,7 @@ def evaluate(
     engine: options.Engine = "auto",
     seed: options.Seed = 0,
     missing: options.Missing = None,
+    drop: options.Drop = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with the value of every fold.")] = False,
 ) -> None:
     """Measure a kind of model by stratified cross-validation, or a model that has been learnt on rows new to it.
@@ -51,18 +52,21 @@ def evaluate(
       tanager evaluate test.csv --model iris.json
     """
     from tanager.cli.cross_validate import cross_validate
-    from tanager.cli.training_data import read_training_data
+    from tanager.cli.training_data import Reading, leave_out_unlabelled, read_training_data
 
     if model is not None:
         if class_column is not None:
             raise OptionError("--class says what to learn, and a --model has been learnt.", hint="leave one out.")
+        if drop:
+            raise OptionError("--drop is for learning: a --model takes the columns it knows and no other.")
         _evaluate_model(model, data, missing, as_json)
         return
     if class_column is None:
         raise OptionError("Missing option '--class': the column to predict.", hint="or a --model to measure.")
     with working(f"Reading {data}"):
-        X, y = read_training_data(data, class_column, missing)
+        table, labels = read_training_data(data, class_column, Reading(missing or (), drop or ()))
     chosen = options.ModelOptions(structure, score, parameters, categorical, discretizer, engine, seed)
+    X, y = leave_out_unlabelled(table, labels)
     with working("Fold 1") as update:
         measured = cross_validate(chosen.classifier(X.column_names), X, y, folds, seed, update)
     if as_json:
@@ -72,8 +76,7 @@ def evaluate(
 
 
 def _evaluate_model(path: str, data: str, missing: Sequence[str] | None, as_json: bool) -> None:
-    from tanager.classifiers.training import read_rows as check_rows
-    from tanager.cli.training_data import read_rows
+    from tanager.cli.training_data import leave_out_unlabelled, read_rows
     from tanager.experiments.metrics import measure
     from tanager.files.model_file import load_model
 
@@ -82,9 +85,9 @@ def _evaluate_model(path: str, data: str, missing: Sequence[str] | None, as_json
         X, y = read_rows(data, clf, missing)
     if y is None:
         raise DataError(f"the data has no column {clf.network_.nodes[-1]!r}, the class of the model, to judge it by.")
+    X, truth = leave_out_unlabelled(X, y, clf.classes_)
     with working(f"Predicting {X.num_rows:,} rows"):
         probabilities = clf.predict_proba(X)
-        truth = clf.classes_[check_rows(X, y, None, clf.classes_).class_codes]
     measured = measure(probabilities, truth, clf.classes_)._asdict()
     if as_json:
         print(json.dumps({"rows": X.num_rows, "attributes": X.num_columns, **measured}, indent=2))

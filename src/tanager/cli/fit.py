@@ -28,6 +28,14 @@ def fit(
     engine: options.Engine = "auto",
     seed: options.Seed = 0,
     missing: options.Missing = None,
+    drop: options.Drop = None,
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--no-stream",
+            help="Read the file, or a folder of Parquet files, batch by batch; by default where memory is short.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was learnt, as JSON.")] = False,
 ) -> None:
     """Learn a model from a table.
@@ -38,35 +46,45 @@ def fit(
 
       tanager fit votes.arff --class party --structure naive-bayes -o votes.json
 
-      tanager fit codes.csv.gz --class y --categorical zip,branch --missing '?' -o codes.json
+      tanager fit codes.csv.gz --class y --categorical zip,branch --drop id --missing unknown -o codes.json
 
       tanager fit iris.csv --class species --structure 'kdb(k=3)' --score 'bdeu(ess=5)' -o iris.json
 
+      tanager fit larger_than_memory.parquet --class outcome --structure tan -o model.json
+
       zcat iris.csv.gz | tanager fit - --class species -o - > iris.json
     """
-    from tanager.cli.training_data import read_training_data
+    from tanager.cli.training_data import Reading, open_training_data, read_training_data, streams
     from tanager.files.model_file import save_model
 
     if as_json and output == STREAM:
         raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
+    chosen = options.ModelOptions(structure, score, parameters, categorical, discretizer, engine, seed)
+    reading = Reading(missing or (), drop or ())
     with output_file(output, ".json") as path:
-        with working(f"Reading {data}"):
-            X, y = read_training_data(data, class_column, missing)
-        chosen = options.ModelOptions(structure, score, parameters, categorical, discretizer, engine, seed)
-        with working(f"Fitting {X.num_rows:,} rows x {X.num_columns:,} attributes"):
-            clf = chosen.classifier(X.column_names).fit(X, y)
+        if streams(data, stream):
+            names, source, count_rows = open_training_data(data, class_column, reading)
+            with working(f"Reading and fitting {data} batch by batch"):
+                clf = chosen.classifier(names).fit(source, class_column)
+            n_rows = count_rows()
+        else:
+            with working(f"Reading {data}"):
+                X, y = read_training_data(data, class_column, reading)
+            n_rows, names = X.num_rows, X.column_names
+            with working(f"Fitting {n_rows:,} rows x {len(names):,} attributes"):
+                clf = chosen.classifier(names).fit(X, y)
         save_model(clf, path)
     if as_json:
         summary = {
             "model": output,
-            "rows": X.num_rows,
-            "attributes": X.num_columns,
+            "rows": n_rows,
+            "attributes": len(names),
             "classes": clf.classes_.tolist(),
             "edges": len(clf.network_.edges),
             "structure_score": clf.structure_score_,
         }
         print(json.dumps(summary, indent=2))
     elif output != STREAM:
-        say(f"{output}: {structure}, {X.num_rows:,} rows, {X.num_columns:,} attributes, {len(clf.classes_):,} classes")
+        say(f"{output}: {structure}, {n_rows:,} rows, {len(names):,} attributes, {len(clf.classes_):,} classes")
         if data != STREAM:
             say(f"Look at it: {shlex.join(['tanager', 'report', output, data])}")

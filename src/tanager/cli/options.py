@@ -26,7 +26,16 @@ Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file that `
 ClassColumn = Annotated[str, typer.Option("--class", "-c", metavar="COLUMN", help="The column to predict.")]
 Missing = Annotated[
     list[str] | None,
-    typer.Option("--missing", metavar="TEXT", help="A text that means missing, such as ?; may be repeated."),
+    typer.Option(
+        "--missing",
+        metavar="TEXT",
+        help="A text that means missing, such as unknown; may be repeated. In columns of numbers NA, ? and the like "
+        "are recognised, unless '' is among the texts.",
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option("--drop", metavar="COLUMN", help="A column to leave out, such as a customer number; may be repeated."),
 ]
 Structure = Annotated[str, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["structure"])]
 Score = Annotated[str, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["score"])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,11 @@ from tanager.cli import options
 from tanager.cli.streams import STREAM
 from tanager.errors import OptionError
 from tanager.progress import working
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tanager.classifiers import BayesianNetworkClassifier
 
 
 def predict(
@@ -23,6 +28,13 @@ def predict(
         bool, typer.Option("--proba", help="The probability of every class, in place of the class.")
     ] = False,
     missing: options.Missing = None,
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--no-stream",
+            help="Read and write batch by batch; by default where memory is short.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object for every row.")] = False,
 ) -> None:
     """Predict the class of every row of a table.
@@ -39,27 +51,36 @@ def predict(
 
       tanager predict iris.json new.csv --proba --json
     """
-    import pyarrow as pa
-
-    from tanager.cli.training_data import read_rows
+    from tanager.cli.training_data import read_row_batches, read_rows, streams
     from tanager.files.model_file import load_model
-    from tanager.files.write_table import check_table_target, write_table
+    from tanager.files.write_table import check_table_target, table_writer, write_table
 
     if as_json and output != STREAM:
         raise OptionError("--json prints to stdout, and --output names a file.", hint="give one of them.")
+    if as_json and stream:
+        raise OptionError("--json prints all rows as one list, so --stream cannot go with it.")
     check_table_target(output)
     clf = load_model(model)
+    if not as_json and streams(data, stream):
+        with working(f"Predicting {data} batch by batch"), table_writer(output) as write:
+            for rows in read_row_batches(data, clf, missing):
+                write(_predict_rows(clf, rows, proba))
+        return
     with working(f"Reading {data}"):
         X, _ = read_rows(data, clf, missing)
-    target = clf.network_.nodes[-1]
     with working(f"Predicting {X.num_rows:,} rows"):
-        if proba:
-            probabilities = clf.predict_proba(X)
-            names = [f"P({target}={label})" for label in clf.classes_]
-            result = pa.table(list(probabilities.T.copy()), names=names)
-        else:
-            result = pa.table({target: clf.predict(X)})
+        result = _predict_rows(clf, X, proba)
     if as_json:
         print(json.dumps(result.to_pylist(), indent=2))
     else:
         write_table(result, output)
+
+
+def _predict_rows(clf: BayesianNetworkClassifier, rows: pa.Table, proba: bool) -> pa.Table:
+    import pyarrow as pa
+
+    target = clf.network_.nodes[-1]
+    if not proba:
+        return pa.table({target: clf.predict(rows)})
+    names = [f"P({target}={label})" for label in clf.classes_]
+    return pa.table(list(clf.predict_proba(rows).T.copy()), names=names)

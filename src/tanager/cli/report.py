@@ -27,7 +27,8 @@ def report(
     """Write one HTML page about a model: its network, what-if questions, and how good it is on DATA.
 
     The page is a single file that loads nothing from anywhere. Columns of DATA are found by name. Where DATA has the
-    class column the page shows the quality of the predictions; without DATA it shows the model alone.
+    class column the page shows the quality of the predictions for the rows with a class; without DATA it shows the
+    model alone.
 
     Examples:
 
@@ -37,7 +38,7 @@ def report(
 
       head -100 test.csv | tanager report iris.json - -o - > iris.html
     """
-    from tanager.cli.training_data import read_rows
+    from tanager.cli.training_data import leave_out_unlabelled, read_rows
     from tanager.files.model_file import load_model
     from tanager.report.write_page import write_page
 
@@ -47,6 +48,8 @@ def report(
         if data is not None:
             with working(f"Reading {data}"):
                 X, y = read_rows(data, clf, missing)
+            if y is not None:
+                X, y = leave_out_unlabelled(X, y, clf.classes_)
         with working("Writing the page"):
             write_page(clf, X, y, path)
     if output != STREAM:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from typing import Annotated
 
 import typer
 
 from tanager.cli import options
-from tanager.cli.convert import FORMATS
+from tanager.cli.convert import FORMATS, _stream_suffix
+from tanager.cli.streams import STREAM, output_file
 from tanager.errors import OptionError
 from tanager.progress import say, working
 
@@ -21,10 +23,15 @@ def tune(
         typer.Option("--query", "-q", metavar="NODE", help="The node to tune for; repeat it for several together."),
     ],
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help=f"Where the tuned network goes: {FORMATS}.")
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help=f"Where the tuned network goes: {FORMATS}; - is stdout."),
+    ] = None,
+    to_format: Annotated[
+        str | None, typer.Option("--to", metavar="FORMAT", help="The format on stdout, such as bif.")
     ] = None,
     parameters: Annotated[
-        str, typer.Option(help="conditional: P(query | rest). likelihood-gradient: P(all cells).")
+        str,
+        typer.Option(help="conditional: P(query | rest). likelihood-gradient, or em by expected counts: P(all cells)."),
     ] = "conditional",
     strength: Annotated[
         str, typer.Option(help="Rows the expert's tables are worth; auto chooses on held-out folds.")
@@ -49,34 +56,41 @@ def tune(
       tanager tune expert.bif data.csv --query Cancer -o tuned.bif
 
       tanager tune expert.bif data.csv --query Cancer --query Dyspnoea --folds 10 --json
+
+      tanager tune expert.bif data.csv --query Cancer -o - --to xdsl > tuned.xdsl
     """
     from tanager.classifiers.tune import tune as tune_network
-    from tanager.files.atomic import check_writable
     from tanager.files.network_file import network_suffix, read_network, write_network
     from tanager.files.read_table import read_table
 
+    if as_json and output == STREAM:
+        raise OptionError("--json and -o - would both print to stdout.", hint="give the network a file.")
+    suffix = _stream_suffix(output or "", to_format, "--to")
     if output is not None:
-        network_suffix(output)
-        check_writable(output)
+        network_suffix(output + suffix)
     worth = _strength(strength)
     network = read_network(expert)
     # States of a network file are text, also where they look like numbers.
     texts = [column.name for column in network.columns if any(isinstance(state, str) for state in column.categories)]
     with working(f"Reading {data}"):
         table = read_table(data, missing_values=missing or (), text_columns=texts)
-    with working("Tuning"):
-        result = tune_network(
-            network,
-            table,
-            query,
-            parameters,
-            strength=worth,
-            folds=folds,
-            impossible=impossible,
-            random_state=seed,
-        )
+    with nullcontext() if output is None else output_file(output, suffix) as path:
+        with working("Tuning"):
+            result = tune_network(
+                network,
+                table,
+                query,
+                parameters,
+                strength=worth,
+                folds=folds,
+                impossible=impossible,
+                random_state=seed,
+            )
+        if path is not None:
+            write_network(result.network, path)
+    if output == STREAM:
+        return
     if output is not None:
-        write_network(result.network, output)
         say(f"{output}: {len(result.moved):,} of {len(network.nodes):,} tables tuned")
     print(json.dumps(result.to_dict(), indent=2) if as_json else result)
 

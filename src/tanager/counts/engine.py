@@ -7,6 +7,7 @@ from typing import Protocol
 
 from tanager.counts.family import CountTable
 from tanager.counts.pair_tables import PairTables
+from tanager.errors import OptionError
 from tanager.registry import check_option
 from tanager.table.batch import EncodedBatch
 
@@ -31,9 +32,13 @@ class CountEngine(Protocol):
         ...
 
 
-def choose_engine(name: str) -> CountEngine:
-    """The engine of that name."""
-    return ENGINES[check_option("engine", name, ENGINES)]()
+def choose_engine(name: str, device: str | None = None) -> CountEngine:
+    """The engine of that name; `device` is where the torch engine works, and the others have none."""
+    if check_option("engine", name, ENGINES) == "torch":
+        return _torch_engine(device)
+    if device is not None:
+        raise OptionError(f"device={device!r} has no meaning for engine={name!r}.", hint="use engine='torch'.")
+    return ENGINES[name]()
 
 
 class AutoEngine:
@@ -61,9 +66,23 @@ def _numba_engine() -> CountEngine:
     return NumbaEngine()
 
 
-# Imported on use: only the numba engine may load numba. A new engine is a file and a line here.
+def _torch_engine(device: str | None = None) -> CountEngine:
+    try:
+        from tanager.counts.torch_engine import TorchEngine
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise OptionError(
+            "engine='torch' needs the package torch, which is not installed.", hint="pip install 'tanager[torch]'."
+        ) from None
+    return TorchEngine(device)
+
+
+# Imported on use: only the numba engine may load numba, and only the torch engine torch. A new engine is a file and a
+# line here.
 ENGINES: dict[str, Callable[[], CountEngine]] = {
     "auto": AutoEngine,
     "numpy": _numpy_engine,
     "numba": _numba_engine,
+    "torch": _torch_engine,
 }

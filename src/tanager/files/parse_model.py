@@ -94,7 +94,12 @@ def _check_options(options: dict[str, object]) -> None:
         "missing": lambda value: check_option("missing", value, MISSING),
         "handle_unknown": lambda value: check_option("handle_unknown", value, ["marginalize", "error"]),
     }
-    for key, valid in (("n_jobs", (int, type(None))), ("random_state", (int, type(None))), ("verbose", (int, bool))):
+    for key, valid in (
+        ("device", (str, type(None))),
+        ("n_jobs", (int, type(None))),
+        ("random_state", (int, type(None))),
+        ("verbose", (int, bool)),
+    ):
         if type(options[key]) not in valid:
             words = " or ".join(kind.__name__ for kind in valid)
             raise DocumentError(f"options.{key} is {shorten(options[key])}, expected {words}")

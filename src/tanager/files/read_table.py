@@ -2,38 +2,57 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
 import pyarrow.parquet
 
 from tanager.errors import FileError
 from tanager.files.paths import check_readable, reason
 from tanager.files.read_arff import read_arff
-from tanager.files.read_csv import read_csv, read_csv_stdin
+from tanager.files.read_csv import Cells, read_csv, read_csv_stdin, read_header, times_as_durations, warn_recognised
+
+if TYPE_CHECKING:
+    from pyarrow.dataset import Dataset
 
 Format = Literal["csv", "tsv", "txt", "parquet", "arff"]
 FORMATS: tuple[Format, ...] = ("csv", "tsv", "txt", "parquet", "arff")
 DELIMITERS: dict[Format, str | None] = {"csv": ",", "tsv": "\t", "txt": None}
+STREAM_BLOCK = 1 << 26
+"""Bytes of text parsed at once; the first block says what the columns hold."""
+TEXT_BYTES = 16
+"""A cell of text or of a dictionary in memory, about."""
 
 
 def read_table(
-    path: str | os.PathLike[str], *, missing_values: Sequence[str] = (), text_columns: Sequence[str] = ()
+    path: str | os.PathLike[str],
+    *,
+    missing_values: Sequence[str] = (),
+    marks: bool = False,
+    text_columns: Sequence[str] = (),
+    number_columns: Sequence[str] = (),
 ) -> pa.Table:
     """The table in a file, or CSV on standard input where `path` is "-".
 
     The suffix says the format: .csv (semicolons or tabs where its header has no comma), .tsv, .txt (tabs if its header
     has one), .parquet, .arff; the text formats may be compressed (.csv.gz). In text an empty cell is missing and
-    nothing else is, except the texts in `missing_values` ("?", "NA"); in ARFF "?" is missing too. A column of digits
+    nothing else is, except the texts in `missing_values` ("?", "NA"); in ARFF "?" is missing too. With `marks` the
+    common texts for it (`MARKS` of read_csv) are missing in CSV columns that otherwise hold no text, with a warning; in
+    `number_columns` also where nothing else is there. A column of digits
     holds integers, a column of numbers floats; dates, times and booleans are recognised, except in `text_columns`; an
     ARFF header says the type itself.
     """
+    cells = Cells(missing_values, marks, text_columns, number_columns)
     if os.fspath(path) == "-":
-        return check_names(read_csv_stdin(missing_values, text_columns), "standard input")
+        return check_names(read_csv_stdin(cells), "standard input")
     kind = table_format(path)
     file = check_readable(path)
     if kind == "parquet":
@@ -41,8 +60,129 @@ def read_table(
     elif kind == "arff":
         table = read_arff(file, missing_values)
     else:
-        table = read_csv(file, DELIMITERS[kind], missing_values, text_columns)
+        table = read_csv(file, DELIMITERS[kind], cells)
     return check_names(table, f"file {str(path)!r}")
+
+
+def open_batches(
+    path: str | os.PathLike[str],
+    *,
+    missing_values: Sequence[str] = (),
+    marks: bool = False,
+    text_columns: Sequence[str] = (),
+    number_columns: Sequence[str] = (),
+) -> tuple[list[str], Dataset | Iterator[pa.Table]]:
+    """The names of the columns, and the table as it comes batch by batch: for files larger than memory.
+
+    `path` is as `read_table` takes it, but for ARFF, or a folder of Parquet files. In text the first 64 MiB say which
+    columns hold numbers, dates and so on.
+    """
+    if Path(path).is_dir() or table_format(path) == "parquet":
+        from pyarrow import dataset
+
+        source = Path(path) if Path(path).is_dir() else check_readable(path)
+        try:
+            data = dataset.dataset(source, format="parquet")
+        except (pa.ArrowException, OSError) as error:
+            raise FileError(f"{str(path)!r} cannot be read as Parquet: {reason(error)}.") from error
+        return list(data.schema.names), data
+    kind = table_format(path)
+    if kind == "arff":
+        raise FileError(f"{str(path)!r} cannot be read batch by batch.", hint="convert it to CSV or Parquet.")
+    cells = Cells(missing_values, marks, text_columns, number_columns)
+    return _open_text(check_readable(path), DELIMITERS[kind], cells)
+
+
+def bytes_in_memory(path: str | os.PathLike[str]) -> int:
+    """About what the table in a file takes in memory."""
+    file = Path(path)
+    files = sorted(file.rglob("*.parquet")) if file.is_dir() else [file]
+    if file.is_dir() or table_format(path) == "parquet":
+        return sum(map(_parquet_bytes, files))
+    return (8 if file.suffix.lower() == ".gz" else 2) * check_readable(path).stat().st_size
+
+
+def _parquet_bytes(file: Path) -> int:
+    try:
+        with pyarrow.parquet.ParquetFile(file) as parquet:
+            kinds = parquet.schema_arrow.types
+            widths = (kind.bit_width / 8 if pa.types.is_primitive(kind) else TEXT_BYTES for kind in kinds)
+            return int(parquet.metadata.num_rows * sum(widths))
+    except (pa.ArrowException, OSError):
+        return 0  # whoever reads it says what is wrong with it
+
+
+def _open_text(file: Path, delimiter: str | None, cells: Cells) -> tuple[list[str], Iterator[pa.Table]]:
+    where = f"file {str(file)!r}"
+    try:
+        stream = pa.input_stream(str(file), compression="detect")
+        with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="") as text:
+            names, delimiter = read_header(text, delimiter)
+
+        def open_csv(convert: pyarrow.csv.ConvertOptions) -> pyarrow.csv.CSVStreamingReader:
+            return pyarrow.csv.open_csv(
+                str(file),
+                read_options=pyarrow.csv.ReadOptions(block_size=STREAM_BLOCK),
+                parse_options=pyarrow.csv.ParseOptions(
+                    delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=len(names) > 1
+                ),
+                convert_options=convert,
+            )
+
+        reader = open_csv(cells.conversion())
+        check_names(reader.schema.empty_table(), where)
+        if cells.marks:
+            reader = _recognise_marks(reader.schema, open_csv, cells)
+    except (pa.ArrowException, OSError) as error:
+        raise FileError(f"{where} cannot be read as a table: {reason(error)}.") from error
+
+    def batches() -> Iterator[pa.Table]:
+        n_rows = 0
+        try:
+            for batch in reader:
+                yield times_as_durations(_empty_texts(pa.Table.from_batches([batch]), cells))
+                n_rows += batch.num_rows
+        except (pa.ArrowException, OSError) as error:
+            raise FileError(
+                f"{where} cannot be read as a table: {reason(error)}, somewhere after row {n_rows:,}.",
+                hint="the first rows say what a column holds; --no-stream, or a Parquet file, asks all of them, "
+                "and --missing names a text that stands for a missing cell.",
+            ) from error
+
+    return list(reader.schema.names), batches()
+
+
+def _recognise_marks(
+    plain: pa.Schema,
+    open_csv: Callable[[pyarrow.csv.ConvertOptions], pyarrow.csv.CSVStreamingReader],
+    cells: Cells,
+) -> pyarrow.csv.CSVStreamingReader:
+    """The file with marks as missing; `plain` says what the columns of the first block hold with marks as text."""
+    reader = open_csv(cells.marked_conversion())
+    marked = [
+        entry.name
+        for entry, own in zip(reader.schema, plain, strict=True)
+        if pa.types.is_string(own.type) and not pa.types.is_string(entry.type)
+    ]
+    only_marks = [name for name in marked if pa.types.is_null(reader.schema.field(name).type)]
+    texts = [name for name in only_marks if name not in cells.numbers]
+    if texts:
+        reader = open_csv(replace(cells, texts=[*cells.texts, *texts]).marked_conversion())
+    recognised = [name for name in marked if name not in texts]
+    if recognised:
+        warn_recognised(recognised)
+    return reader
+
+
+def _empty_texts(table: pa.Table, cells: Cells) -> pa.Table:
+    """Texts that are missing in every column, as nulls: a reader that knows marks leaves them in columns of text."""
+    missing = pa.array(["", *cells.missing])
+    for position, entry in enumerate(table.schema if cells.marks else ()):
+        if pa.types.is_string(entry.type):
+            column = table.column(position)
+            kept = pc.if_else(pc.is_in(column, value_set=missing), pa.scalar(None, pa.string()), column)
+            table = table.set_column(position, entry.name, kept)
+    return table
 
 
 def table_format(path: str | os.PathLike[str]) -> Format:

@@ -6,6 +6,8 @@ import csv
 import io
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,16 +24,23 @@ SUFFIXES = (".csv", ".tsv", ".parquet")
 
 def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
     """Write a table to a file, or as CSV to standard output where `path` is "-". A missing cell is written empty."""
+    with table_writer(path) as write:
+        write(table)
+
+
+@contextmanager
+def table_writer(path: str | os.PathLike[str]) -> Iterator[Callable[[pa.Table], None]]:
+    """A function that writes the next rows of a table; the file is there when the block ends without an error."""
     if os.fspath(path) == "-":
-        _write_text(table, sys.stdout.buffer, ",")
+        yield _TextWriter(sys.stdout.buffer, ",")
         sys.stdout.buffer.flush()
         return
     suffix = _suffix(path)
-    with atomic_write(path) as stream:
+    with atomic_write(path) as stream, ExitStack() as stack:
         if suffix == ".parquet":
-            pyarrow.parquet.write_table(table, stream)
+            yield _ParquetWriter(stream, stack)
         else:
-            _write_text(table, stream, "\t" if suffix == ".tsv" else ",")
+            yield _TextWriter(stream, "\t" if suffix == ".tsv" else ",")
 
 
 def check_table_target(path: str | os.PathLike[str]) -> None:
@@ -51,15 +60,39 @@ def _suffix(path: str | os.PathLike[str]) -> str:
     return suffix
 
 
-def _write_text(table: pa.Table, stream: BinaryIO, delimiter: str) -> None:
-    # pyarrow before version 23 puts quotes around every name, and "needed" around every text; they are in the way of
-    # people and small tools, so here they stand only where they must.
-    header = io.StringIO()
-    csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(table.column_names)
-    stream.write(header.getvalue().encode())
-    style = "needed" if _has_special_text(table, delimiter) else "none"
-    options = pyarrow.csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=style)
-    pyarrow.csv.write_csv(table, stream, options)
+class _ParquetWriter:
+    """The file is opened with the columns of the first rows, and closed by the stack."""
+
+    def __init__(self, stream: BinaryIO, stack: ExitStack) -> None:
+        self._stream = stream
+        self._stack = stack
+        self._writer: pyarrow.parquet.ParquetWriter | None = None
+
+    def __call__(self, table: pa.Table) -> None:
+        if self._writer is None:
+            self._writer = self._stack.enter_context(pyarrow.parquet.ParquetWriter(self._stream, table.schema))
+        self._writer.write_table(table)
+
+
+class _TextWriter:
+    """Lines of text, the names first."""
+
+    def __init__(self, stream: BinaryIO, delimiter: str) -> None:
+        self._stream = stream
+        self._delimiter = delimiter
+        self._begun = False
+
+    def __call__(self, table: pa.Table) -> None:
+        # pyarrow before version 23 puts quotes around every name, and "needed" around every text; they are in the way
+        # of people and small tools, so here they stand only where they must.
+        if not self._begun:
+            header = io.StringIO()
+            csv.writer(header, delimiter=self._delimiter, lineterminator="\n").writerow(table.column_names)
+            self._stream.write(header.getvalue().encode())
+            self._begun = True
+        style = "needed" if _has_special_text(table, self._delimiter) else "none"
+        options = pyarrow.csv.WriteOptions(include_header=False, delimiter=self._delimiter, quoting_style=style)
+        pyarrow.csv.write_csv(table, self._stream, options)
 
 
 def _has_special_text(table: pa.Table, delimiter: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
@@ -43,18 +44,10 @@ class CompiledPass:
         self._batch = batch
         self._power = power
         self._weights = np.empty(0) if batch.weights is None else batch.weights
-        groups = group_families(cells, batch)
-        width = max(1, *(len(attributes) for attributes, _ in groups))
-        self._nodes = np.zeros((len(groups), width), dtype=np.uint32)
-        self._strides = np.zeros((len(groups), width), dtype=np.uint32)
-        for g, (attributes, _) in enumerate(groups):
-            self._nodes[g, : len(attributes)] = attributes
-            self._strides[g, : len(attributes)] = strides(range(len(attributes)), _radices(attributes, batch))
-        sizes = [_size(attributes, batch) for attributes, _ in groups]
-        self._offsets = (np.cumsum(sizes) - sizes).astype(np.uint32)
-        self._members = member_cells(cells, batch, groups)
+        self._layout = Layout.of(cells, batch)
+        self._members = self._layout.members
         self._transposed = self._members.T
-        self._parts = self._cut(len(groups) * (batch.n_classes - 1))
+        self._parts = self._cut(len(self._layout.offsets) * (batch.n_classes - 1))
 
     def _cut(self, look_ups_per_row: int) -> list[tuple[int, int]]:
         n_rows = self._batch.n_rows
@@ -77,9 +70,9 @@ class CompiledPass:
                 self._batch.codes,
                 self._batch.class_codes,
                 self._weights,
-                self._nodes,
-                self._strides,
-                self._offsets,
+                self._layout.nodes,
+                self._layout.strides,
+                self._layout.offsets,
                 tables,
                 gradient,
                 *part,
@@ -92,6 +85,32 @@ class CompiledPass:
         for _, gradient in found[1:]:
             total += gradient
         return sum(loss for loss, _ in found), (self._transposed @ total).reshape(odds.shape)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a row's entries lie in the tables of all groups: group g at offsets[g] + sum_m strides[g, m] * its code.
+
+    A stride of zero ends the attributes `nodes[g]` of a group. `members` is that of `member_cells`.
+    """
+
+    nodes: NDArray[np.uint32]
+    strides: NDArray[np.uint32]
+    offsets: NDArray[np.uint32]
+    members: sparse.csr_array
+
+    @classmethod
+    def of(cls, cells: ClassCells, batch: EncodedBatch) -> Layout:
+        groups = group_families(cells, batch)
+        width = max(1, *(len(attributes) for attributes, _ in groups))
+        nodes = np.zeros((len(groups), width), dtype=np.uint32)
+        steps = np.zeros((len(groups), width), dtype=np.uint32)
+        for g, (attributes, _) in enumerate(groups):
+            nodes[g, : len(attributes)] = attributes
+            steps[g, : len(attributes)] = strides(range(len(attributes)), _radices(attributes, batch))
+        sizes = [_size(attributes, batch) for attributes, _ in groups]
+        offsets = (np.cumsum(sizes) - sizes).astype(np.uint32)
+        return cls(nodes, steps, offsets, member_cells(cells, batch, groups))
 
 
 def group_families(cells: ClassCells, batch: EncodedBatch) -> list[Group]:

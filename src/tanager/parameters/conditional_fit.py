@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from tanager.counts.count_store import CountStore
 from tanager.errors import SeparationWarning
 from tanager.network.normalize import normalize_tables
 from tanager.parameters.class_cells import ClassCells
@@ -17,7 +18,7 @@ from tanager.parameters.frequency import Frequency
 from tanager.parameters.gap_objective import MOST_ROWS as MOST_INFERRED
 from tanager.parameters.gap_objective import GapObjective, rows_to_infer
 from tanager.parameters.held_out import Fold, HeldOut, split_folds
-from tanager.parameters.objectives import Objective, worth_compiling
+from tanager.parameters.objectives import POWERS, Objective, RowPass, worth_compiling
 from tanager.parameters.optimize import Descent, Penalized, minimize
 from tanager.parameters.priors import PRIORS
 from tanager.parameters.protocol import LearntTables, ParameterTask
@@ -101,9 +102,17 @@ class ConditionalFit:
         if infer_gaps:
             objective: Objective = GapObjective(self._cells, task, name, alpha)
         else:
-            objective = Objective(self._cells, batch, name, self._normalized, alpha, counts, self._compiled)
+            on_device = self._pass_on_device(task.counts)
+            objective = Objective(self._cells, batch, name, self._normalized, alpha, counts, self._compiled, on_device)
         mirrored = self._cells.n_classes == 2 and not self._normalized and prior.log_entries == 0.0
         return Penalized(self._cells, objective, prior, counts.sum(axis=1), mirrored)
+
+    def _pass_on_device(self, counts: CountStore) -> RowPass | None:
+        if not counts.on_device:
+            return None
+        from tanager.parameters.torch_pass import pass_on_device
+
+        return pass_on_device(self._cells, counts, POWERS[self._options.objective])
 
     def _folds(self, most_rows: int) -> list[Fold]:
         folds = []

@@ -14,6 +14,7 @@ from tanager.parameters.class_cells import ClassCells
 from tanager.structure.pairwise import Pairs
 from tanager.table.batch import EncodedBatch, code_dtype
 from tanager.table.schema import ColumnSchema
+from tanager.table.stream_spool import codes_like
 
 Array = NDArray[np.float64]
 
@@ -44,7 +45,7 @@ class EffectLayout:
     def expand(self, batch: EncodedBatch) -> EncodedBatch:
         """The rows as this table has them."""
         dtype = code_dtype(max(self._n_states))
-        codes = np.empty((batch.n_rows, len(self._n_states) - 1), dtype=dtype, order="F")
+        codes = codes_like(batch.codes, batch.n_rows, len(self._n_states) - 1, dtype)
         codes[:, : batch.n_attributes] = batch.codes
         for attribute in self._grouped:
             lookup = self.columns[attribute].coarse_codes.astype(dtype)
@@ -82,7 +83,8 @@ def coarse_batch(batch: EncodedBatch, columns: Sequence[ColumnSchema]) -> Encode
     """The rows with every attribute at its coarse granularity."""
     if not any(column.groups for column in columns):
         return batch
-    codes = batch.codes.copy(order="F")
+    codes = codes_like(batch.codes, batch.n_rows, batch.n_attributes, batch.codes.dtype)
+    codes[:] = batch.codes
     for attribute, column in enumerate(columns):
         if column.groups:
             np.take(column.coarse_codes.astype(codes.dtype), batch.column(attribute), out=codes[:, attribute])

@@ -48,13 +48,14 @@ class Objective:
         alpha: float = 0.0,
         counts: Array | None = None,
         compiled: bool | None = None,
+        on_device: RowPass | None = None,
     ) -> None:
-        """`compiled` says which pass to take; None leaves it to the number of rows."""
+        """`compiled` says which pass to take; None leaves it to the number of rows. `on_device` is taken if given."""
         self._cells = cells
         if compiled is None:
             compiled = worth_compiling(cells, batch)
         row_pass = CompiledPass if compiled else IndicatorPass
-        self._rows: RowPass = row_pass(cells, batch, POWERS[name])
+        self._rows: RowPass = on_device or row_pass(cells, batch, POWERS[name])
         self._normalized = normalized
         self._alpha = alpha
         self._counts = counts

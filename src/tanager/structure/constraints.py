@@ -53,7 +53,8 @@ def check_constraints(required: IndexEdges, forbidden: IndexEdges, names: Sequen
     """Refuse edges that are required and forbidden at once, and required edges that close a cycle."""
     for parent, child in sorted(required & forbidden):
         raise OptionError(f"the edge {names[parent]!r} -> {names[child]!r} is both required and forbidden.")
-    refuse_cycle("required_edges", required, names)
+    if required:
+        refuse_cycle("required_edges", required, names)
 
 
 def refuse_cycle(option: str, edges: Iterable[tuple[int, int]], names: Sequence[str]) -> None:

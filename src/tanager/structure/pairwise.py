@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain, islice
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +20,7 @@ from tanager.structure.protocol import LearntStructure, StructureLearner, Struct
 Pairs = tuple[tuple[int, int], ...]
 """(parent, child) attributes, the most telling pair first."""
 
-RANKINGS = ("interaction", "fcll")
+RANKINGS = ("information", "interaction", "fcll")
 # Values that differ by less are equal but for the order of summation; the pair of lower columns then goes first.
 DIGITS = 12
 AUTO_MULTIPLES = (3, 6)
@@ -34,11 +36,13 @@ class Pairwise(StructureLearner):
     ----------
     pairs_per_attribute : "auto" or float
         How many pairs, as a multiple of the number of attributes; "auto" chooses it on held-out folds.
-    rank_by : "interaction" or "fcll"
+    rank_by : "information", "interaction" or "fcll"
         What makes a pair good: the interaction information I(C; X; Y), or what the edge adds to the fCLL score.
+        "information" takes in turn the best by I(C; X; Y) and the best by I(X; Y | C), which finds neighbours in a
+        sequence too: lower log-loss than either alone over 20 benchmark sets.
     """
 
-    def __init__(self, pairs_per_attribute: str | float = "auto", rank_by: str = "interaction") -> None:
+    def __init__(self, pairs_per_attribute: str | float = "auto", rank_by: str = "information") -> None:
         self.pairs_per_attribute = pairs_per_attribute
         self.rank_by = rank_by
 
@@ -61,16 +65,25 @@ class Pairwise(StructureLearner):
         if n_attributes < 2:
             return ()
         first, second = np.triu_indices(n_attributes, k=1)
-        values = (_interaction if self.rank_by == "interaction" else _fcll_gain)(counts)[first, second]
         states = np.array(counts.n_states[:-1])
-        values = np.where((states[first] > 1) & (states[second] > 1), values, -np.inf)
-        best = np.argsort(-values.round(DIGITS), kind="stable")[:most]
-        best = best[np.isfinite(values[best])]
+        several = (states[first] > 1) & (states[second] > 1)
+        orders = [_best_first(values[first, second], several) for values in self._values(counts)]
+        best = np.array(
+            list(islice(dict.fromkeys(chain.from_iterable(zip(*orders, strict=True))), most)), dtype=np.intp
+        )
         alone = class_information(counts).round(DIGITS)
         return tuple(
             (i, j) if alone[i] >= alone[j] else (j, i)
             for i, j in zip(first[best].tolist(), second[best].tolist(), strict=True)
         )
+
+    def _values(self, counts: CountStore) -> list[NDArray[np.float64]]:
+        """(n, n) what makes a pair good, by one measure or several."""
+        if self.rank_by == "fcll":
+            rows = float(counts.flat((counts.n_attributes,)).sum())
+            return [FamilyTerms(counts, FCLL()).edge_gains() / rows]  # the same for both directions
+        found = pair_information(counts.pairs())
+        return [found.interaction] if self.rank_by == "interaction" else [found.interaction, found.conditional]
 
     def numbers(self, n_attributes: int) -> tuple[int, ...]:
         """The numbers of pairs to choose from, ascending."""
@@ -91,12 +104,10 @@ def pair_dag(n_attributes: int, pairs: Pairs) -> Dag:
     return Dag.augmented_naive_bayes(parents)
 
 
-def _interaction(counts: CountStore) -> NDArray[np.float64]:
-    """(n, n) I(C; X_i; X_j). Taking off its mean by chance, df / 2N, was no better on 42 benchmark sets."""
-    return pair_information(counts.pairs()).interaction
+def _best_first(values: NDArray[np.float64], several: NDArray[np.bool_]) -> list[int]:
+    """Positions of the pairs whose attributes have several states, the largest value first.
 
-
-def _fcll_gain(counts: CountStore) -> NDArray[np.float64]:
-    """(n, n) what an edge adds to fCLL, the same for both directions, for each row."""
-    rows = float(counts.flat((counts.n_attributes,)).sum())
-    return FamilyTerms(counts, FCLL()).edge_gains() / rows
+    Taking off the mean by chance, (r - 1)(q - 1)(s - 1) / 2N of the interaction, was no better on 42 benchmark sets.
+    """
+    order = np.argsort(-values.round(DIGITS), kind="stable")
+    return order[several[order]].tolist()

@@ -57,6 +57,12 @@ class Tree(StructureLearner):
         required = edge_indices("required_edges", self.required_edges, names)
         forbidden = edge_indices("forbidden_edges", self.forbidden_edges, names)
         _check_tree_edges(required, forbidden, root, names)
+        if task.counts.on_device and not (required or forbidden):
+            from tanager.structure.torch_tree import tree_on_device
+
+            found = tree_on_device(task.counts, score, root or 0, self.forest)
+            if found is not None:  # too many attributes for the host
+                return _grow(Trace(task, found.naive_score), found.parents, found.gains, names)
         terms = FamilyTerms(task.counts, score)
         gains = terms.edge_gains()
         if required or forbidden:
@@ -69,7 +75,7 @@ class Tree(StructureLearner):
                 hint="allow more edges, or several trees with forest=True.",
             )
         trace = Trace(task, terms.total(Dag.augmented_naive_bayes([()] * len(parents))))
-        return _grow(trace, parents, gains, names)
+        return _grow(trace, parents, gains[parents, np.arange(len(parents))], names)
 
 
 def best_tree(
@@ -109,10 +115,10 @@ def _check_tree_edges(required: IndexEdges, forbidden: IndexEdges, root: int | N
 
 
 def _grow(trace: Trace, parents: Parents, gains: NDArray[np.float64], names: Sequence[str]) -> LearntStructure:
-    """Add the edges, parents before their children."""
+    """Add the edges, parents before their children; `gains` (n,) is what the parent of each attribute gains."""
     dag = Dag.augmented_naive_bayes([{parent} - {NO_PARENT} for parent in parents.tolist()])
     for child in dag.order[1:]:
         parent = int(parents[child])
         if parent != NO_PARENT:
-            trace.step(f"add {names[parent]} -> {names[child]}", float(gains[parent, child]))
+            trace.step(f"add {names[parent]} -> {names[child]}", float(gains[child]))
     return trace.learnt(dag)

@@ -12,6 +12,7 @@ from tanager.table.batch import Codes, Weights
 from tanager.table.categories import learn_categories
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import encode_column
+from tanager.table.fine_bins import fine_bins
 from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn, gaps
 from tanager.table.schema import ColumnSchema
 from tanager.table.value_counts import ValueCounts, count_values
@@ -44,7 +45,7 @@ class ColumnStatistics:
             values, class_codes = values[~empty], class_codes[~empty]
             weights = None if weights is None else weights[~empty]
         counts = count_values(values, class_codes, weights, n_classes=n_classes)
-        return cls(_without_rows(column), counts, n_gaps.astype(np.float64), categorical)
+        return cls(without_rows(column), counts, n_gaps.astype(np.float64), categorical)
 
     def merge(self, other: ColumnStatistics) -> ColumnStatistics:
         """Statistics of the rows of both."""
@@ -74,14 +75,18 @@ class ColumnStatistics:
         like = replace(ours, dictionary=tuple(position), declared=declared)
         return replace(self, like=like, counts=self.counts.merge(renamed))
 
-    def schema(self, discretizer: Discretizer, n_classes: int, gap_states: bool) -> ColumnSchema:
-        """The column's categories or cut points; with `gap_states` a gap is a state, if there is one."""
+    def schema(self, discretizer: Discretizer, n_classes: int, gap_states: bool, fine: bool = False) -> ColumnSchema:
+        """The column's categories or cut points, as `learn_schema` finds them in the rows themselves."""
         gap = gap_states and bool(self.gaps.any())
         if self.categorical:
-            return ColumnSchema(self.like.name, "categorical", learn_categories(self._cells()), gap_state=gap)
+            ordered = isinstance(self.like, DictionaryColumn) and self.like.ordered
+            categories = learn_categories(self._cells())
+            return ColumnSchema(self.like.name, "categorical", categories, gap_state=gap, ordered=ordered)
         assert isinstance(self.like, NumericColumn)
-        cuts = tuple(discretizer(self.counts, n_classes).tolist())
-        return ColumnSchema(self.like.name, "numeric", cuts=cuts, unit=self.like.unit, gap_state=gap)
+        coarse = discretizer(self.counts, n_classes)
+        cuts, groups = fine_bins(coarse, self.counts) if fine else (coarse, ())
+        bins = tuple(cuts.tolist())
+        return ColumnSchema(self.like.name, "numeric", cuts=bins, unit=self.like.unit, gap_state=gap, groups=groups)
 
     def table(self, schema: ColumnSchema, n_classes: int) -> NDArray[np.float64]:
         """Counts of (state, class), flat, the class changing fastest."""
@@ -98,7 +103,8 @@ class ColumnStatistics:
         return replace(self.like, indices=self.counts.values.astype(np.int32))
 
 
-def _without_rows(column: Column) -> Column:
+def without_rows(column: Column) -> Column:
+    """The column's name, type, unit and dictionary."""
     if isinstance(column, NumericColumn):
         return replace(column, values=column.values[:0])
     return replace(column, indices=column.indices[:0])

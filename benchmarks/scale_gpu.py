@@ -1,0 +1,186 @@
+"""Learning on a GPU through torch: from codes on the device, and what copying them there costs.
+
+`python -m benchmarks.scale_gpu` with torch and a CUDA device; without one it says so. `--device cpu --small` is a trial
+run of the same code. Every workload is first compared with the NumPy engine on a sample of its rows and attributes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+
+import numpy as np
+
+from benchmarks.timing import print_head, print_row
+from tanager.counts.count_store import CountStore
+from tanager.counts.engine import choose_engine
+from tanager.parameters import Conditional, Frequency, ParameterTask, conditional_fit
+from tanager.scores import FCLL
+from tanager.structure import LearntStructure, StructureTask, Tree
+
+if find_spec("torch"):
+    import torch
+
+    from tanager.counts.torch_rows import DeviceBatch
+    from tanager.structure import torch_tree
+
+SAMPLE_ROWS, SAMPLE_ATTRIBUTES = 20_000, 40
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--small", action="store_true", help="a hundredth of the work")
+    arguments = parser.parse_args()
+    if not find_spec("torch") or (arguments.device == "cuda" and not torch.cuda.is_available()):
+        print("Not run: there is no torch here, or no CUDA device.")
+        return
+    place = torch.cuda.get_device_name() if arguments.device == "cuda" else "CPU"
+    packages = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("torch", "numpy", "scipy"))
+    print(f"{place}; {packages}; folds of the prior by {choose_fold_pass()}\n")
+    print_head()
+    share = 10 if arguments.small else 1
+    long = Workload(1_000_000 // share**2, 100 // share, 4, arguments.device)
+    wide = Workload(10_000 // share, 10_000 // share, 3, arguments.device)
+    for workload in (long, wide):
+        workload.check()
+    long.report("TAN-fCLL, structure and frequencies", long.tan, "under 50 ms")
+    long.report("of this, the structure", long.structure, "")
+    long.report("counts of all pairs alone", long.pairs, "")
+    long.report("TAN-fCLL + conditional", long.conditional, "under 2 s", n_times=2)
+    long.report_copy()
+    wide.report("TAN-fCLL, structure and frequencies", wide.tan, "under 0.2 s")
+    wide.report("of this, the structure", wide.structure, "")
+    wide.report_copy()
+    if arguments.device == "cuda":
+        print(f"\nAt most {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB of the device's memory were in use.")
+
+
+def choose_fold_pass() -> str:
+    """Strengths of the prior are chosen on the host, by compiled passes where numba can be imported there."""
+    try:
+        import numba
+    except ImportError:
+        conditional_fit.worth_compiling = lambda cells, batch: False
+        return "SciPy"
+    return f"numba {numba.__version__}"
+
+
+class Workload:
+    """Rows of a random tree on the device: an attribute repeats an earlier one or the class half of the time."""
+
+    def __init__(self, n_rows: int, n_attributes: int, n_states: int, device: str) -> None:
+        generator = torch.Generator(device).manual_seed(0)
+        self.device = device
+        self.name = f"{n_rows:,} x {n_attributes:,}, {n_states} states"
+        classes = torch.randint(0, 2, (n_rows,), generator=generator, device=device, dtype=torch.uint8)
+        codes = torch.randint(
+            0, n_states, (n_attributes, n_rows), generator=generator, device=device, dtype=torch.uint8
+        )
+        repeats = torch.rand((n_attributes, n_rows), generator=generator, device=device) < 0.5
+        earlier = np.random.default_rng(0).integers(-1, np.arange(n_attributes))
+        for attribute, parent in enumerate(earlier.tolist()):
+            source = classes if parent < 0 else (codes[parent] + classes) % n_states
+            codes[attribute] = torch.where(repeats[attribute], source, codes[attribute])
+        self.codes, self.classes = codes.T, classes
+        self.n_states = (*[n_states] * n_attributes, 2)
+        self.names = (*map(str, range(n_attributes)), "class")
+        self.batch = DeviceBatch(self.codes, self.classes, self.n_states)
+
+    def counts(self) -> CountStore:
+        return CountStore(self.batch, choose_engine("torch", self.device), self.names)
+
+    def pairs(self) -> None:
+        self.counts().pairs()
+
+    def structure(self, counts: CountStore | None = None) -> LearntStructure:
+        counts = self.counts() if counts is None else counts
+        return Tree().learn(StructureTask(counts, FCLL(), counts.names))
+
+    def tan(self) -> None:
+        counts = self.counts()
+        Frequency().learn(ParameterTask(self.structure(counts).dag, counts))
+
+    def conditional(self) -> str:
+        for copied in ("codes", "class_codes"):  # by the last run, for the folds
+            self.batch.__dict__.pop(copied, None)
+        counts = self.counts()
+        learnt = Conditional().learn(ParameterTask(self.structure(counts).dag, counts))
+        trace = learnt.trace
+        return f"{trace['passes']} passes, {trace['passes_on_folds']} on folds; {trace['end']}"
+
+    def report(self, what: str, work: Callable[[], object], asked: str, n_times: int = 5) -> None:
+        """The median of some runs after one that is not timed, and their range."""
+        times = []
+        for _ in range(n_times + 1):
+            self.wait()
+            start = time.perf_counter()
+            found = work()
+            self.wait()
+            times.append(time.perf_counter() - start)
+        times = sorted(times[1:])
+        spread = f"{times[0] * 1e3:.3g} to {times[-1] * 1e3:.3g} ms"
+        spread += f"; {found}" if isinstance(found, str) else ""
+        print_row(f"{what}, {self.name}", times[len(times) // 2], spread, None, asked)
+
+    def report_copy(self) -> None:
+        """What it costs to bring the rows from memory of the host, and to group them by class."""
+        host = self.codes.cpu()
+        pinned = host.T.contiguous().pin_memory() if self.device == "cuda" else host.T.contiguous()
+        n_bytes = f"{host.numel() / 1e6:.0f} MB"
+        self.report(f"copy of {n_bytes} from ordinary memory", lambda: host.T.contiguous().to(self.device), "")
+        self.report(f"copy of {n_bytes} from pinned memory", lambda: pinned.to(self.device), "")
+        self.report("check and group by class", lambda: DeviceBatch(self.codes, self.classes, self.n_states), "")
+
+    def wait(self) -> None:
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+
+    def check(self) -> None:
+        """Integers, gains, the tree, tables and losses of a sample of the rows and attributes, against NumPy."""
+        attributes = min(SAMPLE_ATTRIBUTES, len(self.names) - 1)
+        n_states = (*self.n_states[:attributes], 2)
+        batch = DeviceBatch(self.codes[:SAMPLE_ROWS, :attributes], self.classes[:SAMPLE_ROWS], n_states)
+        names = (*self.names[:attributes], "class")
+        device = CountStore(batch, choose_engine("torch", self.device), names)
+        host = CountStore(batch, choose_engine("numpy"), names)
+        np.testing.assert_array_equal(device.pairs().counts, host.pairs().counts)
+        expected = self.structure(host)
+        assert self.structure(device).dag == expected.dag
+        usual, torch_tree.CELLS_WORTH_HOST = torch_tree.CELLS_WORTH_HOST, 0
+        on_device = self.structure(CountStore(batch, choose_engine("torch", self.device), names))
+        torch_tree.CELLS_WORTH_HOST = usual
+        assert on_device.dag == expected.dag
+        np.testing.assert_allclose(on_device.score, expected.score, rtol=1e-9)
+        self._check_passes(host, device, expected)
+
+    def _check_passes(self, host: CountStore, device: CountStore, structure: LearntStructure) -> None:
+        from tanager.counts.torch_device import choose_device
+        from tanager.counts.torch_rows import DeviceRows
+        from tanager.network.log_joint import LogJoint
+        from tanager.network.torch_look_up import look_up_on_device
+        from tanager.parameters.class_cells import ClassCells
+        from tanager.parameters.compiled_pass import Layout
+        from tanager.parameters.objectives import IndicatorPass
+        from tanager.parameters.torch_pass import TorchPass
+
+        cells = ClassCells.of(structure.dag, host.n_states)
+        odds = np.random.default_rng(1).normal(size=(cells.n_cells, 1)) / 10
+        rows = DeviceRows.of(device.batch, choose_device(self.device))
+        value, gradient = TorchPass(rows, Layout.of(cells, device.batch), 0)(odds)
+        expected_value, expected = IndicatorPass(cells, host.batch, 0)(odds)
+        np.testing.assert_allclose(value, expected_value, rtol=1e-9)
+        np.testing.assert_allclose(gradient, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+        tables = [Frequency().learn(ParameterTask(structure.dag, counts)).tables for counts in (host, device)]
+        for one, other in zip(*tables, strict=True):
+            np.testing.assert_allclose(other, one, rtol=1e-9)
+        joint = LogJoint.of(structure.dag, tables[0], host.n_states)
+        codes = host.batch.codes[:1000]
+        np.testing.assert_allclose(look_up_on_device(joint, codes, self.device), joint(codes), rtol=1e-9)
+
+
+if __name__ == "__main__":
+    main()

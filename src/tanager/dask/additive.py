@@ -1,0 +1,87 @@
+"""Networks of effects from rows on workers: `AdditiveLearner` and `AdditiveFit`, but for where the rows are."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from tanager.classifiers.additive import AdditiveLearner, LearntAdditive, _in_order, _network, _take_columns
+from tanager.classifiers.gap_average import learn_filler
+from tanager.counts.count_store import CountStore
+from tanager.counts.engine import CountEngine, choose_engine
+from tanager.dask.batch import ClusterBatch
+from tanager.dask.conditional import ClusterPass
+from tanager.parameters import Conditional
+from tanager.parameters.additive_fit import MOST_ROWS, AdditiveFit, AdditiveTask, _Part
+from tanager.parameters.conditional_fit import FOLD_SEED
+from tanager.parameters.effect_layout import EffectLayout, coarse_batch
+from tanager.parameters.effect_prior import effect_prior
+from tanager.parameters.objectives import POWERS, Objective
+from tanager.parameters.optimize import Penalized
+from tanager.table.batch import EncodedBatch
+from tanager.table.schema import TableSchema
+
+Array = NDArray[np.float64]
+
+
+class ClusterAdditiveLearner(AdditiveLearner):
+    """`AdditiveLearner` for rows on workers."""
+
+    def learn(self, batch: EncodedBatch, schema: TableSchema, engine: CountEngine) -> LearntAdditive:
+        if not isinstance(self.parameters, Conditional) or self.missing == "marginalize":
+            return super().learn(batch, schema, engine)  # says why not
+        assert isinstance(batch, ClusterBatch)
+        order = np.argsort(np.array([column.name for column in schema.attributes]), kind="stable")
+        columns = tuple(schema.attributes[attribute] for attribute in order.tolist())
+        coarse = [column.coarse for column in (*columns, schema.target)]
+        n_states = (*(column.n_states for column in columns), batch.n_classes)
+        rows = batch.map("order", _take_columns, n_states, order=order)
+        at_coarse = rows.map("coarsen", coarse_batch, tuple(column.n_states for column in coarse), columns=columns)
+        counts = CountStore(at_coarse, engine, [column.name for column in coarse])
+        structure = self.structure.learn(self.task(counts))
+        assert structure.pairs is not None
+        numbers = self.structure.numbers(len(columns))
+        task = AdditiveTask(
+            structure.dag, counts, rows, columns, structure.pairs, numbers, self.structure.rank, report=self.report
+        )
+        with threadpool_limits(1, "blas"):
+            learnt = ClusterAdditiveFit(task, self.parameters._check_options()).learn()
+        filler = _in_order(learn_filler(counts, coarse), order) if self.missing != "skip" else None
+        return LearntAdditive(_network(learnt, schema, order), filler, structure, learnt)
+
+
+class ClusterAdditiveFit(AdditiveFit):
+    """`AdditiveFit` of rows on workers; folds are few enough to come here."""
+
+    def _parts(self) -> list[_Part]:
+        batch, columns, counts = self._task.batch, self._task.columns, self._task.counts
+        assert isinstance(batch, ClusterBatch)
+        parts = []
+        for kept, rest in batch.split_rows(MOST_ROWS, FOLD_SEED):
+            coarse = coarse_batch(kept, columns)
+            if batch.n_rows <= 2 * MOST_ROWS:  # kept and rest are all rows
+                own = counts.without(coarse, coarse_batch(rest, columns))
+            else:
+                own = CountStore(coarse, choose_engine("auto"), counts.names)
+            parts.append(_Part(kept, rest, self._task.rank(own)))
+        return parts
+
+    def _problem(self, layout: EffectLayout, batch: EncodedBatch) -> tuple[Penalized, Array]:
+        if not isinstance(batch, ClusterBatch):
+            return super()._problem(layout, batch)
+        cells = layout.cells
+        expanded = batch.map("expand", _expand, cells.n_states, layout=layout)
+        names = [str(node) for node in range(len(cells.n_states))]
+        counted = CountStore(expanded, self._task.counts.engine, names).tables(cells.families, keep=False)
+        rows = cells.pack_families(counted)
+        prior = effect_prior(layout, rows)
+        if self._options.objective != "cll":
+            prior = prior.with_intercept()
+        row_pass = ClusterPass(cells, expanded, POWERS[self._options.objective], self._compiled)
+        objective = Objective(cells, expanded, self._options.objective, on_device=row_pass)
+        return Penalized(cells, objective, prior, rows.sum(axis=1), mirrored=layout.n_classes == 2), rows
+
+
+def _expand(part: EncodedBatch, layout: EffectLayout) -> EncodedBatch:
+    return layout.expand(part)

@@ -1,0 +1,118 @@
+"""The classifiers of `tanager` for Dask data frames: fit on the workers, predict partition by partition."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+from distributed import Client
+from sklearn.exceptions import NotFittedError
+
+from tanager import classifiers
+from tanager.dask.fit import OnCluster, to_ordinary
+from tanager.dask.partitions import read_source
+
+
+class BayesianNetworkClassifier:
+    """`tanager.BayesianNetworkClassifier` learnt from a Dask data frame, whose rows stay on the workers.
+
+    The model is that of all rows in memory: counts are the same integers, whatever the partitions. Fitted attributes
+    (`network_`, `classes_`, `encoder_`, `trace_`, ...) are those of the ordinary classifier, which `to_local` gives.
+
+    Parameters
+    ----------
+    client : distributed.Client or None
+        Where to work; None means the client made last.
+    **options
+        Those of the ordinary classifier. `engine` counts inside a worker, on one thread for each task.
+    """
+
+    ordinary: ClassVar[type[classifiers.BayesianNetworkClassifier]] = classifiers.BayesianNetworkClassifier
+
+    def __init__(self, client: Client | None = None, **options: Any) -> None:
+        self.client = client
+        self.options = options
+        self.ordinary(**options)  # refuses an option that it does not have
+        self._fitted: classifiers.BayesianNetworkClassifier | None = None
+
+    def fit(self, X: object, y: object) -> Self:
+        """Learn from X, a Dask data frame or the path of Parquet files, and y, a Dask series or a column of X.
+
+        X is computed twice: for its categories and cut points, then for its codes, which stay on the workers until
+        fit returns. Rows without a class are left out with a warning.
+        """
+        working = type(self.ordinary.__name__, (OnCluster, self.ordinary), {})(**self.options)
+        working.fit_partitions(X, y, self.client)
+        self._fitted = to_ordinary(working, self.ordinary)
+        return self
+
+    def predict(self, X: object) -> Any:
+        """The most probable class of each row, a lazy Dask series with the index of X."""
+        local, table = self.to_local(), self._attributes(X)
+        like = pd.Series(local.classes_[:0], name=local.encoder_.schema.target.name, index=table._meta.index)
+        return table.map_partitions(_predict, local, like, meta=like)
+
+    def predict_proba(self, X: object) -> Any:
+        """P(class | row), a lazy Dask array (n_rows, n_classes), in the order of `classes_`."""
+        local, table = self.to_local(), self._attributes(X)
+        like = pd.DataFrame(np.empty((0, len(local.classes_))), index=table._meta.index)
+        return table.map_partitions(_predict_proba, local, like, meta=like).to_dask_array()
+
+    def _attributes(self, X: object) -> Any:
+        """The table without the class column, which the one in `fit` may have had."""
+        table = read_source(X)
+        name = self.to_local().encoder_.schema.target.name
+        return table.drop(columns=name) if name in table.columns else table
+
+    def to_local(self) -> classifiers.BayesianNetworkClassifier:
+        """The ordinary classifier with what was learnt; it needs no cluster, and can be saved."""
+        if self._fitted is None:
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first.")
+        return self._fitted
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The client, and the options of the ordinary classifier."""
+        return {"client": self.client, **self.ordinary(**self.options).get_params(deep)}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change options by name."""
+        self.client = params.pop("client", self.client)
+        self.options = self.ordinary(**self.options).set_params(**params).get_params(deep=False)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not name.endswith("_"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(self.to_local(), name)
+
+    def __repr__(self) -> str:
+        return f"tanager.dask.{self.ordinary(**self.options)!r}"
+
+
+class TANClassifier(BayesianNetworkClassifier):
+    """`tanager.TANClassifier` learnt from a Dask data frame; see `tanager.dask.BayesianNetworkClassifier`."""
+
+    ordinary = classifiers.TANClassifier
+
+
+class NaiveBayesClassifier(BayesianNetworkClassifier):
+    """`tanager.NaiveBayesClassifier` learnt from a Dask data frame; see `tanager.dask.BayesianNetworkClassifier`."""
+
+    ordinary = classifiers.NaiveBayesClassifier
+
+
+class PairwiseClassifier(BayesianNetworkClassifier):
+    """`tanager.PairwiseClassifier` learnt from a Dask data frame; see `tanager.dask.BayesianNetworkClassifier`."""
+
+    ordinary = classifiers.PairwiseClassifier
+
+
+def _predict(frame: Any, model: classifiers.BayesianNetworkClassifier, like: Any) -> Any:
+    labels = model.predict(frame) if len(frame) else model.classes_[:0]
+    return pd.Series(labels, index=frame.index, name=like.name)
+
+
+def _predict_proba(frame: Any, model: classifiers.BayesianNetworkClassifier, like: Any) -> Any:
+    shares = model.predict_proba(frame) if len(frame) else np.empty((0, like.shape[1]))
+    return pd.DataFrame(shares, index=frame.index)

@@ -1,0 +1,75 @@
+"""Partitions: a Dask data frame, or a folder of Parquet files, with its class column, one pandas frame at a time."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import dask.dataframe as dd
+
+from tanager.classifiers.training import target_name
+from tanager.errors import DataError, DataTypeError
+from tanager.registry import nearest_first
+from tanager.table.read_columns import check_unique
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """What a table is made of.
+
+    frames  delayed pandas frames; the class column is one of their columns, or comes apart
+    labels  delayed class columns, or None for each if the class is a column of the frame
+    names   the attributes
+    like    a frame of the attributes without rows
+    target  name of the class column in the model
+    """
+
+    frames: list[Any]
+    labels: list[Any]
+    names: tuple[str, ...]
+    like: Any
+    target: str
+
+    @property
+    def column(self) -> str | None:
+        """The class column, if it is one of the frame."""
+        return self.target if self.labels[0] is None else None
+
+
+def find_partitions(X: object, y: object) -> Partitions:
+    """The partitions of a Dask data frame or a Parquet folder X, and of y: a Dask series, or the name of a column."""
+    table = read_source(X)
+    if isinstance(y, str):
+        if y not in table.columns:
+            nearest = ", ".join(map(repr, nearest_first(y, map(str, table.columns))[:10]))
+            raise DataError(f"the table has no column {y!r} to predict; its columns, nearest first, are {nearest}.")
+        like, target = table._meta.drop(columns=y), y
+        labels = [None] * table.npartitions
+    elif isinstance(y, dd.Series):
+        if y.npartitions != table.npartitions:
+            raise DataError(
+                f"X has {table.npartitions} partitions and y has {y.npartitions}; row by row they cannot be matched.",
+                hint="take y from the same data frame as X, or put it into X and name it.",
+            )
+        like, labels = table._meta, y.to_delayed()
+        target = target_name(y, tuple(map(str, table.columns)))
+    else:
+        raise DataTypeError(f"y is a {type(y).__name__}; expected a Dask series or the name of the class column.")
+    names = tuple(map(str, like.columns))
+    check_unique(names)
+    if not names:
+        raise DataError("the table has no column besides the class.")
+    return Partitions(table.to_delayed(), labels, names, like, target)
+
+
+def read_source(X: object) -> Any:
+    """A Dask data frame, or the one that a path to Parquet files stands for."""
+    if isinstance(X, dd.DataFrame):
+        return X
+    if isinstance(X, str | os.PathLike):
+        return dd.read_parquet(os.fspath(X))
+    raise DataTypeError(
+        f"X is a {type(X).__name__}; expected a Dask data frame or the path of a folder of Parquet files.",
+        hint="dask.dataframe.from_pandas(X, npartitions=...) makes one; the classifiers of tanager take others.",
+    )

@@ -1,0 +1,140 @@
+"""StreamedBatch: encoded rows that stay on disk, and come chunk by chunk or as a memory-mapped array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.table.batch import Codes, EncodedBatch, code_dtype
+from tanager.table.encoder import encode_column
+from tanager.table.read_columns import NumericColumn
+from tanager.table.schema import ColumnSchema
+from tanager.table.stream_coder import Cells
+from tanager.table.stream_spool import CHUNK_ROWS, Chunk, Spool, mapped_array
+from tanager.threads import map_threads
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What the cells of a spooled column are.
+
+    codes     final codes of provisional ones, the last that of a missing cell
+    complete  no cell is missing
+    """
+
+    schema: ColumnSchema
+    codes: Codes
+    complete: bool
+
+    @cached_property
+    def is_own_code(self) -> bool:
+        """Whether provisional codes are the final ones."""
+        return self.complete and np.array_equal(self.codes[:-1], np.arange(len(self.codes) - 1))
+
+    @cached_property
+    def _of_bytes(self) -> Codes:
+        table = self.codes[np.minimum(np.arange(256), len(self.codes) - 1)]
+        table[-1] = self.codes[-1]  # there may be more values than bytes by now, but 255 said missing
+        return table
+
+    def write(self, cells: Cells, out: Codes) -> None:
+        """The final codes of some rows."""
+        if cells.dtype.kind == "f":
+            out[:] = encode_column(NumericColumn(self.schema.name, cells), self.schema)
+        elif cells.dtype == np.uint8:
+            np.take(self._of_bytes, cells, out=out, mode="clip")
+        else:
+            position = cells.astype(np.intp)
+            position[cells == np.iinfo(cells.dtype).max] = len(self.codes) - 1
+            np.take(self.codes, position, out=out, mode="clip")
+
+
+class StreamedBatch(EncodedBatch):
+    """An `EncodedBatch` whose rows are in a spool; the class is its last column.
+
+    `chunks` reads them there. Whoever asks for `codes` has them written out once more, as one array mapped into
+    memory; the spool is then closed.
+    """
+
+    _spool: Spool
+    _meanings: tuple[Meaning, ...]
+    _n_rows: int
+
+    def __init__(self, spool: Spool, meanings: Sequence[Meaning], incomplete: NDArray[np.bool_]) -> None:
+        fields = {
+            "n_states": tuple(meaning.schema.n_states for meaning in meanings),
+            "incomplete": incomplete,
+            "weights": None,
+            "_spool": spool,
+            "_meanings": tuple(meanings),
+            "_n_rows": spool.n_rows,
+        }
+        self.__dict__.update(fields)  # the base is frozen
+
+    def __repr__(self) -> str:
+        return f"StreamedBatch({self.n_rows:,} rows, n_states={self.n_states})"
+
+    @property
+    def n_rows(self) -> int:
+        return self._n_rows
+
+    @property
+    def n_attributes(self) -> int:
+        return len(self.n_states) - 1
+
+    @property
+    def codes(self) -> Codes:
+        """(n_rows, n_attributes), column-major, mapped into memory."""
+        return self._arrays[0]
+
+    @property
+    def class_codes(self) -> Codes:
+        """(n_rows,) mapped into memory."""
+        return self._arrays[1]
+
+    def chunks(self) -> Iterator[EncodedBatch]:
+        """The rows, a few hundred thousand at a time, in memory."""
+        if "_arrays" in self.__dict__:
+            for first in range(0, self.n_rows, CHUNK_ROWS):
+                rows = slice(first, first + CHUNK_ROWS)
+                codes = np.asfortranarray(self.codes[rows])
+                yield EncodedBatch(codes, self.class_codes[rows], self.n_states, self.incomplete)
+            return
+        for chunk in self._spool.chunks:
+            data = self._spool.read(chunk)
+            classes = np.empty(chunk.n_rows, dtype=self._class_dtype)
+            self._meanings[-1].write(chunk.columns(data)[-1], classes)
+            yield EncodedBatch(self._chunk_codes(chunk, data), classes, self.n_states, self.incomplete)
+
+    def _chunk_codes(self, chunk: Chunk, data: NDArray[np.uint8]) -> Codes:
+        own = self._meanings[:-1]
+        if all(meaning.is_own_code for meaning in own) and set(chunk.dtypes[:-1]) == {np.dtype(np.uint8)}:
+            return data[: chunk.n_rows * len(own)].reshape(len(own), chunk.n_rows).T
+        codes = np.empty((chunk.n_rows, len(own)), dtype=self._dtype, order="F")
+        columns = chunk.columns(data)
+        map_threads(lambda j: own[j].write(columns[j], codes[:, j]), range(len(own)))
+        return codes
+
+    @cached_property
+    def _arrays(self) -> tuple[Codes, Codes]:
+        codes = mapped_array((self.n_attributes, self.n_rows), self._dtype).T
+        classes = mapped_array((self.n_rows,), self._class_dtype)
+        first = 0
+        for part in self.chunks():
+            rows = slice(first, first + part.n_rows)
+            codes[rows], classes[rows] = part.codes, part.class_codes
+            first += part.n_rows
+        self._spool.close()
+        return codes, classes
+
+    @property
+    def _dtype(self) -> np.dtype[np.unsignedinteger]:
+        return code_dtype(max(self.n_states))
+
+    @property
+    def _class_dtype(self) -> np.dtype[np.unsignedinteger]:
+        return code_dtype(self.n_classes)

@@ -1,0 +1,397 @@
+"""A fit on batches against the fit on the same rows in memory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import namedtuple
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tanager import BayesianNetworkClassifier, NaiveBayesClassifier
+from tanager.classifiers import out_of_core
+from tanager.classifiers.out_of_core import SchemaOptions, streamed_table
+from tanager.counts.chunked_engine import ChunkedEngine
+from tanager.counts.engine import choose_engine
+from tanager.errors import DataError, DataWarning, FileError, MemoryLimitError, OptionError
+from tanager.network.additive import AdditiveNetwork
+from tanager.table import stream_batch, stream_numbers, stream_spool
+from tanager.table.discretizer import choose_discretizer
+from tanager.table.encoder import TableEncoder
+from tanager.table.read_columns import read_table
+
+
+def mixed_table(n_rows: int = 400, gaps: float = 0.0, seed: int = 0) -> pa.Table:
+    """Text, booleans, small and wide integers, floats, and a class that depends on them."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n_rows, 5))
+    word = rng.choice(["red", "green", "blue"], n_rows)
+    y = (x[:, 0] + (word == "red") + 0.5 * x[:, 1] * x[:, 2] > 0.3).astype(int) + (x[:, 3] > 1.2)
+    columns = {
+        "word": pa.array(word),
+        "flag": pa.array(x[:, 1] > 0),
+        "small": pa.array(np.round(2 * x[:, 0]).astype(np.int8)),
+        "wide": pa.array(np.round(x[:, 2] * 1e3).astype(np.int64) * 10**9),
+        "float": pa.array(x[:, 3] + 0.1 * x[:, 4]),
+    }
+    for name, column in columns.items():
+        columns[name] = pa.array(column.to_pylist(), column.type, mask=rng.random(n_rows) < gaps)
+    return pa.table({**columns, "outcome": pa.array(np.array(["no", "yes", "perhaps"])[y])})
+
+
+def split(table: pa.Table) -> tuple[pa.Table, pd.Series]:
+    return table.drop_columns(["outcome"]), pd.Series(table["outcome"].to_numpy(), name="outcome", dtype=object)
+
+
+def cut(table: pa.Table, edges: list[int]):
+    bounds = [0, *sorted(edges), table.num_rows]
+    for low, high in pairwise(bounds):
+        yield table.slice(low, high - low).combine_chunks()
+
+
+def assert_same_model(one: BayesianNetworkClassifier, other: BayesianNetworkClassifier) -> None:
+    assert one.encoder_.schema == other.encoder_.schema
+    assert one.network_.edges == other.network_.edges
+    np.testing.assert_array_equal(one.classes_, other.classes_)
+    assert one.classes_.dtype == other.classes_.dtype
+    np.testing.assert_array_equal(one.feature_names_in_, other.feature_names_in_)
+    assert one.structure_score_ == pytest.approx(other.structure_score_, rel=1e-12)
+    for own, expected in zip(model_arrays(one), model_arrays(other), strict=True):
+        np.testing.assert_allclose(own, expected, rtol=1e-9, atol=1e-12)
+
+
+def model_arrays(clf: BayesianNetworkClassifier) -> list[np.ndarray]:
+    network = clf.network_
+    effects = [network.intercept, *network.mains] if isinstance(network, AdditiveNetwork) else []
+    return [*network.tables, *effects, *(clf.filler_.tables if clf.filler_ is not None else ())]
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    monkeypatch.setattr(stream_spool, "CHUNK_ROWS", 64)
+    monkeypatch.setattr(stream_batch, "CHUNK_ROWS", 50)
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.05])
+@pytest.mark.parametrize(
+    ("structure", "parameters"),
+    [
+        ("naive-bayes", "frequency"),
+        ("tan", "frequency"),
+        ("tan", "conditional"),
+        ("tan", "acll"),
+        ("bckg", "frequency"),
+        ("kdb", "conditional"),
+        ("hill-climb", "frequency"),
+        ("pairwise", "conditional"),
+    ],
+)
+def test_a_fit_on_batches_is_the_fit_in_memory(structure, parameters, gaps, small_chunks):
+    table = mixed_table(gaps=gaps)
+    clf = BayesianNetworkClassifier(structure, parameters=parameters)
+    streamed = BayesianNetworkClassifier(structure, parameters=parameters).fit(cut(table, [30, 30, 290]), "outcome")
+    X, y = split(table)
+    assert_same_model(streamed, clf.fit(X, y))
+    np.testing.assert_allclose(streamed.predict_proba(cut(table, [7])), clf.predict_proba(X), rtol=1e-9)
+    np.testing.assert_array_equal(streamed.predict(cut(table, [])), clf.predict(X))
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.integers(0, 200), max_size=6), st.sampled_from(["auto", "category"]))
+def test_the_cut_into_batches_changes_no_count(edges, missing):
+    table = mixed_table(200, gaps=0.1)
+    options = SchemaOptions(choose_discretizer("mdlp"), "from_dtype", missing == "category", False)
+    pairs = []
+    for batches in (cut(table, edges), cut(table, [])):
+        with streamed_table(batches, "outcome", options) as rows:
+            engine = ChunkedEngine(choose_engine("numpy"))
+            counted = engine.count_pairs(rows.batch).counts
+            assert counted.dtype == np.int64
+            pairs.append([rows.schema, counted.tolist(), rows.class_rows.tolist()])
+            pairs[-1] += [own.tolist() for own in engine.count(rows.batch, [(0, 2, 4), (5,)])]
+    assert pairs[0] == pairs[1]
+
+
+@pytest.mark.parametrize("missing", ["auto", "category"])
+def test_mapped_codes_are_those_of_the_encoder(missing, small_chunks, monkeypatch):
+    monkeypatch.setattr(stream_numbers, "MOST_DISTINCT", 250)  # so that numbers are spooled as they are from then on
+    table = mixed_table(300, gaps=0.1)
+    options = SchemaOptions(choose_discretizer("mdlp"), "from_dtype", missing == "category", False)
+    with streamed_table(cut(table, [100, 120]), "outcome", options) as rows:
+        expected = TableEncoder(rows.schema).encode(read_table(split(table)[0]))
+        by_chunk = np.concatenate([chunk.codes for chunk in rows.batch.chunks()])
+        assert rows.batch.codes.flags.f_contiguous
+        assert rows.batch.codes.dtype == expected.dtype
+        again = np.concatenate([chunk.codes for chunk in rows.batch.chunks()])
+        for codes in (by_chunk, rows.batch.codes, again):
+            np.testing.assert_array_equal(codes, expected)
+        labels = rows.classes[rows.batch.class_codes]
+        np.testing.assert_array_equal(labels, table["outcome"].to_numpy())
+        n_states = np.array(rows.schema.n_states[:-1])
+        np.testing.assert_array_equal(rows.batch.incomplete, (expected == n_states).any(axis=0))
+
+
+def test_many_distinct_numbers_are_cut_within_the_error_of_the_sketch(monkeypatch):
+    monkeypatch.setattr(stream_numbers, "MOST_DISTINCT", 100)
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=40_000)
+    table = pa.table({"x": x, "outcome": np.where(x + 0.2 * rng.normal(size=len(x)) > 0.5, "b", "a")})
+    clf = NaiveBayesClassifier(discretizer="quantile").fit(cut(table, [10_000, 20_000, 30_000]), "outcome")
+    cuts = np.array(clf.encoder_.schema.attributes[0].cuts)
+    ranks = np.searchsorted(np.sort(x), cuts) / len(x)
+    # Four batches: each row through at most three summaries of 8,192 groups, then a value of the sketch for a quantile.
+    np.testing.assert_allclose(ranks, np.arange(1, 8) / 8, atol=4 / 8_192 + 1 / len(x))
+
+
+def sources(table: pa.Table, folder: Path):
+    pa.parquet.write_table(table.slice(0, 150), folder / "a.parquet", row_group_size=40)
+    pa.parquet.write_table(table.slice(150), folder / "b.parquet")
+    data = pa.dataset.dataset(folder, format="parquet")
+    yield data
+    yield data.filter(pa.dataset.field("outcome") != "nothing")
+    yield pa.dataset.dataset(table)
+    yield table.to_reader(max_chunksize=70)
+    yield iter(table.to_batches(max_chunksize=70))
+    yield (part.to_pandas() for part in cut(table, [100]))
+    polars = pytest.importorskip("polars")
+    yield polars.scan_parquet(folder / "*.parquet")
+    yield iter([polars.from_arrow(part) for part in cut(table, [100])])
+
+
+def test_every_source_gives_the_same_model(tmp_path):
+    table = mixed_table(300)
+    X, y = split(table)
+    expected = BayesianNetworkClassifier("tan", parameters="frequency").fit(X, y)
+    n_sources = 0
+    for source in sources(table, tmp_path):
+        assert_same_model(BayesianNetworkClassifier("tan", parameters="frequency").fit(source, "outcome"), expected)
+        n_sources += 1
+    assert n_sources == 8
+
+
+def test_declared_categories_keep_their_order(tmp_path):
+    table = mixed_table(300)
+    declared = pa.DictionaryArray.from_arrays(
+        pa.array(np.arange(300) % 3, pa.int8()), pa.array(["low", "mid", "high"]), ordered=True
+    )
+    table = table.set_column(0, "word", declared)
+    X, y = split(table)
+    expected = NaiveBayesClassifier().fit(X, y)
+    assert expected.encoder_.schema.attributes[0].categories == ("low", "mid", "high")
+    assert_same_model(NaiveBayesClassifier().fit(cut(table, [90]), "outcome"), expected)
+
+
+def test_batches_of_other_widths_hold_the_same_numbers():
+    values = np.tile([3, 7, -2, 40], 25)
+    frames = [
+        pa.table({"a": values.astype(np.int8), "outcome": values > 5}),
+        pa.table({"a": values.astype(np.int64), "outcome": values > 5}),
+        pa.table({"outcome": values > 5, "a": values.astype(np.float64)}),
+    ]
+    clf = NaiveBayesClassifier(categorical_features=["a"]).fit(iter(frames), "outcome")
+    assert clf.encoder_.schema.attributes[0].categories == (-2, 3, 7, 40)
+    assert clf.classes_.dtype == bool
+    assert clf.predict(pa.table({"a": [3, 40]})).tolist() == [False, True]
+
+
+def test_a_category_of_the_last_batch_and_batches_without_rows_count():
+    table = mixed_table(100)
+    late = table.set_column(0, "word", pa.array(["late"] * 100))
+    parts = [table.slice(0, 0), table, table.slice(0, 0), late.slice(50), table.slice(0, 0)]
+    clf = NaiveBayesClassifier().fit(iter(parts), "outcome")
+    X, y = split(pa.concat_tables(parts))
+    assert_same_model(clf, NaiveBayesClassifier().fit(X, y))
+    assert "late" in clf.encoder_.schema.attributes[0].categories
+
+
+def test_rows_without_a_class_are_left_out_with_a_warning():
+    table = mixed_table(120)
+    labels = pa.array([None if row % 6 == 0 else label.as_py() for row, label in enumerate(table["outcome"])])
+    gappy = table.set_column(5, "outcome", labels)
+    with pytest.warns(DataWarning, match="the class is missing in 20 of 120 rows; they are left out"):
+        clf = NaiveBayesClassifier().fit(cut(gappy, [1, 50]), "outcome")
+    X, y = split(table.filter(labels.is_valid()))
+    assert_same_model(clf, NaiveBayesClassifier().fit(X, y))
+
+
+def test_a_class_seen_late_is_a_class_like_any_other():
+    table = mixed_table(300).sort_by([("outcome", "descending")])
+    X, y = split(table)
+    clf = BayesianNetworkClassifier("tan", parameters="frequency").fit(cut(table, [20, 150]), "outcome")
+    assert_same_model(clf, BayesianNetworkClassifier("tan", parameters="frequency").fit(X, y))
+
+
+def test_columns_without_a_value_are_those_of_the_table_in_memory():
+    table = mixed_table(200)
+    table = table.append_column("nothing", pa.nulls(200)).append_column("numbers", pa.nulls(200, pa.float64()))
+    X, y = split(table)
+    with pytest.warns(DataWarning, match="column 'n.* holds no value"):
+        expected = NaiveBayesClassifier().fit(X, y)
+    with pytest.warns(DataWarning, match="column 'n.* holds no value"):
+        assert_same_model(NaiveBayesClassifier().fit(cut(table, [10]), "outcome"), expected)
+
+
+def test_many_classes_need_not_be_numbers():
+    labels = [f"class {row % 40}" for row in range(400)]
+    table = pa.table({"a": np.arange(400) % 40, "outcome": labels})
+    X, y = split(table)
+    assert_same_model(NaiveBayesClassifier().fit(cut(table, [5]), "outcome"), NaiveBayesClassifier().fit(X, y))
+
+
+class BrokenError(Exception):
+    pass
+
+
+def failing(error: BaseException):
+    yield from cut(mixed_table(200), [100])
+    raise error
+
+
+def open_temporary_files(folder: Path) -> list[str]:
+    links = Path("/proc/self/fd")
+    found = [os.readlink(link) for link in links.iterdir() if link.exists() or link.is_symlink()]
+    return [name for name in found if name.startswith(str(folder))]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the open files of a process are listed on Linux only")
+@pytest.mark.parametrize("error", [BrokenError(), KeyboardInterrupt()])
+def test_an_iterator_that_raises_leaves_no_file_behind(error, tmp_path, monkeypatch, small_chunks):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    seen = []
+    monkeypatch.setattr(
+        out_of_core, "choose_categorical", lambda *rest: seen.append(open_temporary_files(tmp_path)) or np.ones(5, bool)
+    )
+    with pytest.raises(type(error)):
+        NaiveBayesClassifier().fit(failing(error), "outcome")
+    assert len(seen[-1]) == 1  # it was open
+    assert list(tmp_path.iterdir()) == []
+    assert open_temporary_files(tmp_path) == []
+
+
+def test_a_killed_process_leaves_no_file_behind(tmp_path):
+    code = (
+        "import os, signal, pyarrow as pa\n"
+        "from tanager import NaiveBayesClassifier\n"
+        "def batches():\n"
+        "    for part in range(3):\n"
+        "        yield pa.table({'a': ['x', 'y'] * 200_000, 'outcome': [0, 1] * 200_000})\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "NaiveBayesClassifier().fit(batches(), 'outcome')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(tmp_path)}, check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_codes_that_find_no_space_are_refused_before_the_first_is_written(tmp_path, monkeypatch):
+    pa.parquet.write_table(mixed_table(1_000), tmp_path / "a.parquet")
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage(10_000, 4_001, 5_999))
+    monkeypatch.setattr(stream_spool.Spool, "append", lambda *rest: pytest.fail("started"))
+    with pytest.raises(MemoryLimitError, match=r"take 6,000 bytes in the temporary folder .* which has 5,999 left"):
+        NaiveBayesClassifier().fit(pa.dataset.dataset(tmp_path / "a.parquet"), "outcome")
+
+
+def test_codes_of_an_iterator_that_find_no_space_are_refused_on_the_way(monkeypatch, small_chunks):
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage(1_000, 900, 100))
+    with pytest.raises(MemoryLimitError, match="which has 100 left"):
+        NaiveBayesClassifier().fit(cut(mixed_table(200), [100]), "outcome")
+
+
+def test_a_file_that_changes_while_it_is_read_is_detected(tmp_path, monkeypatch):
+    file = tmp_path / "a.parquet"
+    pa.parquet.write_table(mixed_table(300), file)
+    data = pa.dataset.dataset(file)
+
+    def touch(*rest):
+        os.utime(file, ns=(1, 1))
+        return np.ones(5, dtype=bool)
+
+    monkeypatch.setattr(out_of_core, "choose_categorical", touch)
+    with pytest.raises(FileError, match=r"a.parquet' changed while it was read"):
+        NaiveBayesClassifier().fit(data, "outcome")
+
+
+def test_a_file_with_other_columns_is_named(tmp_path):
+    pa.parquet.write_table(mixed_table(30), tmp_path / "a.parquet")
+    pa.parquet.write_table(mixed_table(30).rename_columns(["other", *"bcde", "outcome"]), tmp_path / "b.parquet")
+    with pytest.raises(FileError, match=r"b.parquet' has the column 'b', unlike the first file"):
+        NaiveBayesClassifier().fit(pa.dataset.dataset(tmp_path), "outcome")
+
+
+@pytest.mark.parametrize("keep", [0.5, 0.999])
+def test_a_truncated_file_in_the_middle_is_named(tmp_path, keep):
+    for name in "abc":
+        pa.parquet.write_table(mixed_table(300), tmp_path / f"{name}.parquet")
+    broken = tmp_path / "b.parquet"
+    broken.write_bytes(broken.read_bytes()[: int(keep * broken.stat().st_size)])
+    with pytest.raises(FileError, match=r"b.parquet' cannot be read"):
+        NaiveBayesClassifier().fit(pa.dataset.dataset(tmp_path), "outcome")
+
+
+def test_a_file_damaged_inside_is_named(tmp_path):
+    for name in "ab":
+        pa.parquet.write_table(mixed_table(2_000), tmp_path / f"{name}.parquet", compression="zstd")
+    broken = tmp_path / "b.parquet"
+    data = bytearray(broken.read_bytes())
+    data[100:400] = bytes(300)
+    broken.write_bytes(data)
+    with pytest.raises(FileError, match=r"b.parquet' cannot be read"):
+        NaiveBayesClassifier().fit(pa.dataset.dataset(tmp_path), "outcome")
+
+
+@pytest.mark.parametrize(
+    ("batches", "y", "message"),
+    [
+        ([mixed_table(20)], [0, 1], "expected the name of the class column"),
+        ([mixed_table(20)], "outcom", "no column 'outcom' to predict; its columns, nearest first, are 'outcome'"),
+        ([mixed_table(20).select(["outcome"])], "outcome", "no column besides the class"),
+        ([mixed_table(20), mixed_table(20).drop_columns(["flag"])], "outcome", "batch 1 lacks the column 'flag'"),
+        ([mixed_table(20).slice(0, 0)], "outcome", "every batch is empty"),
+        ([], "outcome", "every batch is empty"),
+        ([pa.table({"a": [1, 2], "outcome": ["x", "x"]})], "outcome", "holds one class, 'x', in 2 rows"),
+        ([pa.table({"a": [1, 2], "outcome": [None, None]})], "outcome", "the class column 'outcome' holds no class"),
+        ([np.zeros((3, 2))], "outcome", "without column names"),
+        ([pa.table({"a": [1, 2], "outcome": [1.0, 2.5]})], "outcome", "holds 2.5; expected classes, not a quantity"),
+        ([pa.table({"a": [1], "outcome": [date(2020, 1, 1)]})], "outcome", "holds dates; expected text"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:the class is missing")
+def test_unusable_batches_are_refused_in_words(batches, y, message):
+    with pytest.raises(DataError, match=message):
+        NaiveBayesClassifier().fit(iter(batches), y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"parameters": "em"}, r"parameters=EM\(\) needs all rows at once"),
+        ({"structure": "selective", "parameters": "frequency"}, "structure='selective' needs all rows"),
+        ({"structure": "hill-climb", "score": "cll"}, "score='cll' needs all rows"),
+    ],
+)
+def test_learners_of_whole_tables_are_refused(options, message):
+    with pytest.raises(OptionError, match=message):
+        BayesianNetworkClassifier(**options).fit(iter([mixed_table(20)]), "outcome")
+
+
+def test_a_batch_to_predict_that_lacks_a_column_is_refused():
+    table = mixed_table(60)
+    clf = NaiveBayesClassifier().fit(iter([table]), "outcome")
+    with pytest.raises(DataError, match="batch 1 lacks column 'float'"):
+        clf.predict(iter([table, table.drop_columns(["float"])]))

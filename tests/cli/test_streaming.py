@@ -1,0 +1,158 @@
+"""`fit` and `predict` batch by batch against the same commands on the table in memory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from tanager.cli import training_data
+from tanager.cli.main import run
+from tanager.files import read_table as read_table_module
+from tanager.files.read_table import bytes_in_memory, read_table
+from tanager.files.write_table import table_writer, write_table
+from tanager.table import stream_memory, stream_source
+
+
+@pytest.fixture
+def files(iris, monkeypatch) -> pa.Table:
+    """iris.csv, iris.parquet and a folder of Parquet files; batches are small."""
+    monkeypatch.setattr(stream_source, "BATCH_ROWS", 40)
+    monkeypatch.setattr(read_table_module, "STREAM_BLOCK", 1_500)
+    write_table(iris, "iris.parquet")
+    Path("parts").mkdir()
+    for number in range(3):
+        write_table(iris.slice(50 * number, 50), f"parts/{number}.parquet")
+    return iris
+
+
+def fit(*arguments: str) -> dict[str, object]:
+    assert run(["fit", *arguments, "--class", "species", "--structure", "tan", "-o", "model.json"]) == 0
+    return json.loads(Path("model.json").read_text())
+
+
+@pytest.mark.parametrize("data", ["iris.csv", "iris.parquet", "parts"])
+def test_a_streamed_fit_writes_the_same_model(files, data):
+    assert fit(data, "--stream") == fit("iris.csv", "--no-stream")
+
+
+@pytest.mark.parametrize("data", ["iris.csv", "iris.parquet", "parts"])
+@pytest.mark.parametrize("output", ["out.csv", "out.tsv", "out.parquet"])
+@pytest.mark.parametrize("more", [[], ["--proba"]])
+def test_predictions_from_file_to_file_are_those_in_memory(files, data, output, more):
+    fit("iris.csv")
+    assert run(["predict", "model.json", "iris.csv", "-o", "whole.parquet", *more]) == 0
+    assert run(["predict", "model.json", data, "--stream", "-o", output, *more]) == 0
+    whole, streamed = read_table("whole.parquet"), read_table(output)
+    assert streamed.column_names == whole.column_names
+    for one, other in zip(streamed.columns, whole.columns, strict=True):
+        if more:
+            np.testing.assert_allclose(one.to_numpy(), other.to_numpy(), rtol=1e-12)
+        else:
+            assert one.to_pylist() == other.to_pylist()
+
+
+def test_a_stream_goes_to_standard_output_with_one_header(files, capfdbinary):
+    fit("iris.csv")
+    capfdbinary.readouterr()
+    assert run(["predict", "model.json", "iris.parquet", "--stream"]) == 0
+    lines = capfdbinary.readouterr().out.decode().splitlines()
+    assert (lines[0], len(lines)) == ("species", 151)
+
+
+def test_the_number_of_rows_is_told(files, capsys):
+    for data in ("iris.csv", "iris.parquet"):
+        assert run(["fit", data, "--class", "species", "--stream", "-o", "model.json", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["rows"] == 150
+
+
+@pytest.mark.parametrize(("free", "streamed"), [(100, True), (10**9, False)])
+@pytest.mark.parametrize("data", ["iris.csv", "iris.parquet"])
+def test_a_file_streams_by_itself_where_memory_is_short(files, data, free, streamed, monkeypatch):
+    monkeypatch.setattr(training_data, "available_memory", lambda: free)
+    opened = []
+    own = training_data.open_batches
+    monkeypatch.setattr(
+        training_data, "open_batches", lambda *rest, **named: opened.append(rest) or own(*rest, **named)
+    )
+    fit(data)
+    assert run(["predict", "model.json", data, "-o", "out.csv"]) == 0
+    assert len(opened) == (2 if streamed else 0)
+
+
+def test_the_size_in_memory_is_that_of_the_columns(tmp_path):
+    table = pa.table({"a": np.arange(1_000), "b": np.zeros(1_000, np.int8), "c": ["x"] * 1_000})
+    write_table(table, tmp_path / "a.parquet")
+    assert bytes_in_memory(tmp_path / "a.parquet") == 1_000 * (8 + 1 + 16)
+    assert bytes_in_memory(tmp_path) == 1_000 * (8 + 1 + 16)
+
+
+def test_available_memory_is_the_least_of_machine_and_control_group(monkeypatch):
+    files = {
+        "/proc/meminfo": ["MemTotal: 9 kB", "MemAvailable:  5000 kB"],
+        "/proc/self/cgroup": ["4:cpu:/", "3:memory:/box", "0::/inner"],
+        "/sys/fs/cgroup/memory/box/memory.limit_in_bytes": ["4000000"],
+        "/sys/fs/cgroup/memory/box/memory.usage_in_bytes": ["1000000"],
+        "/sys/fs/cgroup/inner/memory.max": ["max"],
+        "/sys/fs/cgroup/inner/memory.current": ["12"],
+    }
+    monkeypatch.setattr(stream_memory, "_lines", lambda file: files.get(file, []))
+    assert stream_memory.available_memory() == 3_000_000
+    files["/sys/fs/cgroup/inner/memory.max"] = ["2000012"]
+    assert stream_memory.available_memory() == 2_000_000
+    del files["/proc/self/cgroup"]
+    assert stream_memory.available_memory() == 5_000 * 1_024
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fit", "iris.csv", "--class", "specie", "--stream", "-o", "m.json"], "no column 'specie' to predict"),
+        (["fit", "-", "--class", "species", "--stream", "-o", "m.json"], "--stream needs a file"),
+        (["fit", "a.arff", "--class", "y", "--stream", "-o", "m.json"], "cannot be read batch by batch"),
+        (["fit", "none.parquet", "--class", "y", "--stream", "-o", "m.json"], "cannot read 'none.parquet'"),
+        (["predict", "model.json", "iris.csv", "--stream", "--json"], "--stream cannot go with it"),
+        (["predict", "model.json", "short.csv", "--stream", "-o", "o.csv"], "lacks 3 of the 4 columns"),
+        (["predict", "model.json", "header.csv", "--stream", "-o", "o.csv"], "no row"),
+    ],
+)
+def test_what_cannot_be_streamed_is_refused_in_a_line(files, arguments, message, capsys):
+    fit("iris.csv")
+    Path("a.arff").write_text("@relation a\n@attribute y {a}\n@data\na\n")
+    write_table(files.select(["sepal length", "species"]), "short.csv")
+    write_table(files.slice(0, 0), "header.csv")
+    capsys.readouterr()
+    assert run(arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert not Path("o.csv").exists()
+
+
+def test_text_after_numbers_in_a_stream_of_text_is_refused_with_a_way_out(files, capsys):
+    lines = ["a,species"] + [f"{row},x" for row in range(2_000)] + ["many,y"]
+    Path("late.csv").write_text("\n".join(lines) + "\n")
+    assert run(["fit", "late.csv", "--class", "species", "--stream", "-o", "m.json"]) == 2
+    error = capsys.readouterr().err
+    assert "somewhere after row" in error
+    assert "--no-stream" in error
+    assert not Path("m.json").exists()
+
+
+def test_a_broken_writer_leaves_the_old_file(tmp_path):
+    file = tmp_path / "a.parquet"
+    write_table(pa.table({"a": [1]}), file)
+    table = pa.table({"a": [2]})
+    with pytest.raises(KeyboardInterrupt), table_writer(file) as write:
+        _write_then_stop(write, table)
+    assert read_table(file).to_pydict() == {"a": [1]}
+    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
+
+
+def _write_then_stop(write, table):
+    write(table)
+    raise KeyboardInterrupt

@@ -1,0 +1,194 @@
+"""What newcomers' files hold: marks of missing cells, rows without a class, columns that number the rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli.iris_table import SPECIES
+from tanager import load_model
+from tanager.cli.main import run
+from tanager.files import read_table as read_table_module
+from tanager.files.read_csv import MARKS
+from tanager.files.write_table import write_table
+
+LEFT_OUT = "tanager: warning: the class is missing in 3 of 150 rows; they are left out."
+
+
+@pytest.fixture
+def marked(iris) -> list[str]:
+    """marked.csv with marks in a column of numbers, empty.csv with empty cells there; the lines of the latter."""
+    lines = Path("iris.csv").read_text().splitlines()
+    marks, empty = [lines[0]], [lines[0]]
+    for row, line in enumerate(lines[1:]):
+        rest = line.split(",", 1)[1]
+        mark = MARKS[row // 10 % len(MARKS)]
+        marks.append(line if row % 10 else f"{mark},{rest}")
+        empty.append(line if row % 10 else f",{rest}")
+    Path("marked.csv").write_text("\n".join(marks) + "\n")
+    Path("empty.csv").write_text("\n".join(empty) + "\n")
+    return empty
+
+
+@pytest.fixture
+def unlabelled(iris) -> None:
+    """gap.csv without the class of three rows, full.csv without these rows."""
+    labels = [None if row in (0, 70, 149) else label for row, label in enumerate(SPECIES.tolist())]
+    write_table(iris.set_column(4, "species", [labels]), "gap.csv")
+    write_table(iris.take([row for row in range(150) if row not in (0, 70, 149)]), "full.csv")
+
+
+def fit(data: str, *more: str) -> dict[str, object]:
+    assert run(["fit", data, "--class", "species", "--structure", "tan", "-o", "m.json", *more]) == 0
+    return json.loads(Path("m.json").read_text())
+
+
+@pytest.mark.parametrize("stream", ["--stream", "--no-stream"])
+def test_marks_in_a_column_of_numbers_give_the_model_of_empty_cells(marked, monkeypatch, capsys, stream):
+    monkeypatch.setattr(read_table_module, "STREAM_BLOCK", 1_000)
+    expected = fit("empty.csv", stream)
+    assert capsys.readouterr().err == ""
+    assert fit("marked.csv", stream) == expected
+    err = capsys.readouterr().err
+    assert err.startswith("tanager: warning: column 'sepal length': ")
+    assert err.endswith("--missing names such texts, --missing '' switches this off.\n")
+    assert err.count("\n") == 1
+
+
+def test_a_mark_far_down_a_stream_is_missing_too(iris, monkeypatch):
+    monkeypatch.setattr(read_table_module, "STREAM_BLOCK", 1_000)
+    lines = Path("iris.csv").read_text().splitlines()
+    for name, cell in ("late.csv", "NA"), ("gap.csv", ""):
+        Path(name).write_text("\n".join([*lines, f"{cell},3,5,2,virginica"]) + "\n")
+    assert fit("late.csv", "--stream") == fit("gap.csv", "--no-stream")
+
+
+def test_an_empty_missing_text_switches_marks_off(marked, capsys):
+    fit("marked.csv", "--missing", "")
+    assert load_model("m.json").network_.columns[0].kind == "categorical"
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("stream", ["--stream", "--no-stream"])
+@pytest.mark.parametrize("mark", ["NA", "-", "?"])
+def test_a_row_of_marks_alone_is_predicted_as_a_row_of_gaps(iris, capsys, stream, mark):
+    fit("iris.csv")
+    for name, cell in ("marks.csv", mark), ("gaps.csv", ""):
+        Path(name).write_text(f"{','.join(iris.column_names[:4])}\n{','.join([cell] * 4)}\n")
+    capsys.readouterr()
+    assert run(["predict", "m.json", "gaps.csv", "--proba", stream]) == 0
+    expected = capsys.readouterr().out
+    assert run(["predict", "m.json", "marks.csv", "--proba", stream]) == 0
+    out, err = capsys.readouterr()
+    assert out == expected
+    assert "taken as missing" in err
+
+
+@pytest.mark.parametrize("command", [["predict"], ["predict", "--stream"], ["explain"], ["report"]])
+def test_a_word_among_numbers_is_refused_with_the_option_that_names_it(iris, capsys, command):
+    fit("iris.csv")
+    Path("new.csv").write_text(f"{','.join(iris.column_names[:4])}\n5,3,1,0.2\n5,not known,1,0.2\n")
+    capsys.readouterr()
+    assert run([command[0], "m.json", "new.csv", *command[1:]]) == 2
+    err = capsys.readouterr().err
+    assert "column 'sepal width' holds text ('not known'); it was numeric" in err
+    assert "--missing 'not known'" in err
+    assert run([command[0], "m.json", "new.csv", *command[1:], "--missing", "not known"]) == 0
+
+
+def test_rows_without_a_class_are_left_out_of_folds(unlabelled, capsys):
+    found = {}
+    for name in ("gap.csv", "full.csv"):
+        assert run(["evaluate", name, "--class", "species", "--structure", "tan", "--folds", "3", "--json"]) == 0
+        out, err = capsys.readouterr()
+        found[name] = json.loads(out)
+        assert err.startswith(LEFT_OUT) == (name == "gap.csv")
+    for measure in ("accuracy", "log_loss", "brier", "auc"):
+        assert found["gap.csv"][measure] == found["full.csv"][measure]
+    assert found["gap.csv"]["rows"] == 147
+
+
+def test_rows_without_a_class_do_not_count_for_a_model(unlabelled, capsys):
+    fit("full.csv")
+    capsys.readouterr()
+    assert run(["evaluate", "full.csv", "--model", "m.json", "--json"]) == 0
+    expected = capsys.readouterr().out
+    assert run(["evaluate", "gap.csv", "--model", "m.json", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert out == expected
+    assert err.startswith(LEFT_OUT)
+
+
+def test_rows_without_a_class_are_left_out_of_the_page(unlabelled, capsys):
+    fit("full.csv")
+    capsys.readouterr()
+    for name in ("gap", "full"):
+        assert run(["report", "m.json", f"{name}.csv", "-o", f"{name}.html"]) == 0
+    assert capsys.readouterr().err.startswith(LEFT_OUT)
+    assert Path("gap.html").read_text("utf-8") == Path("full.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("data", ["iris.csv", "iris.parquet"])
+@pytest.mark.parametrize("stream", ["--stream", "--no-stream"])
+def test_a_dropped_column_is_as_if_it_were_not_there(iris, data, stream):
+    write_table(iris.drop_columns(["sepal width"]), "less.csv")
+    write_table(iris, "iris.parquet")
+    assert fit(data, stream, "--drop", "sepal width") == fit("less.csv")
+
+
+def test_evaluate_drops_columns_too(iris, capsys):
+    write_table(iris.drop_columns(["sepal width", "petal width"]), "less.csv")
+    command = ["evaluate", "--class", "species", "--structure", "tan", "--folds", "3", "--json"]
+    assert run([*command, "less.csv"]) == 0
+    expected = json.loads(capsys.readouterr().out)
+    assert run([*command, "iris.csv", "--drop", "sepal width", "--drop", "petal width"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["attributes"], found["log_loss"]) == (2, expected["log_loss"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--drop", "sepal widht"], "no column 'sepal widht' to drop; its columns, nearest first, are 'sepal width'"),
+        (["--drop", "species"], "which is the class"),
+        (["--drop", "sepal width", "--model", "m.json"], "--drop is for learning"),
+    ],
+)
+def test_a_column_that_cannot_be_dropped_is_refused(iris, capsys, arguments, words):
+    of_class = [] if "--model" in arguments else ["--class", "species"]
+    assert run(["evaluate", "iris.csv", *of_class, *arguments]) == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("numbers", "warned"),
+    [
+        (list(range(7, 157)), True),
+        (list(range(149, -1, -1)), True),
+        ([*range(149), 200], False),
+        ([*range(149), 0], False),
+        ([float(k) for k in range(150)], False),
+    ],
+    ids=["consecutive", "descending", "a leap", "a repeat", "floats"],
+)
+@pytest.mark.parametrize("command", ["fit", "evaluate"])
+def test_a_column_that_numbers_the_rows_is_pointed_out(iris, capsys, command, numbers, warned):
+    # A fraction keeps the column of floats one of floats in text.
+    write_table(iris.append_column("row id", [[n + 0.5 if isinstance(n, float) else n for n in numbers]]), "ids.csv")
+    more = ["-o", "m.json"] if command == "fit" else ["--folds", "2"]
+    arguments = [command, "ids.csv", "--class", "species", "--structure", "naive-bayes", *more]
+    assert run(arguments) == 0
+    words = "tanager: warning: column 'row id' numbers the rows. Hint: --drop 'row id' leaves it out.\n"
+    assert (words in capsys.readouterr().err) == warned
+    assert run([*arguments, "--drop", "row id"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_compare_makes_the_folder_its_page_goes_to(iris):
+    Path("sets").mkdir()
+    Path("iris.csv").rename("sets/iris.csv")
+    options = ["--data", "sets", "--class", "species", "--folds", "2", "--jobs", "1"]
+    assert run(["compare", "naive-bayes:ll:frequency", *options, "-o", "new/folder", "--page", "new/folder/x.md"]) == 0
+    assert Path("new/folder/x.md").read_text().startswith("# Experiments")

@@ -1,0 +1,225 @@
+"""Classifiers on a cluster: the counts and the tables of a fit in memory, whatever the partitions."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oracle import count_rows, random_batch, take_rows
+
+pytest.importorskip("distributed", reason="needs Dask: pip install 'tanager[dask]'")
+
+import tanager
+import tanager.dask
+from tanager.dask.batch import ClusterBatch
+from tanager.dask.cluster import Cluster
+from tanager.dask.engine import ClusterEngine
+from tanager.errors import DataWarning
+from tanager.parameters import Conditional
+from tanager.parameters.held_out import split_rows
+
+
+def largest_difference(ours, theirs):
+    if isinstance(theirs, tanager.Network):
+        assert ours.parents == theirs.parents
+        arrays = zip(ours.tables, theirs.tables, strict=True)
+    else:
+        assert ours.pairs == theirs.pairs
+        arrays = zip((*ours.mains, *ours.tables), (*theirs.mains, *theirs.tables), strict=True)
+    assert ours.columns == theirs.columns
+    return max(np.abs(own - other).max() for own, other in arrays)
+
+
+def batch_on_cluster(client, batch, edges):
+    cluster = Cluster(client)
+    ends = [0, *sorted(edges)]
+    parts = [take_rows(batch, range(first, last)) for first, last in zip(ends, [*ends[1:], batch.n_rows], strict=True)]
+    return ClusterBatch(cluster, cluster.map("encode", lambda part: part, parts), batch.n_states)
+
+
+@settings(max_examples=8, deadline=None)
+@given(edges=st.lists(st.integers(0, 80), max_size=6), gaps=st.sampled_from([0.0, 0.3]))
+def test_counts_equal_counting_row_by_row_for_any_cut_of_the_rows(client, edges, gaps):
+    batch = random_batch(3, 80, (2, 3, 4, 3), gaps)
+    rows = batch_on_cluster(client, batch, edges)
+    engine = ClusterEngine("auto")
+    assert rows.n_rows == 80
+    assert rows.incomplete.tolist() == batch.incomplete.tolist()
+    pairs = engine.count_pairs(rows)
+    assert pairs.counts.dtype == np.int64
+    for child in (1, 2):
+        expected = count_rows(batch, (0, 3, child))
+        np.testing.assert_array_equal(pairs.table(0, child), expected)
+    for nodes, counted in zip([(3,), (0, 1, 2, 3)], engine.count(rows, [(3,), (0, 1, 2, 3)]), strict=True):
+        np.testing.assert_array_equal(counted, count_rows(batch, nodes).reshape(-1))
+
+
+@pytest.mark.parametrize("edges", [(), (300,), (7, 7, 450, 590)], ids=["one", "two", "uneven and empty"])
+@pytest.mark.parametrize("gaps", [0.0, 0.1])
+def test_frequencies_are_those_of_a_fit_in_memory(client, edges, gaps, cut, make_table):
+    table = make_table(gaps=gaps)
+    theirs = tanager.TANClassifier(parameters="frequency").fit(table.drop(columns="outcome"), table["outcome"])
+    ours = tanager.dask.TANClassifier(client, parameters="frequency").fit(cut(table, *edges), "outcome")
+    assert largest_difference(ours.network_, theirs.network_) < 1e-9
+    assert ours.structure_score_ == pytest.approx(theirs.structure_score_, rel=1e-12)
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.1], ids=["complete", "gaps"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        Conditional(strength=[1.0, 3.0]),
+        Conditional(),
+        Conditional("squared", strength=2.0),
+        Conditional("mixed", prior="generative", strength=1.0),
+    ],
+    ids=["strength given", "strength chosen", "squared error", "mixed"],
+)
+def test_conditional_tables_are_those_of_a_fit_in_memory(client, parameters, gaps, cut, make_table):
+    table = make_table(1, gaps=gaps)
+    theirs = tanager.TANClassifier(parameters=parameters).fit(table.drop(columns="outcome"), table["outcome"])
+    ours = tanager.dask.TANClassifier(client, parameters=parameters).fit(cut(table, 100, 450), "outcome")
+    assert largest_difference(ours.network_, theirs.network_) < 1e-6
+    assert largest_difference(ours.filler_, theirs.filler_) < 1e-9 if theirs.filler_ else ours.filler_ is None
+    assert ours.trace_.parameters["passes"] == theirs.trace_.parameters["passes"]
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("BayesianNetworkClassifier", {}),
+        ("BayesianNetworkClassifier", {"structure": "hill-climb", "parameters": "acll"}),
+        ("BayesianNetworkClassifier", {"structure": "bckg", "missing": "category"}),
+        ("NaiveBayesClassifier", {"discretizer": "quantile"}),
+        ("PairwiseClassifier", {"pairs_per_attribute": 1.0, "categorical_features": ["legs"]}),
+    ],
+)
+def test_other_models_are_those_of_a_fit_in_memory(client, name, options, cut, make_table):
+    table = make_table(2, gaps=0.05)
+    theirs = getattr(tanager, name)(**options).fit(table.drop(columns="outcome"), table["outcome"])
+    ours = getattr(tanager.dask, name)(client, **options).fit(cut(table, 200, 200, 410), "outcome")
+    assert largest_difference(ours.network_, theirs.network_) < 1e-6
+
+
+@pytest.mark.parametrize("cut_at", [(), (1_000,), (5, 8_000)])
+def test_the_rows_of_folds_are_those_drawn_in_memory(client, cut_at):
+    batch = random_batch(0, 9_000, (3, 4, 2))
+    rows = batch_on_cluster(client, batch, cut_at)
+    for most_rows in (5_000, 1_000):
+        for ours, theirs in zip(rows.split_rows(most_rows, 0), split_rows(batch, most_rows, 0), strict=True):
+            for own, other in zip(ours, theirs, strict=True):
+                np.testing.assert_array_equal(own.codes, other.codes)
+                np.testing.assert_array_equal(own.class_codes, other.class_codes)
+
+
+def test_of_very_many_rows_folds_are_drawn_from_evenly_spaced_ones(client, monkeypatch):
+    batch = random_batch(0, 900, (200, 200, 2))
+    monkeypatch.setattr("tanager.dask.batch.MOST_DRAWN_FROM", 300)
+    third = {(*row, label) for row, label in zip(batch.codes[::3].tolist(), batch.class_codes[::3], strict=True)}
+    drawn = [
+        np.column_stack([part.codes, part.class_codes]).tolist()
+        for edges in [(), (100, 101, 500)]
+        for part in next(batch_on_cluster(client, batch, edges).split_rows(100, 0))
+    ]
+    assert drawn[:2] == drawn[2:]
+    assert {tuple(row) for row in drawn[0] + drawn[1]} <= third
+    assert [len(part) for part in drawn[:2]] == [100, 100]
+
+
+def test_a_category_in_one_partition_only_is_a_state(client, cut, table):
+    rare = table.assign(colour=np.where(np.arange(len(table)) == 599, "violet", table["colour"]))
+    ours = tanager.dask.TANClassifier(client, parameters="frequency").fit(cut(rare, 200, 590), "outcome")
+    theirs = tanager.TANClassifier(parameters="frequency").fit(rare.drop(columns="outcome"), rare["outcome"])
+    assert "violet" in ours.network_.states["colour"]
+    assert largest_difference(ours.network_, theirs.network_) < 1e-9
+
+
+def test_a_class_in_one_partition_only_is_a_class(client, cut, table):
+    X, y = table.drop(columns="outcome"), table["outcome"]
+    ordered = table.sort_values("outcome", kind="stable")
+    first = int((ordered["outcome"] == "low").sum())
+    ours = tanager.dask.NaiveBayesClassifier(client).fit(cut(ordered, first, first + 50), "outcome")
+    theirs = tanager.NaiveBayesClassifier().fit(X, y)
+    assert ours.classes_.tolist() == ["low", "mid", "top"]
+    assert largest_difference(ours.network_, theirs.network_) < 1e-9
+
+
+def test_integers_of_different_widths_are_the_same_numbers(client, of_frames, table):
+    narrow = table.iloc[:300].astype({"legs": np.int8})
+    empty = table.iloc[300:310].assign(shape=None, size=np.nan)
+    frames = [narrow, empty, table.iloc[310:]]
+    ours = tanager.dask.TANClassifier(client, parameters="frequency").fit(of_frames(frames), "outcome")
+    whole = table.assign(shape=table["shape"].mask(table.index.isin(empty.index)))
+    whole.loc[empty.index, "size"] = np.nan
+    theirs = tanager.TANClassifier(parameters="frequency").fit(whole.drop(columns="outcome"), whole["outcome"])
+    assert largest_difference(ours.network_, theirs.network_) < 1e-9
+
+
+def test_rows_without_a_class_are_left_out_with_a_warning(client, cut, table):
+    X, y = table.drop(columns="outcome"), table["outcome"]
+    some = table.assign(outcome=table["outcome"].where(np.arange(len(table)) >= 200))
+    with pytest.warns(DataWarning, match=r"missing in 200 of 600 rows"):
+        ours = tanager.dask.NaiveBayesClassifier(client).fit(cut(some, 150, 300), "outcome")
+    theirs = tanager.NaiveBayesClassifier().fit(X.iloc[200:], y.iloc[200:])
+    assert largest_difference(ours.network_, theirs.network_) < 1e-9
+
+
+def test_a_parquet_folder_and_a_series_of_classes_are_taken_too(client, tmp_path, cut, table):
+    X, y = table.drop(columns="outcome"), table["outcome"]
+    for number, part in enumerate([table.iloc[:100], table.iloc[100:]]):
+        part.to_parquet(tmp_path / f"part{number}.parquet")
+    by_path = tanager.dask.NaiveBayesClassifier(client).fit(tmp_path, "outcome")
+    rows = cut(table, 100, 350)
+    by_series = tanager.dask.NaiveBayesClassifier(client).fit(rows.drop(columns="outcome"), rows["outcome"])
+    theirs = tanager.NaiveBayesClassifier().fit(X, y)
+    assert largest_difference(by_path.network_, theirs.network_) < 1e-9
+    assert largest_difference(by_series.network_, theirs.network_) < 1e-9
+    assert by_path.predict(tmp_path).compute().tolist() == theirs.predict(X).tolist()
+
+
+def test_predictions_are_lazy_and_those_of_the_local_classifier(client, cut, table):
+    X = table.drop(columns="outcome")
+    ours = tanager.dask.TANClassifier(client, parameters="frequency").fit(cut(table, 300), "outcome")
+    local = ours.to_local()
+    rows = cut(X, 100, 100, 580)
+    labels, shares = ours.predict(rows), ours.predict_proba(rows)
+    pd.testing.assert_series_equal(
+        labels.compute(), pd.Series(local.predict(X), index=X.index, name="outcome"), check_dtype=False
+    )
+    np.testing.assert_array_equal(shares.compute(), local.predict_proba(X))
+
+    def refuse(frame):
+        raise AssertionError("computed")
+
+    unread = rows.map_partitions(refuse, meta=X.iloc[:0])
+    assert ours.predict_proba(unread).shape[1] == 3
+    with pytest.raises(AssertionError, match="computed"):
+        ours.predict(unread).compute()
+
+
+def test_the_local_classifier_is_an_ordinary_one(client, tmp_path, cut, table):
+    X, y = table.drop(columns="outcome"), table["outcome"]
+    ours = tanager.dask.NaiveBayesClassifier(client).fit(cut(table.iloc[:400], 30), "outcome")
+    local = ours.to_local()
+    assert type(local) is tanager.NaiveBayesClassifier
+    assert local.feature_names_in_.tolist() == list(X.columns)
+    tanager.save_model(local, tmp_path / "model.json")
+    np.testing.assert_array_equal(tanager.load_model(tmp_path / "model.json").predict(X), local.predict(X))
+    begun = tanager.NaiveBayesClassifier().fit(X.iloc[:400], y.iloc[:400]).partial_fit(X.iloc[400:], y.iloc[400:])
+    assert largest_difference(local.partial_fit(X.iloc[400:], y.iloc[400:]).network_, begun.network_) < 1e-12
+
+
+def test_tasks_have_names_that_a_dashboard_groups_by(client, cut, table):
+    tanager.dask.TANClassifier(client, parameters=Conditional(strength=1.0)).fit(cut(table, 300), "outcome")
+    names = set(client.cluster.scheduler.task_prefixes)
+    assert {"tanager-statistics", "tanager-encode", "tanager-count", "tanager-gradient"} <= names
+
+
+def test_options_are_those_of_the_ordinary_classifier(client):
+    ours = tanager.dask.TANClassifier(client, score="bic", forest=True)
+    assert ours.get_params()["score"] == "bic"
+    assert ours.set_params(score="ll").get_params()["score"] == "ll"
+    assert "forest=True" in repr(ours)
+    with pytest.raises(TypeError, match="trees"):
+        tanager.dask.TANClassifier(client, trees=3)
