@@ -94,8 +94,9 @@ def test_the_readme_leads_from_a_table_to_an_explained_prediction(tmp_path: Path
 
 def test_the_summary_of_the_readme_is_that_of_the_results():
     summary = runpy.run_path(str(ROOT / "docs" / "summary.py"))
-    text, page = (ROOT / "README.md").read_text(), (ROOT / "benchmarks" / "RESULTS.md").read_text()
-    for name in ("speed", "accuracy"):
+    text = (ROOT / "README.md").read_text()
+    for name, folder in (("speed", "benchmarks"), ("accuracy", "experiments")):
+        page = (ROOT / folder / "RESULTS.md").read_text()
         written = summary["put_between"](text, name, "\n".join(summary[name](page)))
         assert written == text, f"the part {name!r} of the README is old: run `make summary`"
 
