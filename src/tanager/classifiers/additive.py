@@ -56,7 +56,7 @@ class AdditiveLearner:
             )
         order = np.argsort(np.array([column.name for column in schema.attributes]), kind="stable")
         columns = tuple(schema.attributes[attribute] for attribute in order.tolist())
-        rows = _take_columns(batch, order)
+        rows = take_columns(batch, order)
         names = [column.name for column in (*columns, schema.target)]
         counts = CountStore(coarse_batch(rows, columns), engine, names)
         structure = self.structure.learn(self.task(counts))
@@ -68,11 +68,11 @@ class AdditiveLearner:
         learnt = self.parameters.learn(task)
         assert isinstance(learnt, LearntEffects)
         coarse = [column.coarse for column in (*columns, schema.target)]
-        filler = _in_order(learn_filler(counts, coarse), order) if self.missing != "skip" else None
-        return LearntAdditive(_network(learnt, schema, order), filler, structure, learnt)
+        filler = in_table_order(learn_filler(counts, coarse), order) if self.missing != "skip" else None
+        return LearntAdditive(network_of_effects(learnt, schema, order), filler, structure, learnt)
 
 
-def _take_columns(batch: EncodedBatch, order: NDArray[np.intp]) -> EncodedBatch:
+def take_columns(batch: EncodedBatch, order: NDArray[np.intp]) -> EncodedBatch:
     n_states = (*(batch.n_states[attribute] for attribute in order.tolist()), batch.n_classes)
     codes = codes_like(batch.codes, batch.n_rows, len(order), batch.codes.dtype)
     for position, attribute in enumerate(order.tolist()):
@@ -80,7 +80,7 @@ def _take_columns(batch: EncodedBatch, order: NDArray[np.intp]) -> EncodedBatch:
     return EncodedBatch(codes, batch.class_codes, n_states, batch.incomplete[order], batch.weights)
 
 
-def _network(learnt: LearntEffects, schema: TableSchema, order: NDArray[np.intp]) -> AdditiveNetwork:
+def network_of_effects(learnt: LearntEffects, schema: TableSchema, order: NDArray[np.intp]) -> AdditiveNetwork:
     """With the attributes in the order of the table again."""
     place = np.argsort(order).tolist()
     own = order.tolist()
@@ -95,7 +95,7 @@ def _network(learnt: LearntEffects, schema: TableSchema, order: NDArray[np.intp]
     )
 
 
-def _in_order(filler: Network, order: NDArray[np.intp]) -> Network:
+def in_table_order(filler: Network, order: NDArray[np.intp]) -> Network:
     """The same network with its attributes in the order of the table; its tables hold one attribute parent at most."""
     own = [*order.tolist(), len(order)]
     place = np.argsort(own).tolist()

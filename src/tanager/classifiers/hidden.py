@@ -72,7 +72,7 @@ def learn_hidden(parameters: ParameterLearner, task: ParameterTask, columns: tup
     """
     if not isinstance(parameters, Conditional):
         return parameters.learn(task)
-    options = parameters._check_options()
+    options = parameters.fit_options()
     if options.prior in ("none", "uniform"):
         raise OptionError(
             f"prior={parameters.prior!r} cannot be used with hidden nodes: the tables are pulled to those of EM.",

@@ -19,8 +19,7 @@ from tanager.scores import CLL
 from tanager.structure import Selective, StructureLearner
 from tanager.table.batch import code_dtype
 from tanager.table.discretizer import Discretizer
-from tanager.table.encoder import _warn_of_useless_columns as warn_of_useless_columns
-from tanager.table.encoder import choose_categorical
+from tanager.table.encoder import choose_categorical, warn_of_useless_columns
 from tanager.table.read_columns import RawTable, gaps, take
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.stream_batch import Meaning, StreamedBatch

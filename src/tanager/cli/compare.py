@@ -93,7 +93,7 @@ def compare(
 
       tanager compare --field --quick --data folder --page field.md
     """
-    from tanager.cli.demo import _make_folder as make_folder
+    from tanager.cli.demo import make_folder
     from tanager.experiments.page import study_tables, write_page
     from tanager.experiments.plan import Request
     from tanager.files.atomic import check_writable

@@ -48,8 +48,8 @@ def convert(
 
     if as_json and output == STREAM:
         raise OptionError("--json and OUT - would both print to stdout.", hint="give the network a file.")
-    read_suffix = _stream_suffix(source, from_format, "--from")
-    write_suffix = _stream_suffix(output, to_format, "--to")
+    read_suffix = stream_suffix(source, from_format, "--from")
+    write_suffix = stream_suffix(output, to_format, "--to")
     network_suffix(output + write_suffix)
     network_suffix(source + read_suffix)
     with output_file(output, write_suffix) as target, working(f"Converting {source}"):
@@ -62,7 +62,7 @@ def convert(
         say(f"{output}: {len(network.nodes):,} nodes, {len(network.edges):,} edges")
 
 
-def _stream_suffix(path: str, form: str | None, option: str) -> str:
+def stream_suffix(path: str, form: str | None, option: str) -> str:
     """The suffix a format on stdin or stdout would have; none for a file, whose name says it."""
     if (path == STREAM) != (form is not None):
         raise OptionError(f"{option} is for a network on stdin or stdout ('-'), and must be there for one.")

@@ -51,7 +51,7 @@ def demo(
     from tanager.files.write_table import write_table
     from tanager.report.write_page import write_page
 
-    _make_folder(output)
+    make_folder(output)
     X, y = _breast_cancer()
     measured = {}
     for name, (structure, parameters) in MODELS.items():
@@ -82,7 +82,7 @@ def running_command() -> str:
     return started.name if same else quote(str(started))
 
 
-def _make_folder(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
     from tanager.files.atomic import check_writable
     from tanager.files.paths import reason
 

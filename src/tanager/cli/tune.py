@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tanager.cli import options
-from tanager.cli.convert import FORMATS, _stream_suffix
+from tanager.cli.convert import FORMATS, stream_suffix
 from tanager.cli.streams import STREAM, output_file
 from tanager.errors import OptionError
 from tanager.progress import say, working
@@ -65,7 +65,7 @@ def tune(
 
     if as_json and output == STREAM:
         raise OptionError("--json and -o - would both print to stdout.", hint="give the network a file.")
-    suffix = _stream_suffix(output or "", to_format, "--to")
+    suffix = stream_suffix(output or "", to_format, "--to")
     if output is not None:
         network_suffix(output + suffix)
     worth = _strength(strength)

@@ -6,7 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from tanager.classifiers.additive import AdditiveLearner, LearntAdditive, _in_order, _network, _take_columns
+from tanager.classifiers.additive import (
+    AdditiveLearner,
+    LearntAdditive,
+    in_table_order,
+    network_of_effects,
+    take_columns,
+)
 from tanager.classifiers.gap_average import learn_filler
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine, choose_engine
@@ -36,7 +42,7 @@ class ClusterAdditiveLearner(AdditiveLearner):
         columns = tuple(schema.attributes[attribute] for attribute in order.tolist())
         coarse = [column.coarse for column in (*columns, schema.target)]
         n_states = (*(column.n_states for column in columns), batch.n_classes)
-        rows = batch.map("order", _take_columns, n_states, order=order)
+        rows = batch.map("order", take_columns, n_states, order=order)
         at_coarse = rows.map("coarsen", coarse_batch, tuple(column.n_states for column in coarse), columns=columns)
         counts = CountStore(at_coarse, engine, [column.name for column in coarse])
         structure = self.structure.learn(self.task(counts))
@@ -46,9 +52,9 @@ class ClusterAdditiveLearner(AdditiveLearner):
             structure.dag, counts, rows, columns, structure.pairs, numbers, self.structure.rank, report=self.report
         )
         with threadpool_limits(1, "blas"):
-            learnt = ClusterAdditiveFit(task, self.parameters._check_options()).learn()
-        filler = _in_order(learn_filler(counts, coarse), order) if self.missing != "skip" else None
-        return LearntAdditive(_network(learnt, schema, order), filler, structure, learnt)
+            learnt = ClusterAdditiveFit(task, self.parameters.fit_options()).learn()
+        filler = in_table_order(learn_filler(counts, coarse), order) if self.missing != "skip" else None
+        return LearntAdditive(network_of_effects(learnt, schema, order), filler, structure, learnt)
 
 
 class ClusterAdditiveFit(AdditiveFit):

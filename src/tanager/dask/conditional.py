@@ -33,7 +33,7 @@ class ClusterConditional(Conditional):
 
     def learn(self, task: ParameterTask) -> LearntTables:
         with threadpool_limits(1, "blas"):  # as in memory
-            return ClusterFit(task, self._check_options()).learn()
+            return ClusterFit(task, self.fit_options()).learn()
 
 
 class ClusterPass:

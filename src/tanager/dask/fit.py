@@ -31,8 +31,7 @@ from tanager.errors import DataError, DataWarning
 from tanager.parameters import Conditional, ParameterLearner
 from tanager.structure import Pairwise
 from tanager.table.batch import EncodedBatch
-from tanager.table.encoder import TableEncoder
-from tanager.table.encoder import _warn_of_useless_columns as warn_of_useless_columns
+from tanager.table.encoder import TableEncoder, warn_of_useless_columns
 from tanager.table.schema import ColumnSchema, TableSchema
 
 

@@ -70,12 +70,12 @@ class Conditional(ParameterLearner):
         self.tol = tol
 
     def learn(self, task: ParameterTask) -> LearntTables:
-        options = self._check_options()
+        options = self.fit_options()
         fit = AdditiveFit(task, options) if isinstance(task, AdditiveTask) else ConditionalFit(task, options)
         with threadpool_limits(1, "blas"):  # its threads and ours would wait for each other
             return fit.learn()
 
-    def _check_options(self) -> FitOptions:
+    def fit_options(self) -> FitOptions:
         """The options with their defaults filled in, or an error that names the wrong one."""
         objective = check_option("objective", self.objective, POWERS)
         prior = check_option("prior", "none" if self.prior is None else self.prior, PRIORS)

@@ -67,7 +67,7 @@ def learn_schema(
     else:
         attributes = map_threads(learn, range(len(table.names)))
     empty += [column.name for column in attributes if column.kind == "categorical" and not column.categories]
-    _warn_of_useless_columns(empty, attributes, table.n_rows)
+    warn_of_useless_columns(empty, attributes, table.n_rows)
     return TableSchema(tuple(attributes), target, table.named)
 
 
@@ -113,7 +113,7 @@ def _position(entry: object, table: RawTable) -> int:
     raise OptionError(f"categorical_features holds {entry!r}; expected a column name or 0 .. {len(table.names) - 1}.")
 
 
-def _warn_of_useless_columns(empty: Sequence[str], attributes: Sequence[ColumnSchema], n_rows: int) -> None:
+def warn_of_useless_columns(empty: Sequence[str], attributes: Sequence[ColumnSchema], n_rows: int) -> None:
     for name in empty:
         warnings.warn(f"column {name!r} holds no value; it is ignored.", DataWarning, stacklevel=4)
     for column in attributes:
