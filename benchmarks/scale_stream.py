@@ -142,7 +142,7 @@ def main() -> None:
         child(options.child[0], Path(options.child[1]), options.structure, options.parameters)
         return
     limit = MemoryLimit()
-    how = "RLIMIT_DATA" if limit.group is None else f"the control group {limit.group}"
+    how = "RLIMIT_DATA" if limit.group is None else "a control group"
     print(f"{LIMIT / 1e9:g} GB enforced by {how}; {options.structure}, parameters {options.parameters}\n")
     print("| rows x 50 | only reading | fit | ratio | fit, s per million rows | peak of the fit, MB |")
     print("| ---: | ---: | ---: | ---: | ---: | ---: |")
