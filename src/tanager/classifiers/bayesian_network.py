@@ -16,13 +16,7 @@ from tanager.classifiers.encodes_tables import EncodesTables
 from tanager.classifiers.gap_average import learn_filler, log_posterior_averaging
 from tanager.classifiers.gap_skip import log_joint_skipping
 from tanager.classifiers.gaps import log_joint_with_gaps
-from tanager.classifiers.hidden import (
-    add_hidden,
-    add_hidden_codes,
-    count_with_hidden,
-    hidden_columns,
-    learn_hidden,
-)
+from tanager.classifiers.hidden import add_hidden, add_hidden_codes, count_with_hidden, hidden_columns, learn_hidden
 from tanager.classifiers.out_of_core import SchemaOptions, check_streamable, streamed_table
 from tanager.classifiers.score_option import TwoScores
 from tanager.classifiers.training import warn_left_out
@@ -215,7 +209,7 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
         columns = (*schema.attributes, *hidden, schema.target)
         learnt = learn_hidden(self._parameters(), task, columns) if hidden else self._parameters().learn(task)
         self.network_ = Network(columns, structure.dag, learnt.tables, schema.target.name)
-        if self._averages() and not hidden:
+        if self.averages_gaps() and not hidden:
             self.filler_ = learn_filler(counts, columns)
         self.structure_score_ = structure.score
         self.trace_ = Trace(structure.steps, learnt.trace)
@@ -239,7 +233,7 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
             score,
             counts.names,
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
-            report=_print_step if self.verbose else _ignore,
+            report=print if self.verbose else _ignore,
             evaluate=RowLikelihood(counts.batch, counts, smoothing, leave_one_out=wrapped),
         )
 
@@ -268,7 +262,7 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
         with thread_limit(self.n_jobs):
             columns = self.encoder_.encode(table)
             if isinstance(self.network_, AdditiveNetwork):
-                if self._averages():
+                if self.averages_gaps():
                     return log_posterior_averaging(self.network_, self.filler_, columns)
                 return self.network_.log_joint(columns, normalized)
             codes = add_hidden_codes(columns, self.network_.n_states)
@@ -276,12 +270,12 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
                 from tanager.network.torch_look_up import look_up_on_device
 
                 return look_up_on_device(self.network_.log_joint, codes, self.device, normalized)
-            if self._averages() and codes is columns:  # hidden nodes can only be summed out
+            if self.averages_gaps() and codes is columns:  # hidden nodes can only be summed out
                 return log_posterior_averaging(self.network_, self.filler_, codes)
             summing = log_joint_skipping if self.missing == "skip" else log_joint_with_gaps
             return summing(self.network_, codes, normalized)
 
-    def _averages(self) -> bool:
+    def averages_gaps(self) -> bool:
         """Whether P(class | row) is averaged over what a missing cell may hold."""
         by_learner = self.missing in ("auto", "category") and not isinstance(self._parameters(), DESCRIBE_ATTRIBUTES)
         return by_learner or self.missing == "average"
@@ -297,10 +291,6 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         return tags
-
-
-def _print_step(step: Step) -> None:
-    print(f"{step.action}  gain {step.gain:.6g}  score {step.score:.6g}", flush=True)
 
 
 def _ignore(progress: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -23,7 +24,7 @@ from tanager.table.encoder import TableEncoder, learn_schema
 from tanager.table.read_columns import RawTable
 
 
-class EncodesTables:
+class EncodesTables(ABC):
     """What a classifier with these options does to a table before it learns from it."""
 
     categorical_features: ArrayLike | str | None
@@ -35,8 +36,8 @@ class EncodesTables:
     classes_: NDArray[np.generic]
     encoder_: TableEncoder
 
-    def _structure(self) -> StructureLearner:
-        raise NotImplementedError
+    @abstractmethod
+    def _structure(self) -> StructureLearner: ...
 
     def learn_counts(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
         """The first half of `fit`: check the data, learn the encoder, and give the counts of the labelled rows."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from tanager.classifiers.additive import (
@@ -15,20 +16,16 @@ from tanager.classifiers.additive import (
 )
 from tanager.classifiers.gap_average import learn_filler
 from tanager.counts.count_store import CountStore
-from tanager.counts.engine import CountEngine, choose_engine
+from tanager.counts.engine import CountEngine
 from tanager.dask.batch import ClusterBatch
 from tanager.dask.conditional import ClusterPass
 from tanager.parameters import Conditional
-from tanager.parameters.additive_fit import MOST_ROWS, AdditiveFit, AdditiveTask, _Part
+from tanager.parameters.additive_fit import MOST_ROWS, AdditiveFit, AdditiveTask
 from tanager.parameters.conditional_fit import FOLD_SEED
 from tanager.parameters.effect_layout import EffectLayout, coarse_batch
-from tanager.parameters.effect_prior import effect_prior
 from tanager.parameters.objectives import POWERS, Objective
-from tanager.parameters.optimize import Penalized
 from tanager.table.batch import EncodedBatch
 from tanager.table.schema import TableSchema
-
-Array = NDArray[np.float64]
 
 
 class ClusterAdditiveLearner(AdditiveLearner):
@@ -60,33 +57,17 @@ class ClusterAdditiveLearner(AdditiveLearner):
 class ClusterAdditiveFit(AdditiveFit):
     """`AdditiveFit` of rows on workers; folds are few enough to come here."""
 
-    def _parts(self) -> list[_Part]:
-        batch, columns, counts = self._task.batch, self._task.columns, self._task.counts
-        assert isinstance(batch, ClusterBatch)
-        parts = []
-        for kept, rest in batch.split_rows(MOST_ROWS, FOLD_SEED):
-            coarse = coarse_batch(kept, columns)
-            if batch.n_rows <= 2 * MOST_ROWS:  # kept and rest are all rows
-                own = counts.without(coarse, coarse_batch(rest, columns))
-            else:
-                own = CountStore(coarse, choose_engine("auto"), counts.names)
-            parts.append(_Part(kept, rest, self._task.rank(own)))
-        return parts
+    def _split_rows(self) -> Iterable[tuple[EncodedBatch, EncodedBatch]]:
+        assert isinstance(self._task.batch, ClusterBatch)
+        return self._task.batch.split_rows(MOST_ROWS, FOLD_SEED)
 
-    def _problem(self, layout: EffectLayout, batch: EncodedBatch) -> tuple[Penalized, Array]:
+    def _expand(self, layout: EffectLayout, batch: EncodedBatch) -> tuple[EncodedBatch, CountEngine, Objective]:
         if not isinstance(batch, ClusterBatch):
-            return super()._problem(layout, batch)
-        cells = layout.cells
-        expanded = batch.map("expand", _expand, cells.n_states, layout=layout)
-        names = [str(node) for node in range(len(cells.n_states))]
-        counted = CountStore(expanded, self._task.counts.engine, names).tables(cells.families, keep=False)
-        rows = cells.pack_families(counted)
-        prior = effect_prior(layout, rows)
-        if self._options.objective != "cll":
-            prior = prior.with_intercept()
-        row_pass = ClusterPass(cells, expanded, POWERS[self._options.objective], self._compiled)
-        objective = Objective(cells, expanded, self._options.objective, on_device=row_pass)
-        return Penalized(cells, objective, prior, rows.sum(axis=1), mirrored=layout.n_classes == 2), rows
+            return super()._expand(layout, batch)
+        expanded = batch.map("expand", _expand, layout.cells.n_states, layout=layout)
+        row_pass = ClusterPass(layout.cells, expanded, POWERS[self._options.objective], self._compiled)
+        objective = Objective(layout.cells, expanded, self._options.objective, on_device=row_pass)
+        return expanded, self._task.counts.engine, objective
 
 
 def _expand(part: EncodedBatch, layout: EffectLayout) -> EncodedBatch:

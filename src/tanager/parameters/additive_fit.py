@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.counts.count_store import CountStore
-from tanager.counts.engine import choose_engine
+from tanager.counts.engine import CountEngine, choose_engine
 from tanager.errors import OptionError
 from tanager.parameters.centre_effects import Effects, centre_effects
 from tanager.parameters.conditional_fit import FOLD_SEED, FitOptions, describe_descent, warn_if_unfinished
@@ -66,7 +66,7 @@ class LearntEffects(LearntTables):
 
 
 @dataclass(frozen=True)
-class _Part:
+class Part:
     """A fold: the rows kept, the rest, and the pairs by the rows kept, so that the rest has no say in them."""
 
     kept: EncodedBatch
@@ -146,19 +146,22 @@ class AdditiveFit:
         ]
         return number, chosen, tables
 
-    def _parts(self) -> list[_Part]:
+    def _parts(self) -> list[Part]:
         batch, columns, counts = self._task.batch, self._task.columns, self._task.counts
         parts = []
-        for kept, rest in split_rows(batch, MOST_ROWS, FOLD_SEED):
+        for kept, rest in self._split_rows():
             coarse = coarse_batch(kept, columns)
             if batch.n_rows <= 2 * MOST_ROWS:  # kept and rest are all rows
                 own = counts.without(coarse, coarse_batch(rest, columns))
             else:
                 own = CountStore(coarse, choose_engine("auto"), counts.names)
-            parts.append(_Part(kept, rest, self._task.rank(own)))
+            parts.append(Part(kept, rest, self._task.rank(own)))
         return parts
 
-    def _fold(self, part: _Part, number: int, u: Array | None = None) -> Fold:
+    def _split_rows(self) -> Iterable[tuple[EncodedBatch, EncodedBatch]]:
+        return split_rows(self._task.batch, MOST_ROWS, FOLD_SEED)
+
+    def _fold(self, part: Part, number: int, u: Array | None = None) -> Fold:
         """The problem of a fold with so many pairs, from the effects of fewer pairs."""
         layout = self._layout(part.pairs, number)
         problem, _ = self._problem(layout, part.kept)
@@ -172,15 +175,21 @@ class AdditiveFit:
 
     def _problem(self, layout: EffectLayout, batch: EncodedBatch) -> tuple[Penalized, Array]:
         """Also the training rows in each cell, (n_cells, n_classes)."""
-        cells, expanded = layout.cells, layout.expand(batch)
+        cells = layout.cells
+        expanded, engine, objective = self._expand(layout, batch)
         names = [str(node) for node in range(len(cells.n_states))]
-        counted = CountStore(expanded, choose_engine("auto"), names).tables(cells.families, keep=False)
+        counted = CountStore(expanded, engine, names).tables(cells.families, keep=False)
         rows = cells.pack_families(counted)
         prior = effect_prior(layout, rows)
         if self._options.objective != "cll":
             prior = prior.with_intercept()
-        objective = Objective(cells, expanded, self._options.objective, compiled=self._compiled)
         return Penalized(cells, objective, prior, rows.sum(axis=1), mirrored=layout.n_classes == 2), rows
+
+    def _expand(self, layout: EffectLayout, batch: EncodedBatch) -> tuple[EncodedBatch, CountEngine, Objective]:
+        """The rows as the layout's table has them, what counts them, and the objective over them."""
+        expanded = layout.expand(batch)
+        objective = Objective(layout.cells, expanded, self._options.objective, compiled=self._compiled)
+        return expanded, choose_engine("auto"), objective
 
 
 def _density(rows: Array) -> Array:

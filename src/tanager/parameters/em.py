@@ -100,7 +100,14 @@ class EM(ParameterLearner):
     def _pseudo_rows(self, task: ParameterTask) -> list[Array]:
         """(states,) of each node."""
         smoothing = Frequency(self.smoothing, self.alpha)
-        return [smoothing.pseudo_rows(task.counts, family) for family in task.dag.families]
+        unlabelled = task.unlabelled if isinstance(task, PartlyLabelledTask) else None
+        return [
+            # A state may be seen only in rows without a class, and must not be impossible then.
+            smoothing.pseudo_rows(
+                task.counts, family, more=0.0 if unlabelled is None else _rows_by_state(unlabelled, family.child)
+            )
+            for family in task.dag.families
+        ]
 
     def _warn(self, still_to_come: float) -> None:
         warnings.warn(
@@ -109,6 +116,12 @@ class EM(ParameterLearner):
             ConvergenceWarning,
             stacklevel=3,
         )
+
+
+def _rows_by_state(batch: EncodedBatch, node: int) -> Array:
+    """(states,) the rows, or the sum of their weights, that have the node in each state."""
+    n_states = batch.n_states[node]
+    return np.bincount(batch.column(node), batch.weights, minlength=n_states + 1)[:n_states].astype(np.float64)
 
 
 def hidden_nodes(batch: EncodedBatch) -> set[int]:

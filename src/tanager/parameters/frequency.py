@@ -47,10 +47,12 @@ class Frequency(ParameterLearner):
                 tables[position] = table
         return LearntTables(tuple(tables))
 
-    def pseudo_rows(self, counts: CountStore, family: Family, smooth_class: bool = False) -> NDArray[np.float64]:
+    def pseudo_rows(
+        self, counts: CountStore, family: Family, smooth_class: bool = False, more: NDArray[np.float64] | float = 0.0
+    ) -> NDArray[np.float64]:
         """(states,) pseudo-rows that every parent configuration of a family gets.
 
-        `smooth_class` gives them to a class without parents too.
+        `smooth_class` gives them to a class without parents too. `more` are rows in each state beside those counted.
         """
         smoothing = check_option("smoothing", self.smoothing, DEFAULT_ALPHA)
         alpha = DEFAULT_ALPHA[smoothing] if self.alpha is None else self.alpha
@@ -62,7 +64,7 @@ class Frequency(ParameterLearner):
         if smoothing == "laplace":
             return np.full(n_states, alpha)
         # The marginal is that of the node alone: a state may be seen only beside missing parents.
-        seen = counts.table(Family(family.child, ())).reshape(-1)
+        seen = counts.table(Family(family.child, ())).reshape(-1) + more
         # A node without any row has no marginal; its pseudo-rows are spread evenly.
         return alpha * (seen / seen.sum()) if seen.sum() > 0 else np.full(n_states, alpha / n_states)
 

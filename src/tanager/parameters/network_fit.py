@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize
 from sklearn.exceptions import ConvergenceWarning
 
 from tanager.network.junction_tree import Tables
 from tanager.parameters.network_objectives import NetworkObjective, to_beta
-from tanager.parameters.optimize import LINE_SEARCH_STEPS, MEMORY
+from tanager.parameters.optimize import walk_down
 
 Array = NDArray[np.float64]
 
@@ -92,39 +91,15 @@ class PulledTables:
 def fit_tables(problem: PulledTables, start: Array, max_iter: int, tol: float) -> NetworkFit:
     """Descend from v until half the squared norm of the scaled gradient is at most `tol` times the loss."""
     fit = NetworkFit(problem.tables(start))
-    latest: list[tuple[float, Array]] = []
 
-    def evaluate(vector: Array) -> tuple[float, Array]:
-        latest[:] = [problem(vector)]
-        return latest[0]
-
-    def record(xk: Array) -> None:
-        value, gradient = latest[0]  # the optimiser has just been there
-        fit.tables = problem.tables(xk)
+    def record(vector: Array, value: float, gradient: Array) -> bool:
+        fit.tables = problem.tables(vector)
         fit.values.append(value)
         if 0.5 * float(gradient @ gradient) <= tol * abs(value):
             fit.end = "tolerance"
-            raise StopIteration
+        return fit.end == "tolerance"
 
-    evaluate(start)
-    try:
-        record(start)
-    except StopIteration:
-        return fit
-    optimize.minimize(
-        evaluate,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        callback=record,
-        options={
-            "maxiter": max_iter,
-            "maxfun": LINE_SEARCH_STEPS * max_iter,
-            "maxcor": MEMORY,
-            "ftol": 0.0,  # `record` decides
-            "gtol": 0.0,
-        },
-    )
+    walk_down(problem, start, max_iter, record)
     if fit.end == "max_iter" and len(fit.values) <= max_iter:
         fit.end = "precision"
     return fit

@@ -149,18 +149,10 @@ def minimize(
     says so. `what` is said beside a progress bar.
     """
     descent = Descent(u)
-    latest: list[tuple[Array, float, Array]] = []
 
-    def evaluate(vector: Array) -> tuple[float, Array]:
-        # The optimiser begins with the start, which is known.
-        if not latest or not np.array_equal(vector, latest[0][0]):
-            latest[:] = [(vector.copy(), *problem(vector))]
-        return latest[0][1:]
-
-    def record(xk: Array) -> None:
-        _, value, gradient = latest[0]  # the optimiser has just been there
+    def record(vector: Array, value: float, gradient: Array) -> bool:
         norm = float(np.linalg.norm(gradient))
-        descent.u = problem.to_effects(xk)
+        descent.u = problem.to_effects(vector)
         descent.values.append(value)
         descent.gradient_norms.append(norm)
         left, goal = 0.5 * norm**2, tol * (value + problem.n_rows / 100.0)
@@ -173,30 +165,46 @@ def minimize(
             descent.end = "tolerance"
         elif np.abs(descent.u).max(initial=0.0) > bound:
             descent.end = "bound"
-        if descent.end != "max_iter":
+        return descent.end != "max_iter"
+
+    walk_down(problem, problem.to_vector(u), max_iter, record)
+    if descent.end == "max_iter" and descent.n_iterations < max_iter:
+        descent.end = "precision"
+    return descent
+
+
+def walk_down(
+    problem: Callable[[Array], tuple[float, Array]],
+    start: Array,
+    max_iter: int,
+    record: Callable[[Array, float, Array], bool],
+) -> None:
+    """L-BFGS from a start; `record` sees point, value and gradient there and after each step, and says when to stop."""
+    latest: list[tuple[Array, float, Array]] = []
+
+    def evaluate(vector: Array) -> tuple[float, Array]:
+        # The optimiser begins with the start, which is known.
+        if not latest or not np.array_equal(vector, latest[0][0]):
+            latest[:] = [(vector.copy(), *problem(vector))]
+        return latest[0][1:]
+
+    def step(xk: Array) -> None:
+        if record(xk, *latest[0][1:]):  # the optimiser has just been there
             raise StopIteration
 
-    start = problem.to_vector(u)
-    evaluate(start)
-    try:
-        record(start)
-    except StopIteration:
-        return descent
-    if max_iter > 0:
-        optimize.minimize(
-            evaluate,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            callback=record,
-            options={
-                "maxiter": max_iter,
-                "maxfun": LINE_SEARCH_STEPS * max_iter,
-                "maxcor": MEMORY,
-                "ftol": 0.0,  # `record` decides
-                "gtol": 0.0,
-            },
-        )
-        if descent.end == "max_iter" and descent.n_iterations < max_iter:
-            descent.end = "precision"
-    return descent
+    if record(start, *evaluate(start)) or max_iter == 0:
+        return
+    optimize.minimize(
+        evaluate,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        callback=step,
+        options={
+            "maxiter": max_iter,
+            "maxfun": LINE_SEARCH_STEPS * max_iter,
+            "maxcor": MEMORY,
+            "ftol": 0.0,  # `record` decides
+            "gtol": 0.0,
+        },
+    )

@@ -51,7 +51,7 @@ def class_prior(clf: BayesianNetworkClassifier) -> NDArray[np.float64]:
 
 def averages(clf: BayesianNetworkClassifier) -> bool:
     """Whether the model averages over gaps; hidden nodes can only be summed out."""
-    return clf._averages() and len(clf.network_.nodes) - 1 == clf.n_features_in_
+    return clf.averages_gaps() and len(clf.network_.nodes) - 1 == clf.n_features_in_
 
 
 def _describe_filler(clf: BayesianNetworkClassifier) -> dict[str, Json]:

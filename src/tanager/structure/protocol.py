@@ -43,6 +43,9 @@ class Step:
     gain: float
     score: float
 
+    def __str__(self) -> str:
+        return f"{self.action}  gain {self.gain:.6g}  score {self.score:.6g}"
+
 
 @dataclass(frozen=True)
 class LearntStructure:
