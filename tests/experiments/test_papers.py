@@ -14,7 +14,7 @@ from tanager.experiments.data_sets import DataSet
 from tanager.experiments.jobs import count_parameters
 from tanager.experiments.metrics import measure_fold
 from tanager.experiments.papers import PAPERS
-from tanager.experiments.papers.acll_2013 import TernarySet
+from tanager.experiments.papers.acll_2013 import RareSites, TernarySet
 from tanager.experiments.papers.bckg_2007 import site_bits
 from tanager.experiments.published import acll_2013, fcll_2011, roos_2005, zhou_4_2, zhou_4_3
 from tanager.experiments.results import Results
@@ -130,6 +130,20 @@ def test_a_ternary_set_adds_the_sites_of_the_next_set_over_common_positions():
     other, labels = second.read()
     expected = other.select(["p1", "p2", "p3"]).filter(pa.array(labels == "site")).to_pylist()
     assert X.slice(40).to_pylist() == expected
+
+
+def test_sites_made_rare_are_a_share_of_the_rows_and_the_background_stays():
+    whole = TernarySet("t", first=Sites("tfbs-one"), second=Sites("tfbs-three"))
+    X, y = RareSites("r", whole=whole, share=0.2).read()
+    # 5 of 25 rows are a fifth.
+    assert dict(zip(*np.unique(y, return_counts=True), strict=True)) == {
+        "background": 20,
+        "site": 5,
+        "site of tfbs-three": 5,
+    }
+    table, labels = whole.read()
+    assert X.filter(pa.array(y == "background")).equals(table.filter(pa.array(labels == "background")))
+    assert RareSites("r", whole=whole, share=0.2).read()[0].equals(X)
 
 
 def test_bits_of_a_site_are_those_of_the_tables():
