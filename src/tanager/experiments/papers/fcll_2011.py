@@ -34,13 +34,13 @@ NOTES = (
     "it. Nor does the score, rightly or wrongly coded: with edge weights I(X;Y|C) + t I(C;X;Y), where LL has t = 0 and "
     "fCLL 1.73, the mean Z over six seeds is -1.9 at t = -1, -0.4 at -0.5, 0.8 at 0.25, 0.4 at 0.5, -0.1 from 1 to 3, "
     "-0.5 at 6 and -1.1 for the second term alone; smoothing by 0.01 to 5 pseudo-rows moves fCLL's between 0.5 and "
-    "-1.0. Nor do Friedman's smoothing or leaving out edges that gain nothing; K2, BDeu or MDL in the place of LL give -0.7 "
-    "to -1.1. Weka's LL and TAN are ours by its source.",
+    "-1.0. Nor do Friedman's smoothing or leaving out edges that gain nothing; K2, BDeu or MDL in the place of LL give "
+    "-0.7 to -1.1. Weka's LL and TAN are ours by its source.",
     "Against C4.5 and 3-NN TAN-fCLL stands about as published, against TAN-LL-ELR, LogR and SVM lower (Z -1.4, -0.1 "
     "and -0.5; published 0.31, 1.80 and 0.43). The paper prints no accuracies by set, so whether its TAN-LL was worse "
     "than ours or its TAN-fCLL better cannot be told. What is left are its copies of the sets and its folds, once "
-    "on its web page. fCLL loses 2 to 4 % to LL on vote and segment, perhaps because it avoids edges between attributes that "
-    "say the same of the class.",
+    "on its web page. fCLL loses 2 to 4 % to LL on vote and segment, perhaps since it avoids edges between attributes "
+    "that say the same of the class.",
     "The others see the same bins, one-hot. C4.5: scikit-learn's CART stands in. LogR: without penalty (C = 1e8). "
     "SVM, SVM2, SVMG: C (and gamma) from the paper's grid by 5-fold cross-validation inside the training part.",
 )
