@@ -6,8 +6,9 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
+from math import prod
 from types import MappingProxyType
-from typing import NoReturn
+from typing import NoReturn, cast
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from tanager.errors import MemoryLimitError
 from tanager.table.batch import EncodedBatch
 
 BYTES_PER_CELL = 8
+# Cells of a table up to which it is worth a copy to be arranged together with others.
+SMALL_TABLE = 1 << 10
 NodeSet = tuple[int, ...]
 
 
@@ -80,14 +83,15 @@ class CountStore:
         `keep=False` leaves the cache as it is, for tables that are looked at once.
         """
         wanted = [(family, tuple(sorted(family.nodes))) for family in families]
-        found = {nodes: self._known(nodes) for _, nodes in wanted}
-        unknown = {nodes: family for family, nodes in wanted if found[nodes] is None}
+        known = {nodes: self._known(nodes) for _, nodes in wanted}
+        found = {nodes: table for nodes, table in known.items() if table is not None}
+        unknown = {nodes: family for family, nodes in wanted if nodes not in found}
         self._make_room(unknown.values())
         for nodes, counted in zip(unknown, self._engine.count(self.batch, list(unknown)), strict=True):
             found[nodes] = counted
             if keep:
                 self._keep(nodes, counted)
-        return [self._arrange(found[nodes], family) for family, nodes in wanted]
+        return self._arrange(wanted, found)
 
     def flat(self, nodes: NodeSet) -> CountTable:
         """Counts of ascending nodes, flat, the last changing fastest: what `known` takes."""
@@ -116,14 +120,13 @@ class CountStore:
         """Counts of a set that need no pass over the rows, flat, or None."""
         if nodes in self._tables:
             return self._tables[nodes]
-        if not self._tables and self._pairs is None:
-            return None
-        holders = set.intersection(*(self._sets_with[node] for node in nodes))
-        # A row counts for a set only if all its nodes are present, so the nodes summed out must have no gap.
-        usable = [holder for holder in holders if self._complete(set(holder) - set(nodes))]
-        if usable:
-            holder = min(usable, key=lambda other: self._tables[other].size)
-            return self._sum_out(self._tables[holder], holder, nodes)
+        if all(self._sets_with[node] for node in nodes):
+            holders = set.intersection(*(self._sets_with[node] for node in nodes))
+            # A row counts for a set only if all its nodes are present, so the nodes summed out must have no gap.
+            usable = [holder for holder in holders if self._complete(set(holder) - set(nodes))]
+            if usable:
+                holder = min(usable, key=lambda other: self._tables[other].size)
+                return self._sum_out(self._tables[holder], holder, nodes)
         return None if self._pairs is None else self._from_pairs(self._pairs, nodes)
 
     def _from_pairs(self, pairs: PairTables, nodes: NodeSet) -> CountTable | None:
@@ -144,18 +147,31 @@ class CountStore:
         axes = tuple(axis for axis, node in enumerate(holder) if node not in nodes)
         return table.reshape([self.n_states[node] for node in holder]).sum(axis=axes).reshape(-1)
 
-    def _arrange(self, table: CountTable | None, family: Family) -> CountTable:
-        assert table is not None
-        nodes = sorted(family.nodes)
-        cells = table.reshape([self.n_states[node] for node in nodes])
-        child = nodes.index(family.child)
-        # np.moveaxis says the same, but takes longer than all the rest for the thousandth small table.
-        axes = (*range(child), *range(child + 1, len(nodes)), child)
-        return cells.transpose(axes).reshape(family.class_shape(self.n_states))
+    def _arrange(
+        self, wanted: Sequence[tuple[Family, NodeSet]], flat: Mapping[NodeSet, CountTable]
+    ) -> list[CountTable]:
+        """Flat counts of ascending nodes as families have them, thousands of small tables of one layout together."""
+        alike: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
+        for position, (family, nodes) in enumerate(wanted):
+            shape = tuple([self.n_states[node] for node in nodes])
+            alone = position if prod(shape) > SMALL_TABLE else None
+            alike[shape, nodes.index(family.child), nodes[-1] == self.n_attributes, alone].append(position)
+        result: list[CountTable] = [np.empty(0)] * len(wanted)
+        for positions in alike.values():
+            family, nodes = wanted[positions[0]]
+            tables = [flat[wanted[position][1]] for position in positions]
+            child = 1 + nodes.index(family.child)
+            axes = (*range(child), *range(child + 1, 1 + len(nodes)), child)
+            cells = np.stack(tables) if len(tables) > 1 else tables[0]
+            cells = cells.reshape(len(tables), *(self.n_states[node] for node in nodes)).transpose(axes)
+            arranged = cast(Sequence[CountTable], cells.reshape(len(tables), *family.class_shape(self.n_states)))
+            for position, table in zip(positions, arranged, strict=True):
+                result[position] = table
+        return result
 
     def _make_room(self, families: Iterable[Family]) -> None:
         """Refuse what would not fit before it is allocated; forget the cache if only both together would not."""
-        asked = {family: family.size(self.n_states) for family in families}
+        asked = {family: prod([self.n_states[node] for node in family.nodes]) for family in families}
         total = sum(asked.values())
         if total * BYTES_PER_CELL > self.memory_limit:
             largest = max(asked, key=asked.__getitem__)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.collector import no_collection
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import CountTable, Family
 from tanager.errors import OptionError
@@ -34,18 +35,26 @@ class Frequency(ParameterLearner):
         self.alpha = alpha
 
     def learn(self, task: ParameterTask) -> LearntTables:
+        with no_collection():
+            return self._learn(task)
+
+    def _learn(self, task: ParameterTask) -> LearntTables:
         families, counts = task.dag.families, task.counts
-        found = [
-            counted.reshape(family.shape(counts.n_states))
-            for family, counted in zip(families, counts.tables(families), strict=True)
-        ]
+        found = counts.tables(families)
         tables: list[NDArray[np.float64]] = [np.empty(0)] * len(families)
         for positions in _of_one_shape(found):  # thousands of small tables are worth a step together
-            pseudo = [self.pseudo_rows(counts, families[position]) for position in positions]
-            smoothed = np.stack([found[position] for position in positions]) + np.stack(pseudo)[:, np.newaxis]
+            n_states = found[positions[0]].shape[-1]
+            rows = np.stack([found[position] for position in positions]).reshape(len(positions), -1, n_states)
+            smoothed = rows + self._pseudo_rows(counts, [families[position] for position in positions])
             for position, table in zip(positions, smoothed / smoothed.sum(axis=2, keepdims=True), strict=True):
                 tables[position] = table
         return LearntTables(tuple(tables))
+
+    def _pseudo_rows(self, counts: CountStore, families: Sequence[Family]) -> NDArray[np.float64]:
+        """(families, 1, states) of families whose children have equally many states, or (1, 1, states) for all."""
+        if self.smoothing == "laplace" and families[-1].child != counts.n_attributes:  # the class comes last
+            families = families[-1:]
+        return np.stack([self.pseudo_rows(counts, family) for family in families])[:, np.newaxis]
 
     def pseudo_rows(
         self, counts: CountStore, family: Family, smooth_class: bool = False, more: NDArray[np.float64] | float = 0.0

@@ -16,8 +16,10 @@ from tanager.progress import advance
 
 Array = NDArray[np.float64]
 
-MEMORY = 10
+MEMORY = 20
 LINE_SEARCH_STEPS = 20
+# So many steps that together gain less than a quarter of the goal are taken for the end.
+SLOW_STEPS = 10
 
 
 class Penalized:
@@ -145,8 +147,10 @@ def minimize(
 
     Half the squared norm of the scaled gradient is what a step would gain if the scaled Hessian were the identity; it
     is not much less in the directions a prior bounds, and on 12 tables this half was what was left within a factor
-    of ten. Stops earlier when an effect exceeds `bound`, and when `enough`, which sees the effects of every iteration,
-    says so. `what` is said beside a progress bar.
+    of ten. Where the Hessian is far from the identity (hundreds of pairs that repeat each other) it says too much: the
+    descent also ends when `SLOW_STEPS` steps gain less than a quarter of that. Stops earlier when an effect exceeds
+    `bound`, and when `enough`, which sees the effects of every iteration, says so. `what` is said beside a progress
+    bar.
     """
     descent = Descent(u)
 
@@ -161,7 +165,7 @@ def minimize(
             advance(f"{what}: {value:.6g}", max(0.0, np.log(first / left)), np.log(first / goal))
         if enough is not None and enough(descent.u):
             descent.end = "asked"
-        elif left <= goal:
+        elif left <= goal or _slow(descent.values, goal / 4.0):
             descent.end = "tolerance"
         elif np.abs(descent.u).max(initial=0.0) > bound:
             descent.end = "bound"
@@ -171,6 +175,10 @@ def minimize(
     if descent.end == "max_iter" and descent.n_iterations < max_iter:
         descent.end = "precision"
     return descent
+
+
+def _slow(values: list[float], least: float) -> bool:
+    return len(values) > SLOW_STEPS and values[-1 - SLOW_STEPS] - values[-1] < least
 
 
 def walk_down(

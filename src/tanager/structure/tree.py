@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.collector import no_collection
 from tanager.errors import OptionError
 from tanager.structure.constraints import (
     Edges,
@@ -116,9 +117,10 @@ def _check_tree_edges(required: IndexEdges, forbidden: IndexEdges, root: int | N
 
 def _grow(trace: Trace, parents: Parents, gains: NDArray[np.float64], names: Sequence[str]) -> LearntStructure:
     """Add the edges, parents before their children; `gains` (n,) is what the parent of each attribute gains."""
-    dag = Dag.augmented_naive_bayes([{parent} - {NO_PARENT} for parent in parents.tolist()])
-    for child in dag.order[1:]:
-        parent = int(parents[child])
-        if parent != NO_PARENT:
-            trace.step(f"add {names[parent]} -> {names[child]}", float(gains[child]))
-    return trace.learnt(dag)
+    with no_collection():
+        dag = Dag.augmented_naive_bayes([() if parent == NO_PARENT else (parent,) for parent in parents.tolist()])
+        for child in dag.order[1:]:
+            parent = int(parents[child])
+            if parent != NO_PARENT:
+                trace.step(f"add {names[parent]} -> {names[child]}", float(gains[child]))
+        return trace.learnt(dag)
