@@ -10,8 +10,8 @@ import pytest
 from sklearn.utils import Bunch
 
 from experiments.small_sets import write_sets
-from tanager.errors import DataError, FileError, OptionError
-from tanager.experiments.data_sets import choose, find_data_sets
+from tanager.errors import DataError, DataWarning, FileError, OptionError
+from tanager.experiments.data_sets import FileSet, choose, find_data_sets
 
 
 @pytest.fixture
@@ -59,10 +59,25 @@ def test_a_set_without_class_column_is_refused_with_the_nearest_columns(tmp_path
     assert find_data_sets(tmp_path, "klass")[0].read()[1].tolist() == ["a", "b"]
 
 
-def test_a_class_that_is_missing_is_refused(tmp_path):
-    (tmp_path / "one.csv").write_text("x,class\n1,a\n2,\n")
-    with pytest.raises(DataError, match="class of 1 rows"):
-        find_data_sets(tmp_path)[0].read()
+def test_rows_without_a_class_are_left_out_with_a_warning(tmp_path):
+    (tmp_path / "one.csv").write_text("x,class\n1,a\n2,\n3,b\n")
+    with pytest.warns(DataWarning, match="missing in 1 of 3 rows of the set 'one'; they are left out"):
+        X, y = find_data_sets(tmp_path)[0].read()
+    assert (X.column("x").to_pylist(), y.tolist()) == ([1, 3], ["a", "b"])
+
+
+def test_rows_without_a_class_are_refused_where_the_split_counts_rows(tmp_path):
+    (tmp_path / "one.csv").write_text("x,class\n1,a\n2,\n3,b\n")
+    data_set = FileSet("one", n_train=2, path=tmp_path / "one.csv")
+    with pytest.warns(DataWarning), pytest.raises(DataError, match="1 rows of 'one' have no class"):
+        data_set.read()
+
+
+def test_marks_of_missing_cells_are_recognised_where_no_manifest_says_what_is_missing(tmp_path):
+    (tmp_path / "one.csv").write_text("x,class\n1,a\nNA,b\n")
+    with pytest.warns(DataWarning, match="'NA'"):
+        X, _ = find_data_sets(tmp_path)[0].read()
+    assert X.column("x").to_pylist() == [1, None]
 
 
 def test_a_manifest_that_names_a_missing_file_is_refused(folder):

@@ -60,6 +60,7 @@ def tune(
       tanager tune expert.bif data.csv --query Cancer -o - --to xdsl > tuned.xdsl
     """
     from tanager.classifiers.tune import tune as tune_network
+    from tanager.cli.training_data import recognises_marks
     from tanager.files.network_file import network_suffix, read_network, write_network
     from tanager.files.read_table import read_table
 
@@ -73,7 +74,9 @@ def tune(
     # States of a network file are text, also where they look like numbers.
     texts = [column.name for column in network.columns if any(isinstance(state, str) for state in column.categories)]
     with working(f"Reading {data}"):
-        table = read_table(data, missing_values=missing or (), text_columns=texts)
+        table = read_table(
+            data, missing_values=missing or (), marks=recognises_marks(missing or ()), text_columns=texts
+        )
     with nullcontext() if output is None else output_file(output, suffix) as path:
         with working("Tuning"):
             result = tune_network(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tanager.errors import DataError, FileError, OptionError
+from tanager.errors import DataError, DataWarning, FileError, OptionError
 from tanager.experiments.metrics import Labels
 from tanager.files.paths import check_readable, reason
 from tanager.files.read_table import read_table
@@ -49,15 +50,20 @@ class DataSet(SetDescription, ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class FileSet(DataSet):
-    """A file; `categories` are the columns read as text even where they hold digits."""
+    """A file; `categories` are the columns read as text even where they hold digits, `marks` as `read_table`'s."""
 
     path: Path
     class_column: str = "class"
     categories: frozenset[str] = field(default_factory=frozenset)
+    marks: bool = False
 
     def read(self) -> tuple[pa.Table, Labels]:
-        table = read_table(self.path, text_columns=[*self.categories, self.class_column])
-        return split_class(table, self.class_column, self.name)
+        table = read_table(self.path, marks=self.marks, text_columns=[*self.categories, self.class_column])
+        X, y = split_class(table, self.class_column, self.name)
+        if self.n_train is not None and len(y) < table.num_rows:
+            n_apart = table.num_rows - len(y)
+            raise DataError(f"{n_apart:,} rows of {self.name!r} have no class; its own split counts rows that would go.")
+        return X, y
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,7 @@ class OpenMLSet(DataSet):
 
 
 def split_class(table: pa.Table, class_column: str, name: str) -> tuple[pa.Table, Labels]:
-    """Attributes and class of a table; a table without that column is refused with the nearest ones."""
+    """Attributes and class of the rows that have one; a table without that column is refused with the nearest ones."""
     if class_column not in table.column_names:
         nearest = ", ".join(map(repr, nearest_first(class_column, table.column_names)[:MOST_NAMES]))
         raise DataError(
@@ -96,7 +102,14 @@ def split_class(table: pa.Table, class_column: str, name: str) -> tuple[pa.Table
         )
     labels = table.column(class_column)
     if labels.null_count:
-        raise DataError(f"the class of {labels.null_count} rows of the set {name!r} is missing.")
+        warnings.warn(
+            f"the class is missing in {labels.null_count:,} of {len(labels):,} rows of the set {name!r}; they are left "
+            "out.",
+            DataWarning,
+            stacklevel=2,
+        )
+        table = table.filter(labels.is_valid())
+        labels = table.column(class_column)
     return table.drop_columns([class_column]), labels.cast(pa.string()).to_numpy().astype(str)
 
 
@@ -112,7 +125,7 @@ def find_data_sets(folder: Path, class_column: str = "class") -> list[DataSet]:
     files = sorted(path for path in folder.iterdir() if path.is_file() and _is_table(path))
     if not files:
         raise FileError(f"the folder {str(folder)!r} holds neither a {MANIFEST} nor a table file.")
-    return [FileSet(name=_stem(path), path=path, class_column=class_column) for path in files]
+    return [FileSet(name=_stem(path), path=path, class_column=class_column, marks=True) for path in files]
 
 
 def read_manifest(folder: Path) -> list[DataSet]:
