@@ -62,7 +62,7 @@ class FileSet(DataSet):
         X, y = split_class(table, self.class_column, self.name)
         if self.n_train is not None and len(y) < table.num_rows:
             n_apart = table.num_rows - len(y)
-            raise DataError(f"{n_apart:,} rows of {self.name!r} have no class; its own split counts rows that would go.")
+            raise DataError(f"{n_apart:,} rows of {self.name!r} have no class, but its own split counts them.")
         return X, y
 
 
