@@ -33,6 +33,7 @@ def evaluate(
     categorical: options.Categorical = None,
     discretizer: options.Discretizer = "mdlp",
     engine: options.Engine = "auto",
+    device: options.Device = None,
     seed: options.Seed = 0,
     missing: options.Missing = None,
     drop: options.Drop = None,
@@ -65,7 +66,7 @@ def evaluate(
         raise OptionError("Missing option '--class': the column to predict.", hint="or a --model to measure.")
     with working(f"Reading {data}"):
         table, labels = read_training_data(data, class_column, Reading(missing or (), drop or ()))
-    chosen = options.ModelOptions(structure, score, parameters, categorical, discretizer, engine, seed)
+    chosen = options.ModelOptions(structure, score, parameters, categorical, discretizer, engine, device, seed)
     X, y = leave_out_unlabelled(table, labels)
     with working("Fold 1") as update:
         measured = cross_validate(chosen.classifier(X.column_names), X, y, folds, seed, update)

@@ -26,6 +26,7 @@ def fit(
     categorical: options.Categorical = None,
     discretizer: options.Discretizer = "mdlp",
     engine: options.Engine = "auto",
+    device: options.Device = None,
     seed: options.Seed = 0,
     missing: options.Missing = None,
     drop: options.Drop = None,
@@ -59,7 +60,7 @@ def fit(
 
     if as_json and output == STREAM:
         raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
-    chosen = options.ModelOptions(structure, score, parameters, categorical, discretizer, engine, seed)
+    chosen = options.ModelOptions(structure, score, parameters, categorical, discretizer, engine, device, seed)
     reading = Reading(missing or (), drop or ())
     with output_file(output, ".json") as path:
         if streams(data, stream):

@@ -54,6 +54,14 @@ Discretizer = Annotated[
     str, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["discretizer"])
 ]
 Engine = Annotated[str, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["engine"])]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        metavar="cpu|cuda|cuda:1",
+        help="Where --engine torch works; by default on a GPU if there is one.",
+        rich_help_panel=MODEL,
+    ),
+]
 Seed = Annotated[int, typer.Option(help="For everything drawn at random.")]
 
 
@@ -96,6 +104,7 @@ class ModelOptions:
     categorical: list[str] | None
     discretizer: str
     engine: str
+    device: str | None
     seed: int
 
     def classifier(self, columns: Sequence[str]) -> BayesianNetworkClassifier:
@@ -107,6 +116,7 @@ class ModelOptions:
             categorical_features=self._categorical_features(columns),
             discretizer=self.discretizer,
             engine=self.engine,
+            device=self.device,
             random_state=self.seed,
         )
 
