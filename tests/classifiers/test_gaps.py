@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -179,8 +180,9 @@ def test_rows_without_a_class_are_left_out_with_a_warning(nothing):
         pl.Series([0, 1, None] * 20),
         pd.Series([0, 1, None] * 20, dtype="Int64"),
         np.array(["0", "1", None] * 20, dtype=object),
+        pa.chunked_array([pa.array(["0", "1", None] * 20).dictionary_encode()]),
     ],
-    ids=["list", "floats", "polars", "pandas", "objects"],
+    ids=["list", "floats", "polars", "pandas", "objects", "dictionary"],
 )
 def test_a_missing_class_is_found_in_every_kind_of_column(y):
     X = pd.DataFrame({"a": ["p", "q", "q"] * 20})

@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from oracle import batch_of, count_rows, random_batch, take_rows
+from tanager.counts import numba_engine
 from tanager.counts.engine import AutoEngine, CountEngine, choose_engine
 from tanager.counts.numba_engine import BLOCK_ROWS, MAX_MASKS, SLAB_ROWS, NumbaEngine
 from tanager.counts.numpy_engine import NumpyEngine
@@ -125,6 +126,16 @@ def test_engines_agree_over_several_slabs_and_blocks_of_rows(gaps: float) -> Non
     pairs = NumbaEngine().count_pairs(batch)
     np.testing.assert_array_equal(pairs.counts, NumpyEngine().count_pairs(batch).counts)
     assert pairs.counts.sum() > batch.n_rows
+
+
+@pytest.mark.parametrize("n_rows", [1, 64, 511, 512, 1000, SLAB_ROWS + BLOCK_ROWS + 77])
+@pytest.mark.parametrize("n_classes", [2, 7])
+def test_rows_are_grouped_by_class_alike_one_by_one_and_in_vectors(n_rows, n_classes, monkeypatch) -> None:
+    batch = random_batch(5, n_rows, (3, 2, 5, n_classes), gaps=0.2, empty_class=True)
+    expected = NumpyEngine().count_pairs(batch).counts
+    for most_chosen in (0, numba_engine.MOST_CHOSEN):  # the second is the first where the processor cannot
+        monkeypatch.setattr(numba_engine, "MOST_CHOSEN", most_chosen)
+        np.testing.assert_array_equal(NumbaEngine().count_pairs(batch).counts, expected)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

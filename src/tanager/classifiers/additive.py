@@ -19,7 +19,7 @@ from tanager.parameters.additive_fit import AdditiveTask, LearntEffects
 from tanager.parameters.effect_layout import coarse_batch
 from tanager.structure import Dag, LearntStructure, Pairwise, StructureTask
 from tanager.table.batch import EncodedBatch
-from tanager.table.schema import TableSchema
+from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.stream_spool import codes_like
 
 
@@ -56,9 +56,9 @@ class AdditiveLearner:
             )
         order = np.argsort(np.array([column.name for column in schema.attributes]), kind="stable")
         columns = tuple(schema.attributes[attribute] for attribute in order.tolist())
-        rows = take_columns(batch, order)
+        rows = self._take_columns(batch, order)
         names = [column.name for column in (*columns, schema.target)]
-        counts = CountStore(coarse_batch(rows, columns), engine, names)
+        counts = CountStore(self._coarse_batch(rows, columns), engine, names)
         structure = self.structure.learn(self.task(counts))
         assert structure.pairs is not None
         numbers = self.structure.numbers(len(columns))
@@ -70,6 +70,12 @@ class AdditiveLearner:
         coarse = [column.coarse for column in (*columns, schema.target)]
         filler = in_table_order(learn_filler(counts, coarse), order) if self.missing != "skip" else None
         return LearntAdditive(network_of_effects(learnt, schema, order), filler, structure, learnt)
+
+    def _take_columns(self, batch: EncodedBatch, order: NDArray[np.intp]) -> EncodedBatch:
+        return take_columns(batch, order)
+
+    def _coarse_batch(self, rows: EncodedBatch, columns: tuple[ColumnSchema, ...]) -> EncodedBatch:
+        return coarse_batch(rows, columns)
 
 
 def take_columns(batch: EncodedBatch, order: NDArray[np.intp]) -> EncodedBatch:

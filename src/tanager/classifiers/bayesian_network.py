@@ -12,15 +12,15 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers.additive import AdditiveLearner
+from tanager.classifiers.batch_reader import SchemaOptions
 from tanager.classifiers.encodes_tables import EncodesTables
 from tanager.classifiers.gap_average import learn_filler, log_posterior_averaging
 from tanager.classifiers.gap_skip import log_joint_skipping
 from tanager.classifiers.gaps import log_joint_with_gaps
 from tanager.classifiers.hidden import add_hidden, add_hidden_codes, count_with_hidden, hidden_columns, learn_hidden
-from tanager.classifiers.out_of_core import SchemaOptions, check_streamable, streamed_table
+from tanager.classifiers.out_of_core import check_roles, check_streamable, running_counts, streamed_table
 from tanager.classifiers.score_option import TwoScores
 from tanager.classifiers.training import warn_left_out
-from tanager.counts.chunked_engine import ChunkedEngine
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.network.additive import AdditiveNetwork
@@ -155,9 +155,9 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
         Any cell may be missing, and so may the class of some rows: the parameter learners "em" and
         "likelihood-gradient" learn from these too, the others leave them out with a warning.
 
-        X may also come batch by batch, with y the name of its class column: a `pyarrow.dataset.Dataset`, a
-        `polars.LazyFrame`, a `pyarrow.RecordBatchReader` or an iterator of record batches or frames. Its codes are
-        then kept in a temporary file, and memory holds a batch and the counts.
+        X may also come batch by batch, with y the name of its class column and `sample_weight` that of its weights: a
+        `pyarrow.dataset.Dataset`, a `polars.LazyFrame`, a `pyarrow.RecordBatchReader` or an iterator of record batches
+        or frames. Memory then holds a batch and the counts; codes are in a temporary file if counts are not enough.
         """
         if is_stream(X):
             return self._fit_stream(X, y, sample_weight)
@@ -172,7 +172,8 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
         return self
 
     def _fit_stream(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> Self:
-        check_streamable(self._structure(), self.__dict__["score"], self._parameters(), sample_weight)
+        roles = check_roles(y, sample_weight)
+        check_streamable(self._structure(), self.__dict__["score"], self._parameters())
         self._check_gap_options()
         options = SchemaOptions(
             choose_discretizer(self.discretizer),
@@ -180,13 +181,14 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
             gap_states=self.missing == "category",
             fine=isinstance(self._structure(), Pairwise),
         )
-        with thread_limit(self.n_jobs), streamed_table(X, y, options) as rows:
+        engine = choose_engine(self.engine, self.device)
+        counts = running_counts(self._structure(), self._parameters(), self.averages_gaps(), engine)
+        with thread_limit(self.n_jobs), streamed_table(X, roles, options, counts) as rows:
             self.classes_ = rows.classes
             self.n_features_in_ = len(rows.schema.attributes)
             self.feature_names_in_ = np.array(rows.names[:-1], dtype=object)
             self.encoder_ = TableEncoder(rows.schema, unseen_is_error=self.handle_unknown == "error")
-            engine = ChunkedEngine(choose_engine(self.engine, self.device))
-            self._learn_network(CountStore(rows.batch, engine, rows.names, known=rows.known))
+            self._learn_network(rows.count_store(engine))
         return self
 
     def _learn_network(self, counts: CountStore, unlabelled: EncodedBatch | None = None) -> None:

@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
@@ -115,6 +116,8 @@ def read_labels(y: ArrayLike | None) -> NDArray[np.generic]:
     """One label per row, as given."""
     if y is None:
         raise DataError("a classifier requires y to be passed, but the target y is None.")
+    if isinstance(y, pa.ChunkedArray):  # of a dictionary, whose nulls NumPy would take for its last entry
+        y = y.combine_chunks()
     labels: NDArray[np.generic] = column_or_1d(y, warn=True)
     return labels
 

@@ -1,12 +1,4 @@
-"""Pair counts by bit slices: one bit mask per (attribute, state), then AND + popcount over all pairs of masks.
-
-order       (n_rows,) the rows, grouped by class
-blocks      (n_blocks, 4) runs of one class in `order`: class, first row, last row, first word
-attributes  (n_narrow, 4) those with masks: attribute, states, first mask, masks. A mask for each state, except that the
-            last state of a complete attribute follows from the margins.
-masks       flat: mask m of block g is masks[first_word * n_masks + m * n_words :][:n_words]. So the words worked on
-            together lie together; at a distance of a power of two they would fight over a few sets of the cache.
-singles     (n_classes, n_masks) bits set: rows of the class with that state
+"""Pair counts by bit slices: AND + popcount over all pairs of the masks that `mask_kernels` makes and describes.
 
 `attributes` and the positions made from it are unsigned: numba spends three instructions on each signed position, in
 case it counts from the end.
@@ -14,107 +6,14 @@ case it counts from the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from tanager.counts.mask_kernels import Int64s, Words, padded_words, popcount
 from tanager.kernel import kernel
-from tanager.table.batch import Codes
-
-Int64s = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 TILE = 4
-ROWS_PER_WORD = 64
-# The vector loop takes 8 words at a time on AVX-512; a ragged end would be counted word by word.
-WORDS_PER_VECTOR = 8
-NO_STATE = 255
 ONE, TWO = np.uint64(1), np.uint64(2)
-
-# numba's own type for it counts the typing context among the arguments of a call.
-untyped_intrinsic: Callable[[Any], Any] = intrinsic
-
-
-@untyped_intrinsic
-def popcount(typing_context: Any, word: Any) -> Any:
-    """Bits set in a word: LLVM's own instruction, which the loop vectoriser turns into VPOPCNTQ where there is one."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.ctpop(args[0])
-
-    return types.int64(types.uint64), generate
-
-
-@untyped_intrinsic
-def equal_mask(typing_context: Any, codes: Any, state: Any) -> Any:
-    """Bit k of the word says whether codes[k] == state, k < 64: one vector comparison, not 64 shifts."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        vector = ir.VectorType(ir.IntType(8), ROWS_PER_WORD)
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        loaded = builder.load(builder.bitcast(data, vector.as_pointer()), align=1)
-        single = builder.insert_element(ir.Constant(vector, ir.Undefined), args[1], ir.Constant(ir.IntType(32), 0))
-        splat = builder.shuffle_vector(
-            single, ir.Constant(vector, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), ROWS_PER_WORD), None)
-        )
-        return builder.bitcast(builder.icmp_unsigned("==", loaded, splat), ir.IntType(64))
-
-    return types.uint64(types.Array(types.uint8, 1, "C"), types.uint8), generate
-
-
-@kernel
-def pack_masks(
-    first: int,
-    step: int,
-    columns: Codes,
-    low: int,
-    order: NDArray[np.uint32],
-    blocks: Int64s,
-    attributes: NDArray[np.uint64],
-    masks: Words,
-    singles: Int64s,
-) -> None:
-    """Fill the masks of every step-th attribute from `first` on, and add up their bits per class.
-
-    `columns` (n_attributes, n_rows) are codes; the rows packed are low + order.
-    """
-    # A whole vector of words at a time: a vector load right behind the byte stores would wait for them.
-    codes = np.empty((WORDS_PER_VECTOR, ROWS_PER_WORD), np.uint8)
-    flat = codes.reshape(-1)
-    n_masks = singles.shape[1]
-    # Attributes outermost: the blocks of all classes take their codes from the same part of the column.
-    for p in range(first, len(attributes), step):
-        mask, own_masks = np.int64(attributes[p, 2]), np.int64(attributes[p, 3])
-        column = columns[attributes[p, 0], low:]
-        for g in range(len(blocks)):
-            c, first_row, last_row, first_word = blocks[g]
-            n_words = padded_words(last_row - first_row)
-            start = first_word * n_masks + mask * n_words
-            for v in range(0, n_words, WORDS_PER_VECTOR):
-                rows = order[first_row + ROWS_PER_WORD * v : last_row][: len(flat)]
-                if len(rows) < len(flat):
-                    flat[:] = NO_STATE
-                for k in range(len(rows)):
-                    flat[k] = column[rows[k]]
-                for s in range(own_masks):
-                    words = masks[start + s * n_words + v :][:WORDS_PER_VECTOR]
-                    ones = 0
-                    for w in range(WORDS_PER_VECTOR):
-                        words[w] = equal_mask(codes[w], s)
-                        ones += popcount(words[w])
-                    singles[c, mask + s] += ones
-
-
-@kernel
-def padded_words(n_rows: int) -> int:
-    """Words of a mask of a block of that many rows: whole vectors."""
-    vector = ROWS_PER_WORD * WORDS_PER_VECTOR
-    return (n_rows + vector - 1) // vector * WORDS_PER_VECTOR
 
 
 @kernel

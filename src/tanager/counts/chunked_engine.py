@@ -4,30 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tanager.counts.engine import (
-    PAIRS_WORTH_COMPILING,
-    SETS_WORTH_COMPILING,
-    AutoEngine,
-    CountEngine,
-    choose_engine,
-)
+from tanager.counts.engine import PAIRS_WORTH_COMPILING, SETS_WORTH_COMPILING, CountEngine
 from tanager.counts.family import CountTable
 from tanager.counts.pair_tables import PairTables
+from tanager.counts.running_counts import CountedRows, settle
 from tanager.table.batch import EncodedBatch
 from tanager.table.stream_batch import StreamedBatch
 
 
 class ChunkedEngine:
-    """See `CountEngine`: another engine on each chunk of a `StreamedBatch`; "auto" chooses by the work in all."""
+    """See `CountEngine`: another engine on each chunk of a `StreamedBatch`; "auto" chooses by the work in all.
 
-    def __init__(self, engine: CountEngine) -> None:
+    `counted` are rows of the batch that were counted when they were read, and are in no chunk.
+    """
+
+    def __init__(self, engine: CountEngine, counted: CountedRows | None = None) -> None:
         self._own = engine
+        self._counted = counted
 
     def count(self, batch: EncodedBatch, node_sets: Sequence[tuple[int, ...]]) -> list[CountTable]:
-        engine = self._engine(batch.n_rows * len(node_sets) > SETS_WORTH_COMPILING)
-        if not isinstance(batch, StreamedBatch) or not node_sets:
+        if not node_sets:
+            return []
+        engine = settle(self._own, batch.n_rows * len(node_sets) > SETS_WORTH_COMPILING)
+        if not isinstance(batch, StreamedBatch):
             return engine.count(batch, node_sets)
         totals: list[CountTable] = []
+        if self._counted is not None:
+            totals = [self._counted.table(nodes) for nodes in node_sets]
         for chunk in batch.chunks():
             counted = engine.count(chunk, node_sets)
             totals = [total + own for total, own in zip(totals, counted, strict=True)] if totals else counted
@@ -35,16 +38,15 @@ class ChunkedEngine:
 
     def count_pairs(self, batch: EncodedBatch) -> PairTables:
         n_pairs = batch.n_attributes * (batch.n_attributes - 1) // 2
-        engine = self._engine(batch.n_rows * n_pairs > PAIRS_WORTH_COMPILING)
+        engine = settle(self._own, batch.n_rows * n_pairs > PAIRS_WORTH_COMPILING)
         if not isinstance(batch, StreamedBatch):
             return engine.count_pairs(batch)
-        chunks = batch.chunks()
-        total = engine.count_pairs(next(chunks))
-        for chunk in chunks:
-            total.counts[:] += engine.count_pairs(chunk).counts
+        total = None if self._counted is None else self._counted.pairs()
+        for chunk in batch.chunks():
+            own = engine.count_pairs(chunk)
+            if total is None:
+                total = own
+            else:
+                total.counts[:] += own.counts
+        assert total is not None
         return total
-
-    def _engine(self, compiled: bool) -> CountEngine:
-        if not isinstance(self._own, AutoEngine):
-            return self._own
-        return choose_engine("numba" if compiled else "numpy")

@@ -10,22 +10,25 @@ import numpy as np
 from llvmlite import binding
 from numpy.typing import NDArray
 
-from tanager.counts.bit_kernels import (
+from tanager.counts.bit_kernels import TILE, count_mask_pairs
+from tanager.counts.family import CountTable, strides
+from tanager.counts.mask_kernels import (
     ROWS_PER_WORD,
-    TILE,
     WORDS_PER_VECTOR,
-    count_mask_pairs,
     pack_masks,
+    pack_masks_of_words,
     padded_words,
 )
-from tanager.counts.family import CountTable, strides
 from tanager.counts.numba_kernels import Flags, Int64s, Units, count_nodes, count_partners
 from tanager.counts.pair_tables import PairTables, pair_offsets
 from tanager.table.batch import Codes, EncodedBatch
 from tanager.threads import count_threads, map_threads
 
 # Masks per attribute up to which AND + popcount beats a histogram: with a vector popcount instruction, and without.
-MAX_MASKS = 18 if binding.get_host_cpu_features().get("avx512vpopcntdq") else 13
+CPU = binding.get_host_cpu_features()
+MAX_MASKS = 18 if CPU.get("avx512vpopcntdq") else 13
+# Classes up to which rows are grouped by taking every class from a vector of codes; more are faster row by row.
+MOST_CHOSEN = 12 if CPU.get("avx512vbmi2") else 0
 # Rows packed at a time: their masks should stay in the cache the cores share; fewer if they took more than these bytes,
 # but a block at least.
 SLAB_ROWS = 1 << 18
@@ -72,7 +75,11 @@ class NumbaEngine:
             if len(masks) < slab.n_words * layout.n_masks:
                 masks = np.empty(slab.n_words * layout.n_masks, np.uint64)
             singles = np.zeros((batch.n_classes, layout.n_masks), np.int64)
-            self._share(pack_masks, rows.columns, slab.low, slab.order, slab.blocks, attributes, masks, singles)
+            packed = slab.blocks, attributes, masks, singles
+            if batch.n_classes <= MOST_CHOSEN and rows.columns.dtype == np.uint8:
+                self._share(pack_masks_of_words, rows.columns, slab.low, slab.class_words, *packed)
+            else:
+                self._share(pack_masks, rows.columns, slab.low, slab.order, *packed)
             margins = singles, slab.class_rows
             self._share(
                 count_mask_pairs, masks, slab.blocks, attributes, panels, *margins, offsets, batch.n_attributes, counts
@@ -153,13 +160,27 @@ def _widest(batch: EncodedBatch) -> int:
 
 @dataclass(frozen=True)
 class _Slab:
-    """Rows packed at a time, from row `low` on: their order by class and its blocks, the rows of each class."""
+    """Rows packed at a time, from row `low` on: their classes, the rows of each and their blocks by class."""
 
     low: int
-    order: NDArray[np.uint32]
+    classes: Codes
     blocks: Int64s
     class_rows: Int64s
     n_words: int
+
+    @property
+    def order(self) -> NDArray[np.uint32]:
+        """The rows by class."""
+        return np.argsort(self.classes, kind="stable").astype(np.uint32)
+
+    @property
+    def class_words(self) -> NDArray[np.uint64]:
+        """(n_classes, n_words) a bit for every row, set if it is of the class."""
+        words = np.zeros((len(self.class_rows), -(-len(self.classes) // ROWS_PER_WORD)), np.uint64)
+        for c, own in enumerate(words.view(np.uint8)):
+            bits = np.packbits(self.classes == c, bitorder="little")
+            own[: len(bits)] = bits
+        return words
 
 
 def _slabs(batch: EncodedBatch, n_masks: int) -> Iterator[_Slab]:
@@ -174,8 +195,7 @@ def _slabs(batch: EncodedBatch, n_masks: int) -> Iterator[_Slab]:
                 last = min(first + BLOCK_ROWS, end)
                 blocks.append((c, first, last, n_words))
                 n_words += padded_words(last - first)
-        order = np.argsort(classes, kind="stable").astype(np.uint32)
-        yield _Slab(low, order, np.array(blocks, np.int64), class_rows, n_words)
+        yield _Slab(low, classes, np.array(blocks, np.int64), class_rows, n_words)
 
 
 def _histogram_tasks(narrow: Flags) -> tuple[Int64s, Int64s]:

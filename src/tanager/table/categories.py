@@ -72,9 +72,11 @@ def distinct_integers(values: Numbers) -> tuple[Numbers, NDArray[np.intp]]:
     if high - low >= NARROW_SPAN:
         found: tuple[Numbers, NDArray[np.intp]] = np.unique(values, return_inverse=True)
         return found
-    offsets = (values - values.dtype.type(low)).astype(np.intp)
+    # Differences wrap around in the values' own width, and so do the sums that undo them.
+    lowest = values.dtype.type(low)
+    offsets = (values - lowest).view(f"u{values.itemsize}").astype(np.intp)
     present = np.bincount(offsets) > 0
-    return (np.flatnonzero(present) + low).astype(values.dtype), (np.cumsum(present) - 1)[offsets]
+    return np.flatnonzero(present).astype(values.dtype) + lowest, (np.cumsum(present) - 1)[offsets]
 
 
 def _distinct(values: Numbers) -> Numbers:

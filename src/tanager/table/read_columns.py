@@ -61,6 +61,10 @@ class RawTable:
             return self.read
         return tuple(NumericColumn(name, self.matrix[:, j]) for j, name in enumerate(self.names))
 
+    def column(self, name: str) -> Column:
+        """The column of that name."""
+        return self.columns[self.names.index(name)]
+
     def take(self, rows: NDArray[np.bool_]) -> RawTable:
         """The table of some of the rows."""
         matrix = None if self.matrix is None else self.matrix[rows]
@@ -76,9 +80,20 @@ def take(column: Column, rows: NDArray[np.bool_]) -> Column:
     return replace(column, indices=column.indices[rows])
 
 
+def kind_of(column: Column) -> str:
+    """What a column holds, for a message: columns of two kinds are not one column."""
+    if isinstance(column, NumericColumn):
+        return {"number": "numbers", "date": "dates", "datetime": "times", "duration": "durations"}[column.unit]
+    if not column.dictionary:
+        return "nothing"
+    return "booleans" if isinstance(column.dictionary[0], bool) else "text"
+
+
 def gaps(column: Column) -> NDArray[np.bool_]:
     """Which cells hold nothing."""
-    return column.indices < 0 if isinstance(column, DictionaryColumn) else np.isnan(column.values)
+    if isinstance(column, DictionaryColumn):
+        return column.indices < 0
+    return np.zeros(len(column.values), dtype=bool) if column.values.dtype.kind in "iu" else np.isnan(column.values)
 
 
 def read_table(X: Any) -> RawTable:
@@ -101,6 +116,21 @@ def _read_frame(X: Any) -> RawTable:
         raise DataError("the table has no row: found 0 sample(s) while a minimum of 1 is required.")
     columns = tuple(_read_series(name, series) for name, series in zip(names, frame.iter_columns(), strict=True))
     return RawTable(tuple(names), named=True, n_rows=frame.shape[0], read=columns)
+
+
+def read_record_batch(batch: pa.RecordBatch) -> RawTable:
+    """Read a record batch with rows as `read_table` reads a table of it, in a tenth of the time if rows are few."""
+    names = batch.schema.names
+    check_unique(names)
+
+    def read(name: str, array: pa.Array) -> Column:
+        try:
+            return _read_arrow(name, array)
+        except pa.ArrowException:
+            return _read_objects(name, array.to_numpy(zero_copy_only=False))
+
+    columns = tuple(read(name, array) for name, array in zip(names, batch.columns, strict=True))
+    return RawTable(tuple(names), named=True, n_rows=batch.num_rows, read=columns)
 
 
 def check_unique(names: Sequence[str]) -> None:

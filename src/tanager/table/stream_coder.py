@@ -9,16 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import DataError
-from tanager.table.batch import Codes
+from tanager.table.batch import Codes, code_dtype
 from tanager.table.column_statistics import ColumnStatistics, without_rows
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import encode_column
-from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn, gaps
+from tanager.table.look_up import look_up
+from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn, gaps, kind_of
 from tanager.table.schema import Category, ColumnSchema, Unit
-from tanager.table.stream_numbers import NumberCoder, pack_codes
+from tanager.table.stream_numbers import BatchRows, NumberCoder
 from tanager.table.value_counts import ValueCounts, count_values
 
-UNSEEN = -2
+MISSING, UNSEEN = -1, -2
 
 Cells = NDArray[Any]
 """Provisional codes, the largest number of their dtype for a missing cell; or numbers as they are."""
@@ -31,26 +32,29 @@ class TextCoder:
         self.dictionary: dict[Category, int] = {}
         self.declared: dict[Category, None] = {}
         self._last: tuple[Category, ...] = ()
-        self._lookup: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+        self._codes: NDArray[np.int32] = np.array([MISSING], dtype=np.int32)
 
-    def encode(self, column: DictionaryColumn) -> Codes:
-        """The code of each cell; only categories that occur get one."""
+    def encode(self, column: DictionaryColumn, out: Codes) -> Codes:
+        """The code of each cell, in `out` if they fit a byte; only categories that occur get one."""
         if column.dictionary != self._last:
             self._last = column.dictionary
             self.declared.update(dict.fromkeys(column.dictionary))
             self._renew()
-        codes = self._lookup[column.indices]
-        if codes.min() == UNSEEN:
-            for index in np.unique(column.indices[codes == UNSEEN]).tolist():
+        if (self._codes == UNSEEN).any():
+            occurs = np.zeros(len(self._codes), dtype=bool)
+            occurs[column.indices] = True
+            for index in np.flatnonzero(occurs & (self._codes == UNSEEN)).tolist():
                 self.dictionary[column.dictionary[index]] = len(self.dictionary)
             self._renew()
-            codes = self._lookup[column.indices]
-        return pack_codes(codes, len(self.dictionary))
+        packed: Codes = self._codes.astype(code_dtype(len(self.dictionary)))
+        codes: Codes = out if out.dtype == packed.dtype else np.empty(len(column.indices), dtype=packed.dtype)
+        look_up(packed, column.indices, 0, codes)
+        return codes
 
     def _renew(self) -> None:
         """The code of each entry of the batch's dictionary; index -1, a missing cell, takes the last."""
         known = [self.dictionary.get(category, UNSEEN) for category in self._last]
-        self._lookup = np.array([*known, -1], dtype=np.int32)
+        self._codes = np.array([*known, MISSING], dtype=np.int32)
 
 
 class ColumnCoder:
@@ -64,22 +68,28 @@ class ColumnCoder:
         self._gaps: NDArray[np.float64] = np.zeros(1)
         self._empty: tuple[NumericColumn, bool] | None = None
 
-    def encode(self, column: Column, categorical: bool, class_codes: Codes, n_classes: int) -> Cells:
-        """One batch: codes that keep their meaning in later batches, or the numbers themselves."""
+    def encode(self, column: Column, categorical: bool, rows: BatchRows, out: Codes) -> Cells:
+        """One batch: codes that keep their meaning in later batches, or the numbers themselves.
+
+        They are in `out`, (n_rows,) bytes, where they fit there.
+        """
         empty = gaps(column) if isinstance(column, DictionaryColumn) or column.values.dtype.kind == "f" else None
         if empty is not None and empty.any():
-            counted = np.bincount(class_codes[empty], minlength=n_classes).astype(np.float64)
+            weights = None if rows.weights is None else rows.weights[empty]
+            counted = np.bincount(rows.class_codes[empty], weights, minlength=rows.n_classes).astype(np.float64)
             counted[: len(self._gaps)] += self._gaps
             self._gaps = counted
-            if empty.all() and (self._like is None or _kind(column) != _kind(self._like)):
+            if empty.all() and (self._like is None or kind_of(column) != kind_of(self._like)):
                 if isinstance(column, NumericColumn):
                     self._empty = (column, categorical)
-                return np.full(len(empty), np.iinfo(np.uint8).max, dtype=np.uint8)
-        self._join(column, categorical)
+                out[:] = np.iinfo(out.dtype).max
+                return out
+        if not self._is_like(column):
+            self._join(column, categorical)
         if isinstance(column, DictionaryColumn):
-            return self._text.encode(column)
+            return self._text.encode(column, out)
         assert self._numbers is not None
-        return self._numbers.encode(column.values, class_codes, n_classes)
+        return self._numbers.encode(column.values, rows, out)
 
     def _join(self, column: Column, categorical: bool) -> None:
         if self._like is None:
@@ -89,18 +99,26 @@ class ColumnCoder:
             if isinstance(column, NumericColumn) and self._empty is not None:
                 self._join(*self._empty)  # for its dtype
             return
-        if _kind(column) != _kind(self._like):
+        if kind_of(column) != kind_of(self._like):
             raise DataError(
-                f"column {column.name!r} holds {_kind(column)} in a batch; earlier batches held {_kind(self._like)}.",
+                f"column {column.name!r} holds {kind_of(column)} in a batch; earlier batches held "
+                f"{kind_of(self._like)}.",
                 hint="convert the batches to one type.",
             )
         if isinstance(column, NumericColumn) and isinstance(self._like, NumericColumn):
-            dtype = np.result_type(column.values, self._like.values)
+            dtype = np.promote_types(column.values.dtype, self._like.values.dtype)
             self._like = replace(self._like, values=np.empty(0, dtype=dtype))
         if isinstance(column, DictionaryColumn) and isinstance(self._like, DictionaryColumn):
             same = column.dictionary == self._like.dictionary
             declared = self._like.declared and column.declared
             self._like = replace(self._like, declared=declared, ordered=self._like.ordered and same)
+
+    def _is_like(self, column: Column) -> bool:
+        """Whether the numbers of a batch are of the type of those before, as mostly: that is quickly said."""
+        like = self._like
+        if not isinstance(column, NumericColumn) or not isinstance(like, NumericColumn):
+            return False
+        return column.values.dtype == like.values.dtype and column.unit == like.unit
 
     def statistics(self, name: str, class_order: NDArray[np.integer]) -> ColumnStatistics:
         """What was counted; class c of the batches is class `class_order[c]`."""
@@ -138,6 +156,16 @@ class ColumnCoder:
         return np.append(found, schema.gap_code).astype(dtype)
 
     @property
+    def n_values(self) -> int:
+        """Distinct values so far."""
+        return len(self._text.dictionary if self._numbers is None else self._numbers.vocabulary.values)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether several values may come to mean one state."""
+        return self._numbers is not None and not self._categorical
+
+    @property
     def incomplete(self) -> bool:
         """Whether a cell was missing."""
         return bool(self._gaps.any())
@@ -148,18 +176,10 @@ class ColumnCoder:
         if isinstance(self._like, NumericColumn):
             assert self._numbers is not None
             return self._numbers.vocabulary.values.astype(self._like.values.dtype)
-        found = list(self._text.dictionary)
-        return np.array(found, dtype=bool if found and isinstance(found[0], bool) else object)
+        found = np.array(list(self._text.dictionary))
+        return found if found.dtype.kind in "biuf" else np.array(list(self._text.dictionary), dtype=object)
 
     @property
     def unit(self) -> Unit:
         """What numbers of the column count."""
         return self._like.unit if isinstance(self._like, NumericColumn) else "number"
-
-
-def _kind(column: Column) -> str:
-    if isinstance(column, NumericColumn):
-        return {"number": "numbers", "date": "dates", "datetime": "times", "duration": "durations"}[column.unit]
-    if not column.dictionary:
-        return "nothing"
-    return "booleans" if isinstance(column.dictionary[0], bool) else "text"

@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tanager.table.batch import Codes, code_dtype
+from tanager.table.batch import Codes, Weights, code_dtype
 from tanager.table.categories import NARROW_SPAN
+from tanager.table.look_up import look_up
 from tanager.table.read_columns import Numbers
 from tanager.table.stream_sketch import ValueSketch
 from tanager.table.value_counts import ValueCounts, count_values
 
 MOST_DISTINCT = (1 << 16) - 1
 UNKNOWN = -1
+BYTES: tuple[np.dtype[np.integer], ...] = (np.dtype(np.int8), np.dtype(np.uint8))
 
 
-def pack_codes(codes: NDArray[np.integer], n_values: int) -> Codes:
-    """Codes in the smallest unsigned dtype, whose largest number says missing, as -1 does in `codes`."""
-    return codes.astype(code_dtype(n_values))
+def pack_codes(codes: NDArray[np.integer], n_values: int, out: Codes) -> Codes:
+    """Codes in the smallest unsigned dtype, whose largest number says missing, as -1 does in `codes`.
+
+    They are in `out` if that has this dtype.
+    """
+    dtype = code_dtype(n_values)
+    if dtype != out.dtype:
+        return codes.astype(dtype)
+    out[:] = codes
+    return out
+
+
+@dataclass(frozen=True)
+class BatchRows:
+    """What is known of the rows of a batch beside a column: class codes, classes so far, weights (None for ones)."""
+
+    class_codes: Codes
+    n_classes: int
+    weights: Weights | None = None
 
 
 class NumberVocabulary:
@@ -34,34 +55,48 @@ class NumberVocabulary:
         self._order: NDArray[np.intp] = np.empty(0, dtype=np.intp)
         self._low = 0
         self._table: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+        self._packed: Codes = np.empty(0, dtype=np.uint8)
         self._is_range = False
+        self._bytes_of_range: list[np.dtype[np.integer]] = []
 
-    def codes(self, values: Numbers) -> Codes:
-        """The code of each number, NaN as missing."""
+    def codes(self, values: Numbers, out: Codes) -> Codes:
+        """The code of each number, NaN as missing; in `out`, bytes, if they fit there."""
         if values.dtype.kind == "f" or len(values) == 0:
-            return self._hash(values)
+            return self._hash(values, out)
+        if values.dtype in self._bytes_of_range:
+            # A number outside the range wraps around to a code above all others.
+            np.subtract(values.view(np.uint8), np.uint8(self._low % 256), out=out)
+            if out.max() < len(self.values):
+                return out
         low, high = int(values.min()), int(values.max())
         if self._is_range and self._low <= low and high < self._low + len(self.values):
             # Whole numbers wrap around, so that both may be cut to the width of the code before.
             dtype = code_dtype(len(self.values))
-            return values.astype(dtype) - np.array(self._low).astype(dtype)
+            codes = out if out.dtype == dtype else np.empty(len(values), dtype=dtype)
+            return np.subtract(values.astype(dtype), np.array(self._low).astype(dtype), out=codes)
         first, last = low, high
         if len(self._table):
             first, last = min(low, self._low), max(high, self._low + len(self._table) - 1)
-        if last - first >= NARROW_SPAN:
-            return self._hash(values)
-        return self._look_up(values, first, last)
+        if last - first >= NARROW_SPAN or last >= np.iinfo(np.intp).max:
+            return self._hash(values, out)
+        return self._look_up(values, first, last, out)
 
-    def _look_up(self, values: Numbers, first: int, last: int) -> Codes:
+    def _look_up(self, values: Numbers, first: int, last: int, out: Codes) -> Codes:
         if not len(self._table) or first < self._low or last >= self._low + len(self._table):
             self._cover(first, last)
-        offsets = values.astype(np.intp) - self._low
-        found = self._table[offsets]
-        new = found == UNKNOWN
-        if new.any():
-            self._append(np.unique(values[new]))
-            found = self._table[offsets]
-        return pack_codes(found, len(self.values))
+        codes = self._take(values, out)
+        if codes.max() == np.iinfo(codes.dtype).max:
+            occurs = np.zeros(len(self._table), dtype=bool)
+            occurs[values.astype(np.intp) - self._low] = True
+            new = np.flatnonzero(occurs & (self._table == UNKNOWN)) + self._low
+            self._append(new.astype(values.dtype))
+            codes = self._take(values, out)
+        return codes
+
+    def _take(self, values: Numbers, out: Codes) -> Codes:
+        codes = out if out.dtype == self._packed.dtype else np.empty(len(values), dtype=self._packed.dtype)
+        look_up(self._packed, values, self._low, codes)
+        return codes
 
     def _cover(self, first: int, last: int) -> None:
         table = np.full(last - first + 1, UNKNOWN, dtype=np.int32)
@@ -69,8 +104,12 @@ class NumberVocabulary:
         inside = (self.values >= first) & (self.values <= last) & (self.values == np.rint(self.values))
         table[self.values[inside].astype(np.intp) - first] = np.flatnonzero(inside)
         self._low, self._table = first, table
+        self._pack()
 
-    def _hash(self, values: Numbers) -> Codes:
+    def _pack(self) -> None:
+        self._packed = self._table.astype(code_dtype(len(self.values)))
+
+    def _hash(self, values: Numbers, out: Codes) -> Codes:
         encoded = pa.array(values).dictionary_encode()
         distinct = encoded.dictionary.to_numpy(zero_copy_only=False)
         present = distinct == distinct
@@ -78,7 +117,7 @@ class NumberVocabulary:
         if new.any():
             self._append(np.unique(distinct[new]) + distinct.dtype.type(0))  # -0.0 is 0.0
         found = np.where(present, self._find(distinct), UNKNOWN)
-        return pack_codes(found[encoded.indices.to_numpy(zero_copy_only=False)], len(self.values))
+        return pack_codes(found[encoded.indices.to_numpy(zero_copy_only=False)], len(self.values), out)
 
     def _find(self, values: Numbers) -> NDArray[np.intp]:
         if len(self._sorted) == 0:
@@ -96,11 +135,20 @@ class NumberVocabulary:
         if len(self._table):
             whole = (new >= self._low) & (new < self._low + len(self._table)) & (new == np.rint(new))
             self._table[new[whole].astype(np.intp) - self._low] = n_known + np.flatnonzero(whole)
+            self._pack()
         self._is_range = bool(
             self.values.dtype.kind in "iu"
             and len(self._table)
             and np.array_equal(self.values, np.arange(len(self.values)) + self._low)
         )
+        high = self._low + len(self.values) - 1
+        in_bytes = self._is_range and code_dtype(len(self.values)) == np.uint8
+        self._bytes_of_range = [dtype for dtype in BYTES if in_bytes and _holds(dtype, self._low, high)]
+
+
+def _holds(dtype: np.dtype[np.integer], low: int, high: int) -> bool:
+    bounds = np.iinfo(dtype)
+    return bool(bounds.min <= low and high <= bounds.max)
 
 
 class NumberCoder:
@@ -114,21 +162,21 @@ class NumberCoder:
         self.vocabulary = NumberVocabulary()
         self.sketch: ValueSketch | None = None
         self._cut = cut
-        self._counted: NDArray[np.int64] = np.zeros((0, 1), dtype=np.int64)
+        self._counted: NDArray[Any] = np.zeros((0, 1), dtype=np.int64)
 
-    def encode(self, values: Numbers, class_codes: Codes, n_classes: int) -> Codes | NDArray[np.floating]:
-        """Codes, or numbers: an array of unsigned or of float dtype says which."""
+    def encode(self, values: Numbers, rows: BatchRows, out: Codes) -> Codes | NDArray[np.floating]:
+        """Codes, in `out` if they fit a byte, or numbers: an array of unsigned or of float dtype says which."""
         if self.sketch is None:
-            codes = self.vocabulary.codes(values)
+            codes = self.vocabulary.codes(values, out)
             if not self._cut:
                 return codes
             if len(self.vocabulary.values) <= MOST_DISTINCT:
-                self._count(codes, class_codes, n_classes)
+                self._count(codes, rows)
                 return codes
             self.sketch = ValueSketch()
             if self._counted.any():
                 self.sketch.add(self._table_counts())
-        self.sketch.add(count_values(values, class_codes, n_classes=n_classes))
+        self.sketch.add(count_values(values, rows.class_codes, rows.weights, n_classes=rows.n_classes))
         return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
 
     def counts(self) -> ValueCounts:
@@ -141,13 +189,14 @@ class NumberCoder:
         values = self.vocabulary.values.astype(np.float64)
         return ValueCounts(values, np.zeros(n_values, np.intp), np.ones(n_values))
 
-    def _count(self, codes: Codes, class_codes: Codes, n_classes: int) -> None:
-        n_values = len(self.vocabulary.values)
+    def _count(self, codes: Codes, rows: BatchRows) -> None:
+        n_values, n_classes = len(self.vocabulary.values), rows.n_classes
         # One row more for the missing.
         cells = np.minimum(codes, n_values).astype(np.intp)
         cells *= n_classes
-        cells += class_codes
-        counted = np.bincount(cells, minlength=(n_values + 1) * n_classes).reshape(-1, n_classes)[:-1]
+        cells += rows.class_codes
+        found: NDArray[Any] = np.bincount(cells, rows.weights, minlength=(n_values + 1) * n_classes)
+        counted = found.reshape(-1, n_classes)[:-1]
         counted[: self._counted.shape[0], : self._counted.shape[1]] += self._counted
         self._counted = counted
 

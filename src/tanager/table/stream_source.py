@@ -13,7 +13,7 @@ import narwhals as nw
 import pyarrow as pa
 
 from tanager.errors import DataError, FileError
-from tanager.table.read_columns import DictionaryColumn, RawTable, read_table
+from tanager.table.read_columns import DictionaryColumn, RawTable, read_record_batch, read_table
 
 BATCH_ROWS = 1 << 17
 
@@ -37,7 +37,7 @@ class Stream:
         """Every batch, with the columns of the first in their order."""
         names: tuple[str, ...] = ()
         for number, frame in enumerate(self._with_rows()):
-            table = read_table(frame)
+            table = read_record_batch(frame) if isinstance(frame, pa.RecordBatch) else read_table(frame)
             if not table.named:
                 raise DataError(
                     f"batch {number} is a {type(frame).__name__} without column names.",
@@ -50,7 +50,8 @@ class Stream:
     def select(self, names: Sequence[str]) -> Iterator[object]:
         """Every batch as a frame with these columns."""
         for number, frame in enumerate(self._with_rows()):
-            own = nw.from_native(frame, eager_only=True)  # type: ignore[call-overload]
+            known: Any = pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else frame
+            own = nw.from_native(known, eager_only=True)
             absent = [name for name in names if name not in own.columns]
             if absent:
                 raise DataError(f"batch {number} lacks column {absent[0]!r}; it has {_some(own.columns)}.")
@@ -60,10 +61,9 @@ class Stream:
     def _with_rows(self) -> Iterator[object]:
         found = False
         for frame in self.frames:
-            own = pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else frame
-            if not hasattr(own, "__len__") or len(own):
+            if not hasattr(frame, "__len__") or len(frame):
                 found = True
-                yield own
+                yield frame
         if not found:
             raise DataError("the table has no row: every batch is empty.")
 

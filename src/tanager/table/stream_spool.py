@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from tanager.table.batch import Codes
 from tanager.table.stream_coder import Cells
 
 CHUNK_ROWS = 1 << 18
+
+Number = TypeVar("Number", bound=np.number[Any])
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class Spool:
         self._file.close()
 
 
-def mapped_array(shape: tuple[int, ...], dtype: np.dtype[np.unsignedinteger]) -> Codes:
+def mapped_array(shape: tuple[int, ...], dtype: np.dtype[Number]) -> NDArray[Number]:
     """An array in a file without a name, which goes when the array does. Its space is taken now, not at a store."""
     size = int(np.prod(shape)) * dtype.itemsize
     check_space(size, "the codes")

@@ -1,0 +1,13 @@
+"""Fixtures of streamed fits."""
+
+from __future__ import annotations
+
+import pytest
+
+from tanager.table import stream_batch, stream_spool
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    monkeypatch.setattr(stream_spool, "CHUNK_ROWS", 64)
+    monkeypatch.setattr(stream_batch, "CHUNK_ROWS", 50)

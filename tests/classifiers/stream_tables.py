@@ -1,0 +1,76 @@
+"""Tables to learn from in batches, their cut into batches, and when two fitted classifiers are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from tanager import BayesianNetworkClassifier
+from tanager.network.additive import AdditiveNetwork
+
+
+def mixed_table(n_rows: int = 400, gaps: float = 0.0, seed: int = 0) -> pa.Table:
+    """Text, booleans, small and wide integers, floats, and a class that depends on them."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n_rows, 5))
+    word = rng.choice(["red", "green", "blue"], n_rows)
+    y = (x[:, 0] + (word == "red") + 0.5 * x[:, 1] * x[:, 2] > 0.3).astype(int) + (x[:, 3] > 1.2)
+    columns = {
+        "word": pa.array(word),
+        "flag": pa.array(x[:, 1] > 0),
+        "small": pa.array(np.round(2 * x[:, 0]).astype(np.int8)),
+        "wide": pa.array(np.round(x[:, 2] * 1e3).astype(np.int64) * 10**9),
+        "float": pa.array(x[:, 3] + 0.1 * x[:, 4]),
+    }
+    for name, column in columns.items():
+        columns[name] = pa.array(column.to_pylist(), column.type, mask=rng.random(n_rows) < gaps)
+    return pa.table({**columns, "outcome": pa.array(np.array(["no", "yes", "perhaps"])[y])})
+
+
+def table_of_few_values(n_rows: int = 400, gaps: float = 0.0, seed: int = 0) -> pa.Table:
+    """Text, booleans, bytes without and with holes, and numbers to be cut, all of few values."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n_rows, 4))
+    columns = {
+        "word": pa.array(np.array(["red", "green", "blue"])[np.searchsorted([-0.5, 0.8], x[:, 0])]),
+        "flag": pa.array(x[:, 1] + 0.5 * x[:, 0] > 0),
+        "byte": pa.array(np.clip(np.round(x[:, 2] + x[:, 1]), -2, 2).astype(np.int8)),
+        "holes": pa.array(np.array([7, -3, 90])[rng.integers(0, 3, n_rows)]),
+        "number": pa.array(np.clip(np.round(2 * x[:, 3]), -3, 3)),
+    }
+    for name, column in columns.items():
+        columns[name] = pa.array(column.to_pylist(), column.type, mask=rng.random(n_rows) < gaps)
+    y = (x[:, 0] + x[:, 1] * x[:, 2] > 0.3).astype(int) + (x[:, 3] > 0.8)
+    return pa.table({**columns, "outcome": pa.array(np.array(["no", "yes", "perhaps"])[y])})
+
+
+def split(table: pa.Table) -> tuple[pa.Table, pd.Series]:
+    return table.drop_columns(["outcome"]), pd.Series(table["outcome"].to_numpy(), name="outcome", dtype=object)
+
+
+def cut(table: pa.Table, edges: list[int]) -> Iterator[pa.Table]:
+    bounds = [0, *sorted(edges), table.num_rows]
+    for low, high in pairwise(bounds):
+        yield table.slice(low, high - low).combine_chunks()
+
+
+def assert_same_model(one: BayesianNetworkClassifier, other: BayesianNetworkClassifier) -> None:
+    assert one.encoder_.schema == other.encoder_.schema
+    assert one.network_.edges == other.network_.edges
+    np.testing.assert_array_equal(one.classes_, other.classes_)
+    assert one.classes_.dtype == other.classes_.dtype
+    np.testing.assert_array_equal(one.feature_names_in_, other.feature_names_in_)
+    assert one.structure_score_ == pytest.approx(other.structure_score_, rel=1e-12)
+    for own, expected in zip(model_arrays(one), model_arrays(other), strict=True):
+        np.testing.assert_allclose(own, expected, rtol=1e-9, atol=1e-12)
+
+
+def model_arrays(clf: BayesianNetworkClassifier) -> list[np.ndarray]:
+    network = clf.network_
+    effects = [network.intercept, *network.mains] if isinstance(network, AdditiveNetwork) else []
+    return [*network.tables, *effects, *(clf.filler_.tables if clf.filler_ is not None else ())]
