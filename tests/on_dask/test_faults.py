@@ -34,7 +34,8 @@ def test_a_worker_killed_while_counting_or_descending_changes_nothing(monkeypatc
         futures = original(self, name, function, *parts, **shared)
         moments[name] = moments.get(name, 0) - 1
         if moments[name] == 0:
-            holder = next(iter(cluster.scheduler.tasks[parts[0][0].key].who_has))
+            first = parts[0][0] if name == "gradient" else parts[0][0][0]
+            holder = next(iter(cluster.scheduler.tasks[first.key].who_has))
             os.kill(cluster.workers[holder.name].pid, signal.SIGKILL)
             killed.append(name)
         return futures
@@ -106,6 +107,19 @@ def test_class_columns_that_cannot_be_used_are_refused(client, fit, cut, table):
         model.fit(rows, table["outcome"])
     with pytest.raises(DataTypeError, match="X is a DataFrame; expected a Dask data frame"):
         model.fit(table, "outcome")
+
+
+def test_row_weights_that_cannot_be_used_are_refused(client, cut, table):
+    rows = cut(table.assign(times=1.0), 300)
+    model = tanager.dask.NaiveBayesClassifier(client)
+    with pytest.raises(DataError, match="no column 'time' of row weights; its columns, nearest first, are 'times'"):
+        model.fit(rows, "outcome", "time")
+    with pytest.raises(DataTypeError, match="sample_weight is a Series; expected the name of a column"):
+        model.fit(rows, "outcome", rows["times"])
+    with pytest.raises(DataError, match="no class in 0 rows"):
+        model.fit(cut(table.assign(times=0), 300), "outcome", "times")
+    with pytest.raises(ValueError, match="Negative values"):
+        model.fit(cut(table.assign(times=-1.0), 300), "outcome", "times")
 
 
 @pytest.mark.parametrize("options", [{"parameters": "em"}, {"structure": "selective"}, {"score": "cll"}])

@@ -92,6 +92,7 @@ def test_conditional_tables_are_those_of_a_fit_in_memory(client, parameters, gap
         ("BayesianNetworkClassifier", {"structure": "hill-climb", "parameters": "acll"}),
         ("BayesianNetworkClassifier", {"structure": "bckg", "missing": "category"}),
         ("NaiveBayesClassifier", {"discretizer": "quantile"}),
+        ("TANClassifier", {"engine": "numba"}),
         ("PairwiseClassifier", {"pairs_per_attribute": 1.0, "categorical_features": ["legs"]}),
     ],
 )
@@ -102,15 +103,17 @@ def test_other_models_are_those_of_a_fit_in_memory(client, name, options, cut, m
     assert largest_difference(ours.network_, theirs.network_) < 1e-6
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("cut_at", [(), (1_000,), (5, 8_000)])
-def test_the_rows_of_folds_are_those_drawn_in_memory(client, cut_at):
-    batch = random_batch(0, 9_000, (3, 4, 2))
+def test_the_rows_of_folds_are_those_drawn_in_memory(client, cut_at, weighted):
+    batch = random_batch(0, 9_000, (3, 4, 2), weighted=weighted)
     rows = batch_on_cluster(client, batch, cut_at)
     for most_rows in (5_000, 1_000):
         for ours, theirs in zip(rows.split_rows(most_rows, 0), split_rows(batch, most_rows, 0), strict=True):
             for own, other in zip(ours, theirs, strict=True):
                 np.testing.assert_array_equal(own.codes, other.codes)
                 np.testing.assert_array_equal(own.class_codes, other.class_codes)
+                np.testing.assert_array_equal(own.weights, other.weights)
 
 
 def test_of_very_many_rows_folds_are_drawn_from_evenly_spaced_ones(client, monkeypatch):
@@ -162,6 +165,39 @@ def test_rows_without_a_class_are_left_out_with_a_warning(client, cut, table):
     with pytest.warns(DataWarning, match=r"missing in 200 of 600 rows"):
         ours = tanager.dask.NaiveBayesClassifier(client).fit(cut(some, 150, 300), "outcome")
     theirs = tanager.NaiveBayesClassifier().fit(X.iloc[200:], y.iloc[200:])
+    assert largest_difference(ours.network_, theirs.network_) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("TANClassifier", {"parameters": "frequency"}),
+        ("TANClassifier", {"parameters": Conditional(strength=[1.0, 3.0])}),
+        ("TANClassifier", {"parameters": Conditional()}),
+        ("TANClassifier", {"parameters": Conditional(), "missing": "category"}),
+        ("PairwiseClassifier", {}),
+    ],
+    ids=["frequency", "strength given", "strength chosen", "gap states", "pairwise"],
+)
+def test_row_weights_mean_what_they_mean_in_memory(client, name, options, cut, make_table):
+    table = make_table(3, gaps=0.05)
+    weights = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 2.7], len(table))
+    theirs = getattr(tanager, name)(**options).fit(table.drop(columns="outcome"), table["outcome"], weights)
+    rows = cut(table.assign(times=weights), 200, 200, 410)
+    ours = getattr(tanager.dask, name)(client, **options).fit(rows, "outcome", "times")
+    assert largest_difference(ours.network_, theirs.network_) < 1e-9
+    assert ours.predict(rows).compute().tolist() == theirs.predict(table.drop(columns="outcome")).tolist()
+
+
+def test_a_row_of_weight_w_is_w_rows(client, cut, table):
+    times = np.random.default_rng(1).integers(0, 4, len(table))
+    times[:100] = 0  # a partition of none
+    table = table.assign(times=times, outcome=table["outcome"].where(np.arange(len(table)) != 99))
+    ours = tanager.dask.TANClassifier(client, parameters="frequency").fit(cut(table, 100, 350), "outcome", "times")
+    repeated = table.loc[table.index.repeat(times)]
+    theirs = tanager.TANClassifier(parameters="frequency").fit(
+        repeated.drop(columns=["outcome", "times"]), repeated["outcome"]
+    )
     assert largest_difference(ours.network_, theirs.network_) < 1e-9
 
 

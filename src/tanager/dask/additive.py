@@ -5,53 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from numpy.typing import NDArray
 
-from tanager.classifiers.additive import (
-    AdditiveLearner,
-    LearntAdditive,
-    in_table_order,
-    network_of_effects,
-    take_columns,
-)
-from tanager.classifiers.gap_average import learn_filler
-from tanager.counts.count_store import CountStore
+from tanager.classifiers.additive import AdditiveLearner, take_columns
 from tanager.counts.engine import CountEngine
 from tanager.dask.batch import ClusterBatch
-from tanager.dask.conditional import ClusterPass
-from tanager.parameters import Conditional
-from tanager.parameters.additive_fit import MOST_ROWS, AdditiveFit, AdditiveTask
+from tanager.dask.row_pass import ClusterPass
+from tanager.parameters.additive_fit import MOST_ROWS, AdditiveFit
 from tanager.parameters.conditional_fit import FOLD_SEED
 from tanager.parameters.effect_layout import EffectLayout, coarse_batch
 from tanager.parameters.objectives import POWERS, Objective
 from tanager.table.batch import EncodedBatch
-from tanager.table.schema import TableSchema
+from tanager.table.schema import ColumnSchema
 
 
 class ClusterAdditiveLearner(AdditiveLearner):
     """`AdditiveLearner` for rows on workers."""
 
-    def learn(self, batch: EncodedBatch, schema: TableSchema, engine: CountEngine) -> LearntAdditive:
-        if not isinstance(self.parameters, Conditional) or self.missing == "marginalize":
-            return super().learn(batch, schema, engine)  # says why not
+    def _take_columns(self, batch: EncodedBatch, order: NDArray[np.intp]) -> EncodedBatch:
         assert isinstance(batch, ClusterBatch)
-        order = np.argsort(np.array([column.name for column in schema.attributes]), kind="stable")
-        columns = tuple(schema.attributes[attribute] for attribute in order.tolist())
-        coarse = [column.coarse for column in (*columns, schema.target)]
-        n_states = (*(column.n_states for column in columns), batch.n_classes)
-        rows = batch.map("order", take_columns, n_states, order=order)
-        at_coarse = rows.map("coarsen", coarse_batch, tuple(column.n_states for column in coarse), columns=columns)
-        counts = CountStore(at_coarse, engine, [column.name for column in coarse])
-        structure = self.structure.learn(self.task(counts))
-        assert structure.pairs is not None
-        numbers = self.structure.numbers(len(columns))
-        task = AdditiveTask(
-            structure.dag, counts, rows, columns, structure.pairs, numbers, self.structure.rank, report=self.report
-        )
-        with threadpool_limits(1, "blas"):
-            learnt = ClusterAdditiveFit(task, self.parameters.fit_options()).learn()
-        filler = in_table_order(learn_filler(counts, coarse), order) if self.missing != "skip" else None
-        return LearntAdditive(network_of_effects(learnt, schema, order), filler, structure, learnt)
+        n_states = (*(batch.n_states[attribute] for attribute in order.tolist()), batch.n_classes)
+        return batch.map("order", take_columns, n_states, order=order)
+
+    def _coarse_batch(self, rows: EncodedBatch, columns: tuple[ColumnSchema, ...]) -> EncodedBatch:
+        assert isinstance(rows, ClusterBatch)
+        n_states = (*(column.coarse.n_states for column in columns), rows.n_classes)
+        return rows.map("coarsen", coarse_batch, n_states, columns=columns)
 
 
 class ClusterAdditiveFit(AdditiveFit):

@@ -35,16 +35,20 @@ class BayesianNetworkClassifier:
         self.options = options
         self.ordinary(**options)  # refuses an option that it does not have
         self._fitted: classifiers.BayesianNetworkClassifier | None = None
+        self._weight: str | None = None
 
-    def fit(self, X: object, y: object) -> Self:
+    def fit(self, X: object, y: object, sample_weight: str | None = None) -> Self:
         """Learn from X, a Dask data frame or the path of Parquet files, and y, a Dask series or a column of X.
+
+        `sample_weight` names a column of X: a row of weight w counts as w rows.
 
         X is computed twice: for its categories and cut points, then for its codes, which stay on the workers until
         fit returns. Rows without a class are left out with a warning.
         """
         working = type(self.ordinary.__name__, (OnCluster, self.ordinary), {})(**self.options)
-        working.fit_partitions(X, y, self.client)
+        working.fit_partitions(X, y, sample_weight, self.client)
         self._fitted = to_ordinary(working, self.ordinary)
+        self._weight = sample_weight
         return self
 
     def predict(self, X: object) -> Any:
@@ -60,10 +64,10 @@ class BayesianNetworkClassifier:
         return table.map_partitions(_predict_proba, local, like, meta=like).to_dask_array()
 
     def _attributes(self, X: object) -> Any:
-        """The table without the class column, which the one in `fit` may have had."""
+        """The table without the columns of class and weights, which the one in `fit` may have had."""
         table = read_source(X)
-        name = self.to_local().encoder_.schema.target.name
-        return table.drop(columns=name) if name in table.columns else table
+        apart = (self.to_local().encoder_.schema.target.name, self._weight)
+        return table.drop(columns=[name for name in apart if name in table.columns])
 
     def to_local(self) -> classifiers.BayesianNetworkClassifier:
         """The ordinary classifier with what was learnt; it needs no cluster, and can be saved."""

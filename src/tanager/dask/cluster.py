@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -18,6 +19,15 @@ Value = TypeVar("Value")
 FAN_IN = 8
 
 
+@dataclass
+class Group:
+    """Parts for one thread of a worker: most are there already."""
+
+    worker: str
+    parts: list[Future] = field(default_factory=list)
+    n_rows: int = 0
+
+
 class Cluster:
     """The workers of a client.
 
@@ -27,6 +37,7 @@ class Cluster:
 
     def __init__(self, client: Client | None) -> None:
         self._client = _find_client() if client is None else client
+        self._summed: list[Future] = []
 
     def compute(self, tasks: Sequence[Any]) -> list[Future]:
         """Start delayed tasks."""
@@ -40,7 +51,48 @@ class Cluster:
         prefix = new_name(name)
         keys = [(prefix, number) for number in range(len(parts[0]))]
         with self._open():
-            return list(self._client.map(function, *parts, key=keys, pure=False, **shared))
+            futures = list(self._client.map(function, *parts, key=keys, pure=False, **shared))
+        # Not before: a client sends a message at most every 10 ms, and the one that lets go would come first.
+        self._summed = []
+        return futures
+
+    def map_groups(
+        self, name: str, function: Callable[..., object], groups: Sequence[Group], **shared: object
+    ) -> list[Future]:
+        """`function(parts, **shared)` of every group, at its worker while there is that worker."""
+        prefix = new_name(name)
+        with self._open():
+            return [
+                self._client.submit(
+                    function,
+                    group.parts,
+                    key=(prefix, number),
+                    workers=[group.worker],
+                    allow_other_workers=True,
+                    pure=False,
+                    **shared,
+                )
+                for number, group in enumerate(groups)
+            ]
+
+    def group(self, parts: Sequence[Future], lengths: Sequence[int]) -> list[Group]:
+        """The parts in a group for each thread of the workers; one moves only if its thread would have too many rows.
+
+        A task for every part costs some milliseconds each, and as much in every pass of an optimiser.
+        """
+        with self._open():
+            holders, threads = self._client.who_has(list(parts)), self._client.nthreads()
+            while not threads:
+                self._client.wait_for_workers(1)
+                threads = self._client.nthreads()
+        groups = [Group(worker) for worker, n_threads in threads.items() for _ in range(n_threads)]
+        share = sum(lengths) / len(groups)
+        for part, length in sorted(zip(parts, lengths, strict=True), key=lambda pair: -pair[1]):
+            there = [group for group in groups if group.worker in holders[part.key] and group.n_rows < share]
+            chosen = min(there or groups, key=lambda group: group.n_rows)
+            chosen.parts.append(part)
+            chosen.n_rows += length
+        return [group for group in groups if group.parts]
 
     def merge(
         self, name: str, function: Callable[[list[Any]], object], futures: Sequence[Future], most: int = 1
@@ -56,7 +108,9 @@ class Cluster:
 
         Adding the last few here spares a step between workers, but brings as many of them over the network.
         """
-        return add(self.gather(self.merge("add", add, futures, most)))
+        left = self.merge("add", add, futures, most)
+        self._summed = [*futures, *left]
+        return add(self.gather(left))
 
     def gather(self, futures: Sequence[Future]) -> list[Any]:
         """The values, in order; an error on a worker is raised here."""

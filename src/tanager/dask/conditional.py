@@ -10,20 +10,20 @@ from threadpoolctl import threadpool_limits
 
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
+from tanager.dask.additive import ClusterAdditiveFit
 from tanager.dask.batch import ClusterBatch, take_rows
-from tanager.dask.cluster import FAN_IN
+from tanager.dask.row_pass import ClusterPass
 from tanager.parameters import Conditional, LearntTables, ParameterTask
+from tanager.parameters.additive_fit import AdditiveTask
 from tanager.parameters.class_cells import ClassCells
-from tanager.parameters.compiled_pass import CompiledPass
 from tanager.parameters.conditional_fit import FOLD_SEED, ConditionalFit
 from tanager.parameters.gap_objective import MOST_ROWS as MOST_INFERRED
 from tanager.parameters.gap_objective import GapObjective, rows_to_infer
 from tanager.parameters.held_out import Fold, HeldOut
-from tanager.parameters.objectives import POWERS, IndicatorPass, RowPass
+from tanager.parameters.objectives import POWERS, RowPass
 from tanager.parameters.optimize import Penalized
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
-from tanager.threads import thread_limit
 
 Array = NDArray[np.float64]
 
@@ -32,40 +32,10 @@ class ClusterConditional(Conditional):
     """`Conditional` for rows on workers."""
 
     def learn(self, task: ParameterTask) -> LearntTables:
+        options = self.fit_options()
+        fit = ClusterAdditiveFit(task, options) if isinstance(task, AdditiveTask) else ClusterFit(task, options)
         with threadpool_limits(1, "blas"):  # as in memory
-            return ClusterFit(task, self.fit_options()).learn()
-
-
-class ClusterPass:
-    """`RowPass` over rows on workers: log odds go out, losses and gradients are added up.
-
-    What a pass needs of a part is made once, on the worker that has the part, and kept there.
-    """
-
-    def __init__(self, cells: ClassCells, batch: ClusterBatch, power: int, compiled: bool) -> None:
-        self._cluster = batch.cluster
-        self._passes = batch.cluster.map(
-            "prepare", _make_pass, batch.parts, cells=cells, power=power, compiled=compiled
-        )
-
-    def __call__(self, odds: Array) -> tuple[float, Array]:
-        if not self._passes:
-            return 0.0, np.zeros_like(odds)
-        found = self._cluster.map("gradient", _run_pass, self._passes, odds=odds)
-        return self._cluster.sum(_add_passes, found, most=FAN_IN)
-
-
-def _make_pass(part: EncodedBatch, cells: ClassCells, power: int, compiled: bool) -> RowPass:
-    return CompiledPass(cells, part, power) if compiled else IndicatorPass(cells, part, power)
-
-
-def _run_pass(own: RowPass, odds: Array) -> tuple[float, Array]:
-    with thread_limit(1):  # a worker has threads of its own
-        return own(odds)
-
-
-def _add_passes(found: list[tuple[float, Array]]) -> tuple[float, Array]:
-    return sum(value for value, _ in found), np.sum([gradient for _, gradient in found], axis=0)
+            return fit.learn()
 
 
 class ClusterFit(ConditionalFit):

@@ -32,4 +32,4 @@ def encode_part(
             hint="persist the data frame before fit if it cannot be computed twice alike.",
         ) from error
     incomplete = [bool((codes[:, j] == column.n_states).any()) for j, column in enumerate(schema.attributes)]
-    return EncodedBatch(codes, rows.class_codes, schema.n_states, np.array(incomplete))
+    return EncodedBatch(codes, rows.class_codes, schema.n_states, np.array(incomplete), rows.weights)

@@ -23,15 +23,18 @@ class ClusterEngine:
     device: str | None = None
 
     def count(self, batch: EncodedBatch, node_sets: Sequence[tuple[int, ...]]) -> list[CountTable]:
-        if not isinstance(batch, ClusterBatch) or not node_sets:
+        if not isinstance(batch, ClusterBatch):
             return self.own.count(batch, node_sets)
-        counted = batch.cluster.map("count", _count_sets, batch.parts, node_sets=list(node_sets), engine=self)
+        if not node_sets:
+            return []
+        groups = [group.parts for group in batch.groups]
+        counted = batch.cluster.map("count", _count_sets, groups, node_sets=list(node_sets), engine=self)
         return batch.cluster.sum(_add_tables, counted)
 
     def count_pairs(self, batch: EncodedBatch) -> PairTables:
         if not isinstance(batch, ClusterBatch):
             return self.own.count_pairs(batch)
-        counted = batch.cluster.map("count", _count_pairs, batch.parts, engine=self)
+        counted = batch.cluster.map("count", _count_pairs, [group.parts for group in batch.groups], engine=self)
         return batch.cluster.sum(_add_pairs, counted)
 
     @property
@@ -40,14 +43,14 @@ class ClusterEngine:
         return choose_engine(self.name, self.device)
 
 
-def _count_sets(part: EncodedBatch, node_sets: list[tuple[int, ...]], engine: ClusterEngine) -> list[CountTable]:
+def _count_sets(parts: list[EncodedBatch], node_sets: list[tuple[int, ...]], engine: ClusterEngine) -> list[CountTable]:
     with thread_limit(1):  # a worker has threads of its own
-        return engine.own.count(part, node_sets)
+        return _add_tables([engine.own.count(part, node_sets) for part in parts])
 
 
-def _count_pairs(part: EncodedBatch, engine: ClusterEngine) -> PairTables:
+def _count_pairs(parts: list[EncodedBatch], engine: ClusterEngine) -> PairTables:
     with thread_limit(1):
-        return engine.own.count_pairs(part)
+        return _add_pairs([engine.own.count_pairs(part) for part in parts])
 
 
 def _add_tables(counted: list[list[CountTable]]) -> list[CountTable]:

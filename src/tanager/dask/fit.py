@@ -38,16 +38,16 @@ from tanager.table.schema import ColumnSchema, TableSchema
 class OnCluster(BayesianNetworkClassifier):
     """Goes before an ordinary classifier among the bases of a class: the same with its rows on workers."""
 
-    def fit_partitions(self, X: object, y: object, client: Client | None) -> None:
+    def fit_partitions(self, X: object, y: object, sample_weight: str | None, client: Client | None) -> None:
         """Learn from the rows of all partitions."""
         cluster = Cluster(client)
         self._check_gap_options()
-        check_streamable(self._structure(), self.__dict__["score"], super()._parameters(), None)
-        partitions = find_partitions(X, y)
+        check_streamable(self._structure(), self.__dict__["score"], super()._parameters())
+        partitions = find_partitions(X, y, sample_weight)
         validate_data(self, partitions.like, reset=True, skip_check_array=True)
         learnt = self._learn_columns(cluster, partitions)
         _check_classes(learnt)
-        warn_of_useless_columns(learnt.empty, learnt.attributes, int(learnt.class_rows.sum()))
+        warn_of_useless_columns(learnt.empty, learnt.attributes, learnt.n_rows)
         self.classes_ = learnt.classes
         self._statistics = None  # as after `fit`: in `partial_fit` categories and cut points stay
         target = ColumnSchema(partitions.target, "categorical", tuple(learnt.classes.tolist()))
@@ -88,7 +88,7 @@ class OnCluster(BayesianNetworkClassifier):
 def _start(cluster: Cluster, name: str, function: Any, partitions: Partitions, *shared: object) -> list[Future]:
     """`function(frame, labels, reader, number, *shared)` of every partition."""
     prefix, task = new_name(name), delayed(function, pure=False, traverse=False)
-    reader = Reader(partitions.names, partitions.column)
+    reader = Reader(partitions.names, partitions.column, partitions.weight)
     return cluster.compute(
         [
             task(frame, labels, reader, number, *shared, dask_key_name=f"{prefix}-{number}")
@@ -98,7 +98,7 @@ def _start(cluster: Cluster, name: str, function: Any, partitions: Partitions, *
 
 
 def _check_classes(learnt: LearntColumns) -> None:
-    n_rows = int(learnt.class_rows.sum())
+    n_rows = learnt.n_rows
     if len(learnt.classes) < 2:
         held = f"one class, {learnt.classes.tolist()[0]!r}," if len(learnt.classes) else "no class"
         raise DataError(f"the class column holds {held} in {n_rows:,} rows; at least two are needed.")

@@ -23,6 +23,7 @@ class Partitions:
     names   the attributes
     like    a frame of the attributes without rows
     target  name of the class column in the model
+    weight  the column of row weights, if there are any
     """
 
     frames: list[Any]
@@ -30,6 +31,7 @@ class Partitions:
     names: tuple[str, ...]
     like: Any
     target: str
+    weight: str | None
 
     @property
     def column(self) -> str | None:
@@ -37,13 +39,14 @@ class Partitions:
         return self.target if self.labels[0] is None else None
 
 
-def find_partitions(X: object, y: object) -> Partitions:
-    """The partitions of a Dask data frame or a Parquet folder X, and of y: a Dask series, or the name of a column."""
+def find_partitions(X: object, y: object, sample_weight: object = None) -> Partitions:
+    """The partitions of a Dask data frame or a Parquet folder X, and of y: a Dask series, or the name of a column.
+
+    Row weights are a column of X.
+    """
     table = read_source(X)
     if isinstance(y, str):
-        if y not in table.columns:
-            nearest = ", ".join(map(repr, nearest_first(y, map(str, table.columns))[:10]))
-            raise DataError(f"the table has no column {y!r} to predict; its columns, nearest first, are {nearest}.")
+        _check_column(table, y, "to predict")
         like, target = table._meta.drop(columns=y), y
         labels = [None] * table.npartitions
     elif isinstance(y, dd.Series):
@@ -56,11 +59,25 @@ def find_partitions(X: object, y: object) -> Partitions:
         target = target_name(y, tuple(map(str, table.columns)))
     else:
         raise DataTypeError(f"y is a {type(y).__name__}; expected a Dask series or the name of the class column.")
+    if sample_weight is not None:
+        if not isinstance(sample_weight, str):
+            raise DataTypeError(
+                f"sample_weight is a {type(sample_weight).__name__}; expected the name of a column of X.",
+                hint="X.assign(weight=...) adds one.",
+            )
+        _check_column(like, sample_weight, "of row weights")
+        like = like.drop(columns=sample_weight)
     names = tuple(map(str, like.columns))
     check_unique(names)
     if not names:
-        raise DataError("the table has no column besides the class.")
-    return Partitions(table.to_delayed(), labels, names, like, target)
+        raise DataError("the table has no column besides the class and the weights.")
+    return Partitions(table.to_delayed(), labels, names, like, target, sample_weight)
+
+
+def _check_column(table: Any, name: str, what: str) -> None:
+    if name not in table.columns:
+        nearest = ", ".join(map(repr, nearest_first(name, map(str, table.columns))[:10]))
+        raise DataError(f"the table has no column {name!r} {what}; its columns, nearest first, are {nearest}.")
 
 
 def read_source(X: object) -> Any:

@@ -10,22 +10,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tanager.classifiers.training import TrainingTable, read_rows
+from tanager.counts.family import CountTable
 from tanager.errors import DataError, TanagerError
 from tanager.table.column_statistics import ColumnStatistics
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import choose_categorical
-from tanager.table.read_columns import Column, NumericColumn
+from tanager.table.read_columns import kind_of
 from tanager.table.schema import ColumnSchema
-
-KINDS = {"number": "numbers", "date": "dates", "datetime": "times", "duration": "durations"}
 
 
 @dataclass(frozen=True)
 class Reader:
-    """How a partition is read: the attributes' names, and the class column where it is one of the frame."""
+    """How a partition is read: the attributes' names, and the columns of classes and weights if the frame has them."""
 
     names: tuple[str, ...]
     column: str | None
+    weight: str | None = None
 
     def read(
         self, frame: Any, labels: Any, number: int, classes: NDArray[np.generic] | None = None
@@ -37,21 +37,30 @@ class Reader:
             raise type(error)(f"partition {number}: {error}") from error
 
     def _read(self, frame: Any, labels: Any, classes: NDArray[np.generic] | None) -> tuple[TrainingTable | None, int]:
-        if self.column is not None:
-            if self.column not in frame.columns:
-                raise DataError(f"there is no class column {self.column!r}.")
-            labels = frame[self.column]
-            frame = frame.drop(columns=self.column)
-        self._check(frame, labels)
+        frame, labels, weights = self._split(frame, labels)
+        self._check(frame)
         if labels.isna().all():  # or no row at all
             return None, len(labels)
         frame = frame if tuple(map(str, frame.columns)) == self.names else frame[list(self.names)]
-        rows = read_rows(frame, labels, None, classes, unlabelled=True)
+        rows = read_rows(frame, labels, weights, classes, unlabelled=True)
         return rows, 0 if rows.unlabelled is None else rows.unlabelled.table.n_rows
 
-    def _check(self, frame: Any, labels: Any) -> None:
+    def _split(self, frame: Any, labels: Any) -> tuple[Any, Any, Any]:
+        """Attributes, classes and weights, without the rows of weight zero: they may be all there are."""
+        for name, what in ((self.column, "class"), (self.weight, "weight")):
+            if name is not None and name not in frame.columns:
+                raise DataError(f"there is no {what} column {name!r}.")
+        labels = labels if self.column is None else frame[self.column]
         if len(labels) != len(frame):
             raise DataError(f"X has {len(frame)} rows and y has {len(labels)}.")
+        apart = [name for name in (self.column, self.weight) if name is not None]
+        if self.weight is None:
+            return frame.drop(columns=apart), labels, None
+        used = frame[self.weight].to_numpy() != 0
+        frame, labels = frame[used], labels[used]
+        return frame.drop(columns=apart), labels, frame[self.weight]
+
+    def _check(self, frame: Any) -> None:
         own = set(map(str, frame.columns))
         wrong = sorted(own.symmetric_difference(self.names))
         if wrong:
@@ -64,14 +73,16 @@ class PartStatistics:
     """Of the rows of one or several partitions that have a class.
 
     classes     ascending
-    class_rows  (n_classes,) rows of each
+    class_rows  (n_classes,) rows of each, or the sums of their weights
+    n_rows      of all
     columns     of each attribute; empty if there is no row
     seen_in     of each attribute, a partition in which it has a value, -1 if none
     unlabelled  rows without a class
     """
 
     classes: NDArray[np.generic]
-    class_rows: NDArray[np.int64]
+    class_rows: CountTable
+    n_rows: int
     columns: tuple[ColumnStatistics, ...]
     seen_in: tuple[int, ...]
     unlabelled: int
@@ -83,15 +94,16 @@ def part_statistics(
     """Statistics of one partition."""
     rows, unlabelled = reader.read(frame, labels, number)
     if rows is None:
-        return PartStatistics(np.empty(0), np.empty(0, dtype=np.int64), (), (), unlabelled)
+        return PartStatistics(np.empty(0), np.empty(0, dtype=np.int64), 0, (), (), unlabelled)
     n_classes = len(rows.classes)
     categorical = choose_categorical(rows.table, categorical_features)
     columns = tuple(
-        ColumnStatistics.of(column, bool(own), rows.class_codes, None, n_classes)
+        ColumnStatistics.of(column, bool(own), rows.class_codes, rows.weights, n_classes)
         for column, own in zip(rows.table.columns, categorical, strict=True)
     )
     seen_in = tuple(number if len(column.counts.values) else -1 for column in columns)
-    return PartStatistics(rows.classes, np.bincount(rows.class_codes), columns, seen_in, unlabelled)
+    class_rows: CountTable = np.bincount(rows.class_codes, rows.weights)
+    return PartStatistics(rows.classes, class_rows, rows.table.n_rows, columns, seen_in, unlabelled)
 
 
 def merge_statistics(parts: Sequence[PartStatistics]) -> PartStatistics:
@@ -109,15 +121,16 @@ def _merge(one: PartStatistics, other: PartStatistics) -> PartStatistics:
     one, other = _with_classes(one, other.classes), _with_classes(other, one.classes)
     columns, seen_in = [], []
     for left, right, first, second in zip(one.columns, other.columns, one.seen_in, other.seen_in, strict=True):
-        if first >= 0 and second >= 0 and _kind(left.like) != _kind(right.like):
+        if first >= 0 and second >= 0 and kind_of(left.like) != kind_of(right.like):
             raise DataError(
-                f"column {left.like.name!r} holds {_kind(left.like)} in partition {first} and {_kind(right.like)} in "
-                f"partition {second}.",
+                f"column {left.like.name!r} holds {kind_of(left.like)} in partition {first} and "
+                f"{kind_of(right.like)} in partition {second}.",
                 hint="give the column one type, with astype or in the files.",
             )
         columns.append(left.merge(right))
         seen_in.append(first if first >= 0 else second)
-    return PartStatistics(one.classes, one.class_rows + other.class_rows, tuple(columns), tuple(seen_in), unlabelled)
+    n_rows, class_rows = one.n_rows + other.n_rows, one.class_rows + other.class_rows
+    return PartStatistics(one.classes, class_rows, n_rows, tuple(columns), tuple(seen_in), unlabelled)
 
 
 def _with_classes(part: PartStatistics, more: NDArray[np.generic]) -> PartStatistics:
@@ -142,22 +155,17 @@ def _with_classes(part: PartStatistics, more: NDArray[np.generic]) -> PartStatis
     return replace(part, classes=classes, class_rows=spread(part.class_rows), columns=columns)
 
 
-def _kind(column: Column) -> str:
-    if isinstance(column, NumericColumn):
-        return KINDS[column.unit]
-    return "booleans" if isinstance(column.dictionary[0], bool) else "text"
-
-
 @dataclass(frozen=True)
 class LearntColumns:
-    """The schema of each attribute, the classes with their rows, and how many rows have no class.
+    """The schema of each attribute, the classes with their rows, and how many rows have a class and have none.
 
     `empty` are the attributes without any value.
     """
 
     attributes: tuple[ColumnSchema, ...]
     classes: NDArray[np.generic]
-    class_rows: NDArray[np.int64]
+    class_rows: CountTable
+    n_rows: int
     unlabelled: int
     empty: tuple[str, ...]
 
@@ -167,4 +175,4 @@ def learn_columns(part: PartStatistics, discretizer: object, gap_states: bool, f
     chosen, n_classes = choose_discretizer(discretizer), len(part.classes)
     attributes = tuple(column.schema(chosen, n_classes, gap_states, fine) for column in part.columns)
     empty = tuple(column.name for column, seen_in in zip(attributes, part.seen_in, strict=True) if seen_in < 0)
-    return LearntColumns(attributes, part.classes, part.class_rows, part.unlabelled, empty)
+    return LearntColumns(attributes, part.classes, part.class_rows, part.n_rows, part.unlabelled, empty)

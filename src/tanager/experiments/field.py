@@ -50,7 +50,7 @@ def field_study(sets: Sequence[DataSet], quick: bool = False, slow: bool = False
     limits = [f"A fit that takes more than {limit_seconds:,.0f} seconds is given up: see the table of failures."]
     if not slow:
         limits.append(
-            f"Sets of up to {MOST_ROWS:,} rows (SVC: {MOST_ROWS_KERNEL:,} to train on); --slow has all, EBM and ALR."
+            f"Sets of up to {MOST_ROWS:,} rows (SVC: {MOST_ROWS_KERNEL:,} to train on); --slow has all, and EBM."
         )
     return Study(
         "field",
@@ -94,7 +94,6 @@ def _installed(slow: bool) -> Iterator[Entry]:
         yield _other("XGBoost", "xgboost.XGBClassifier", "native")
     if find_spec("skbn"):
         yield _other("AODE (scikit-bayes)", "skbn.AnDE(n_dependence=1)", "bins")
-    if slow and find_spec("skbn"):
         yield _other("ALR (scikit-bayes)", "skbn.ALR(n_dependence=1)", "bins")
     if slow and find_spec("interpret"):
         yield _other("EBM", "interpret.glassbox.ExplainableBoostingClassifier", "native")

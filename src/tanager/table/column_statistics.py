@@ -40,12 +40,13 @@ class ColumnStatistics:
         """Statistics of some rows."""
         values = column.values if isinstance(column, NumericColumn) else column.indices
         empty = gaps(column)
-        n_gaps = np.bincount(class_codes[empty], None if weights is None else weights[empty], minlength=n_classes)
+        n_gaps = np.zeros(n_classes)
         if empty.any():
+            n_gaps += np.bincount(class_codes[empty], None if weights is None else weights[empty], minlength=n_classes)
             values, class_codes = values[~empty], class_codes[~empty]
             weights = None if weights is None else weights[~empty]
         counts = count_values(values, class_codes, weights, n_classes=n_classes)
-        return cls(without_rows(column), counts, n_gaps.astype(np.float64), categorical)
+        return cls(without_rows(column), counts, n_gaps, categorical)
 
     def merge(self, other: ColumnStatistics) -> ColumnStatistics:
         """Statistics of the rows of both."""

@@ -51,7 +51,7 @@ def count_values(
     class_codes  (n_rows,) in 0 .. n_classes-1
     weights      (n_rows,) non-negative, or None for all ones
     """
-    missing = np.isnan(column)
+    missing = np.isnan(column) if column.dtype.kind not in "iu" else np.empty(0, dtype=bool)
     if missing.any():
         column, class_codes = column[~missing], class_codes[~missing]
         weights = None if weights is None else weights[~missing]
@@ -92,7 +92,7 @@ def _integer_offsets(column: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np
     if not (high - low < _SLOTS_PER_ROW * column.size and max(-low, high) <= _LARGEST_INTEGER):
         return None
     integers = column.astype(np.intp)
-    if not np.array_equal(integers, column):
+    if column.dtype.kind not in "iu" and not np.array_equal(integers, column):
         return None
     integers -= int(low)
     return integers, np.arange(int(low), int(high) + 1, dtype=np.float64)
