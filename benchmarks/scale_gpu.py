@@ -163,14 +163,14 @@ class Workload:
         from tanager.network.log_joint import LogJoint
         from tanager.network.torch_look_up import look_up_on_device
         from tanager.parameters.class_cells import ClassCells
-        from tanager.parameters.compiled_pass import Layout
+        from tanager.parameters.compiled_pass import Layout, Shape
         from tanager.parameters.objectives import IndicatorPass
         from tanager.parameters.torch_pass import TorchPass
 
         cells = ClassCells.of(structure.dag, host.n_states)
         odds = np.random.default_rng(1).normal(size=(cells.n_cells, 1)) / 10
         rows = DeviceRows.of(device.batch, choose_device(self.device))
-        value, gradient = TorchPass(rows, Layout.of(cells, device.batch), 0)(odds)
+        value, gradient = TorchPass(rows, Layout.of(cells, Shape.of([device.batch])), 0)(odds)
         expected_value, expected = IndicatorPass(cells, host.batch, 0)(odds)
         np.testing.assert_allclose(value, expected_value, rtol=1e-9)
         np.testing.assert_allclose(gradient, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())

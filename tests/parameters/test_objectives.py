@@ -139,17 +139,32 @@ def test_the_compiled_pass_equals_the_sparse_one(dag, n_classes, weighted):
     batch, cells, _, beta = problem(dag, n_states=n_states, gaps=0.2, weighted=weighted, n_rows=3_000)
     odds = beta[:, :-1] - beta[:, -1:]
     for power in POWERS.values():
-        value, gradient = CompiledPass(cells, batch, power)(odds)
+        value, gradient = CompiledPass(cells, [batch], power)(odds)
         expected, expected_gradient = IndicatorPass(cells, batch, power)(odds)
         assert value == pytest.approx(expected, rel=1e-12)
         np.testing.assert_allclose(gradient, expected_gradient, atol=1e-9)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_pass_over_batches_is_one_over_all_their_rows(n_classes):
+    batch, cells, _, beta = problem(DAGS["tree"], n_states=(3, 2, 2, n_classes), gaps=0.1, n_rows=3_000)
+    odds = beta[:, :-1] - beta[:, -1:]
+    parts = []
+    for rows in (slice(0, 700), slice(700, 701), slice(701, 3_000)):
+        codes = np.asfortranarray(batch.codes[rows])
+        incomplete = (codes == np.array(batch.n_states[:-1])).any(axis=0)  # one row may have no gap
+        parts.append(EncodedBatch(codes, batch.class_codes[rows], batch.n_states, incomplete, batch.weights[rows]))
+    value, gradient = CompiledPass(cells, parts, 0)(odds)
+    expected, expected_gradient = IndicatorPass(cells, batch, 0)(odds)
+    assert value == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(gradient, expected_gradient, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
 def test_threads_change_no_digit(monkeypatch, n_classes):
     monkeypatch.setattr(compiled_pass, "PART_LOOK_UPS", 1_000)
     batch, cells, _, beta = problem(DAGS["tree"], n_states=(3, 2, 2, n_classes), n_rows=5_000)
-    rows = CompiledPass(cells, batch, 0)
+    rows = CompiledPass(cells, [batch], 0)
     assert len(rows._parts) > 3
     odds = beta[:, :-1] - beta[:, -1:]
     found = []
@@ -165,7 +180,7 @@ def test_families_share_look_ups_and_none_is_lost():
     tree = Dag.augmented_naive_bayes([(), *((i // 2,) for i in range(11))])
     batch = random_batch(0, 5_000, n_states)
     cells = ClassCells.of(tree, n_states)
-    groups = compiled_pass.group_families(cells, batch)
+    groups = compiled_pass.group_families(cells, compiled_pass.Shape.of([batch]))
     assert sorted(f for _, families in groups for f in families) == list(range(13))
     assert len(groups) <= 3
     for attributes, families in groups:

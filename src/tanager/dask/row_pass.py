@@ -36,7 +36,9 @@ class ClusterPass:
 
 
 def _make_passes(parts: list[EncodedBatch], cells: ClassCells, power: int, compiled: bool) -> list[RowPass]:
-    return [CompiledPass(cells, part, power) if compiled else IndicatorPass(cells, part, power) for part in parts]
+    if compiled:
+        return [CompiledPass(cells, parts, power)]
+    return [IndicatorPass(cells, part, power) for part in parts]
 
 
 def _run_passes(passes: list[RowPass], odds: Array) -> tuple[float, Array]:

@@ -41,21 +41,20 @@ class CompiledPass:
     The rows are cut into parts by their number alone, and parts are summed in order: threads change no digit.
     """
 
-    def __init__(self, cells: ClassCells, batch: EncodedBatch, power: int) -> None:
-        self._batch = batch
+    def __init__(self, cells: ClassCells, batches: Sequence[EncodedBatch], power: int) -> None:
+        """The rows are those of one or several batches of a table."""
         self._power = power
-        self._weights = np.empty(0) if batch.weights is None else batch.weights
-        self._layout = Layout.of(cells, batch)
+        self._layout = Layout.of(cells, Shape.of(batches))
         self._members = self._layout.members
         self._transposed = self._members.T
-        self._parts = self._cut(len(self._layout.offsets) * (batch.n_classes - 1))
+        self._parts = [part for batch in batches for part in self._cut(batch)]
 
-    def _cut(self, look_ups_per_row: int) -> list[tuple[int, int]]:
-        n_rows = self._batch.n_rows
-        entries = self._members.shape[0] * (self._batch.n_classes - 1)
-        n_parts = n_rows * look_ups_per_row // max(PART_LOOK_UPS, LOOK_UPS_PER_ENTRY * entries)
-        edges = np.linspace(0, n_rows, 1 + min(MOST_PARTS, max(1, n_parts))).astype(int).tolist()
-        return list(pairwise(edges))
+    def _cut(self, batch: EncodedBatch) -> list[tuple[EncodedBatch, int, int]]:
+        n_odds = batch.n_classes - 1
+        look_ups = batch.n_rows * len(self._layout.offsets) * n_odds
+        n_parts = look_ups // max(PART_LOOK_UPS, LOOK_UPS_PER_ENTRY * self._members.shape[0] * n_odds)
+        edges = np.linspace(0, batch.n_rows, 1 + min(MOST_PARTS, max(1, n_parts))).astype(int).tolist()
+        return [(batch, first, last) for first, last in pairwise(edges)]
 
     def __call__(self, odds: Array) -> tuple[float, Array]:
         """Loss and its gradient at log odds against the last class; both (n_cells, n_classes - 1)."""
@@ -65,18 +64,20 @@ class CompiledPass:
         tables = self._members @ (odds[:, 0] if two else odds)
         kernel = pass_two_classes if two else pass_many_classes
 
-        def run(part: tuple[int, int]) -> tuple[float, Array]:
+        def run(part: tuple[EncodedBatch, int, int]) -> tuple[float, Array]:
+            batch, first, last = part
             gradient = np.zeros_like(tables)
             loss = kernel(
-                self._batch.codes,
-                self._batch.class_codes,
-                self._weights,
+                batch.codes,
+                batch.class_codes,
+                np.empty(0) if batch.weights is None else batch.weights,
                 self._layout.nodes,
                 self._layout.strides,
                 self._layout.offsets,
                 tables,
                 gradient,
-                *part,
+                first,
+                last,
                 self._power,
             )
             return loss, gradient
@@ -86,6 +87,22 @@ class CompiledPass:
         for _, gradient in found[1:]:
             total += gradient
         return sum(loss for loss, _ in found), (self._transposed @ total).reshape(odds.shape)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the layout depends on: how many rows there are, their states, and the columns with gaps."""
+
+    n_rows: int
+    n_states: tuple[int, ...]
+    n_classes: int
+    incomplete: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, batches: Sequence[EncodedBatch]) -> Shape:
+        """Of the table whose rows the batches are."""
+        incomplete = np.any([batch.incomplete for batch in batches], axis=0)
+        return cls(sum(batch.n_rows for batch in batches), batches[0].n_states, batches[0].n_classes, incomplete)
 
 
 @dataclass(frozen=True)
@@ -101,30 +118,30 @@ class Layout:
     members: sparse.csr_array
 
     @classmethod
-    def of(cls, cells: ClassCells, batch: EncodedBatch) -> Layout:
-        groups = group_families(cells, batch)
+    def of(cls, cells: ClassCells, shape: Shape) -> Layout:
+        groups = group_families(cells, shape)
         width = max(1, *(len(attributes) for attributes, _ in groups))
         nodes = np.zeros((len(groups), width), dtype=np.uint32)
         steps = np.zeros((len(groups), width), dtype=np.uint32)
         for g, (attributes, _) in enumerate(groups):
             nodes[g, : len(attributes)] = attributes
-            steps[g, : len(attributes)] = strides(range(len(attributes)), _radices(attributes, batch))
-        sizes = [_size(attributes, batch) for attributes, _ in groups]
+            steps[g, : len(attributes)] = strides(range(len(attributes)), _radices(attributes, shape))
+        sizes = [_size(attributes, shape) for attributes, _ in groups]
         offsets = (np.cumsum(sizes) - sizes).astype(np.uint32)
-        return cls(nodes, steps, offsets, member_cells(cells, batch, groups))
+        return cls(nodes, steps, offsets, member_cells(cells, shape, groups))
 
 
-def group_families(cells: ClassCells, batch: EncodedBatch) -> list[Group]:
+def group_families(cells: ClassCells, shape: Shape) -> list[Group]:
     """Greedily along the structure: a family joins the group that grows least by it, if that stays small."""
-    most = min(GROUP_BYTES // (8 * (batch.n_classes - 1)), batch.n_rows // ROWS_PER_CELL)
+    most = min(GROUP_BYTES // (8 * (shape.n_classes - 1)), shape.n_rows // ROWS_PER_CELL)
     groups: list[tuple[frozenset[int], list[int]]] = []
     for f in _along_structure(cells):
         own = frozenset(cells.attributes(cells.families[f]))
         growth = {}
         for g in range(max(0, len(groups) - OPEN_GROUPS), len(groups)):
-            size = _size(groups[g][0] | own, batch)
+            size = _size(groups[g][0] | own, shape)
             if size <= most:
-                growth[g] = size / _size(groups[g][0], batch)
+                growth[g] = size / _size(groups[g][0], shape)
         if growth:
             g = min(growth, key=growth.__getitem__)
             groups[g] = (groups[g][0] | own, [*groups[g][1], f])
@@ -150,16 +167,16 @@ def _along_structure(cells: ClassCells) -> list[int]:
     return order
 
 
-def _radices(attributes: Iterable[int], batch: EncodedBatch) -> list[int]:
+def _radices(attributes: Iterable[int], shape: Shape) -> list[int]:
     """States of each attribute, one more for the missing code where the column has gaps."""
-    return [batch.n_states[node] + int(batch.incomplete[node]) for node in attributes]
+    return [shape.n_states[node] + int(shape.incomplete[node]) for node in attributes]
 
 
-def _size(attributes: Iterable[int], batch: EncodedBatch) -> int:
-    return prod(_radices(attributes, batch))
+def _size(attributes: Iterable[int], shape: Shape) -> int:
+    return prod(_radices(attributes, shape))
 
 
-def member_cells(cells: ClassCells, batch: EncodedBatch, groups: Sequence[Group]) -> sparse.csr_array:
+def member_cells(cells: ClassCells, shape: Shape, groups: Sequence[Group]) -> sparse.csr_array:
     """(cells of groups, n_cells) ones: the entries of families that a group's entry is the sum of.
 
     A family takes no part in the cells of its group where one of its attributes is missing.
@@ -167,9 +184,9 @@ def member_cells(cells: ClassCells, batch: EncodedBatch, groups: Sequence[Group]
     rows, columns = [], []
     n_cells = 0
     for attributes, families in groups:
-        shape = _radices(attributes, batch)
-        size = prod(shape)
-        digits = dict(zip(attributes, np.unravel_index(np.arange(size), shape) if attributes else (), strict=True))
+        radices = _radices(attributes, shape)
+        size = prod(radices)
+        digits = dict(zip(attributes, np.unravel_index(np.arange(size), radices) if attributes else (), strict=True))
         for f in families:
             family = cells.families[f]
             position = np.full(size, cells.offsets[f])

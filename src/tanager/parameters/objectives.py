@@ -52,10 +52,13 @@ class Objective:
     ) -> None:
         """`compiled` says which pass to take; None leaves it to the number of rows. `on_device` is taken if given."""
         self._cells = cells
-        if compiled is None:
-            compiled = worth_compiling(cells, batch)
-        row_pass = CompiledPass if compiled else IndicatorPass
-        self._rows: RowPass = on_device or row_pass(cells, batch, POWERS[name])
+        self._rows: RowPass
+        if on_device is not None:
+            self._rows = on_device
+        elif worth_compiling(cells, batch) if compiled is None else compiled:
+            self._rows = CompiledPass(cells, [batch], POWERS[name])
+        else:
+            self._rows = IndicatorPass(cells, batch, POWERS[name])
         self._normalized = normalized
         self._alpha = alpha
         self._counts = counts

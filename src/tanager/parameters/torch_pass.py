@@ -13,7 +13,7 @@ from tanager.counts.torch_device import WORKING_BYTES, to_device, with_less_memo
 from tanager.counts.torch_engine import TorchEngine
 from tanager.counts.torch_rows import DeviceRows
 from tanager.parameters.class_cells import ClassCells
-from tanager.parameters.compiled_pass import Layout
+from tanager.parameters.compiled_pass import Layout, Shape
 
 Array = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ def pass_on_device(cells: ClassCells, counts: CountStore, power: int) -> TorchPa
     if counts.batch.n_rows * len(cells.families) < LOOK_UPS_WORTH_DEVICE:
         return None
     rows = cast(TorchEngine, counts.engine).rows(counts.batch)
-    return TorchPass(rows, Layout.of(cells, counts.batch), power)
+    return TorchPass(rows, Layout.of(cells, Shape.of([counts.batch])), power)
 
 
 class TorchPass:
