@@ -86,7 +86,7 @@ class CountStore:
         known = {nodes: self._known(nodes) for _, nodes in wanted}
         found = {nodes: table for nodes, table in known.items() if table is not None}
         unknown = {nodes: family for family, nodes in wanted if nodes not in found}
-        self._make_room(unknown.values())
+        self._make_room(unknown)
         for nodes, counted in zip(unknown, self._engine.count(self.batch, list(unknown)), strict=True):
             found[nodes] = counted
             if keep:
@@ -120,7 +120,7 @@ class CountStore:
         """Counts of a set that need no pass over the rows, flat, or None."""
         if nodes in self._tables:
             return self._tables[nodes]
-        if all(self._sets_with[node] for node in nodes):
+        if self._sets_with[nodes[0]]:
             holders = set.intersection(*(self._sets_with[node] for node in nodes))
             # A row counts for a set only if all its nodes are present, so the nodes summed out must have no gap.
             usable = [holder for holder in holders if self._complete(set(holder) - set(nodes))]
@@ -152,10 +152,11 @@ class CountStore:
     ) -> list[CountTable]:
         """Flat counts of ascending nodes as families have them, thousands of small tables of one layout together."""
         alike: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
+        n_states, target = self.n_states, self.n_attributes
         for position, (family, nodes) in enumerate(wanted):
-            shape = tuple([self.n_states[node] for node in nodes])
-            alone = position if prod(shape) > SMALL_TABLE else None
-            alike[shape, nodes.index(family.child), nodes[-1] == self.n_attributes, alone].append(position)
+            shape = tuple([n_states[node] for node in nodes])
+            alone = position if flat[nodes].size > SMALL_TABLE else None
+            alike[shape, nodes.index(family.child), nodes[-1] == target, alone].append(position)
         result: list[CountTable] = [np.empty(0)] * len(wanted)
         for positions in alike.values():
             family, nodes = wanted[positions[0]]
@@ -169,12 +170,13 @@ class CountStore:
                 result[position] = table
         return result
 
-    def _make_room(self, families: Iterable[Family]) -> None:
+    def _make_room(self, asked: Mapping[NodeSet, Family]) -> None:
         """Refuse what would not fit before it is allocated; forget the cache if only both together would not."""
-        asked = {family: prod([self.n_states[node] for node in family.nodes]) for family in families}
-        total = sum(asked.values())
+        n_states = self.n_states
+        sizes = [prod([n_states[node] for node in nodes]) for nodes in asked]
+        total = sum(sizes)
         if total * BYTES_PER_CELL > self.memory_limit:
-            largest = max(asked, key=asked.__getitem__)
+            largest = list(asked.values())[sizes.index(max(sizes))]
             what = f"the count table of {self.names[largest.child]!r} given its parents"
             if len(asked) > 1:
                 what = f"{len(asked):,} count tables at once, the largest that of {self.names[largest.child]!r},"
