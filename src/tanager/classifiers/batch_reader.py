@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.classifiers.training import encode_labels
+from tanager.classifiers.training import check_two_classes, encode_labels, say_left_out
 from tanager.counts.chunked_engine import ChunkedEngine
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
 from tanager.counts.family import CountTable
 from tanager.counts.running_counts import CountedRows, Outline, RunningCounts
-from tanager.errors import DataError, DataWarning
+from tanager.errors import DataError
 from tanager.registry import nearest_first
 from tanager.table.batch import Codes, Weights, code_dtype
 from tanager.table.discretizer import Discretizer
@@ -94,7 +93,7 @@ class BatchReader:
                 self._n_expected = stream.n_rows or 0
             self._add(table)
         self._spool.flush()
-        self._warn_left_out()
+        say_left_out(self._n_left_out, self._n_rows + self._n_left_out, stacklevel=6)
         return self._finish()
 
     def _start(self, table: RawTable) -> None:
@@ -186,11 +185,7 @@ class BatchReader:
             labels = np.array(labels.tolist())  # as `read_rows` has them
         if self._weight is not None and self._n_rows + self._n_left_out == 0:
             raise DataError("every row has weight zero, so there is nothing to learn from.")
-        if len(labels) < 2:
-            held = f"one class, {labels.tolist()[0]!r}," if len(labels) else "no class"
-            raise DataError(
-                f"the class column {self._target!r} holds {held} in {self._n_rows:,} rows; at least two are needed."
-            )
+        check_two_classes(labels, self._n_rows, self._target)
         classes, class_order = encode_labels(labels)
         target = ColumnSchema(self._target, "categorical", tuple(classes.tolist()))
         options = self._options
@@ -226,15 +221,6 @@ class BatchReader:
                 raise DataError(
                     f"the class column {self._target!r} holds {fractions[0]}; expected classes, not a quantity."
                 )
-
-    def _warn_left_out(self) -> None:
-        if self._n_left_out:
-            n_rows = self._n_rows + self._n_left_out
-            warnings.warn(
-                f"the class is missing in {self._n_left_out:,} of {n_rows:,} rows; they are left out.",
-                DataWarning,
-                stacklevel=5,
-            )
 
 
 def read_weights(column: Column) -> Weights:

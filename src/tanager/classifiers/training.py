@@ -48,12 +48,17 @@ def read_training(
 ) -> TrainingTable:
     """Check and read a whole training set, whose rows say what the classes are."""
     rows = read_rows(X, y, sample_weight, unlabelled=unlabelled)
-    if len(rows.classes) < 2:
-        where = f"{rows.table.n_rows} rows" if rows.table.n_rows > 1 else "1 sample"
-        raise DataError(
-            f"the class column holds one class, {rows.classes.tolist()[0]!r}, in {where}; at least two are needed."
-        )
+    check_two_classes(rows.classes, rows.table.n_rows)
     return rows
+
+
+def check_two_classes(classes: NDArray[np.generic], n_rows: int, name: str = "") -> None:
+    """Refuse a table, of so many rows with a class, without two classes to tell apart; `name` is the class column's."""
+    if len(classes) < 2:
+        held = f"one class, {classes.tolist()[0]!r}," if len(classes) else "no class"
+        where = "1 sample" if n_rows == 1 else f"{n_rows:,} rows"
+        column = f"the class column {name!r}" if name else "the class column"
+        raise DataError(f"{column} holds {held} in {where}; at least two are needed.")
 
 
 def read_rows(
@@ -95,12 +100,16 @@ def warn_left_out(rows: TrainingTable) -> None:
     """Say how many rows are not learnt from because their class is missing."""
     if rows.unlabelled is not None:
         n_apart = rows.unlabelled.table.n_rows
-        warnings.warn(
-            f"the class is missing in {n_apart:,} of {rows.table.n_rows + n_apart:,} rows; they are left out. "
-            "Hint: parameters='em' learns from them in fit.",
-            DataWarning,
-            stacklevel=3,
-        )
+        hint = "Hint: parameters='em' learns from them in fit."
+        say_left_out(n_apart, rows.table.n_rows + n_apart, hint=hint, stacklevel=4)
+
+
+def say_left_out(n_apart: int, n_rows: int, of: str = "", hint: str = "", stacklevel: int = 3) -> None:
+    """Warn that so many of so many rows have no class; `of` names the table where there are several."""
+    if n_apart:
+        rows = f"{n_apart:,} of {n_rows:,} rows" + (f" of {of}" if of else "")
+        text = f"the class is missing in {rows}; they are left out."
+        warnings.warn(f"{text} {hint}".rstrip(), DataWarning, stacklevel=stacklevel)
 
 
 def target_name(y: object, taken: tuple[str, ...]) -> str:

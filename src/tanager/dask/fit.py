@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from dask import delayed
@@ -11,6 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier, Trace
 from tanager.classifiers.out_of_core import check_streamable
+from tanager.classifiers.training import check_two_classes, say_left_out
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import CountTable
 from tanager.dask.additive import ClusterAdditiveLearner
@@ -27,7 +27,6 @@ from tanager.dask.statistics import (
     merge_statistics,
     part_statistics,
 )
-from tanager.errors import DataError, DataWarning
 from tanager.parameters import Conditional, ParameterLearner
 from tanager.structure import Pairwise
 from tanager.table.batch import EncodedBatch
@@ -46,7 +45,8 @@ class OnCluster(BayesianNetworkClassifier):
         partitions = find_partitions(X, y, sample_weight)
         validate_data(self, partitions.like, reset=True, skip_check_array=True)
         learnt = self._learn_columns(cluster, partitions)
-        _check_classes(learnt)
+        check_two_classes(learnt.classes, learnt.n_rows)
+        say_left_out(learnt.unlabelled, learnt.n_rows + learnt.unlabelled, stacklevel=5)
         warn_of_useless_columns(learnt.empty, learnt.attributes, learnt.n_rows)
         self.classes_ = learnt.classes
         self._statistics = None  # as after `fit`: in `partial_fit` categories and cut points stay
@@ -95,19 +95,6 @@ def _start(cluster: Cluster, name: str, function: Any, partitions: Partitions, *
             for number, (frame, labels) in enumerate(zip(partitions.frames, partitions.labels, strict=True))
         ]
     )
-
-
-def _check_classes(learnt: LearntColumns) -> None:
-    n_rows = learnt.n_rows
-    if len(learnt.classes) < 2:
-        held = f"one class, {learnt.classes.tolist()[0]!r}," if len(learnt.classes) else "no class"
-        raise DataError(f"the class column holds {held} in {n_rows:,} rows; at least two are needed.")
-    if learnt.unlabelled:
-        warnings.warn(
-            f"the class is missing in {learnt.unlabelled:,} of {n_rows + learnt.unlabelled:,} rows; they are left out.",
-            DataWarning,
-            stacklevel=4,
-        )
 
 
 def to_ordinary(

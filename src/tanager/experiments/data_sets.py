@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tanager.errors import DataError, DataWarning, FileError, OptionError
+from tanager.classifiers.training import say_left_out
+from tanager.errors import DataError, FileError, OptionError
 from tanager.experiments.metrics import Labels
 from tanager.files.paths import check_readable, reason
 from tanager.files.read_table import read_table
@@ -102,12 +102,7 @@ def split_class(table: pa.Table, class_column: str, name: str) -> tuple[pa.Table
         )
     labels = table.column(class_column)
     if labels.null_count:
-        warnings.warn(
-            f"the class is missing in {labels.null_count:,} of {len(labels):,} rows of the set {name!r}; they are left "
-            "out.",
-            DataWarning,
-            stacklevel=2,
-        )
+        say_left_out(labels.null_count, len(labels), of=f"the set {name!r}")
         table = table.filter(labels.is_valid())
         labels = table.column(class_column)
     return table.drop_columns([class_column]), labels.cast(pa.string()).to_numpy().astype(str)
