@@ -56,6 +56,7 @@ COMPARE := $(FIELD)/bin/tanager compare --data $(TANAGER_DATA) -o experiments/re
 
 experiments: $(FIELD)/.installed  ## the papers again and the field today, within an hour, written to experiments/RESULTS.md
 	$(COMPARE) --paper all --field
+	$(FIELD)/bin/python -m experiments.readings
 	$(FIELD)/bin/python docs/summary.py
 
 experiments-slow: $(FIELD)/.installed  ## the same with every set and the slow rivals, in many hours

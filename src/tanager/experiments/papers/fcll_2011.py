@@ -29,13 +29,10 @@ NOTES = (
     "(Weka's P=2). ELR: conditional with the number of iterations chosen on held-out folds.",
     "Numbers are cut once, on all rows of a set: the paper used a Weka filter, which does so, by the rule that is "
     "ours. The cuts have seen the test rows; everyone errs about 1 % less than with cuts from the training part.",
-    "TAN-fCLL's lead over TAN-LL (Z 2.13) is not found. Over splits by other seeds Z is -0.2 with a standard deviation "
-    "of 0.6 (12 seeds), with cuts from the training part 0.2 and 0.5 (8 seeds): neither the split nor the cuts explain "
-    "it. Nor does the score, rightly or wrongly coded: with edge weights I(X;Y|C) + t I(C;X;Y), where LL has t = 0 and "
-    "fCLL 1.73, the mean Z over six seeds is -1.9 at t = -1, -0.4 at -0.5, 0.8 at 0.25, 0.4 at 0.5, -0.1 from 1 to 3, "
-    "-0.5 at 6 and -1.1 for the second term alone; smoothing by 0.01 to 5 pseudo-rows moves fCLL's between 0.5 and "
-    "-1.0. Nor do Friedman's smoothing or leaving out edges that gain nothing; K2, BDeu or MDL in the place of LL give "
-    "-0.7 to -1.1. Weka's LL and TAN are ours by its source.",
+    "TAN-fCLL's lead over TAN-LL (Z 2.13) is not found, on this split or others, nor with any other weight of the two "
+    "informations that the score is made of (experiments/READINGS.md): no slip in coding it would explain the paper's "
+    "figure. Cuts from the training part, Friedman's smoothing, leaving out edges that gain nothing, and K2, BDeu or "
+    "MDL in the place of LL were tried too, in vain. Weka's LL and TAN are ours by its source.",
     "Against C4.5 and 3-NN TAN-fCLL stands about as published, against TAN-LL-ELR, LogR and SVM lower (Z -1.4, -0.1 "
     "and -0.5; published 0.31, 1.80 and 0.43). The paper prints no accuracies by set, so whether its TAN-LL was worse "
     "than ours or its TAN-fCLL better cannot be told. What is left are its copies of the sets and its folds, once "
