@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import DataError
+from tanager.table.look_up import occurring
 from tanager.table.read_columns import Column, DictionaryColumn, Numbers, NumericColumn
 from tanager.table.schema import Category, ColumnSchema, Unit
 
@@ -19,9 +20,8 @@ def learn_categories(column: Column) -> tuple[Category, ...]:
     """The categories that occur, in declared order where the table declares one, else ascending."""
     if isinstance(column, NumericColumn):
         return tuple(_as_category(value, column.unit) for value in _distinct(column.values).tolist())
-    seen = np.zeros(len(column.dictionary) + 1, dtype=bool)
-    seen[column.indices] = True  # index -1, a missing cell, marks the spare last entry
-    found = [category for category, occurs in zip(column.dictionary, seen[:-1], strict=True) if occurs]
+    seen = occurring(column.indices, 0, len(column.dictionary))
+    found = [category for category, occurs in zip(column.dictionary, seen, strict=True) if occurs]
     return tuple(found if column.declared else sorted(found))
 
 
@@ -82,7 +82,9 @@ def distinct_integers(values: Numbers) -> tuple[Numbers, NDArray[np.intp]]:
 def _distinct(values: Numbers) -> Numbers:
     """Ascending distinct values without NaN."""
     if values.dtype.kind in "iu" and len(values):
-        return distinct_integers(values)[0]
+        low, high = int(values.min()), int(values.max())
+        if high - low < NARROW_SPAN and high < np.iinfo(np.intp).max:
+            return np.flatnonzero(occurring(values, low, high - low + 1)).astype(values.dtype) + values.dtype.type(low)
     distinct: Numbers = np.unique(values)
     return distinct[~np.isnan(distinct)]
 

@@ -17,7 +17,7 @@ from tanager.table.categories import NARROW_SPAN, check_same_type, encode_catego
 from tanager.table.discretizer import Discretizer
 from tanager.table.fine_bins import fine_bins
 from tanager.table.integer_matrix import IntegerLookup, learn_integer_categories
-from tanager.table.look_up import look_up
+from tanager.table.look_up import look_up, shift
 from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn, RawTable, gaps
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.value_counts import count_values
@@ -202,7 +202,10 @@ class TableEncoder:
             if is_error.any():
                 return False
         found[unseen] = schema.missing_code
-        look_up(found.astype(out.dtype), cells, lowest, out)
+        if isinstance(column, NumericColumn) and np.array_equal(found, np.arange(len(found))):
+            shift(cells, lowest, out)
+        else:
+            look_up(found.astype(out.dtype), cells, lowest, out)
         return True
 
 

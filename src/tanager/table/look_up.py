@@ -1,4 +1,4 @@
-"""Codes by look-up: cells that are whole numbers of a small range each have a place in a table of codes."""
+"""Cells that are whole numbers of a small range: which of them occur, and their codes, by their place in a table."""
 
 from __future__ import annotations
 
@@ -19,3 +19,31 @@ def look_up(codes: Codes, cells: NDArray[np.integer], lowest: int, out: Codes) -
         places = cells[rows].astype(np.intp)
         places -= lowest
         np.take(codes, places, out=out[rows], mode="wrap")
+
+
+def shift(cells: NDArray[np.integer], lowest: int, out: Codes) -> None:
+    """out[i] = cells[i] - lowest, where all of these fit: `look_up` of codes that count up, ten times as fast."""
+    # Whole numbers wrap around, so that both may be cut to the width of the code before.
+    first = np.array(lowest).astype(out.dtype)
+    if cells.itemsize == out.itemsize:
+        np.subtract(cells.view(out.dtype), first, out=out)
+        return
+    for begin in range(0, len(cells), BLOCK_ROWS):
+        rows = slice(begin, begin + BLOCK_ROWS)
+        np.subtract(cells[rows].astype(out.dtype), first, out=out[rows])
+
+
+def occurring(cells: NDArray[np.integer], lowest: int, n_places: int) -> NDArray[np.bool_]:
+    """Whether there is a cell of lowest + k, for each k below n_places; cells of lowest - 1 say missing.
+
+    Mostly all are found among the first cells, and then the others are not looked at.
+    """
+    marked = np.zeros(n_places + 1, dtype=bool)  # a missing cell marks the spare last entry
+    found = marked[:-1]
+    for first in range(0, len(cells), BLOCK_ROWS):
+        places = cells[first : first + BLOCK_ROWS].astype(np.intp)
+        places -= lowest
+        marked[places] = True
+        if found.all():
+            break
+    return found

@@ -13,7 +13,7 @@ from tanager.table.batch import Codes, code_dtype
 from tanager.table.column_statistics import ColumnStatistics, without_rows
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import encode_column
-from tanager.table.look_up import look_up
+from tanager.table.look_up import look_up, occurring
 from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn, gaps, kind_of
 from tanager.table.schema import Category, ColumnSchema, Unit
 from tanager.table.stream_numbers import BatchRows, NumberCoder
@@ -41,9 +41,8 @@ class TextCoder:
             self.declared.update(dict.fromkeys(column.dictionary))
             self._renew()
         if (self._codes == UNSEEN).any():
-            occurs = np.zeros(len(self._codes), dtype=bool)
-            occurs[column.indices] = True
-            for index in np.flatnonzero(occurs & (self._codes == UNSEEN)).tolist():
+            occurs = occurring(column.indices, 0, len(column.dictionary))
+            for index in np.flatnonzero(occurs & (self._codes[:-1] == UNSEEN)).tolist():
                 self.dictionary[column.dictionary[index]] = len(self.dictionary)
             self._renew()
         packed: Codes = self._codes.astype(code_dtype(len(self.dictionary)))

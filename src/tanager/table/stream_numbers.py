@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tanager.table.batch import Codes, Weights, code_dtype
 from tanager.table.categories import NARROW_SPAN
-from tanager.table.look_up import look_up
+from tanager.table.look_up import look_up, occurring, shift
 from tanager.table.read_columns import Numbers
 from tanager.table.stream_sketch import ValueSketch
 from tanager.table.value_counts import ValueCounts, count_values
@@ -70,10 +70,9 @@ class NumberVocabulary:
                 return out
         low, high = int(values.min()), int(values.max())
         if self._is_range and self._low <= low and high < self._low + len(self.values):
-            # Whole numbers wrap around, so that both may be cut to the width of the code before.
-            dtype = code_dtype(len(self.values))
-            codes = out if out.dtype == dtype else np.empty(len(values), dtype=dtype)
-            return np.subtract(values.astype(dtype), np.array(self._low).astype(dtype), out=codes)
+            codes = self._like_codes(out)
+            shift(values, self._low, codes)
+            return codes
         first, last = low, high
         if len(self._table):
             first, last = min(low, self._low), max(high, self._low + len(self._table) - 1)
@@ -84,19 +83,24 @@ class NumberVocabulary:
     def _look_up(self, values: Numbers, first: int, last: int, out: Codes) -> Codes:
         if not len(self._table) or first < self._low or last >= self._low + len(self._table):
             self._cover(first, last)
-        codes = self._take(values, out)
-        if codes.max() == np.iinfo(codes.dtype).max:
-            occurs = np.zeros(len(self._table), dtype=bool)
-            occurs[values.astype(np.intp) - self._low] = True
-            new = np.flatnonzero(occurs & (self._table == UNKNOWN)) + self._low
-            self._append(new.astype(values.dtype))
+        if len(self.values):
             codes = self._take(values, out)
-        return codes
+            if codes.max() < np.iinfo(codes.dtype).max:
+                return codes
+        occurs = occurring(values, self._low, len(self._table))
+        new = np.flatnonzero(occurs & (self._table == UNKNOWN)) + self._low
+        self._append(new.astype(values.dtype))
+        return self.codes(values, out)
 
     def _take(self, values: Numbers, out: Codes) -> Codes:
-        codes = out if out.dtype == self._packed.dtype else np.empty(len(values), dtype=self._packed.dtype)
+        codes = self._like_codes(out)
         look_up(self._packed, values, self._low, codes)
         return codes
+
+    def _like_codes(self, out: Codes) -> Codes:
+        """`out`, or another where codes do not fit there."""
+        dtype = code_dtype(len(self.values))
+        return out if out.dtype == dtype else np.empty(len(out), dtype=dtype)
 
     def _cover(self, first: int, last: int) -> None:
         table = np.full(last - first + 1, UNKNOWN, dtype=np.int32)
