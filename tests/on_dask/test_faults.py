@@ -13,8 +13,13 @@ distributed = pytest.importorskip("distributed", reason="needs Dask: pip install
 import tanager
 import tanager.dask
 from tanager.dask.cluster import Cluster
+from tanager.dask.encode import encode_look
+from tanager.dask.look import look_at_part
+from tanager.dask.reader import Reader
+from tanager.dask.statistics import learn_columns
 from tanager.errors import DataError, DataTypeError, OptionError
 from tanager.parameters import Conditional
+from tanager.table.schema import ColumnSchema, TableSchema
 
 
 @pytest.fixture
@@ -88,6 +93,19 @@ def test_a_table_that_changes_between_the_passes_is_noticed(client, cut, table, 
     rows = cut(table, 300).map_partitions(change, meta=table.iloc[:0])
     with pytest.raises(DataError, match=r"partition . is not what it was"):
         tanager.dask.TANClassifier(client, parameters="frequency").fit(rows, "outcome")
+
+
+@pytest.mark.parametrize(("name", "what"), [("colour", "column 'colour'"), ("outcome", "the class 'low new'")])
+def test_a_part_made_again_with_other_categories_is_noticed(name, what, table):
+    reader = Reader(("colour", "shape"), "outcome")
+    rows = table[["colour", "shape", "outcome"]]
+    look = look_at_part(rows, None, reader, 3, None)
+    learnt = learn_columns(look.statistics, "mdlp", gap_states=True, fine=False)
+    schema = TableSchema(learnt.attributes, ColumnSchema("outcome", "categorical", tuple(learnt.classes.tolist())))
+    assert encode_look(look, 3, schema, learnt.classes).n_rows == len(rows)
+    other = look_at_part(rows.assign(**{name: rows[name] + " new"}), None, reader, 3, None)
+    with pytest.raises(DataError, match=f"partition 3 is not what it was.*{what}"):
+        encode_look(other, 3, schema, learnt.classes)
 
 
 def test_class_columns_that_cannot_be_used_are_refused(client, fit, cut, table):

@@ -1,5 +1,7 @@
 """Classifiers on a cluster: the counts and the tables of a fit in memory, whatever the partitions."""
 
+from uuid import uuid4
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -63,6 +65,28 @@ def test_frequencies_are_those_of_a_fit_in_memory(client, edges, gaps, cut, make
     ours = tanager.dask.TANClassifier(client, parameters="frequency").fit(cut(table, *edges), "outcome")
     assert largest_difference(ours.network_, theirs.network_) < 1e-9
     assert ours.structure_score_ == pytest.approx(theirs.structure_score_, rel=1e-12)
+
+
+@pytest.mark.parametrize("missing", ["category", "marginalize"])
+@pytest.mark.parametrize("gaps", [0.0, 0.1])
+def test_a_table_of_categories_is_computed_once_and_gives_the_model_of_memory(
+    client, gaps, missing, cut, make_table, tmp_path
+):
+    # `size` has more than 255 values, `shape` a declared order, and its last partition is empty there.
+    table = make_table(gaps=gaps)
+    table["shape"] = table["shape"].mask(table.index >= 590).astype(pd.CategoricalDtype(["long", "round", "flat", "?"]))
+
+    def count(frame):
+        (tmp_path / uuid4().hex).touch()
+        return frame
+
+    options = {"parameters": "frequency", "categorical_features": "all", "missing": missing}
+    rows = cut(table, 7, 7, 450, 590).map_partitions(count, meta=table.iloc[:0])
+    ours = tanager.dask.TANClassifier(client, **options).fit(rows, "outcome")
+    theirs = tanager.TANClassifier(**options).fit(table.drop(columns="outcome"), table["outcome"])
+    assert len(list(tmp_path.iterdir())) == 5
+    assert ours.network_.states == theirs.network_.states
+    assert largest_difference(ours.network_, theirs.network_) < 1e-9
 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.1], ids=["complete", "gaps"])

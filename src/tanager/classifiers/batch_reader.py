@@ -18,10 +18,11 @@ from tanager.registry import nearest_first
 from tanager.table.batch import Codes, Weights, code_dtype
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import choose_categorical, warn_of_useless_columns
+from tanager.table.provisional_codes import Cells, Meaning
 from tanager.table.read_columns import Column, NumericColumn, RawTable, gaps, kind_of
 from tanager.table.schema import ColumnSchema, TableSchema
-from tanager.table.stream_batch import Meaning, StreamedBatch
-from tanager.table.stream_coder import Cells, ColumnCoder
+from tanager.table.stream_batch import StreamedBatch
+from tanager.table.stream_coder import ColumnCoder
 from tanager.table.stream_numbers import BatchRows
 from tanager.table.stream_source import Stream
 from tanager.table.stream_spool import Spool, check_space

@@ -68,11 +68,11 @@ def read_rows(
     classes: NDArray[np.generic] | None = None,
     unlabelled: bool = False,
 ) -> TrainingTable:
-    """Check and read rows; those of weight zero are left out, as if they were not there.
+    """Check and read rows of a table, read or not; those of weight zero are left out, as if they were not there.
 
     With `unlabelled` the class may be missing in some rows; otherwise that is an error.
     """
-    table = read_table(X)
+    table = X if isinstance(X, RawTable) else read_table(X)
     labels = read_labels(y)
     check_consistent_length(labels, range(table.n_rows))
     weights = None

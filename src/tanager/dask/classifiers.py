@@ -42,8 +42,8 @@ class BayesianNetworkClassifier:
 
         `sample_weight` names a column of X: a row of weight w counts as w rows.
 
-        X is computed twice: for its categories and cut points, then for its codes, which stay on the workers until
-        fit returns. Rows without a class are left out with a warning.
+        X is computed once if all its columns are categories, twice if there are numbers to cut; its codes stay on the
+        workers until fit returns. Rows without a class are left out with a warning.
         """
         working = type(self.ordinary.__name__, (OnCluster, self.ordinary), {})(**self.options)
         working.fit_partitions(X, y, sample_weight, self.client)

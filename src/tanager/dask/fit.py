@@ -17,16 +17,12 @@ from tanager.dask.additive import ClusterAdditiveLearner
 from tanager.dask.batch import ClusterBatch
 from tanager.dask.cluster import Cluster, new_name
 from tanager.dask.conditional import ClusterConditional
-from tanager.dask.encode import encode_part
+from tanager.dask.encode import encode_look, encode_part
 from tanager.dask.engine import ClusterEngine
+from tanager.dask.look import look_at_part, statistics_of
 from tanager.dask.partitions import Partitions, find_partitions
-from tanager.dask.statistics import (
-    LearntColumns,
-    Reader,
-    learn_columns,
-    merge_statistics,
-    part_statistics,
-)
+from tanager.dask.reader import Reader
+from tanager.dask.statistics import LearntColumns, learn_columns, merge_statistics
 from tanager.parameters import Conditional, ParameterLearner
 from tanager.structure import Pairwise
 from tanager.table.batch import EncodedBatch
@@ -44,7 +40,8 @@ class OnCluster(BayesianNetworkClassifier):
         check_streamable(self._structure(), self.__dict__["score"], super()._parameters())
         partitions = find_partitions(X, y, sample_weight)
         validate_data(self, partitions.like, reset=True, skip_check_array=True)
-        learnt = self._learn_columns(cluster, partitions)
+        looks = _start(cluster, "look", look_at_part, partitions, self.categorical_features)
+        learnt = self._learn_columns(cluster, looks)
         check_two_classes(learnt.classes, learnt.n_rows)
         say_left_out(learnt.unlabelled, learnt.n_rows + learnt.unlabelled, stacklevel=5)
         warn_of_useless_columns(learnt.empty, learnt.attributes, learnt.n_rows)
@@ -53,23 +50,25 @@ class OnCluster(BayesianNetworkClassifier):
         target = ColumnSchema(partitions.target, "categorical", tuple(learnt.classes.tolist()))
         schema = TableSchema(learnt.attributes, target)
         self.encoder_ = TableEncoder(schema, unseen_is_error=self.handle_unknown == "error")
-        batch = ClusterBatch(cluster, self._encode_parts(cluster, partitions, schema), schema.n_states)
+        if learnt.coded:
+            numbers, shared = range(len(looks)), {"schema": schema, "classes": learnt.classes}
+            parts = cluster.map("encode", encode_look, looks, numbers, **shared)
+        else:
+            once = delayed(schema, name=new_name("schema"), traverse=False)  # in one task, not in each
+            parts = _start(cluster, "encode", encode_part, partitions, once, learnt.classes)
+        del looks  # a worker lets go of each as soon as it is encoded
+        batch = ClusterBatch(cluster, parts, schema.n_states)
         names = [column.name for column in (*schema.attributes, target)]
         known: dict[tuple[int, ...], CountTable] = {(batch.n_attributes,): learnt.class_rows}
         self._learn_network(CountStore(batch, ClusterEngine(self.engine, self.device), names, known=known))
 
-    def _learn_columns(self, cluster: Cluster, partitions: Partitions) -> LearntColumns:
+    def _learn_columns(self, cluster: Cluster, looks: list[Future]) -> LearntColumns:
         fine = isinstance(self._structure(), Pairwise)
-        found = _start(cluster, "statistics", part_statistics, partitions, self.categorical_features)
-        merged = cluster.merge("merge", merge_statistics, found)
+        merged = cluster.merge("merge", merge_statistics, cluster.map("statistics", statistics_of, looks))
         options = {"discretizer": self.discretizer, "gap_states": self.missing == "category", "fine": fine}
         (learnt,) = cluster.gather(cluster.map("schema", learn_columns, merged, **options))
         assert isinstance(learnt, LearntColumns)
         return learnt
-
-    def _encode_parts(self, cluster: Cluster, partitions: Partitions, schema: TableSchema) -> list[Future]:
-        once = delayed(schema, name=new_name("schema"), traverse=False)  # in one task, not in each
-        return _start(cluster, "encode", encode_part, partitions, once, self.classes_)
 
     def _learn_effects(self, structure: Pairwise, batch: EncodedBatch) -> None:
         engine = ClusterEngine(self.engine, self.device)

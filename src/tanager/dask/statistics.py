@@ -7,65 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from tanager.classifiers.training import TrainingTable, read_rows
 from tanager.counts.family import CountTable
-from tanager.errors import DataError, TanagerError
+from tanager.errors import DataError
 from tanager.table.column_statistics import ColumnStatistics
 from tanager.table.discretizer import choose_discretizer
-from tanager.table.encoder import choose_categorical
 from tanager.table.read_columns import kind_of
 from tanager.table.schema import ColumnSchema
-
-
-@dataclass(frozen=True)
-class Reader:
-    """How a partition is read: the attributes' names, and the columns of classes and weights if the frame has them."""
-
-    names: tuple[str, ...]
-    column: str | None
-    weight: str | None = None
-
-    def read(
-        self, frame: Any, labels: Any, number: int, classes: NDArray[np.generic] | None = None
-    ) -> tuple[TrainingTable | None, int]:
-        """The rows with a class, None if there is none, and how many have no class."""
-        try:
-            return self._read(frame, labels, classes)
-        except TanagerError as error:
-            raise type(error)(f"partition {number}: {error}") from error
-
-    def _read(self, frame: Any, labels: Any, classes: NDArray[np.generic] | None) -> tuple[TrainingTable | None, int]:
-        frame, labels, weights = self._split(frame, labels)
-        self._check(frame)
-        if labels.isna().all():  # or no row at all
-            return None, len(labels)
-        frame = frame if tuple(map(str, frame.columns)) == self.names else frame[list(self.names)]
-        rows = read_rows(frame, labels, weights, classes, unlabelled=True)
-        return rows, 0 if rows.unlabelled is None else rows.unlabelled.table.n_rows
-
-    def _split(self, frame: Any, labels: Any) -> tuple[Any, Any, Any]:
-        """Attributes, classes and weights, without the rows of weight zero: they may be all there are."""
-        for name, what in ((self.column, "class"), (self.weight, "weight")):
-            if name is not None and name not in frame.columns:
-                raise DataError(f"there is no {what} column {name!r}.")
-        labels = labels if self.column is None else frame[self.column]
-        if len(labels) != len(frame):
-            raise DataError(f"X has {len(frame)} rows and y has {len(labels)}.")
-        apart = [name for name in (self.column, self.weight) if name is not None]
-        if self.weight is None:
-            return frame.drop(columns=apart), labels, None
-        used = frame[self.weight].to_numpy() != 0
-        frame, labels = frame[used], labels[used]
-        return frame.drop(columns=apart), labels, frame[self.weight]
-
-    def _check(self, frame: Any) -> None:
-        own = set(map(str, frame.columns))
-        wrong = sorted(own.symmetric_difference(self.names))
-        if wrong:
-            what = "there is another column" if wrong[0] in own else "there is no column"
-            raise DataError(f"{what} {wrong[0]!r}, unlike in the data frame.")
 
 
 @dataclass(frozen=True)
@@ -78,6 +27,7 @@ class PartStatistics:
     columns     of each attribute; empty if there is no row
     seen_in     of each attribute, a partition in which it has a value, -1 if none
     unlabelled  rows without a class
+    coded       all columns hold categories
     """
 
     classes: NDArray[np.generic]
@@ -86,24 +36,12 @@ class PartStatistics:
     columns: tuple[ColumnStatistics, ...]
     seen_in: tuple[int, ...]
     unlabelled: int
+    coded: bool
 
-
-def part_statistics(
-    frame: Any, labels: Any, reader: Reader, number: int, categorical_features: ArrayLike | str | None
-) -> PartStatistics:
-    """Statistics of one partition."""
-    rows, unlabelled = reader.read(frame, labels, number)
-    if rows is None:
-        return PartStatistics(np.empty(0), np.empty(0, dtype=np.int64), 0, (), (), unlabelled)
-    n_classes = len(rows.classes)
-    categorical = choose_categorical(rows.table, categorical_features)
-    columns = tuple(
-        ColumnStatistics.of(column, bool(own), rows.class_codes, rows.weights, n_classes)
-        for column, own in zip(rows.table.columns, categorical, strict=True)
-    )
-    seen_in = tuple(number if len(column.counts.values) else -1 for column in columns)
-    class_rows: CountTable = np.bincount(rows.class_codes, rows.weights)
-    return PartStatistics(rows.classes, class_rows, rows.table.n_rows, columns, seen_in, unlabelled)
+    @classmethod
+    def empty(cls, unlabelled: int) -> PartStatistics:
+        """Those of no row with a class."""
+        return cls(np.empty(0), np.empty(0, dtype=np.int64), 0, (), (), unlabelled, True)
 
 
 def merge_statistics(parts: Sequence[PartStatistics]) -> PartStatistics:
@@ -115,7 +53,7 @@ def merge_statistics(parts: Sequence[PartStatistics]) -> PartStatistics:
 
 
 def _merge(one: PartStatistics, other: PartStatistics) -> PartStatistics:
-    unlabelled = one.unlabelled + other.unlabelled
+    unlabelled, coded = one.unlabelled + other.unlabelled, one.coded and other.coded
     if not one.columns or not other.columns:
         return replace(one if one.columns else other, unlabelled=unlabelled)
     one, other = _with_classes(one, other.classes), _with_classes(other, one.classes)
@@ -130,7 +68,7 @@ def _merge(one: PartStatistics, other: PartStatistics) -> PartStatistics:
         columns.append(left.merge(right))
         seen_in.append(first if first >= 0 else second)
     n_rows, class_rows = one.n_rows + other.n_rows, one.class_rows + other.class_rows
-    return PartStatistics(one.classes, class_rows, n_rows, tuple(columns), tuple(seen_in), unlabelled)
+    return PartStatistics(one.classes, class_rows, n_rows, tuple(columns), tuple(seen_in), unlabelled, coded)
 
 
 def _with_classes(part: PartStatistics, more: NDArray[np.generic]) -> PartStatistics:
@@ -159,7 +97,7 @@ def _with_classes(part: PartStatistics, more: NDArray[np.generic]) -> PartStatis
 class LearntColumns:
     """The schema of each attribute, the classes with their rows, and how many rows have a class and have none.
 
-    `empty` are the attributes without any value.
+    `empty` are the attributes without any value; `coded`: all are categories, of which the parts have codes.
     """
 
     attributes: tuple[ColumnSchema, ...]
@@ -168,6 +106,7 @@ class LearntColumns:
     n_rows: int
     unlabelled: int
     empty: tuple[str, ...]
+    coded: bool
 
 
 def learn_columns(part: PartStatistics, discretizer: object, gap_states: bool, fine: bool) -> LearntColumns:
@@ -175,4 +114,4 @@ def learn_columns(part: PartStatistics, discretizer: object, gap_states: bool, f
     chosen, n_classes = choose_discretizer(discretizer), len(part.classes)
     attributes = tuple(column.schema(chosen, n_classes, gap_states, fine) for column in part.columns)
     empty = tuple(column.name for column, seen_in in zip(attributes, part.seen_in, strict=True) if seen_in < 0)
-    return LearntColumns(attributes, part.classes, part.class_rows, part.n_rows, part.unlabelled, empty)
+    return LearntColumns(attributes, part.classes, part.class_rows, part.n_rows, part.unlabelled, empty, part.coded)

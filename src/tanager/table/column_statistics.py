@@ -39,12 +39,11 @@ class ColumnStatistics:
     ) -> ColumnStatistics:
         """Statistics of some rows."""
         values = column.values if isinstance(column, NumericColumn) else column.indices
-        empty = gaps(column)
-        n_gaps = np.zeros(n_classes)
-        if empty.any():
-            n_gaps += np.bincount(class_codes[empty], None if weights is None else weights[empty], minlength=n_classes)
-            values, class_codes = values[~empty], class_codes[~empty]
-            weights = None if weights is None else weights[~empty]
+        n_gaps = count_gaps(column, class_codes, weights, n_classes)
+        if n_gaps.any():
+            full = ~gaps(column)
+            values, class_codes = values[full], class_codes[full]
+            weights = None if weights is None else weights[full]
         counts = count_values(values, class_codes, weights, n_classes=n_classes)
         return cls(without_rows(column), counts, n_gaps, categorical)
 
@@ -102,6 +101,17 @@ class ColumnStatistics:
         if isinstance(self.like, NumericColumn):
             return replace(self.like, values=self.counts.values.astype(self.like.values.dtype))
         return replace(self.like, indices=self.counts.values.astype(np.int32))
+
+
+def count_gaps(column: Column, class_codes: Codes, weights: Weights | None, n_classes: int) -> NDArray[np.float64]:
+    """(n_classes,) weight of the rows of each class in which the cell is empty."""
+    counted = np.zeros(n_classes)
+    if isinstance(column, DictionaryColumn) or column.values.dtype.kind == "f":
+        empty = gaps(column)
+        if empty.any():
+            own = None if weights is None else weights[empty]
+            counted += np.bincount(class_codes[empty], own, minlength=n_classes)
+    return counted
 
 
 def without_rows(column: Column) -> Column:

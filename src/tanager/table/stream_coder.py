@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import DataError
 from tanager.table.batch import Codes, code_dtype
-from tanager.table.column_statistics import ColumnStatistics, without_rows
+from tanager.table.column_statistics import ColumnStatistics, count_gaps, without_rows
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import encode_column
 from tanager.table.look_up import look_up, occurring
+from tanager.table.provisional_codes import Cells
 from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn, gaps, kind_of
 from tanager.table.schema import Category, ColumnSchema, Unit
 from tanager.table.stream_numbers import BatchRows, NumberCoder
 from tanager.table.value_counts import ValueCounts, count_values
 
 MISSING, UNSEEN = -1, -2
-
-Cells = NDArray[Any]
-"""Provisional codes, the largest number of their dtype for a missing cell; or numbers as they are."""
 
 
 class TextCoder:
@@ -72,13 +69,11 @@ class ColumnCoder:
 
         They are in `out`, (n_rows,) bytes, where they fit there.
         """
-        empty = gaps(column) if isinstance(column, DictionaryColumn) or column.values.dtype.kind == "f" else None
-        if empty is not None and empty.any():
-            weights = None if rows.weights is None else rows.weights[empty]
-            counted = np.bincount(rows.class_codes[empty], weights, minlength=rows.n_classes).astype(np.float64)
+        counted = count_gaps(column, rows.class_codes, rows.weights, rows.n_classes)
+        if counted.any():
             counted[: len(self._gaps)] += self._gaps
             self._gaps = counted
-            if empty.all() and (self._like is None or kind_of(column) != kind_of(self._like)):
+            if gaps(column).all() and (self._like is None or kind_of(column) != kind_of(self._like)):
                 if isinstance(column, NumericColumn):
                     self._empty = (column, categorical)
                 out[:] = np.iinfo(out.dtype).max
@@ -125,11 +120,10 @@ class ColumnCoder:
         n_gaps = np.zeros(n_classes)
         n_gaps[class_order[: len(self._gaps)]] = self._gaps
         if self._like is None or isinstance(self._like, DictionaryColumn):
-            n_values = len(self._text.dictionary)
             like = self._like or DictionaryColumn(name, np.empty(0, np.int32), ())
             position = {category: k for k, category in enumerate(self._text.declared)}
             values = np.array([position[category] for category in self._text.dictionary], dtype=np.float64)
-            counts = ValueCounts(values, np.zeros(n_values, np.intp), np.ones(n_values))
+            counts = ValueCounts.of_distinct(values)
             return ColumnStatistics(replace(like, dictionary=tuple(position)), counts, n_gaps, True)
         assert self._numbers is not None
         found = self._numbers.counts()

@@ -189,9 +189,7 @@ class NumberCoder:
             return self.sketch.counts()
         if self._cut:
             return self._table_counts()
-        n_values = len(self.vocabulary.values)
-        values = self.vocabulary.values.astype(np.float64)
-        return ValueCounts(values, np.zeros(n_values, np.intp), np.ones(n_values))
+        return ValueCounts.of_distinct(self.vocabulary.values.astype(np.float64))
 
     def _count(self, codes: Codes, rows: BatchRows) -> None:
         n_values, n_classes = len(self.vocabulary.values), rows.n_classes

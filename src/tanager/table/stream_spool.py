@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tanager.errors import MemoryLimitError
 from tanager.table.batch import Codes
-from tanager.table.stream_coder import Cells
+from tanager.table.provisional_codes import Cells
 
 CHUNK_ROWS = 1 << 18
 

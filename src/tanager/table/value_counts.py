@@ -27,6 +27,11 @@ class ValueCounts:
     classes: NDArray[np.intp]
     weights: NDArray[np.float64]
 
+    @classmethod
+    def of_distinct(cls, values: NDArray[np.float64]) -> ValueCounts:
+        """One for each of these values, which are all that is wanted of a column of categories."""
+        return cls(values, np.zeros(len(values), dtype=np.intp), np.ones(len(values)))
+
     def merge(self, other: ValueCounts) -> ValueCounts:
         """The counts of the rows of both."""
         classes = np.concatenate([self.classes, other.classes])

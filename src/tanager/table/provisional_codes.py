@@ -1,0 +1,54 @@
+"""Codes given to cells before the schema is known, and what they mean once it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.table.batch import Codes
+from tanager.table.encoder import encode_column
+from tanager.table.look_up import look_up
+from tanager.table.read_columns import NumericColumn
+from tanager.table.schema import ColumnSchema
+
+Cells = NDArray[Any]
+"""Provisional codes, the largest number of their dtype for a missing cell; or numbers as they are."""
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What the cells of a column are.
+
+    codes     final codes of provisional ones, the last that of a missing cell
+    complete  no cell is missing
+    """
+
+    schema: ColumnSchema
+    codes: Codes
+    complete: bool
+
+    @cached_property
+    def is_own_code(self) -> bool:
+        """Whether provisional codes are the final ones."""
+        return self.complete and np.array_equal(self.codes[:-1], np.arange(len(self.codes) - 1))
+
+    @cached_property
+    def _of_bytes(self) -> Codes:
+        table = self.codes[np.minimum(np.arange(256), len(self.codes) - 1)]
+        table[-1] = self.codes[-1]  # there may be more values than bytes by now, but 255 said missing
+        return table
+
+    def write(self, cells: Cells, out: Codes) -> None:
+        """The final codes of some rows."""
+        if cells.dtype.kind == "f":
+            out[:] = encode_column(NumericColumn(self.schema.name, cells), self.schema)
+        elif cells.dtype == np.uint8:
+            look_up(self._of_bytes, cells, 0, out)
+        else:
+            position = cells.astype(np.intp)
+            position[cells == np.iinfo(cells.dtype).max] = len(self.codes) - 1
+            np.take(self.codes, position, out=out, mode="clip")
