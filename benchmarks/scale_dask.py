@@ -1,6 +1,7 @@
 """Dask on this machine: two workers against one, and the work of both against a fit in memory; the best of three fits.
 
-python -m benchmarks.scale_dask [rows] [attributes]; the default, 2,000,000 x 50, takes some minutes and 3 GB.
+python -m benchmarks.scale_dask [rows ...]; the default, 2,000,000 and 20,000,000 rows of 50 attributes, takes some ten
+minutes and 7 GB. Frames are persisted on the workers, in eight partitions; the fit in memory has one thread.
 Nothing else should run: two workers of one thread each need two cores to themselves, and the client is idle meanwhile.
 """
 
@@ -23,18 +24,20 @@ import tanager.dask
 from benchmarks.workloads import random_tan
 
 N_FILES = 8
+N_ATTRIBUTES = 50
+SIZES = (2_000_000, 20_000_000)
 OPTIONS: dict[str, object] = {"categorical_features": "all", "missing": "marginalize"}
 LEARNERS = {"frequency": "frequency", "conditional": tanager.parameters.Conditional(strength=[1.0, 1.0])}
 
 
-def write_files(folder: Path, n_rows: int, n_attributes: int) -> None:
+def write_files(folder: Path, n_rows: int) -> None:
     """A table of 5 values and 2 classes, a byte a cell."""
     rows = n_rows // N_FILES
-    X, y = random_tan(rows, n_attributes, 5)
+    X, y = random_tan(rows, N_ATTRIBUTES, 5)
     generator = np.random.default_rng(1)
     for number in range(N_FILES):  # the same rows with a little noise: drawing them takes longer than the fit
         cells = np.where(generator.random(X.shape, dtype=np.float32) < 0.05, (X + 1) % 5, X).astype(np.int8)
-        frame = pd.DataFrame(cells, columns=[f"a{j}" for j in range(n_attributes)]).assign(outcome=y.astype(np.int8))
+        frame = pd.DataFrame(cells, columns=[f"a{j}" for j in range(N_ATTRIBUTES)]).assign(outcome=y.astype(np.int8))
         frame.to_parquet(folder / f"part{number}.parquet")
 
 
@@ -69,24 +72,30 @@ def measure_cluster(folder: Path, n_workers: int, parameters: object) -> tuple[f
         return measure(lambda: model.fit(table, "outcome"), [here, *here.children(recursive=True)])
 
 
-def main(n_rows: int = 2_000_000, n_attributes: int = 50) -> None:
+def compare(n_rows: int) -> None:
+    """A line for each way to learn the tables."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_files(folder, n_rows, n_attributes)
+        write_files(folder, n_rows)
         table = pd.read_parquet(folder)
         X, y = table.drop(columns="outcome"), table["outcome"]
-        print("| TAN-fCLL | in memory | one worker | two workers | speed-up (1.6x) | work against memory (1.5x) |")
-        print("| --- | ---: | ---: | ---: | ---: | ---: |", flush=True)
         for label, parameters in LEARNERS.items():
             model = tanager.TANClassifier(parameters=parameters, n_jobs=1, **OPTIONS)
             memory, memory_work = measure(lambda model=model: model.fit(X, y), [psutil.Process()])
             one, _ = measure_cluster(folder, 1, parameters)
             two, two_work = measure_cluster(folder, 2, parameters)
             print(
-                f"| {label}, {n_rows:,} x {n_attributes} | {memory:.2f} s | {one:.2f} s | {two:.2f} s | "
+                f"| {label}, {n_rows:,} x {N_ATTRIBUTES} | {memory:.2f} s | {one:.2f} s | {two:.2f} s | "
                 f"{one / two:.2f}x | {two_work:.2f} s / {memory_work:.2f} s = {two_work / memory_work:.2f}x |",
                 flush=True,
             )
+
+
+def main(*sizes: int) -> None:
+    print("| TAN-fCLL | in memory | one worker | two workers | speed-up (1.6x) | work against memory (1.5x) |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |", flush=True)
+    for n_rows in sizes or SIZES:
+        compare(n_rows)
 
 
 if __name__ == "__main__":

@@ -47,13 +47,16 @@ class CompiledPass:
         self._layout = Layout.of(cells, Shape.of(batches))
         self._members = self._layout.members
         self._transposed = self._members.T
-        self._parts = [part for batch in batches for part in self._cut(batch)]
+        n_rows = sum(batch.n_rows for batch in batches)
+        self._parts = [
+            part for batch in batches for part in self._cut(batch, most=MOST_PARTS * batch.n_rows // max(1, n_rows))
+        ]
 
-    def _cut(self, batch: EncodedBatch) -> list[tuple[EncodedBatch, int, int]]:
+    def _cut(self, batch: EncodedBatch, most: int) -> list[tuple[EncodedBatch, int, int]]:
         n_odds = batch.n_classes - 1
         look_ups = batch.n_rows * len(self._layout.offsets) * n_odds
         n_parts = look_ups // max(PART_LOOK_UPS, LOOK_UPS_PER_ENTRY * self._members.shape[0] * n_odds)
-        edges = np.linspace(0, batch.n_rows, 1 + min(MOST_PARTS, max(1, n_parts))).astype(int).tolist()
+        edges = np.linspace(0, batch.n_rows, 1 + max(1, min(most, n_parts))).astype(int).tolist()
         return [(batch, first, last) for first, last in pairwise(edges)]
 
     def __call__(self, odds: Array) -> tuple[float, Array]:
