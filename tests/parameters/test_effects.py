@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,8 +12,12 @@ from sklearn.linear_model import LogisticRegression
 from tanager import BayesianNetworkClassifier, TANClassifier
 from tanager.errors import OptionError
 from tanager.network.additive import AdditiveNetwork
-from tanager.parameters import Conditional
+from tanager.parameters import Conditional, additive_fit, strengths
+from tanager.parameters.centre_effects import Effects, mean_effects
+from tanager.parameters.conditional_fit import FOLD_SEED
+from tanager.parameters.held_out import split_rows
 from tanager.structure import Fixed, Pairwise
+from tanager.table.batch import EncodedBatch
 
 EXACT = {"tol": 1e-12, "max_iter": 5_000}
 
@@ -216,6 +222,49 @@ def test_an_ordered_categorical_shares_strength_between_neighbours():
     curves = [pairwise(**strong).fit(X, y).network_.main("x")[:, 1] for X in (plain, ordered)]
     steps = [np.abs(np.diff(curve)).max() / np.ptp(curve) for curve in curves]
     assert steps[1] < steps[0]
+
+
+def test_with_strengths_chosen_on_folds_the_model_is_the_mean_of_the_fit_on_all_rows_and_of_the_folds_mean(monkeypatch):
+    monkeypatch.setattr(additive_fit, "EFFECTS", replace(additive_fit.EFFECTS, tolerance=1e-9))
+    monkeypatch.setattr(strengths, "FOLD_MAX_ITER", 5_000)
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, 3, (240, 3))
+    y = np.where(rng.random(240) < 0.8, (codes[:, 0] + codes[:, 1]) % 3, codes[:, 2])
+    X = pd.DataFrame(codes, columns=["a", "b", "c"]).astype("category")
+    chosen = pairwise(pairs=1).fit(X, y)  # all three pairs, whatever their order
+    strength = tuple(chosen.trace_.parameters["strength"])
+    assert chosen.trace_.parameters["mean_of_folds"]
+    assert len(chosen.network_.pairs) == 3
+    batch = EncodedBatch(np.asfortranarray(codes.astype(np.uint8)), y.astype(np.uint8), (3, 3, 3, 3), np.zeros(3, bool))
+    parts = [(X, y, None)]
+    for kept, _ in split_rows(batch, 20_000, FOLD_SEED):
+        own = pd.DataFrame(kept.codes, columns=["a", "b", "c"]).astype(X["a"].dtype)
+        parts.append((own, kept.class_codes, kept.weights))
+    fits = [pairwise(pairs=1, strength=strength).fit(*part) for part in parts]
+    expected = np.average([log_odds(fit, X) for fit in fits], axis=0, weights=[3, 1, 1, 1])
+    np.testing.assert_allclose(log_odds(chosen, X), expected, atol=1e-3)
+    assert np.abs(log_odds(fits[0], X) - expected).max() > 0.1
+    assert not fits[0].trace_.parameters["mean_of_folds"]
+
+
+def log_odds(clf: BayesianNetworkClassifier, X: pd.DataFrame) -> np.ndarray:
+    p = clf.predict_log_proba(X)
+    return p[:, :-1] - p[:, -1:]
+
+
+def test_in_the_mean_of_fits_a_pair_counts_whichever_way_round_and_is_zero_where_it_is_not():
+    rng = np.random.default_rng(0)
+    density = (np.full(2, 0.5), np.full(3, 1 / 3))
+    mains = (rng.normal(size=(3, 2)), rng.normal(size=(4, 2)))
+    table = rng.normal(size=(3, 4, 2))
+    there = (Effects(np.zeros(2), mains, (table,), density), ((0, 1),))
+    turned = (Effects(np.ones(2), mains, (table.swapaxes(0, 1),), density), ((1, 0),))
+    without = (Effects(np.ones(2), mains, (), density), ())
+    found = mean_effects([there, turned, without], [2, 1, 1])
+    np.testing.assert_allclose(found.tables[0], table * 3 / 4)
+    np.testing.assert_allclose(found.intercept, [1 / 2, 1 / 2])
+    np.testing.assert_allclose(found.mains[1], mains[1])
+    assert mean_effects([without, there], [1, 1]).tables == ()
 
 
 def test_only_conditional_can_fit_pairs(mixed):

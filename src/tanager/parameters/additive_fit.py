@@ -1,4 +1,8 @@
-"""One run of `Conditional` on a structure of pairs: choose strengths and the number of pairs, descend, centre."""
+"""One run of `Conditional` on a structure of pairs: choose strengths and the number of pairs, descend, take the mean.
+
+Where strengths are chosen on several folds, the model is the mean of the fit on all rows and of the folds' mean, which
+is there already: less depends on single rows, and the error falls.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from numpy.typing import NDArray
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.errors import OptionError
-from tanager.parameters.centre_effects import Effects, centre_effects
+from tanager.parameters.centre_effects import Effects, centre_effects, mean_effects
 from tanager.parameters.conditional_fit import FOLD_SEED, FitOptions, describe_descent, warn_if_unfinished
 from tanager.parameters.effect_layout import EffectLayout, coarse_batch
 from tanager.parameters.effect_prior import effect_prior
@@ -102,14 +106,16 @@ class AdditiveFit:
         descent = minimize(problem, start, options.max_iter, options.tol)
         warn_if_unfinished(descent, options.max_iter)
         self._task.report(describe_descent(descent, problem.n_passes))
-        mains, tables, intercept = layout.split(problem.beta(descent.u))
         densities = tuple(_density(own[:-1].sum(axis=1)) for own in layout.split(rows)[0])
-        effects = centre_effects(Effects(intercept, mains, tables, densities), layout.columns, layout.pairs)
-        spreads = _spreads(found, densities)
+        fits = [_centre(*fit, densities) for fit in [(layout, problem.beta(descent.u)), *found]]
+        effects = fits[0][0]
+        if options.strengths is None and len(found) > 1:
+            effects = mean_effects(fits, shares=[len(found), *(1.0 for _ in found)])
         trace: dict[str, object] = {
             "strength": chosen.strengths,
             "held_out": list(chosen.losses.items()),
             "pairs": len(layout.pairs),
+            "mean_of_folds": effects is not fits[0][0],
             "objective": descent.values,
             "gradient_norm": descent.gradient_norms,
             "passes": problem.n_passes,
@@ -117,7 +123,7 @@ class AdditiveFit:
             "end": descent.end,
             "optimum": "global" if options.objective == "cll" else "maybe local",
         }
-        return LearntEffects((), trace, effects=effects, pairs=layout.pairs, spreads=spreads)
+        return LearntEffects((), trace, effects=effects, pairs=layout.pairs, spreads=_spreads(fits[1:]))
 
     def _choose(self) -> tuple[int, Chosen, list[tuple[EffectLayout, Array]]]:
         """How many pairs, the strengths, and the tables of the folds.
@@ -197,12 +203,14 @@ def _density(rows: Array) -> Array:
     return rows / rows.sum() if rows.sum() > 0 else np.full(len(rows), 1.0 / len(rows))
 
 
-def _spreads(found: list[tuple[EffectLayout, Array]], densities: tuple[Array, ...]) -> tuple[Array, ...]:
-    """The standard deviation between folds of each centred main effect, (states, classes); none for a single fold."""
-    if len(found) < 2:
+def _centre(layout: EffectLayout, beta: Array, densities: tuple[Array, ...]) -> tuple[Effects, Pairs]:
+    mains, tables, intercept = layout.split(beta)
+    return centre_effects(Effects(intercept, mains, tables, densities), layout.columns, layout.pairs), layout.pairs
+
+
+def _spreads(folds: list[tuple[Effects, Pairs]]) -> tuple[Array, ...]:
+    """The standard deviation between folds of each main effect, (states, classes); none for a single fold."""
+    if len(folds) < 2:
         return ()
-    folds = []
-    for layout, beta in found:
-        mains, tables, intercept = layout.split(beta)
-        folds.append(centre_effects(Effects(intercept, mains, tables, densities), layout.columns, layout.pairs).mains)
-    return tuple(np.std([main[:-1] for main in mains], axis=0, ddof=1) for mains in zip(*folds, strict=True))
+    by_attribute = zip(*(effects.mains for effects, _ in folds), strict=True)
+    return tuple(np.std([main[:-1] for main in mains], axis=0, ddof=1) for mains in by_attribute)

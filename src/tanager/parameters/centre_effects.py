@@ -1,4 +1,4 @@
-"""Centred effects: the same sums, with everything that a simpler effect can say moved into it."""
+"""Centred effects, the same sums with everything that a simpler effect can say moved into it, and their mean."""
 
 from __future__ import annotations
 
@@ -46,6 +46,30 @@ def centre_effects(effects: Effects, columns: Sequence[ColumnSchema], pairs: Pai
         main -= mean
         intercept = intercept + mean
     return Effects(intercept, tuple(mains), tuple(tables), effects.densities)
+
+
+def mean_effects(fits: Sequence[tuple[Effects, Pairs]], shares: Sequence[float]) -> Effects:
+    """The mean of centred fits by their shares, with the pairs of the first: one that another has not is zero in it."""
+    first, pairs = fits[0]
+    every = [effects for effects, _ in fits]
+    by_pair = [tables_by_pair(own, effects.tables) for effects, own in fits]
+
+    def mean(values: Sequence[Array]) -> Array:
+        return np.asarray(np.average(values, axis=0, weights=shares))
+
+    tables = zip(pairs, first.tables, strict=True)
+    return Effects(
+        mean([effects.intercept for effects in every]),
+        tuple(mean(mains) for mains in zip(*(effects.mains for effects in every), strict=True)),
+        tuple(mean([own.get(pair, np.zeros_like(table)) for own in by_pair]) for pair, table in tables),
+        first.densities,
+    )
+
+
+def tables_by_pair(pairs: Pairs, tables: Sequence[Array]) -> dict[tuple[int, int], Array]:
+    """The table of each pair, and of the pair the other way round."""
+    there = dict(zip(pairs, tables, strict=True))
+    return there | {(child, parent): table.swapaxes(0, 1) for (parent, child), table in there.items()}
 
 
 def _coarse_density(column: ColumnSchema, density: Array) -> Array:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.parameters.centre_effects import tables_by_pair
 from tanager.parameters.effect_layout import EffectLayout
 from tanager.parameters.priors import Prior
 from tanager.table.schema import ColumnSchema
@@ -25,7 +26,7 @@ def start_from_folds(layout: EffectLayout, prior: Prior, found: Sequence[tuple[E
     columns = np.split(effects.indices, effects.indptr[1:-1])  # the effects of each cell
     for own, beta in found:
         mains, tables, intercept = own.split(beta)
-        by_pair = dict(zip(own.pairs, tables, strict=True))
+        by_pair = tables_by_pair(own.pairs, tables)
         given = [*mains, *(by_pair.get(pair) for pair in layout.pairs)]
         for f, values in enumerate(given):
             if values is None:
