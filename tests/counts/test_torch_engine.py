@@ -14,7 +14,9 @@ torch = pytest.importorskip("torch")
 
 from oracle import count_rows, random_batch  # noqa: E402
 from tanager.counts import torch_device, torch_engine, torch_products  # noqa: E402
+from tanager.counts.count_store import CountStore  # noqa: E402
 from tanager.counts.engine import choose_engine  # noqa: E402
+from tanager.counts.family import Family  # noqa: E402
 from tanager.counts.numpy_engine import NumpyEngine  # noqa: E402
 from tanager.counts.torch_engine import TorchEngine  # noqa: E402
 from tanager.counts.torch_rows import DeviceBatch, DeviceRows  # noqa: E402
@@ -39,6 +41,29 @@ def test_counts_are_the_same_in_parts_of_any_size(monkeypatch, gaps, n_bytes):
     monkeypatch.setitem(torch_device.WORKING_BYTES, DEVICE, n_bytes)
     monkeypatch.setattr(torch_device, "SMALLEST_WORKING_BYTES", 1)
     assert_same_counts(TorchEngine(DEVICE), random_batch(1, 300, N_STATES, gaps))
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+@pytest.mark.parametrize("n_bytes", [1, 500, 30_000])
+@pytest.mark.parametrize("few_cells", [0, 9, 32])
+def test_stacks_are_the_same_in_parts_of_any_size_however_they_are_counted(monkeypatch, gaps, n_bytes, few_cells):
+    monkeypatch.setitem(torch_device.WORKING_BYTES, DEVICE, n_bytes)
+    monkeypatch.setattr(torch_device, "SMALLEST_WORKING_BYTES", 1)
+    monkeypatch.setattr(torch_engine, "FEW_CELLS", few_cells)
+    batch = random_batch(6, 100, (3, 4, 3, 4, 3, 2), gaps)
+    for sets in ([(0,), (2,), (4,)], [(5,)], [(0, 1), (2, 3)], [(0, 5), (2, 5)], [(0, 2, 5), (0, 4, 5), (2, 4, 5)]):
+        counted = TorchEngine(DEVICE).count_stack(batch, np.array(sets))
+        expected = [count_rows(batch, nodes).reshape(-1) for nodes in sets]
+        assert counted.dtype == np.int64
+        np.testing.assert_array_equal(counted, expected)
+
+
+def test_what_a_stack_holds_is_not_counted_again(monkeypatch):
+    store = CountStore(random_batch(7, 100, N_STATES), TorchEngine(DEVICE), tuple("abcdef"))
+    store.stacks(((5,), (0, 5), (0, 5), (1, 5), (5,), ()))
+    monkeypatch.setattr(torch_engine, "_count_sets", lambda rows, sets, n_bytes: pytest.fail(f"counted {sets}"))
+    expected = count_rows(store.batch, (0, 1))
+    np.testing.assert_array_equal(store.table(Family(1, (0,)))[:, 0], expected)
 
 
 def test_sums_too_large_for_one_product_are_added_up(monkeypatch):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from oracle import count_rows, random_batch
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.errors import OptionError
@@ -50,6 +51,24 @@ def test_friedman_spreads_five_rows_as_the_marginal():
 @pytest.mark.parametrize("smoothing", ["laplace", "friedman"])
 def test_the_class_keeps_its_plain_frequencies(smoothing):
     assert Frequency(smoothing=smoothing).learn(task()).tables[2].tolist() == [[0.6, 0.4]]
+
+
+@pytest.mark.parametrize("engine", ["numpy", "torch"])
+@pytest.mark.parametrize("smoothing", ["laplace", "friedman"])
+def test_tables_learnt_together_are_those_of_each_family_alone(engine, smoothing):
+    """Families of several shapes; an attribute without parents has the states of the class."""
+    if engine == "torch":
+        pytest.importorskip("torch")
+    n_states = (2, 3, 3, 2, 3, 2)
+    parents = ((), (0, 5), (1, 5), (2, 4, 5), (1, 5), ())
+    batch, alpha = random_batch(1, 50, n_states), {"laplace": 1.0, "friedman": 5.0}[smoothing]
+    counts = CountStore(batch, choose_engine(engine), tuple("abcdef"))
+    learnt = Frequency(smoothing).learn(ParameterTask(Dag(parents), counts)).tables
+    for child, own in enumerate(parents):
+        rows = count_rows(batch, (*own, child)).reshape(-1, n_states[child])
+        pseudo = np.ones(n_states[child]) if smoothing == "laplace" else count_rows(batch, (child,)) / batch.n_rows
+        smoothed = rows + (0.0 if child == 5 else alpha * pseudo)
+        np.testing.assert_allclose(learnt[child], smoothed / smoothed.sum(axis=1, keepdims=True), rtol=1e-14)
 
 
 def test_weights_count_as_rows():

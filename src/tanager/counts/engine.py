@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tanager.counts.family import CountTable
 from tanager.counts.pair_tables import PairTables
@@ -29,6 +32,15 @@ class CountEngine(Protocol):
 
     def count_pairs(self, batch: EncodedBatch) -> PairTables:
         """The class-conditional tables of all pairs of attributes, in one pass over the batch."""
+        ...
+
+
+@runtime_checkable
+class StackEngine(CountEngine, Protocol):
+    """An engine that counts thousands of sets without a step of Python for each."""
+
+    def count_stack(self, batch: EncodedBatch, node_sets: NDArray[np.int64]) -> CountTable:
+        """(n_sets, cells) tables of (n_sets, width) nodes whose states are those of the first set."""
         ...
 
 

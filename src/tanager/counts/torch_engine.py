@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from itertools import pairwise
+from math import prod
 from typing import cast
 
 import numpy as np
@@ -22,6 +23,11 @@ from tanager.table.batch import EncodedBatch
 BYTES_PER_POSITION = 32
 # States of an attribute up to which products beat counting position by position: nearly all of a wide product is zero.
 WIDEST = 256
+# Cells of a table, without the class, up to which comparing every row with each of them beats adding ones to the same
+# few cells, where rows wait for each other; on a CPU both take as long at 16 to 25 cells.
+FEW_CELLS = 16
+# A position, what it is compared with, and the ones to be added up.
+BYTES_PER_COMPARISON = 8
 
 
 class TorchEngine:
@@ -54,6 +60,15 @@ class TorchEngine:
             )
             found.update(zip(places, tables, strict=True))
         return [found[place] for place in range(len(node_sets))]
+
+    def count_stack(self, batch: EncodedBatch, node_sets: NDArray[np.int64]) -> CountTable:
+        rows = self.rows(batch)
+        gaps = bool(batch.incomplete[node_sets[node_sets < batch.n_attributes]].any())
+        return with_less_memory(
+            lambda n_bytes: _count_stack(rows, node_sets, gaps, n_bytes),
+            rows.device,
+            f"counting {len(node_sets)} tables",
+        )
 
     def count_pairs(self, batch: EncodedBatch) -> PairTables:
         rows = self.rows(batch)
@@ -96,6 +111,34 @@ def _count_sets(rows: DeviceRows, sets: Sequence[tuple[int, ...]], n_bytes: int)
         assert total is not None
         edges = [0, *ends.tolist()]
         result += [total[first:last] for first, last in pairwise(edges)]
+    return result
+
+
+def _count_stack(rows: DeviceRows, node_sets: NDArray[np.int64], gaps: bool, n_bytes: int) -> CountTable:
+    """As `_count_sets` for sets of equal states: small ones are compared with each of their cells."""
+    target = len(rows.n_states) - 1
+    by_class = bool((node_sets[:, -1] == target).all())
+    attributes = node_sets[:, :-1] if by_class else node_sets
+    states = [rows.n_states[node] for node in attributes[0].tolist()]
+    n_cells = prod(states)
+    if gaps or rows.weights is not None or n_cells > FEW_CELLS:
+        tables = _count_sets(rows, list(map(tuple, node_sets.tolist())), n_bytes)
+        return cast(CountTable, np.stack(tables))
+    nodes = to_device(attributes, rows.device)
+    n_classes = rows.n_states[-1] if by_class else 1
+    counts = torch.zeros((len(nodes), n_cells, n_classes), dtype=torch.int64, device=rows.device)
+    length = max(1, n_bytes // BYTES_PER_COMPARISON)
+    together = max(1, length // max(1, rows.n_rows))
+    for own, total in zip(nodes.split(together), counts.split(together), strict=True):
+        for c, parts in enumerate(rows.chunks(length)):
+            for first, last in parts:
+                # Rows of a class follow each other, so that its code need not be part of the position.
+                position = torch.zeros((len(own), last - first), dtype=torch.uint8, device=rows.device)
+                for d, n_states in enumerate(states):
+                    position.mul_(n_states).add_(rows.codes[:, first:last][own[:, d]].to(torch.uint8))
+                for cell in range(n_cells):
+                    total[:, cell, c if by_class else 0] += (position == cell).sum(dim=1, dtype=torch.int32)
+    result: CountTable = counts.reshape(len(nodes), -1).cpu().numpy()
     return result
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.collector import no_collection
 from tanager.counts.count_store import CountStore
-from tanager.counts.family import CountTable, Family
+from tanager.counts.family import Family
 from tanager.errors import OptionError
 from tanager.parameters.protocol import LearntTables, ParameterLearner, ParameterTask
 from tanager.registry import check_option
@@ -39,22 +37,17 @@ class Frequency(ParameterLearner):
             return self._learn(task)
 
     def _learn(self, task: ParameterTask) -> LearntTables:
-        families, counts = task.dag.families, task.counts
-        found = counts.tables(families)
-        tables: list[NDArray[np.float64]] = [np.empty(0)] * len(families)
-        for positions in _of_one_shape(found):  # thousands of small tables are worth a step together
-            n_states = found[positions[0]].shape[-1]
-            rows = np.stack([found[position] for position in positions]).reshape(len(positions), -1, n_states)
-            smoothed = rows + self._pseudo_rows(counts, [families[position] for position in positions])
-            for position, table in zip(positions, smoothed / smoothed.sum(axis=2, keepdims=True), strict=True):
-                tables[position] = table
-        return LearntTables(tuple(tables))
-
-    def _pseudo_rows(self, counts: CountStore, families: Sequence[Family]) -> NDArray[np.float64]:
-        """(families, 1, states) of families whose children have equally many states, or (1, 1, states) for all."""
-        if self.smoothing == "laplace" and families[-1].child != counts.n_attributes:  # the class comes last
-            families = families[-1:]
-        return np.stack([self.pseudo_rows(counts, family) for family in families])[:, np.newaxis]
+        parents, counts = task.dag.parents, task.counts
+        tables: list[NDArray[np.float64]] = []
+        stacks = counts.stacks(parents)  # thousands of small tables are worth a step together
+        for stack in stacks:
+            rows = stack.counts.reshape(len(stack.counts), -1, stack.counts.shape[-1])
+            children = stack.children[:1] if self.smoothing == "laplace" else stack.children
+            families = [Family(child, parents[child]) for child in children.tolist()]
+            smoothed = rows + np.stack([self.pseudo_rows(counts, family) for family in families])[:, np.newaxis]
+            tables.extend(smoothed / smoothed.sum(axis=2, keepdims=True))
+        place = np.argsort(np.concatenate([stack.children for stack in stacks]))
+        return LearntTables(tuple([tables[position] for position in place.tolist()]))
 
     def pseudo_rows(
         self, counts: CountStore, family: Family, smooth_class: bool = False, more: NDArray[np.float64] | float = 0.0
@@ -79,11 +72,3 @@ class Frequency(ParameterLearner):
 
 
 DEFAULT_ALPHA = {"laplace": 1.0, "friedman": 5.0}
-
-
-def _of_one_shape(tables: Sequence[CountTable]) -> Iterable[list[int]]:
-    """The positions of the tables of each shape."""
-    positions: dict[tuple[int, ...], list[int]] = {}
-    for position, table in enumerate(tables):
-        positions.setdefault(table.shape, []).append(position)
-    return positions.values()

@@ -21,7 +21,7 @@ class Dag:
     order: tuple[int, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parents", tuple(tuple(sorted(set(parents))) for parents in self.parents))
+        object.__setattr__(self, "parents", tuple(map(_ascending, self.parents)))
         object.__setattr__(self, "order", _topological_order(self.parents))
 
     @classmethod
@@ -42,29 +42,42 @@ class Dag:
     @property
     def families(self) -> tuple[Family, ...]:
         """The family of each node, in node order."""
-        return tuple(Family(child, parents) for child, parents in enumerate(self.parents))
+        return tuple(map(Family, range(self.n_nodes), self.parents))
+
+
+def _ascending(parents: Iterable[int]) -> tuple[int, ...]:
+    own = tuple(parents)
+    if len(own) < 2 or (len(own) == 2 and own[0] < own[1]):  # nearly all nodes of a large structure
+        return own
+    return tuple(sorted(set(own)))
 
 
 def _topological_order(parents: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Parents before children, lowest number first where there is a choice (Kahn 1962); an error names a cycle."""
+    """Parents before children, lowest number first where there is a choice (Kahn 1962); an error names a cycle.
+
+    The parents of each node are ascending.
+    """
     n_nodes = len(parents)
+    for own in parents:
+        if own and not (own[0] >= 0 and own[-1] < n_nodes):
+            stranger = own[0] if own[0] < 0 else own[-1]
+            raise OptionError(f"a structure over {n_nodes} nodes names parent {stranger}, which is not one of them.")
     children: list[list[int]] = [[] for _ in range(n_nodes)]
     for child, own in enumerate(parents):
         for parent in own:
-            if not 0 <= parent < n_nodes:
-                raise OptionError(f"a structure over {n_nodes} nodes names parent {parent}, which is not one of them.")
             children[parent].append(child)
-    waits_for = [len(own) for own in parents]
+    waits_for = list(map(len, parents))
     ready = [node for node in range(n_nodes) if waits_for[node] == 0]
     order: list[int] = []
     while ready:
         node = heappop(ready)
         order.append(node)
         for child in children[node]:
-            waits_for[child] -= 1
-            if waits_for[child] == 0:
+            if waits_for[child] == 1:
                 heappush(ready, child)
+            else:
+                waits_for[child] -= 1
     if len(order) < n_nodes:
-        stuck = [str(node) for node in range(n_nodes) if waits_for[node] > 0]
+        stuck = [str(node) for node in sorted(set(range(n_nodes)).difference(order))]
         raise OptionError(f"the structure has a cycle among the nodes {', '.join(stuck[:10])}.")
     return tuple(order)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from sklearn.base import BaseEstimator
 
@@ -81,6 +82,15 @@ class Trace:
         self.score += gain
         self.steps.append(Step(action, gain, self.score))
         self._report(self.steps[-1])
+
+    def extend(self, actions: Sequence[str], gains: Sequence[float]) -> None:
+        """Many steps at once, as `step` makes them one by one."""
+        scores = list(accumulate(gains, initial=self.score))
+        self.score = scores[-1]
+        steps = list(map(Step, actions, gains, scores[1:]))
+        self.steps += steps
+        for step in steps:
+            self._report(step)
 
     def learnt(self, dag: Dag) -> LearntStructure:
         return LearntStructure(dag, self.score, tuple(self.steps))

@@ -136,22 +136,20 @@ def maximum_spanning_tree(
     """
     n_nodes = len(weights)
     nodes = np.arange(n_nodes)
-    label, n_components = nodes.astype(np.int64), n_nodes
-    low, high = np.empty(0, np.int64), np.empty(0, np.int64)
+    label, n_components = nodes, n_nodes
+    edges = np.empty(0, np.int64)  # lower number * n_nodes + higher number
     while n_components > 1:
         best, partner = _best_edges(weights, label)
-        lower, higher = np.minimum(nodes, partner), np.maximum(nodes, partner)
-        order = np.lexsort((higher, lower, -best, label))
-        chosen = order[np.unique(label[order], return_index=True)[1]]
-        both = np.unique(np.stack([lower[chosen], higher[chosen]]), axis=1)
-        low, high = np.append(low, both[0]), np.append(high, both[1])
-        tree = sparse.coo_array((np.ones(len(low)), (low, high)), shape=(n_nodes, n_nodes)).tocsr()
-        n_components, found = connected_components(tree, directed=False)
-        label = found.astype(np.int64)
+        leaving = np.minimum(nodes, partner) * n_nodes + np.maximum(nodes, partner)
+        chosen = np.unique(_best_of_each(label, n_components, best, leaving))
+        edges = np.append(edges, chosen)
+        low, high = np.divmod(chosen, n_nodes)
+        n_components, merged = connected_components(_graph(label[low], label[high], n_components), directed=False)
+        label = merged.astype(np.int64)[label]
     parents = np.full(n_nodes, NO_PARENT, dtype=np.int64)
     gains = np.zeros(n_nodes)
     if n_nodes > 1:
-        _, above = breadth_first_order(tree, root, directed=False)
+        _, above = breadth_first_order(_graph(*np.divmod(edges, n_nodes), n_nodes), root, directed=False)
         children = np.flatnonzero(nodes != root)
         parents[children] = above[children]
         at = torch.from_numpy(parents[children]).to(weights.device), torch.from_numpy(children).to(weights.device)
@@ -161,9 +159,25 @@ def maximum_spanning_tree(
     return parents, gains
 
 
-def _best_edges(weights: torch.Tensor, label: NDArray[np.integer]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _best_of_each(
+    label: NDArray[np.int64], n_components: int, best: NDArray[np.float64], edges: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """For each component the best of its nodes' edges, the lowest number of equal ones."""
+    highest = np.full(n_components, -np.inf)
+    np.maximum.at(highest, label, best)
+    equal = best == highest[label]
+    lowest = np.full(n_components, np.iinfo(np.int64).max)
+    np.minimum.at(lowest, label[equal], edges[equal])
+    return lowest
+
+
+def _graph(low: NDArray[np.int64], high: NDArray[np.int64], n_nodes: int) -> sparse.csr_array:
+    return sparse.coo_array((np.ones(len(low)), (low, high)), shape=(n_nodes, n_nodes)).tocsr()
+
+
+def _best_edges(weights: torch.Tensor, label: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """For each node its best edge to another component and where it leads, the lowest number of equal ones."""
-    component = torch.from_numpy(label.astype(np.int64)).to(weights.device)
+    component = torch.from_numpy(label).to(weights.device)
     best = torch.empty(len(weights), dtype=weights.dtype, device=weights.device)
     partner = torch.empty(len(weights), dtype=torch.int64, device=weights.device)
     length = max(1, ROUND_BYTES // (8 * len(weights)))

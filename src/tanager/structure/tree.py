@@ -118,9 +118,8 @@ def _check_tree_edges(required: IndexEdges, forbidden: IndexEdges, root: int | N
 def _grow(trace: Trace, parents: Parents, gains: NDArray[np.float64], names: Sequence[str]) -> LearntStructure:
     """Add the edges, parents before their children; `gains` (n,) is what the parent of each attribute gains."""
     with no_collection():
-        dag = Dag.augmented_naive_bayes([() if parent == NO_PARENT else (parent,) for parent in parents.tolist()])
-        for child in dag.order[1:]:
-            parent = int(parents[child])
-            if parent != NO_PARENT:
-                trace.step(f"add {names[parent]} -> {names[child]}", float(gains[child]))
+        above = parents.tolist()
+        dag = Dag.augmented_naive_bayes([() if parent == NO_PARENT else (parent,) for parent in above])
+        children = [child for child in dag.order[1:] if above[child] != NO_PARENT]
+        trace.extend([f"add {names[above[child]]} -> {names[child]}" for child in children], gains[children].tolist())
         return trace.learnt(dag)
