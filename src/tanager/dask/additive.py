@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.classifiers.additive import AdditiveLearner, take_columns
-from tanager.counts.engine import CountEngine
+from tanager.counts.count_store import CountStore
 from tanager.dask.batch import ClusterBatch
 from tanager.dask.row_pass import ClusterPass
 from tanager.parameters.additive_fit import MOST_ROWS, AdditiveFit
@@ -40,13 +40,13 @@ class ClusterAdditiveFit(AdditiveFit):
         assert isinstance(self._task.batch, ClusterBatch)
         return self._task.batch.split_rows(MOST_ROWS, FOLD_SEED)
 
-    def _expand(self, layout: EffectLayout, batch: EncodedBatch) -> tuple[EncodedBatch, CountEngine, Objective]:
+    def _expand(self, layout: EffectLayout, batch: EncodedBatch) -> tuple[CountStore, Objective]:
         if not isinstance(batch, ClusterBatch):
             return super()._expand(layout, batch)
         expanded = batch.map("expand", _expand, layout.cells.n_states, layout=layout)
         row_pass = ClusterPass(layout.cells, expanded, POWERS[self._options.objective], self._compiled)
         objective = Objective(layout.cells, expanded, self._options.objective, on_device=row_pass)
-        return expanded, self._task.counts.engine, objective
+        return layout.counts(expanded, self._task.counts.engine), objective
 
 
 def _expand(part: EncodedBatch, layout: EffectLayout) -> EncodedBatch:

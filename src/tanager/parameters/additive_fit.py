@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.counts.count_store import CountStore
-from tanager.counts.engine import CountEngine, choose_engine
+from tanager.counts.engine import choose_engine
 from tanager.errors import OptionError
 from tanager.parameters.centre_effects import Effects, centre_effects, mean_effects
 from tanager.parameters.conditional_fit import FOLD_SEED, FitOptions, describe_descent, warn_if_unfinished
@@ -21,7 +21,7 @@ from tanager.parameters.effect_layout import EffectLayout, coarse_batch
 from tanager.parameters.effect_prior import effect_prior
 from tanager.parameters.effect_start import start_from_folds
 from tanager.parameters.held_out import Fold, HeldOut, split_rows
-from tanager.parameters.objectives import Objective
+from tanager.parameters.objectives import POWERS, Objective
 from tanager.parameters.optimize import Penalized, minimize
 from tanager.parameters.protocol import LearntTables, ParameterTask
 from tanager.parameters.strengths import Chosen, Walk, choose_strengths, visit_strengths
@@ -182,20 +182,24 @@ class AdditiveFit:
     def _problem(self, layout: EffectLayout, batch: EncodedBatch) -> tuple[Penalized, Array]:
         """Also the training rows in each cell, (n_cells, n_classes)."""
         cells = layout.cells
-        expanded, engine, objective = self._expand(layout, batch)
-        names = [str(node) for node in range(len(cells.n_states))]
-        counted = CountStore(expanded, engine, names).tables(cells.families, keep=False)
-        rows = cells.pack_families(counted)
+        counts, objective = self._expand(layout, batch)
+        rows = cells.pack_families(counts.tables(cells.families, keep=False))
         prior = effect_prior(layout, rows)
         if self._options.objective != "cll":
             prior = prior.with_intercept()
         return Penalized(cells, objective, prior, rows.sum(axis=1), mirrored=layout.n_classes == 2), rows
 
-    def _expand(self, layout: EffectLayout, batch: EncodedBatch) -> tuple[EncodedBatch, CountEngine, Objective]:
-        """The rows as the layout's table has them, what counts them, and the objective over them."""
-        expanded = layout.expand(batch)
-        objective = Objective(layout.cells, expanded, self._options.objective, compiled=self._compiled)
-        return expanded, choose_engine("auto"), objective
+    def _expand(self, layout: EffectLayout, batch: EncodedBatch) -> tuple[CountStore, Objective]:
+        """Counts of the rows as the layout's table has them, and the objective over them."""
+        own, objective = self._task.counts, self._options.objective
+        on_device = own.on_device and batch is self._task.batch  # folds are small
+        counts = layout.counts(layout.expand(batch), own.engine if on_device else choose_engine("auto"))
+        row_pass = None
+        if on_device:
+            from tanager.parameters.torch_pass import pass_on_device
+
+            row_pass = pass_on_device(layout.cells, counts, POWERS[objective])
+        return counts, Objective(layout.cells, counts.batch, objective, compiled=self._compiled, on_device=row_pass)
 
 
 def _density(rows: Array) -> Array:

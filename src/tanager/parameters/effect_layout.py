@@ -9,6 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.counts.count_store import CountStore
+from tanager.counts.engine import CountEngine
 from tanager.counts.family import Family
 from tanager.parameters.class_cells import ClassCells
 from tanager.structure.pairwise import Pairs
@@ -52,6 +54,10 @@ class EffectLayout:
             np.take(lookup, batch.column(attribute), out=codes[:, self._coarse[attribute]])
         complete = np.zeros(codes.shape[1], dtype=bool)
         return EncodedBatch(codes, batch.class_codes, self._n_states, complete, batch.weights)
+
+    def counts(self, expanded: EncodedBatch, engine: CountEngine) -> CountStore:
+        """Counts of rows that are already as this table has them."""
+        return CountStore(expanded, engine, [str(node) for node in range(len(self._n_states))])
 
     def split(self, beta: Array) -> tuple[tuple[Array, ...], tuple[Array, ...], Array]:
         """Main effects (states + 1, classes), pair effects (parent's states + 1, child's + 1, classes), intercept."""
