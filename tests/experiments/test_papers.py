@@ -16,8 +16,11 @@ from tanager.experiments.metrics import measure_fold
 from tanager.experiments.papers import PAPERS
 from tanager.experiments.papers.acll_2013 import RareSites, TernarySet
 from tanager.experiments.papers.bckg_2007 import site_bits
+from tanager.experiments.papers.roos_2005 import count_within
+from tanager.experiments.papers.zhou_2002 import paired_t
 from tanager.experiments.published import acll_2013, fcll_2011, roos_2005, zhou_4_2, zhou_4_3
 from tanager.experiments.results import Results
+from tanager.experiments.statistics import wilcoxon
 from tanager.experiments.tables import claims_table, mean_difference, published_table, signed_rank_table
 
 
@@ -89,6 +92,33 @@ def test_claims_say_no_when_the_figures_do():
     rows = claims_table(made_up(study, far), study.comparison).rows
     assert [row[1] for row in rows[1:]] == ["**no**", "**no**"]
     assert "vote 2.000 (0.121±0.064)" in rows[1][2]
+
+
+def test_means_within_published_intervals_are_counted_up_to_the_rounding():
+    (study, _) = PAPERS["roos-2005"](sets_for("roos-2005"), False)
+    values = {entry.name: {"log_loss": 0.112, "parameters": 60.0} for entry in study.entries}
+    # iris .112±.091 and vote .121±.064 hold .112; iris 33.45±1.81 and vote 66±0 do not hold 60.
+    results = made_up(study, values)
+    assert count_within(results, "cNB", "log_loss") == "2"
+    assert count_within(results, "NB", "parameters") == "0"
+    values["NB"]["parameters"] = 66.04
+    assert count_within(made_up(study, values), "NB", "parameters") == "1"
+    few = replace(study, entries=study.entries[:2])
+    assert count_within(made_up(few, values), "pNB", "log_loss") == "not run"
+
+
+def test_the_printed_errors_of_zhou_2002_give_its_printed_p_values():
+    errors = np.array([[cell[0] for cell in row[:4]] for row in zhou_4_2.ERRORS.values()])
+    assert zhou_4_2.CLASSIFIERS[:4] == ("NB+LM", "NB+CLGD", "TAN+LM", "TAN+CLGD")
+    assert paired_t(errors[:, 1], errors[:, 0]) == pytest.approx(0.001, abs=0.0005)
+    assert paired_t(errors[:, 3], errors[:, 2]) == pytest.approx(0.015, abs=0.0005)
+    assert np.isnan(paired_t(errors[:1, 1], errors[:1, 0]))
+
+
+def test_the_largest_z_in_a_note_is_that_of_a_classifier_better_on_every_set():
+    study = PAPERS["acll-2013"](sets_for("acll-2013"), False)[0]
+    for n_sets in (2, 89):
+        assert f"{wilcoxon(np.zeros(n_sets), np.arange(1.0, n_sets + 1)).z:.2f}" in study.notes[0]
 
 
 def test_a_test_of_a_classifier_that_was_not_run_says_so():
