@@ -171,17 +171,17 @@ def encode_labels(
             raise DataError(
                 f"y holds the class {outside.tolist()[0]!r}, which is not among the classes {classes.tolist()}."
             )
-        found, codes = classes, np.searchsorted(classes, found)[codes]
-    return found, codes.astype(code_dtype(len(found)))
+        found, codes = classes, np.searchsorted(classes, found).astype(code_dtype(len(classes)))[codes]
+    return found, codes
 
 
-def _distinct_labels(labels: NDArray[np.generic]) -> tuple[NDArray[np.generic], NDArray[np.intp]]:
+def _distinct_labels(labels: NDArray[np.generic]) -> tuple[NDArray[np.generic], Codes]:
     try:
         found, codes = np.unique(labels, return_inverse=True)
     except TypeError:
         kinds = sorted({type(label).__name__ for label in labels})
         raise DataError(f"the class column mixes labels of types {', '.join(kinds)}; expected one type.") from None
-    return found, codes
+    return found, codes.astype(code_dtype(len(found)))
 
 
 def _missing_labels(labels: NDArray[np.generic]) -> NDArray[np.bool_]:

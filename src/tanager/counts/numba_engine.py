@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod, sqrt
 
 import numpy as np
@@ -22,6 +23,7 @@ from tanager.counts.mask_kernels import (
 from tanager.counts.numba_kernels import Flags, Int64s, Units, count_nodes, count_partners
 from tanager.counts.pair_tables import PairTables, pair_offsets
 from tanager.table.batch import Codes, EncodedBatch
+from tanager.table.look_up import count_codes
 from tanager.threads import count_threads, map_threads
 
 # Masks per attribute up to which AND + popcount beats a histogram: with a vector popcount instruction, and without.
@@ -42,7 +44,7 @@ class NumbaEngine:
     """See `CountEngine`. One thread sums a table, in the order of the rows: the number of threads changes nothing."""
 
     def count(self, batch: EncodedBatch, node_sets: Sequence[tuple[int, ...]]) -> list[CountTable]:
-        rows = _Rows.of(batch)
+        rows = _Rows(batch)
 
         def count_one(nodes: tuple[int, ...]) -> CountTable:
             # The last cell takes the rows in which a node is missing.
@@ -54,7 +56,7 @@ class NumbaEngine:
         return map_threads(count_one, node_sets)
 
     def count_pairs(self, batch: EncodedBatch) -> PairTables:
-        rows = _Rows.of(batch)
+        rows = _Rows(batch)
         offsets = pair_offsets(batch.n_states)
         counts = rows.new_counts(int(offsets[-1]))
         layout = _Layout.of(batch, count_threads())
@@ -95,28 +97,25 @@ class NumbaEngine:
 class _Rows:
     """A batch in the few types the kernels are compiled for; see `numba_kernels` for the shapes."""
 
-    columns: Codes
-    classes: NDArray[np.uint32]
-    units: Units
-    n_states: Int64s
-    incomplete: Flags
+    batch: EncodedBatch
 
-    @classmethod
-    def of(cls, batch: EncodedBatch) -> _Rows:
-        return cls(
-            np.ascontiguousarray(batch.codes.T),
-            batch.class_codes.astype(np.uint32),
-            np.ones(batch.n_rows, np.int8) if batch.weights is None else np.ascontiguousarray(batch.weights),
-            np.array(batch.n_states, np.int64),
-            np.append(batch.incomplete, False),
-        )
+    @cached_property
+    def columns(self) -> Codes:
+        return np.ascontiguousarray(self.batch.codes.T)
 
-    @property
+    @cached_property
+    def incomplete(self) -> Flags:
+        return np.append(self.batch.incomplete, False)
+
+    @cached_property
     def arrays(self) -> tuple[Codes, NDArray[np.uint32], Units, Int64s]:
-        return self.columns, self.classes, self.units, self.n_states
+        """Columns, classes, units and numbers of states; masks need the first only."""
+        batch = self.batch
+        units = np.ones(batch.n_rows, np.int8) if batch.weights is None else np.ascontiguousarray(batch.weights)
+        return self.columns, batch.class_codes.astype(np.uint32), units, np.array(batch.n_states, np.int64)
 
     def new_counts(self, n_cells: int) -> CountTable:
-        return np.zeros(n_cells, np.int64) if self.units.dtype == np.int8 else np.zeros(n_cells, np.float64)
+        return np.zeros(n_cells, np.int64) if self.batch.weights is None else np.zeros(n_cells, np.float64)
 
 
 @dataclass(frozen=True)
@@ -187,7 +186,7 @@ def _slabs(batch: EncodedBatch, n_masks: int) -> Iterator[_Slab]:
     size = min(max(8 * SLAB_BYTES // max(n_masks, 1), BLOCK_ROWS), SLAB_ROWS)
     for low in range(0, batch.n_rows, size):
         classes = batch.class_codes[low : low + size]
-        class_rows = np.bincount(classes, minlength=batch.n_classes)
+        class_rows = count_codes(classes, batch.n_classes)
         blocks, n_words, end = [], 0, 0
         for c, n_rows in enumerate(class_rows.tolist()):
             start, end = end, end + n_rows

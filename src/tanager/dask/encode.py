@@ -45,8 +45,10 @@ def encode_look(look: Look, number: int, schema: TableSchema, classes: NDArray[n
         columns = zip(look.rows.values, schema.attributes, gaps.tolist(), strict=True)
         meanings = [_meaning(values, column, dtype, not gap) for values, column, gap in columns]
     incomplete = gaps & ~np.array([column.gap_state for column in schema.attributes])
-    codes = _write_codes(look.rows, meanings, dtype)
-    return EncodedBatch(codes, places[look.rows.class_codes], schema.n_states, incomplete, look.rows.weights)
+    codes, class_codes = _write_codes(look.rows, meanings, dtype), look.rows.class_codes
+    if not np.array_equal(places, np.arange(len(places))):  # another partition has a class more
+        class_codes = places[class_codes]
+    return EncodedBatch(codes, class_codes, schema.n_states, incomplete, look.rows.weights)
 
 
 def _meaning(values: Column, schema: ColumnSchema, dtype: np.dtype[np.unsignedinteger], complete: bool) -> Meaning:

@@ -17,7 +17,7 @@ from tanager.dask.statistics import PartStatistics
 from tanager.table.batch import Codes, Weights
 from tanager.table.column_statistics import ColumnStatistics, count_gaps, without_rows
 from tanager.table.encoder import choose_categorical
-from tanager.table.look_up import occurring
+from tanager.table.look_up import count_codes, occurring
 from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn
 from tanager.table.stream_coder import TextCoder
 from tanager.table.stream_numbers import NumberVocabulary
@@ -71,7 +71,11 @@ def look_at_part(
     rows = _code_rows(table) if categorical.all() else None
     columns = _columns(table, categorical.tolist(), rows)
     seen_in = tuple(number if len(column.counts.values) else -1 for column in columns)
-    class_rows: CountTable = np.bincount(table.class_codes, table.weights)
+    class_rows: CountTable = (
+        count_codes(table.class_codes, len(table.classes))
+        if table.weights is None
+        else np.bincount(table.class_codes, table.weights)
+    )
     n_rows, coded = table.table.n_rows, rows is not None
     return Look(PartStatistics(table.classes, class_rows, n_rows, columns, seen_in, unlabelled, coded), rows)
 

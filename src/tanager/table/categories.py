@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import DataError
-from tanager.table.look_up import occurring
+from tanager.table.batch import Codes, code_dtype
+from tanager.table.look_up import look_up, occurring, shift
 from tanager.table.read_columns import Column, DictionaryColumn, Numbers, NumericColumn
 from tanager.table.schema import Category, ColumnSchema, Unit
 
@@ -66,27 +67,43 @@ def _encode_numbers(column: NumericColumn, schema: ColumnSchema) -> NDArray[np.i
     return codes
 
 
-def distinct_integers(values: Numbers) -> tuple[Numbers, NDArray[np.intp]]:
+def distinct_integers(values: Numbers) -> tuple[Numbers, Codes]:
     """Ascending distinct integers and each value's position among them; by look-up where they span little."""
-    low, high = int(values.min()), int(values.max())
-    if high - low >= NARROW_SPAN:
-        found: tuple[Numbers, NDArray[np.intp]] = np.unique(values, return_inverse=True)
-        return found
-    # Differences wrap around in the values' own width, and so do the sums that undo them.
-    lowest = values.dtype.type(low)
-    offsets = (values - lowest).view(f"u{values.itemsize}").astype(np.intp)
-    present = np.bincount(offsets) > 0
-    return np.flatnonzero(present).astype(values.dtype) + lowest, (np.cumsum(present) - 1)[offsets]
+    low, present = _narrow(values)
+    if present is None:
+        distinct, positions = np.unique(values, return_inverse=True)
+        return distinct, positions.astype(code_dtype(len(distinct)))
+    found = _add(present, low, values)
+    codes: Codes = np.empty(len(values), dtype=code_dtype(len(found)))
+    if present.all():
+        shift(values, low, codes)
+    else:
+        look_up((np.cumsum(present) - 1).astype(codes.dtype), values, low, codes)
+    return found, codes
 
 
 def _distinct(values: Numbers) -> Numbers:
     """Ascending distinct values without NaN."""
     if values.dtype.kind in "iu" and len(values):
-        low, high = int(values.min()), int(values.max())
-        if high - low < NARROW_SPAN and high < np.iinfo(np.intp).max:
-            return np.flatnonzero(occurring(values, low, high - low + 1)).astype(values.dtype) + values.dtype.type(low)
+        low, present = _narrow(values)
+        if present is not None:
+            return _add(present, low, values)
     distinct: Numbers = np.unique(values)
     return distinct[~np.isnan(distinct)]
+
+
+def _narrow(values: Numbers) -> tuple[int, NDArray[np.bool_] | None]:
+    """The least of some integers, and which occur from there on; None if they span too much for a table."""
+    low, high = int(values.min()), int(values.max())
+    if high - low >= NARROW_SPAN or high >= np.iinfo(np.intp).max:
+        return low, None
+    return low, occurring(values, low, high - low + 1)
+
+
+def _add(present: NDArray[np.bool_], low: int, like: Numbers) -> Numbers:
+    # Places wrap around in the values' own width, and so do the sums that undo it.
+    found: Numbers = np.flatnonzero(present).astype(like.dtype) + like.dtype.type(low)
+    return found
 
 
 def _as_category(value: float, unit: Unit) -> Category:

@@ -33,6 +33,14 @@ def shift(cells: NDArray[np.integer], lowest: int, out: Codes) -> None:
         np.subtract(cells[rows].astype(out.dtype), first, out=out[rows])
 
 
+def count_codes(codes: Codes, n_states: int) -> NDArray[np.int64]:
+    """(n_states,) rows of each code, of which there are few."""
+    counted = np.zeros(n_states, dtype=np.int64)
+    for first in range(0, len(codes), BLOCK_ROWS):
+        counted += np.bincount(codes[first : first + BLOCK_ROWS], minlength=n_states)
+    return counted
+
+
 def occurring(cells: NDArray[np.integer], lowest: int, n_places: int) -> NDArray[np.bool_]:
     """Whether there is a cell of lowest + k, for each k below n_places; cells of lowest - 1 say missing.
 
