@@ -1,4 +1,4 @@
-"""Dask on this machine: two workers against one, and the work of both against a fit in memory; the best of three fits.
+"""Dask on this machine: two workers against one, and the work of both against a fit in memory; the best of five fits.
 
 python -m benchmarks.scale_dask [rows ...]; the default, 2,000,000 and 20,000,000 rows of 50 attributes, takes some ten
 minutes and 7 GB. Frames are persisted on the workers, in eight partitions; the fit in memory has one thread.
@@ -42,10 +42,10 @@ def write_files(folder: Path, n_rows: int) -> None:
 
 
 def measure(work: Callable[[], object], processes: list[psutil.Process]) -> tuple[float, float]:
-    """Least seconds of three runs, and least processor seconds of these processes; a run before them may compile."""
+    """Least seconds of five runs, and least processor seconds of these processes; a run before them may compile."""
     work()
     seconds, used = [], []
-    for _ in range(3):
+    for _ in range(5):
         before, start = _used(processes), time.perf_counter()
         work()
         seconds.append(time.perf_counter() - start)
