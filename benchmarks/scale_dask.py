@@ -66,7 +66,8 @@ def measure_cluster(folder: Path, n_workers: int, parameters: object) -> tuple[f
         workers, table = list(client.nthreads()), dd.read_parquet(folder)
         parts = [client.persist(table.partitions[k], workers=workers[k % n_workers]) for k in range(N_FILES)]
         wait(parts)
-        table = dd.concat(parts)
+        table = client.persist(dd.concat(parts))
+        wait(table)
         model = tanager.dask.TANClassifier(client, parameters=parameters, **OPTIONS)
         here = psutil.Process()
         return measure(lambda: model.fit(table, "outcome"), [here, *here.children(recursive=True)])

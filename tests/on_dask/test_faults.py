@@ -14,7 +14,7 @@ import tanager
 import tanager.dask
 from tanager.dask.cluster import Cluster
 from tanager.dask.encode import encode_look
-from tanager.dask.look import look_at_part
+from tanager.dask.look import look_at_part, packed_statistics
 from tanager.dask.reader import Reader
 from tanager.dask.statistics import learn_columns
 from tanager.errors import DataError, DataTypeError, OptionError
@@ -100,7 +100,7 @@ def test_a_part_made_again_with_other_categories_is_noticed(name, what, table):
     reader = Reader(("colour", "shape"), "outcome")
     rows = table[["colour", "shape", "outcome"]]
     look = look_at_part(rows, None, reader, 3, None)
-    learnt = learn_columns(look.statistics, "mdlp", gap_states=True, fine=False)
+    learnt = learn_columns(packed_statistics(look), "mdlp", gap_states=True, fine=False)
     schema = TableSchema(learnt.attributes, ColumnSchema("outcome", "categorical", tuple(learnt.classes.tolist())))
     assert encode_look(look, 3, schema, learnt.classes).n_rows == len(rows)
     other = look_at_part(rows.assign(**{name: rows[name] + " new"}), None, reader, 3, None)

@@ -19,10 +19,10 @@ from tanager.dask.cluster import Cluster, new_name
 from tanager.dask.conditional import ClusterConditional
 from tanager.dask.encode import encode_look, encode_part
 from tanager.dask.engine import ClusterEngine
-from tanager.dask.look import look_at_part, statistics_of
+from tanager.dask.look import look_at_part, packed_statistics
 from tanager.dask.partitions import Partitions, find_partitions
 from tanager.dask.reader import Reader
-from tanager.dask.statistics import LearntColumns, learn_columns, merge_statistics
+from tanager.dask.statistics import LearntColumns, learn_columns, merge_packed
 from tanager.parameters import Conditional, ParameterLearner
 from tanager.structure import Pairwise
 from tanager.table.batch import EncodedBatch
@@ -64,7 +64,7 @@ class OnCluster(BayesianNetworkClassifier):
 
     def _learn_columns(self, cluster: Cluster, looks: list[Future]) -> LearntColumns:
         fine = isinstance(self._structure(), Pairwise)
-        merged = cluster.merge("merge", merge_statistics, cluster.map("statistics", statistics_of, looks))
+        merged = cluster.merge("merge", merge_packed, cluster.map("statistics", packed_statistics, looks))
         options = {"discretizer": self.discretizer, "gap_states": self.missing == "category", "fine": fine}
         (learnt,) = cluster.gather(cluster.map("schema", learn_columns, merged, **options))
         assert isinstance(learnt, LearntColumns)

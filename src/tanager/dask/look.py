@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -80,9 +81,9 @@ def look_at_part(
     return Look(PartStatistics(table.classes, class_rows, n_rows, columns, seen_in, unlabelled, coded), rows)
 
 
-def statistics_of(look: Look) -> PartStatistics:
-    """What is merged; the rows stay."""
-    return look.statistics
+def packed_statistics(look: Look) -> bytes:
+    """What is merged; the rows stay. Packed, for Dask would send each of its hundreds of small arrays by itself."""
+    return pickle.dumps(look.statistics, pickle.HIGHEST_PROTOCOL)
 
 
 def _code_rows(table: TrainingTable) -> CodedRows:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -44,12 +46,10 @@ class PartStatistics:
         return cls(np.empty(0), np.empty(0, dtype=np.int64), 0, (), (), unlabelled, True)
 
 
-def merge_statistics(parts: Sequence[PartStatistics]) -> PartStatistics:
-    """Statistics of the rows of all."""
-    total = parts[0]
-    for part in parts[1:]:
-        total = _merge(total, part)
-    return total
+def merge_packed(parts: Sequence[bytes]) -> bytes:
+    """Statistics of the rows of all, packed as those of the parts are."""
+    merged = reduce(_merge, map(pickle.loads, parts))
+    return pickle.dumps(merged, pickle.HIGHEST_PROTOCOL)
 
 
 def _merge(one: PartStatistics, other: PartStatistics) -> PartStatistics:
@@ -73,6 +73,8 @@ def _merge(one: PartStatistics, other: PartStatistics) -> PartStatistics:
 
 def _with_classes(part: PartStatistics, more: NDArray[np.generic]) -> PartStatistics:
     """The same with these classes too."""
+    if np.array_equal(part.classes, more):
+        return part
     if (part.classes.dtype.kind in "OUST") != (more.dtype.kind in "OUST"):
         raise DataError(
             f"the class column holds {part.classes.tolist()[0]!r} in one partition and {more.tolist()[0]!r} in "
@@ -109,8 +111,9 @@ class LearntColumns:
     coded: bool
 
 
-def learn_columns(part: PartStatistics, discretizer: object, gap_states: bool, fine: bool) -> LearntColumns:
+def learn_columns(packed: bytes, discretizer: object, gap_states: bool, fine: bool) -> LearntColumns:
     """Categories and cut points, from the statistics of all rows; on a worker, for they may be as long as the table."""
+    part: PartStatistics = pickle.loads(packed)
     chosen, n_classes = choose_discretizer(discretizer), len(part.classes)
     attributes = tuple(column.schema(chosen, n_classes, gap_states, fine) for column in part.columns)
     empty = tuple(column.name for column, seen_in in zip(attributes, part.seen_in, strict=True) if seen_in < 0)
