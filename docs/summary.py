@@ -70,7 +70,7 @@ def accuracy(page: str) -> Iterator[str]:
     for row in rows[1:]:
         yield f"| {' | '.join(row[:5])} |"
     yield "\nMean ranks and means; nobody was tuned beyond the defaults of their library. The paths and rules of our"
-    yield "default were settled on 42 of these tables, so its figures are somewhat optimistic for new ones."
+    yield "default were settled on these tables, so its figures are somewhat optimistic for new ones."
     claims = [row[1] for part in titled(page, "What ought to show") for row in rows_of(part) if row[0] != "claim"]
     yield f"Of {len(claims)} claims of the papers, {claims.count('yes')} show here; the page says why others do not."
     yield "Everything, with date and versions: [experiments/RESULTS.md](experiments/RESULTS.md), by `make experiments`."

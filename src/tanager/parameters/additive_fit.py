@@ -209,6 +209,9 @@ def _density(rows: Array) -> Array:
 
 def _centre(layout: EffectLayout, beta: Array, densities: tuple[Array, ...]) -> tuple[Effects, Pairs]:
     mains, tables, intercept = layout.split(beta)
+    # A missing cell counts as the mean of the states: in a fold too by the densities of all rows.
+    pairs = zip(mains, densities, strict=True)
+    mains = tuple(np.vstack([main[:-1], density @ main[:-1]]) for main, density in pairs)
     return centre_effects(Effects(intercept, mains, tables, densities), layout.columns, layout.pairs), layout.pairs
 
 
