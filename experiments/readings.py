@@ -2,7 +2,7 @@
 
     .venv/bin/python -m experiments.readings
 
-Writes experiments/READINGS.md, in a quarter of an hour, from experiments/results (`make experiments`) and own fits.
+Writes experiments/READINGS.md, in some seven minutes, from experiments/results (`make experiments`) and own fits.
 """
 
 from __future__ import annotations

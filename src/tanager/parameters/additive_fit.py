@@ -108,14 +108,13 @@ class AdditiveFit:
         self._task.report(describe_descent(descent, problem.n_passes))
         densities = tuple(_density(own[:-1].sum(axis=1)) for own in layout.split(rows)[0])
         fits = [_centre(*fit, densities) for fit in [(layout, problem.beta(descent.u)), *found]]
-        effects = fits[0][0]
-        if options.strengths is None and len(found) > 1:
-            effects = mean_effects(fits, shares=[len(found), *(1.0 for _ in found)])
+        several = options.strengths is None and len(found) > 1
+        effects = mean_effects(fits, shares=[len(found), *(1.0 for _ in found)]) if several else fits[0][0]
         trace: dict[str, object] = {
             "strength": chosen.strengths,
             "held_out": list(chosen.losses.items()),
             "pairs": len(layout.pairs),
-            "mean_of_folds": effects is not fits[0][0],
+            "mean_of_folds": several,
             "objective": descent.values,
             "gradient_norm": descent.gradient_norms,
             "passes": problem.n_passes,
