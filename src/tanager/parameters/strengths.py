@@ -21,22 +21,37 @@ FOLD_MAX_ITER = 100
 
 
 @dataclass(frozen=True)
+class StrengthPath:
+    """The strengths of one level from strong to weak, each fit starting at its neighbour's.
+
+    errors_allowed  how many standard errors a stronger prior may be worse than the best and still be taken
+    """
+
+    strengths: Strengths
+    errors_allowed: float
+
+
+@dataclass(frozen=True)
 class Walk:
     """How strengths are chosen.
 
-    paths           the strengths of each level from strong to weak, each fit starting at its neighbour's; a level
-                    begins absent, at infinite strength; the last path serves all higher levels
-    errors_allowed  how many standard errors a stronger prior may be worse than the best and still be taken
-    tolerance       of the fits
+    paths      of each level; a level begins absent, at infinite strength; the last path serves all higher levels
+    tolerance  of the fits
     """
 
-    paths: tuple[Strengths, ...]
-    errors_allowed: float
+    paths: tuple[StrengthPath, ...]
     tolerance: float
 
 
+ERRORS_ALLOWED = 1.5
 # Steps of 3 or 4 cost twice as much and gain nothing.
-TABLES = Walk(((100.0, 10.0, 1.0, 0.1), (64.0, 8.0, 1.0, 0.125, 0.015625)), errors_allowed=1.5, tolerance=1e-2)
+TABLES = Walk(
+    (
+        StrengthPath((100.0, 10.0, 1.0, 0.1), ERRORS_ALLOWED),
+        StrengthPath((64.0, 8.0, 1.0, 0.125, 0.015625), ERRORS_ALLOWED),
+    ),
+    tolerance=1e-2,
+)
 # Strengths say how far effects spread, which more rows do not change, while they leave less to the prior.
 MOST_ROWS = 5_000
 
@@ -71,11 +86,12 @@ def choose_strengths(folds: list[Fold], walk: Walk) -> Chosen:
     best = visit(absent)
     for level in range(n_levels):
         visited = [best]
-        for strength in walk.paths[min(level, len(walk.paths) - 1)]:
+        path = walk.paths[min(level, len(walk.paths) - 1)]
+        for strength in path.strengths:
             visited.append(visit((*best.strengths[:level], strength, *best.strengths[level + 1 :])))
             if _rises([each.losses for each in visited], weights):
                 break
-        best = visited[strongest_good([each.losses for each in visited], weights, walk.errors_allowed)]
+        best = visited[strongest_good([each.losses for each in visited], weights, path.errors_allowed)]
         for fold, u in zip(folds, best.effects, strict=True):
             fold.u = u
     return Chosen(best.strengths, losses[best.strengths], losses, sum(fold.problem.n_passes for fold in folds))
@@ -114,7 +130,7 @@ def _rises(losses: list[Array], weights: Array) -> bool:
     return clearly_worse(losses[-1], losses[int(np.argmin(means))], weights, CLEAR_ERRORS)
 
 
-def strongest_good(losses: list[Array], weights: Array, errors_allowed: float = TABLES.errors_allowed) -> int:
+def strongest_good(losses: list[Array], weights: Array, errors_allowed: float = ERRORS_ALLOWED) -> int:
     """The first whose mean exceeds the lowest by at most so many standard errors of their difference.
 
     On a hundred rows the lowest mean is often a weak prior by luck; the error of the paired difference knows.
