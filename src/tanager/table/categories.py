@@ -9,12 +9,9 @@ from numpy.typing import NDArray
 
 from tanager.errors import DataError
 from tanager.table.batch import Codes, code_dtype
-from tanager.table.look_up import look_up, occurring, shift
+from tanager.table.look_up import look_up, occurring, shift, spans_little
 from tanager.table.read_columns import Column, DictionaryColumn, Numbers, NumericColumn
 from tanager.table.schema import Category, ColumnSchema, Unit
-
-# An integer column whose values span no more than this is looked up in a table instead of sorted.
-NARROW_SPAN = 1 << 16
 
 
 def learn_categories(column: Column) -> tuple[Category, ...]:
@@ -95,7 +92,7 @@ def _distinct(values: Numbers) -> Numbers:
 def _narrow(values: Numbers) -> tuple[int, NDArray[np.bool_] | None]:
     """The least of some integers, and which occur from there on; None if they span too much for a table."""
     low, high = int(values.min()), int(values.max())
-    if high - low >= NARROW_SPAN or high >= np.iinfo(np.intp).max:
+    if not spans_little(low, high):
         return low, None
     return low, occurring(values, low, high - low + 1)
 

@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.registry import nearest_first
 from tanager.table.batch import Codes, Weights, code_dtype
-from tanager.table.categories import NARROW_SPAN, check_same_type, encode_categories, learn_categories
+from tanager.table.categories import check_same_type, encode_categories, learn_categories
 from tanager.table.discretizer import Discretizer
 from tanager.table.fine_bins import fine_bins
 from tanager.table.integer_matrix import IntegerLookup, learn_integer_categories
-from tanager.table.look_up import look_up, shift
+from tanager.table.look_up import NARROW_SPAN, look_up, shift, spans_little
 from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn, RawTable, gaps
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.value_counts import count_values
@@ -216,7 +216,7 @@ def _every_cell(column: Column) -> tuple[int, Column | None]:
     if column.values.dtype.kind not in "iu" or not len(column.values):
         return 0, None
     lowest, highest = int(column.values.min()), int(column.values.max())
-    if highest - lowest >= min(NARROW_SPAN, len(column.values)) or highest >= np.iinfo(np.intp).max:
+    if not spans_little(lowest, highest, min(NARROW_SPAN, len(column.values))):
         return 0, None
     return lowest, replace(column, values=np.arange(lowest, highest + 1))
 

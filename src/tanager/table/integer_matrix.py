@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.table.batch import Codes
-from tanager.table.categories import NARROW_SPAN, learn_categories
+from tanager.table.categories import learn_categories
+from tanager.table.look_up import NARROW_SPAN
 from tanager.table.read_columns import Numbers, NumericColumn
 from tanager.table.schema import Category, ColumnSchema
 from tanager.threads import map_threads

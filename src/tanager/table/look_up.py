@@ -10,6 +10,13 @@ from tanager.table.batch import Codes
 # Places are 64 KiB at a time: more than 128 KiB would be memory fresh from the system, with a fault for every page, in
 # a process that is told to give memory back at once, as Dask's workers are.
 BLOCK_ROWS = 1 << 13
+# Integers that span no more than this are looked up in a table instead of sorted.
+NARROW_SPAN = 1 << 16
+
+
+def spans_little(low: int, high: int, most: int = NARROW_SPAN) -> bool:
+    """Whether a table may have a place for each of the integers low .. high: few enough, and countable from low."""
+    return high - low < most and high < np.iinfo(np.intp).max
 
 
 def look_up(codes: Codes, cells: NDArray[np.integer], lowest: int, out: Codes) -> None:

@@ -10,8 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tanager.table.batch import Codes, Weights, code_dtype
-from tanager.table.categories import NARROW_SPAN
-from tanager.table.look_up import look_up, occurring, shift
+from tanager.table.look_up import look_up, occurring, shift, spans_little
 from tanager.table.read_columns import Numbers
 from tanager.table.stream_sketch import ValueSketch
 from tanager.table.value_counts import ValueCounts, count_values
@@ -76,7 +75,7 @@ class NumberVocabulary:
         first, last = low, high
         if len(self._table):
             first, last = min(low, self._low), max(high, self._low + len(self._table) - 1)
-        if last - first >= NARROW_SPAN or last >= np.iinfo(np.intp).max:
+        if not spans_little(first, last):
             return self._hash(values, out)
         return self._look_up(values, first, last, out)
 
