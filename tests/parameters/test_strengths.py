@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from oracle import batch_of, random_batch
 from tanager.counts.count_store import CountStore
@@ -9,8 +12,9 @@ from tanager.counts.engine import choose_engine
 from tanager.network.log_joint import LogJoint
 from tanager.parameters import ParameterTask
 from tanager.parameters.conditional import Conditional
+from tanager.parameters.conditional_fit import ConditionalFit
 from tanager.parameters.held_out import split_folds
-from tanager.parameters.strengths import strongest_good
+from tanager.parameters.strengths import StrengthPath, Walk, choose_strengths, strongest_good
 from tanager.structure.dag import Dag
 
 TREE = Dag.augmented_naive_bayes([(), (0,), (0,)])
@@ -52,6 +56,31 @@ def test_weights_count_as_rows_in_the_choice():
     strong, weak = np.array([1.0, 1.0, 0.0]), np.array([0.9, 0.9, 5.0])
     assert strongest_good([strong, weak], np.array([1.0, 1.0, 1e-9])) == 1
     assert strongest_good([strong, weak], np.ones(3)) == 0
+
+
+@given(
+    losses=arrays(np.float64, (5, 20), elements=st.floats(0.0, 5.0)),
+    fewer=st.floats(0.0, 3.0),
+    more=st.floats(0.0, 3.0),
+)
+def test_the_more_errors_are_allowed_the_stronger_the_prior(losses, fewer, more):
+    fewer, more = sorted((fewer, more))
+    assert strongest_good([*losses], np.ones(20), more) <= strongest_good([*losses], np.ones(20), fewer)
+
+
+def test_each_level_of_a_walk_allows_its_own_errors():
+    """Main effects and pairs that help a little: allowed nothing a level is weak, allowed everything it is absent."""
+    task = task_of(TREE, noisy())
+
+    def chosen(*errors_allowed: float) -> tuple[float, ...]:
+        paths = zip(((10.0, 1.0), (64.0, 8.0, 1.0)), errors_allowed, strict=True)
+        folds = ConditionalFit(task, Conditional().fit_options())._folds(1_000)
+        return choose_strengths(folds, Walk(tuple(StrengthPath(*path) for path in paths), 1e-6)).strengths
+
+    lowest, no_pairs, nothing = chosen(0.0, 0.0), chosen(0.0, np.inf), chosen(np.inf, np.inf)
+    assert np.isfinite(lowest).all()
+    assert no_pairs == (lowest[0], np.inf)
+    assert nothing == (np.inf, np.inf)
 
 
 @pytest.mark.parametrize(("n_rows", "n_folds"), [(100, 3), (401, 1)])
@@ -109,8 +138,8 @@ def test_the_strengths_chosen_are_the_strongest_within_reach_of_the_best():
 def test_choosing_strengths_is_the_same_fit_as_giving_them():
     task = task_of(TREE, noisy())
     chosen = Conditional(tol=1e-10).learn(task)
-    given = Conditional(strength=chosen.trace["strength"], tol=1e-10).learn(task)
-    for table, expected in zip(chosen.tables, given.tables, strict=True):
+    fixed = Conditional(strength=chosen.trace["strength"], tol=1e-10).learn(task)
+    for table, expected in zip(chosen.tables, fixed.tables, strict=True):
         np.testing.assert_allclose(table, expected, atol=1e-5)
 
 
