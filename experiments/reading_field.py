@@ -79,8 +79,8 @@ def by_choice(sets: Sequence[DataSet]) -> TextTable:
         rows.append([data_set.name, *map(_show, mean), prefer, _show(chosen), _show(chosen / mean[1:].min())])
     header = ["set", DEFAULT, *TABLES, "training rows prefer the default", "the one they prefer", "excess"]
     remark = (
-        "In each fold the classifier is taken that has the lowest log-loss over three folds of the training rows, each "
-        "learning its cuts from its own part: what any choice without the test rows could do."
+        "The one of the three is taken in each fold that has the lowest log-loss over three folds of the training "
+        "rows, which learn their own cuts: a choice that has not seen the test rows."
     )
     return TextTable("What the training rows say of these sets", header, rows, [remark])
 
