@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 from random_networks import joint
-from tanager import BayesianNetworkClassifier, Network, OptionError, explain
+from tanager import BayesianNetworkClassifier, Network, OptionError, explain, load_model, save_model
 from tanager.parameters import Conditional
 from tanager.structure import Fixed
 from tanager.structure.dag import Dag
@@ -107,6 +107,17 @@ def test_the_parts_of_an_explanation_add_up_with_the_hidden_node_summed_out():
         explanation.contributions.sum(axis=1) + explanation.prior, explanation.log_odds, atol=1e-9
     )
     assert explanation[0].contributions
+
+
+@pytest.mark.parametrize("parameters", ["em", "conditional"])
+def test_a_model_file_keeps_the_hidden_node_and_the_network_to_learn_again_from(parameters, tmp_path):
+    clf = fitted(parameters, 300, gaps=0.2)
+    save_model(clf, tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    X, _ = rows_of(200, 1, gaps=0.2)
+    np.testing.assert_array_equal(loaded.predict_proba(X), clf.predict_proba(X), strict=True)
+    again = clone(loaded).fit(*rows_of(300, 0, gaps=0.2))
+    np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X), strict=True)
 
 
 @pytest.mark.parametrize("parameters", ["frequency", "acll", "pruned", "dfe"])

@@ -148,6 +148,11 @@ def change(document: dict, place: tuple, value: object) -> str:
         (("structure_score",), "high", "must be a number"),
         (("versions",), {"numpy": 2}, "versions.numpy"),
         (("named",), 1, "true or false"),
+        (("hidden",), -1, "hidden must be"),
+        (("hidden",), 8, "hidden must be"),
+        (("hidden",), "1", "hidden must be"),
+        (("options", "score"), {"part": "Network", "document": {}}, "no network"),
+        (("options", "score"), {"part": "BDeu", "document": {}}, "it has options"),
     ],
 )
 def test_a_fault_is_refused_and_named(tmp_path, document, place, value, words):
@@ -191,7 +196,8 @@ def test_a_document_changed_anywhere_is_refused_or_a_working_model(document, tmp
 
 def check_works(clf: BayesianNetworkClassifier, tmp_path) -> None:
     """A model predicts probabilities, or refuses the table with an error of ours; saved again it is the same."""
-    X = MIXED.rename_columns([column.name for column in clf.encoder_.schema.attributes])
+    names = [column.name for column in clf.encoder_.schema.attributes]
+    X = MIXED.select(range(len(names))).rename_columns(names)  # the others may be hidden
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a model without names is given names
         try:

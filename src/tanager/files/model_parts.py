@@ -12,6 +12,7 @@ import tanager.parameters
 import tanager.scores
 import tanager.structure
 from tanager.classifiers import BayesianNetworkClassifier
+from tanager.network.network import Network
 from tanager.table.discretize_mdl import MDLPDiscretizer
 
 
@@ -31,4 +32,5 @@ PARTS: dict[str, type] = {
     **_public(tanager.scores, BaseEstimator),
     **_public(tanager.parameters, BaseEstimator),
     MDLPDiscretizer.__name__: MDLPDiscretizer,
+    Network.__name__: Network,  # whose structure `Fixed` takes
 }

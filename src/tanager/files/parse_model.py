@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import numpy as np
@@ -42,18 +42,18 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     additive = "effects" in mapping(document, "the document")
     model = check_form(document, KEYS if additive else (*KEYS, "parents", "tables"), "model")
     clf = _classifier(model["classifier"], model["options"])
-    schema = _schema(model["columns"], model["named"])
+    columns = _columns(model["columns"])
+    schema = _schema(columns, model["named"], 0 if additive else model.get("hidden", 0))
     clf.classes_ = _classes(schema.target.categories, model["class_dtype"])
     clf.n_features_in_ = len(schema.attributes)
     if schema.named:
         clf.feature_names_in_ = np.array([column.name for column in schema.attributes], dtype=object)
     clf.encoder_ = TableEncoder(schema, unseen_is_error=clf.handle_unknown == "error")
-    columns = (*schema.attributes, schema.target)
     if additive:
         clf.network_ = read_effect_parts(columns, model["effects"])
     else:
         clf.network_ = read_network_parts(columns, model["parents"], model["tables"], schema.target.name)
-    clf.filler_ = _filler(tuple(column.coarse for column in columns), model.get("filler"))
+    clf.filler_ = _filler([column.coarse for column in (*schema.attributes, schema.target)], model.get("filler"))
     score = from_json(model["structure_score"], "structure_score", PARTS)
     if type(score) not in (int, float):
         raise DocumentError(f"structure_score must be a number, got {shorten(score)}")
@@ -62,12 +62,12 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     return clf
 
 
-def _filler(columns: tuple[ColumnSchema, ...], document: Json) -> Network | None:
+def _filler(columns: Sequence[ColumnSchema], document: Json) -> Network | None:
     """What says what a missing cell may hold; files of version 0.1.0 have none."""
     if document is None:
         return None
     found = mapping(document, "filler")
-    return read_network_parts(columns, found.get("parents"), found.get("tables"), columns[-1].name)
+    return read_network_parts(tuple(columns), found.get("parents"), found.get("tables"), columns[-1].name)
 
 
 def _classifier(name: Json, options: Json) -> BayesianNetworkClassifier:
@@ -108,15 +108,22 @@ def _check_options(options: dict[str, object]) -> None:
             check(options[key])
 
 
-def _schema(columns: Json, named: Json) -> TableSchema:
+def _columns(document: Json) -> tuple[ColumnSchema, ...]:
+    columns = read_columns(document)
+    if len(columns) < 2:
+        raise DocumentError("columns must hold at least one attribute and the class")
+    if columns[-1].kind != "categorical" or len(columns[-1].categories) < 2:
+        raise DocumentError("the class, the last of columns, must have at least two categories")
+    return columns
+
+
+def _schema(columns: tuple[ColumnSchema, ...], named: Json, hidden: Json) -> TableSchema:
+    """The columns of a table: all but the hidden ones, which come before the class."""
     if not isinstance(named, bool):
         raise DocumentError(f"named must be true or false, got {shorten(named)}")
-    read = read_columns(columns)
-    if len(read) < 2:
-        raise DocumentError("columns must hold at least one attribute and the class")
-    if read[-1].kind != "categorical" or len(read[-1].categories) < 2:
-        raise DocumentError("the class, the last of columns, must have at least two categories")
-    return TableSchema(read[:-1], read[-1], named)
+    if type(hidden) is not int or not 0 <= hidden < len(columns) - 1:
+        raise DocumentError(f"hidden must be a number of attributes less than all, got {shorten(hidden)}")
+    return TableSchema(columns[: len(columns) - 1 - hidden], columns[-1], named)
 
 
 def _classes(labels: tuple[Category, ...], document: Json) -> NDArray[np.generic]:

@@ -1,12 +1,13 @@
 """A fitted classifier -> one JSON document.
 
     {"format": 1, "versions": {...}, "classifier": "TANClassifier", "options": {...},
-     "named": true, "class_dtype": "<U9", "columns": [...], "parents": [...], "tables": [...],
+     "named": true, "hidden": 0, "class_dtype": "<U9", "columns": [...], "parents": [...], "tables": [...],
      "structure_score": -12.5, "trace": {"structure": [...], "parameters": {...}}}
 
-The columns, the parents and the tables are those of the network (`tanager.network.document`), the class last. A
-network of effects has "effects" in place of parents and tables (`tanager.network.additive_document`). "filler" has
-the parents and tables of the network that says what a missing cell may hold, or is null.
+The columns, the parents and the tables are those of the network (`tanager.network.document`), the class last, before
+it as many as "hidden" says that are nodes only, no columns of the table. A network of effects has "effects" in place of
+parents and tables (`tanager.network.additive_document`). "filler" has the parents and tables of the network that says
+what a missing cell may hold, or is null.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ def to_document(clf: BayesianNetworkClassifier) -> dict[str, Json]:
         "classifier": name,
         "options": {key: to_json(value, f"option {key}", PARTS) for key, value in options.items()},
         "named": clf.encoder_.schema.named,
+        "hidden": len(clf.network_.columns) - 1 - len(clf.encoder_.schema.attributes),
         "class_dtype": _dtype(clf.classes_),
         **_network(clf.network_),
         "filler": None if clf.filler_ is None else _structure_and_tables(clf.filler_),

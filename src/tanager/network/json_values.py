@@ -1,7 +1,8 @@
 """Values of options, categories and traces <-> JSON, each with its type. Nothing here can run code from a file.
 
 A value JSON knows stands for itself; any other is an object with one telling key: {"date": "2024-02-29"},
-{"datetime": ...}, {"float": "-inf"}, {"tuple": [...]}, {"dict": {...}}, {"part": "Tree", "options": {...}}.
+{"datetime": ...}, {"float": "-inf"}, {"tuple": [...]}, {"dict": {...}}, {"part": "Tree", "options": {...}},
+{"part": "Network", "document": {...}}, as its `to_dict` gives it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
+
+from tanager.errors import DataError
 
 Json = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 Parts = Mapping[str, type]
@@ -42,12 +45,14 @@ def to_json(value: object, where: str, parts: Parts) -> Json:
         return {"dict": {key: to_json(item, where, parts) for key, item in value.items()}}
     name = type(value).__name__
     if parts.get(name) is type(value):
+        if hasattr(value, "to_dict"):
+            return {"part": name, "document": value.to_dict()}
         options: dict[str, object] = cast(BaseEstimator, value).get_params(deep=False)
         return {
             "part": name,
             "options": {key: to_json(option, f"{where}.{key}", parts) for key, option in options.items()},
         }
-    raise DocumentError(f"{where} is {value!r}, which a model file cannot keep")
+    raise DocumentError(f"{where} is {shorten(value)}, which a model file cannot keep")
 
 
 def from_json(document: Json, where: str, parts: Parts) -> object:
@@ -60,6 +65,8 @@ def from_json(document: Json, where: str, parts: Parts) -> object:
         return document
     if set(document) == {"part", "options"}:
         return _part(document["part"], document["options"], where, parts)
+    if set(document) == {"part", "document"}:
+        return _documented(document["part"], document["document"], where, parts)
     if len(document) == 1:
         ((kind, content),) = document.items()
         if kind == "tuple" and isinstance(content, list):
@@ -88,13 +95,28 @@ READERS: dict[str, Callable[[str], object]] = {
 
 
 def _part(name: Json, options: Json, where: str, parts: Parts) -> object:
-    if not isinstance(name, str) or name not in parts:
-        raise DocumentError(f"{where} names the part {shorten(name)}; expected one of {', '.join(parts)}")
+    kind = _known(name, where, parts)
     values = {key: from_json(item, f"{where}.{key}", parts) for key, item in mapping(options, where).items()}
     try:
-        return parts[name](**values)
+        return kind(**values)
     except TypeError:
         raise DocumentError(f"{where} gives {name} options it does not have: {', '.join(values)}") from None
+
+
+def _documented(name: Json, document: Json, where: str, parts: Parts) -> object:
+    kind = _known(name, where, parts)
+    if not hasattr(kind, "from_dict"):
+        raise DocumentError(f"{where} gives {name} a document; it has options")
+    try:
+        return kind.from_dict(mapping(document, where))
+    except DataError as error:
+        raise DocumentError(f"{where}: {str(error).removesuffix('.')}") from None
+
+
+def _known(name: Json, where: str, parts: Parts) -> type:
+    if not isinstance(name, str) or name not in parts:
+        raise DocumentError(f"{where} names the part {shorten(name)}; expected one of {', '.join(parts)}")
+    return parts[name]
 
 
 def mapping(document: Json, where: str) -> dict[str, Json]:

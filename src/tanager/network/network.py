@@ -64,6 +64,10 @@ class Network(HasColumns):
         if self.target is not None and self.target != self.nodes[-1]:
             raise DataError(f"the class {self.target!r} must be the last node, which is {self.nodes[-1]!r}.")
 
+    def __repr__(self) -> str:
+        """A line: the tables of a real network are pages."""
+        return f"Network({len(self.nodes)} nodes, {len(self.dag.edges)} edges, target={self.target!r})"
+
     def canonical(self, target: str) -> dict[str, tuple[str, ...]]:
         """Parents of each node in the canonical form for classifying `target`: `tanager.structure.canonical`."""
         form = canonical_form(self.dag, self.number(target))
