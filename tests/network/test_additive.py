@@ -31,6 +31,11 @@ def test_the_class_given_all_attributes_is_what_the_classifier_predicts(fitted):
     np.testing.assert_allclose([found[label] for label in clf.classes_], clf.predict_proba(X.iloc[[7]])[0], rtol=1e-12)
 
 
+def test_a_network_of_effects_shows_itself_in_a_line(fitted):
+    clf, _ = fitted
+    assert repr(clf.network_) == "AdditiveNetwork(3 attributes, 3 pairs, target='answer')"
+
+
 def test_the_sum_of_a_row_is_intercept_main_effects_and_pairs(fitted):
     clf, X = fitted
     network = clf.network_

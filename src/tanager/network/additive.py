@@ -73,6 +73,11 @@ class AdditiveNetwork(HasColumns):
             if not np.isfinite(array).all():
                 raise DataError(f"the {what} holds a value that is not a finite number.")
 
+    def __repr__(self) -> str:
+        """A line: the effects of a real network are pages."""
+        n_attributes, n_pairs = len(self.columns) - 1, len(self.pairs)
+        return f"AdditiveNetwork({n_attributes} attributes, {n_pairs} pairs, target={self.target!r})"
+
     @property
     def target(self) -> str:
         return self.nodes[-1]
