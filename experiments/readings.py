@@ -27,6 +27,7 @@ from tanager.experiments.papers.roos_2005 import count_within, roos_2005, share_
 from tanager.experiments.results import Results
 from tanager.experiments.statistics import wilcoxon
 from tanager.experiments.text_table import TextTable
+from tanager.registry import check_option
 
 DATA = Path(os.environ.get("TANAGER_DATA", FOLDER / "../../shared/data"))
 PAGE = FOLDER / "READINGS.md"
@@ -52,8 +53,9 @@ def main() -> None:
         "BCkG 2007": (bckg_by_background,),
         "The field today": (reading_field.by_split, reading_field.by_choice, reading_field.by_inner_folds),
     }
+    chosen = [check_option("section", name, papers) for name in sys.argv[1:] or papers]
     sections = read_sections()
-    for paper in sys.argv[1:] or papers:
+    for paper in chosen:
         tables = []
         for reading in papers[paper]:
             tables.append(reading(sets).markdown())
