@@ -47,20 +47,32 @@ def mixed() -> tuple[pd.DataFrame, np.ndarray]:
     return X, y
 
 
+def thresholds(codes: np.ndarray, n_states: int) -> np.ndarray:
+    """Indicators of the states from each one on, less their means, no further apart end to end than four of them."""
+    indicators = codes[:, None] >= np.arange(1, n_states)
+    return (indicators - indicators.mean(axis=0)) * np.sqrt(min(1.0, 4.0 / (n_states - 1)))
+
+
+def smoothest(features: np.ndarray, most: int) -> np.ndarray:
+    """The principal components that vary most."""
+    return features @ np.linalg.svd(features, full_matrices=False)[2][:most].T
+
+
 def design(network: AdditiveNetwork, X: pd.DataFrame, strengths: tuple[float, float]) -> np.ndarray:
-    """Threshold indicators of ordered columns, one-hot of the others and of the pairs, scaled by their strengths."""
+    """Thresholds of ordered columns, one-hot of the others, and in pairs their products, scaled by their strengths."""
     codes = np.column_stack([[network.code(name, value) for value in X[name]] for name in X])
-    parts = []
+    mains, in_pairs = [], []
     for column, own in zip(network.columns, codes.T, strict=False):
-        states = np.arange(column.n_states)
-        parts.append(own[:, None] >= states[1:] if column.has_order else own[:, None] == states)
-    for parent, child in network.pairs:
-        one, other = (network.columns[node].coarse_codes[codes[:, node]] for node in (parent, child))
-        width = network.columns[child].coarse.n_states
-        cell = one * width + other
-        scale = np.sqrt(strengths[0] / strengths[1])
-        parts.append(scale * (cell[:, None] == np.arange(network.columns[parent].coarse.n_states * width)))
-    return np.hstack(parts).astype(float)
+        coarse, n_coarse = column.coarse_codes[own], column.coarse.n_states
+        if column.has_order:
+            mains.append(thresholds(own, column.n_states))
+            in_pairs.append(smoothest(thresholds(coarse, n_coarse), 5))
+        else:
+            mains.append(own[:, None] == np.arange(column.n_states))
+            in_pairs.append(mains[-1])
+    scale = np.sqrt(strengths[0] / strengths[1])
+    products = [in_pairs[p][:, :, None] * in_pairs[c][:, None] for p, c in network.pairs]
+    return np.hstack([*mains, *(scale * own.reshape(len(X), -1) for own in products)]).astype(float)
 
 
 @pytest.mark.parametrize("strengths", [(1.0, 4.0), (10.0, 0.5)])
@@ -135,8 +147,7 @@ def test_refining_the_bins_changes_little(mixed, monkeypatch):
     answers = []
     for n_fine in (32, 64):
         monkeypatch.setattr("tanager.table.fine_bins.N_FINE", n_fine)
-        # Twice the steps, each of half the size: the same prior of the whole curve has twice the strength.
-        clf = pairwise(pairs=0, strength=(10.0 * n_fine / 32,)).fit(X[["age"]], y)
+        clf = pairwise(pairs=0, strength=(1.5,)).fit(X[["age"]], y)
         answers.append(clf.predict_proba(X[["age"]]))
     assert len(clf.network_.states["age"]) > 40
     np.testing.assert_allclose(answers[0], answers[1], atol=0.03)

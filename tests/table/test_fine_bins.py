@@ -8,27 +8,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tanager.table.discretize_mdl import mdl_cuts
-from tanager.table.fine_bins import N_FINE, fine_bins
+from tanager.table.fine_bins import MANY_ATTRIBUTES, N_FINE, fine_bins, n_coarse_bins
 from tanager.table.schema import ColumnSchema
 from tanager.table.value_counts import count_values
 
 VALUES = st.lists(st.integers(-20, 20).map(float), min_size=2, max_size=120)
 
 
-def column(values: np.ndarray, classes: np.ndarray, gap_state: bool = False) -> tuple[ColumnSchema, np.ndarray]:
+def column(
+    values: np.ndarray, classes: np.ndarray, gap_state: bool = False, n_coarse: int = 8
+) -> tuple[ColumnSchema, np.ndarray]:
+    """The column and its MDL cuts."""
     counts = count_values(values, classes, n_classes=2)
-    coarse = mdl_cuts(counts, 2)
-    cuts, groups = fine_bins(coarse, counts)
-    return ColumnSchema("x", "numeric", cuts=tuple(cuts), groups=groups, gap_state=gap_state), coarse
+    found = mdl_cuts(counts, 2)
+    cuts, groups = fine_bins(found, counts, n_coarse)
+    return ColumnSchema("x", "numeric", cuts=tuple(cuts), groups=groups, gap_state=gap_state), found
 
 
 @given(VALUES, st.randoms(use_true_random=False), st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_the_coarse_code_of_a_value_is_that_of_its_fine_bin(values, random, gap_state):
     x = np.array(values)
-    schema, coarse = column(x, np.array([random.random() < 0.5 for _ in values], dtype=np.uint8), gap_state)
-    if not len(coarse):
-        coarse = np.array(schema.coarse.cuts)
+    schema, found = column(x, np.array([random.random() < 0.5 for _ in values], dtype=np.uint8), gap_state)
+    coarse = np.array(schema.coarse.cuts)
+    assert set(found) <= set(coarse)
     fine = np.searchsorted(schema.cuts, x, side="right")
     np.testing.assert_array_equal(schema.coarse_codes[fine], np.searchsorted(coarse, x, side="right"))
     assert schema.coarse_codes[schema.missing_code] == schema.coarse.missing_code
@@ -39,16 +42,23 @@ def test_the_coarse_code_of_a_value_is_that_of_its_fine_bin(values, random, gap_
 @settings(max_examples=60, deadline=None)
 def test_there_are_at_most_so_many_bins_beyond_the_coarse_cuts_and_none_is_empty(values):
     x = np.array(values)
-    schema, coarse = column(x, (x > 0).astype(np.uint8))
-    assert len(schema.cuts) <= N_FINE - 1 + max(1, len(coarse))
+    schema, found = column(x, (x > 0).astype(np.uint8))
+    assert len(schema.cuts) <= N_FINE - 1 + len(found)
+    assert len(schema.coarse.cuts) <= 7 + len(found)
     assert set(np.searchsorted(schema.cuts, x, side="right")) == set(range(schema.n_states))
 
 
-def test_a_column_that_tells_nothing_alone_is_halved_for_pairs():
+@pytest.mark.parametrize(("n_coarse", "cuts"), [(2, (4.5,)), (5, (1.5, 3.5, 5.5, 7.5))])
+def test_a_column_that_tells_nothing_alone_is_cut_at_quantiles_for_pairs(n_coarse, cuts):
     x = np.tile(np.arange(10.0), 4)
-    schema, coarse = column(x, np.repeat([0, 1], 20).astype(np.uint8))
-    assert len(coarse) == 0
-    assert schema.coarse.cuts == (4.5,)
+    schema, found = column(x, np.repeat([0, 1], 20).astype(np.uint8), n_coarse=n_coarse)
+    assert len(found) == 0
+    assert schema.coarse.cuts == cuts
+
+
+def test_columns_of_wide_tables_are_halved_for_pairs():
+    assert n_coarse_bins(MANY_ATTRIBUTES) == 8
+    assert n_coarse_bins(MANY_ATTRIBUTES + 1) == 2
 
 
 @pytest.mark.parametrize("x", [np.full(5, 2.0), np.full(3, np.nan)], ids=["constant", "empty"])

@@ -129,7 +129,7 @@ def test_a_type_is_known_from_the_first_batch_that_has_any():
     numbers = NumericColumn("a", np.array([1.5, 2.5]))
     assert encode(coder, nobody).tolist() == [255, 255]
     assert encode(coder, numbers, categorical=False).tolist() == [0, 1]
-    schema = coder.learn("a", np.array([0]), choose_discretizer("quantile"), gap_states=True, fine=False)
+    schema = coder.learn("a", np.array([0]), choose_discretizer("quantile"), gap_states=True, n_coarse=0)
     assert schema.kind == "numeric"
     assert schema.gap_state
 
@@ -146,7 +146,7 @@ def test_a_batch_without_a_cell_says_nothing_of_the_type_but_of_the_width():
         coder = ColumnCoder()
         for batch in batches:
             encode(coder, batch)
-        schema = coder.learn("a", np.array([0]), choose_discretizer("mdlp"), gap_states=True, fine=False)
+        schema = coder.learn("a", np.array([0]), choose_discretizer("mdlp"), gap_states=True, n_coarse=0)
         assert schema.categories == expected
         assert [type(category) for category in schema.categories] == [type(category) for category in expected]
         assert schema.gap_state
@@ -164,6 +164,6 @@ def test_dictionaries_of_batches_may_differ():
     first = encode(coder, DictionaryColumn("a", np.array([1, -1], np.int32), ("unused", "b")))
     later = encode(coder, DictionaryColumn("a", np.array([0, 1], np.int32), ("a", "b")))
     assert (first.tolist(), later.tolist()) == ([0, 255], [1, 0])
-    schema = coder.learn("a", np.array([0]), choose_discretizer("mdlp"), gap_states=False, fine=False)
+    schema = coder.learn("a", np.array([0]), choose_discretizer("mdlp"), gap_states=False, n_coarse=0)
     assert schema.categories == ("a", "b")
     assert coder.meaning(schema, np.dtype(np.uint8)).tolist() == [1, 0, 2]

@@ -18,6 +18,7 @@ from tanager.registry import nearest_first
 from tanager.table.batch import Codes, Weights, code_dtype
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import choose_categorical, warn_of_useless_columns
+from tanager.table.fine_bins import n_coarse_bins
 from tanager.table.provisional_codes import Cells, Meaning
 from tanager.table.read_columns import Column, NumericColumn, RawTable, gaps, kind_of
 from tanager.table.schema import ColumnSchema, TableSchema
@@ -190,10 +191,11 @@ class BatchReader:
         classes, class_order = encode_labels(labels)
         target = ColumnSchema(self._target, "categorical", tuple(classes.tolist()))
         options = self._options
+        n_coarse = n_coarse_bins(len(self._columns)) if options.fine else 0
 
         def learn(name: str) -> ColumnSchema:
             coder = self._columns[name]
-            return coder.learn(name, class_order, options.discretizer, options.gap_states, options.fine)
+            return coder.learn(name, class_order, options.discretizer, options.gap_states, n_coarse)
 
         attributes = tuple(map_threads(learn, self._columns))
         empty = [name for name, coder in self._columns.items() if len(coder.values) == 0]

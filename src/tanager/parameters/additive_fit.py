@@ -19,7 +19,7 @@ from tanager.parameters.centre_effects import Effects, centre_effects, mean_effe
 from tanager.parameters.conditional_fit import FOLD_SEED, FitOptions, describe_descent, warn_if_unfinished
 from tanager.parameters.effect_layout import EffectLayout, coarse_batch
 from tanager.parameters.effect_prior import effect_prior
-from tanager.parameters.effect_start import start_from_folds
+from tanager.parameters.effect_start import Found, start_from_folds
 from tanager.parameters.held_out import Fold, HeldOut, split_rows
 from tanager.parameters.objectives import POWERS, Objective
 from tanager.parameters.optimize import Penalized, minimize
@@ -104,7 +104,7 @@ class AdditiveFit:
         problem, rows = self._problem(layout, self._task.batch)
         problem.set_strengths(chosen.strengths)
         self._task.report(f"{number} pairs, strengths {chosen.strengths} after {chosen.n_passes} passes over folds")
-        start = start_from_folds(layout, problem.prior, found) if found else problem.zero
+        start = start_from_folds(layout, problem.prior, rows, found) if found else problem.zero
         descent = minimize(problem, start, options.max_iter, options.tol)
         warn_if_unfinished(descent, options.max_iter)
         self._task.report(describe_descent(descent, problem.n_passes))
@@ -126,7 +126,7 @@ class AdditiveFit:
         }
         return LearntEffects((), trace, effects=effects, pairs=layout.pairs, spreads=_spreads(fits[1:]))
 
-    def _choose(self) -> tuple[int, Chosen, list[tuple[EffectLayout, Array]]]:
+    def _choose(self) -> tuple[int, Chosen, list[Found]]:
         """How many pairs, the strengths, and the tables of the folds.
 
         The strengths are those of the fewest pairs; then as many are taken as lower the held-out loss.

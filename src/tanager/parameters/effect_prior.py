@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -13,6 +15,29 @@ from tanager.table.schema import ColumnSchema
 Array = NDArray[np.float64]
 
 MAIN, PAIR = 0, 1
+# A walk of more steps has smaller ones, so that it ends no further off: attributes cut more finely mean no more.
+FULL_STEPS = 4
+# Of a walk in a pair the smoothest parts are enough: more cost time and gain nothing on the benchmark sets.
+PAIR_PARTS = 5
+
+
+@dataclass(frozen=True)
+class Bases:
+    """What the effects of each attribute are: (states, effects) at its own granularity, and at that of pairs."""
+
+    fine: tuple[sparse.csr_array, ...]
+    coarse: tuple[sparse.csr_array, ...]
+
+
+def effect_bases(layout: EffectLayout, rows: Array) -> Bases:
+    """`rows` (n_cells, n_classes) are the training rows in each cell of the layout."""
+    fine, coarse = [], []
+    for column, own in zip(layout.columns, layout.split(rows)[0], strict=True):
+        states = own[:-1].sum(axis=1)
+        fine.append(main_effects(column, states))
+        grouped = np.bincount(column.coarse_codes[:-1], states, minlength=column.coarse.n_states).astype(np.float64)
+        coarse.append(main_effects(column.coarse, grouped, PAIR_PARTS))
+    return Bases(tuple(fine), tuple(coarse))
 
 
 def effect_prior(layout: EffectLayout, rows: Array) -> Prior:
@@ -20,53 +45,63 @@ def effect_prior(layout: EffectLayout, rows: Array) -> Prior:
 
     An ordered attribute's main effect is a random walk along its states, beta_b = sum_{t <= b} u_t: the penalty is on
     the steps u (METHODS 9), so that many fine bins share strength. Its gap state, and the states of an unordered
-    attribute, have effects of their own.
+    attribute, have effects of their own. A pair's effects are the products of its attributes': a sheet of two walks
+    for two ordered ones, a walk for each category of an unordered one, an effect for each cell of two unordered ones.
 
     A missing cell's entry is what is expected of the cell: the mean over the states by how often they occur, in a pair
     beside the state of the partner. So it is a linear function of the same effects, in training and prediction.
 
     rows  (n_cells, n_classes) training rows in each cell of the layout
     """
-    n_columns = len(layout.columns)
     mains, pairs, classes = layout.split(rows)
-    blocks: list[sparse.csr_array] = []
-    for column, own in zip(layout.columns, mains, strict=True):
-        states = own[:-1].sum(axis=1)
-        blocks.append(_with_gap(main_effects(column, states), states))
-    blocks += [_pair_effects(own[:-1, :-1].sum(axis=2)) for own in pairs]
-    blocks.append(sparse.eye_array(1, format="csr"))
-    kinds = [MAIN] * n_columns + [PAIR] * len(pairs) + [FREE]
-    levels = np.repeat(kinds, [block.shape[1] for block in blocks])
+    bases = effect_bases(layout, rows)
+    outer = [_with_gap(basis, own[:-1].sum(axis=1)) for basis, own in zip(bases.fine, mains, strict=True)]
+    inner = [_identity(basis.shape[1]) for basis in bases.fine]
+    for (parent, child), own in zip(layout.pairs, pairs, strict=True):
+        # kron(A, B) = kron(A, 1) kron(1, B), and the two have far fewer entries than their product.
+        left, right = bases.coarse[parent], bases.coarse[child]
+        outer.append(_pair_entries(own[:-1, :-1].sum(axis=2)) @ sparse.kron(left, _identity(right.shape[0]), "csr"))
+        inner.append(sparse.kron(_identity(left.shape[1]), right, "csr"))
+    outer.append(_identity(1))
+    inner.append(_identity(1))
+    kinds = [MAIN] * len(mains) + [PAIR] * len(pairs) + [FREE]
+    levels = np.repeat(kinds, [block.shape[1] for block in inner])
     by_class = np.repeat(levels[:, np.newaxis], layout.n_classes, axis=1)
     # A class without rows has no finite intercept: it stays at half a row.
     by_class[-1, classes == 0] = FIXED
     start = np.zeros(rows.shape)
     start[-1] = np.log(np.maximum(classes, 0.5) / classes.sum())
-    return Prior(start, sparse.block_diag(blocks, format="csr"), by_class)
+    factors = (sparse.block_diag(outer, format="csr"), sparse.block_diag(inner, format="csr"))
+    return Prior(start, factors, by_class)
 
 
-def main_effects(column: ColumnSchema, rows: Array) -> sparse.csr_array:
-    """(n_states, n_effects): the main effect of each state as a sum of effects; `rows` (n_states,) are in each."""
+def main_effects(column: ColumnSchema, rows: Array, most: int | None = None) -> sparse.csr_array:
+    """(n_states, n_effects): each state as a sum of effects; `rows` (n_states,) are in each; `most` of a walk."""
     if not column.has_order:
-        return sparse.eye_array(column.n_states, format="csr")
+        return _identity(column.n_states)
     n_ordered = column.n_states - column.gap_state
-    steps = sparse.csr_array(walk_effects(rows[:n_ordered]))
-    return sparse.block_diag([steps, sparse.eye_array(1)], format="csr") if column.gap_state else steps
+    steps = sparse.csr_array(walk_effects(rows[:n_ordered], most))
+    return sparse.block_diag([steps, _identity(1)], format="csr") if column.gap_state else steps
 
 
-def walk_effects(rows: Array) -> Array:
-    """(n, n - 1): a random walk along n states, in variables that the rows hardly tie together.
+def walk_effects(rows: Array, most: int | None = None) -> Array:
+    """(n, n - 1 or `most`): a random walk along n states, in variables that the rows hardly tie together.
 
     The walk is beta = T u, T the states by the steps up to them, with a penalty on u^2. A constant added to a column of
     T is taken back by the free intercept, and turning u by an orthogonal matrix leaves the penalty as it is. So with
     the columns centred by the rows and turned to the eigenvectors of T^T diag(rows) T it is the same model under the
     same prior, but in the Hessian the effects are apart from each other and from the intercept: L-BFGS takes a third
-    of the passes.
+    of the passes. The last columns are the smoothest and vary most over the rows; `most` keeps only those.
     """
     steps = np.tri(len(rows))[:, 1:]  # the first state is the reference
     steps -= _shares(rows) @ steps
     _, turn = np.linalg.eigh((steps.T * rows) @ steps)
-    return steps @ turn
+    return np.sqrt(step_variance(len(rows))) * steps @ turn[:, max(0, turn.shape[1] - (most or turn.shape[1])) :]
+
+
+def step_variance(n_states: int) -> float:
+    """Of a step of a walk along so many states, in units of 1 / strength."""
+    return min(1.0, FULL_STEPS / max(1, n_states - 1))
 
 
 def _with_gap(effects: sparse.csr_array, rows: Array) -> sparse.csr_array:
@@ -74,10 +109,10 @@ def _with_gap(effects: sparse.csr_array, rows: Array) -> sparse.csr_array:
     return sparse.vstack([effects, sparse.csr_array(_shares(rows)[np.newaxis]) @ effects], format="csr")
 
 
-def _pair_effects(rows: Array) -> sparse.csr_array:
-    """An effect for each cell of a pair, and the entries of missing cells, a partner that is present being given."""
+def _pair_entries(rows: Array) -> sparse.csr_array:
+    """Each cell of a pair, and what is expected of a missing one, a partner that is present being given."""
     n_parent, n_child = rows.shape
-    cell = np.arange(rows.size).reshape(rows.shape)  # of the effects
+    cell = np.arange(rows.size).reshape(rows.shape)  # of those present
     entry = np.arange((n_parent + 1) * (n_child + 1)).reshape(n_parent + 1, n_child + 1)
     by_parent = _shares(rows, _shares(rows.sum(axis=0)))
     by_child = _shares(rows.T, _shares(rows.sum(axis=1))).T
@@ -86,6 +121,10 @@ def _pair_effects(rows: Array) -> sparse.csr_array:
     at = np.concatenate([np.broadcast_to(each, rows.shape).reshape(-1) for each in entries])
     shares = np.concatenate([np.ones(rows.size), by_parent.reshape(-1), by_child.reshape(-1), both.reshape(-1)])
     return sparse.csr_array((shares, (at, np.tile(cell.reshape(-1), 4))), shape=(entry.size, rows.size))
+
+
+def _identity(size: int) -> sparse.csr_array:
+    return sparse.eye_array(size, format="csr")
 
 
 def _shares(rows: Array, otherwise: Array | None = None) -> Array:

@@ -6,48 +6,57 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tanager.parameters.centre_effects import tables_by_pair
 from tanager.parameters.effect_layout import EffectLayout
+from tanager.parameters.effect_prior import Bases, effect_bases, step_variance
 from tanager.parameters.priors import Prior
 from tanager.table.schema import ColumnSchema
 
 Array = NDArray[np.float64]
 
+Found = tuple[EffectLayout, Array]
+"""The layout of a fold and its tables beta."""
 
-def start_from_folds(layout: EffectLayout, prior: Prior, found: Sequence[tuple[EffectLayout, Array]]) -> Array:
-    """u (n_effects, n_classes) of the layout and its prior, from the tables beta of the folds' own layouts.
 
-    Means over the folds, a pair that a fold has not being zero in it. Effects of a walk are turned differently in each
-    fold (`walk_effects`), so they are found again from the tables.
+def start_from_folds(layout: EffectLayout, prior: Prior, rows: Array, found: Sequence[Found]) -> Array:
+    """u (n_effects, n_classes) of the layout and its prior: the mean over the folds.
+
+    Effects of a walk are turned differently in each fold (`walk_effects`), so they are found again from its tables.
+
+    rows  (n_cells, n_classes) training rows in each cell of the layout
     """
-    effects = prior.effects_of(layout.cells.n_cells)
-    start = np.zeros(prior.levels.shape)
-    columns = np.split(effects.indices, effects.indptr[1:-1])  # the effects of each cell
-    for own, beta in found:
-        mains, tables, intercept = own.split(beta)
-        by_pair = tables_by_pair(own.pairs, tables)
-        given = [*mains, *(by_pair.get(pair) for pair in layout.pairs)]
-        for f, values in enumerate(given):
-            if values is None:
-                continue
-            cells = slice(layout.cells.offsets[f], layout.cells.offsets[f + 1])
-            at = np.unique(np.concatenate(columns[cells]))
-            if f < len(mains):
-                block = effects[cells][:, at].toarray()
-                start[at] += _main_effects(layout.columns[f], block, values)
-            else:
-                start[at] += values[:-1, :-1].reshape(len(at), -1)
-        start[-1] += intercept - prior.start[-1]
-    return start / len(found)
+    bases = effect_bases(layout, rows)
+    return np.asarray(np.mean([_start_from(fold, layout, prior, bases) for fold in found], axis=0))
 
 
-def _main_effects(column: ColumnSchema, block: Array, values: Array) -> Array:
-    """The effects whose sums over `block` (states + 1, effects) are `values` but for a constant."""
+def _start_from(fold: Found, layout: EffectLayout, prior: Prior, bases: Bases) -> Array:
+    """A pair that the fold has not is zero."""
+    own, beta = fold
+    mains, tables, intercept = own.split(beta)
+    by_pair = tables_by_pair(own.pairs, tables)
+    columns, coarse = layout.columns, [column.coarse for column in layout.columns]
+    parts = [_effects(columns[i], bases.fine[i], main[:-1]) for i, main in enumerate(mains)]
+    for parent, child in layout.pairs:
+        table = by_pair.get((parent, child))
+        if table is None:
+            n_effects = bases.coarse[parent].shape[1] * bases.coarse[child].shape[1]
+            parts.append(np.zeros((n_effects, layout.n_classes)))
+        else:
+            by_parent = _effects(coarse[parent], bases.coarse[parent], table[:-1, :-1])
+            by_child = _effects(coarse[child], bases.coarse[child], by_parent.swapaxes(0, 1))
+            parts.append(by_child.swapaxes(0, 1).reshape(-1, layout.n_classes))
+    return np.concatenate([*parts, [intercept - prior.start[-1]]])
+
+
+def _effects(column: ColumnSchema, basis: sparse.csr_array, values: Array) -> Array:
+    """The effects whose sums over `basis` (states, effects) are `values` (states, ...) but for a constant."""
     if not column.has_order:
-        return values[:-1]
+        return values
     n_ordered = column.n_states - column.gap_state
-    # Differences of neighbouring rows of a walk are an orthogonal matrix: its transpose is its inverse.
-    turn = np.diff(block[:n_ordered, : n_ordered - 1], axis=0)
-    steps = turn.T @ np.diff(values[:n_ordered], axis=0)
-    return np.concatenate([steps, values[n_ordered : column.n_states]])
+    n_walk = basis.shape[1] - column.gap_state
+    # Differences of neighbouring rows of a walk are orthogonal columns of one length: the transpose is the inverse.
+    turn = np.diff(basis[:n_ordered, :n_walk].toarray(), axis=0) / step_variance(n_ordered)
+    steps = np.tensordot(turn.T, np.diff(values[:n_ordered], axis=0), axes=1)
+    return np.concatenate([steps, values[n_ordered:]])

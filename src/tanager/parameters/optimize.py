@@ -43,9 +43,10 @@ class Penalized:
         self._objective = objective
         self.prior = prior
         self._mirrored = mirrored
-        self._effects = prior.effects_of(cells.n_cells)
-        self._transposed = self._effects.T.tocsr()
-        moved = self._transposed.power(2) @ rows  # rows behind an effect, by the square of how far it moves them
+        self._transposed = [factor.T.tocsr() for factor in prior.factors]
+        moved = rows  # behind an effect, by the square of how far it moves them
+        for factor in self._transposed:
+            moved = factor.power(2) @ moved
         self._least = 0.25 * np.sqrt(np.maximum(moved, 1.0))[:, np.newaxis]
         self.n_rows = float(rows[cells.first_class_cell :].sum())
         self.set_strengths(())
@@ -88,7 +89,18 @@ class Penalized:
 
     def beta(self, u: Array) -> Array:
         """The merged log tables, (n_cells, n_classes)."""
-        return self.prior.start + self._effects @ u
+        return self.prior.start + self._to_cells(u)
+
+    def _to_cells(self, u: Array) -> Array:
+        for factor in reversed(self.prior.factors):
+            u = factor @ u
+        return u
+
+    def _to_slopes(self, by_cell: Array) -> Array:
+        """Slopes by the effects from slopes by the cells."""
+        for factor in self._transposed:
+            by_cell = factor @ by_cell
+        return by_cell
 
     def _own_effects(self, vector: Array) -> Array:
         """(n_effects, n_classes), or (n_effects, 1) of the first class where the second mirrors it."""
@@ -101,7 +113,7 @@ class Penalized:
 
     def __call__(self, vector: Array) -> tuple[float, Array]:
         """Value and gradient by v."""
-        beta = self.prior.start + self._both(self._effects @ self._own_effects(vector))
+        beta = self.prior.start + self._both(self._to_cells(self._own_effects(vector)))
         value, slopes = self._objective(beta)
         if self.prior.log_entries > 0.0:
             logs = self._cells.log_normalize(beta)
@@ -112,7 +124,7 @@ class Penalized:
             slopes = slopes[:, :1] - slopes[:, 1:]
         used = vector * self._scale
         pull = self._precision * used
-        gradient = ((self._transposed @ slopes)[self._used] + pull) * self._scale
+        gradient = (self._to_slopes(slopes)[self._used] + pull) * self._scale
         return value + 0.5 * float(pull @ used), gradient
 
 

@@ -19,16 +19,16 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Prior:
-    """beta = start + effects @ u; the penalty is 1/2 sum strength[level] u^2 less `log_entries` sum log theta.
+    """beta = start + F_1 @ F_2 @ ... @ u; the penalty is 1/2 sum strength[level] u^2 less `log_entries` sum log theta.
 
     start        (n_cells, n_classes): where u = 0 is
-    effects      (n_cells, n_effects), or None for one effect a cell
+    factors      whose product (n_cells, n_effects) takes effects to cells; none for one effect a cell
     levels       (n_effects, n_classes): which strength is an effect's; FREE has none, FIXED stays at zero
     log_entries  weight of the logs of all entries after normalising over the child's states (Roos 2005, 5.5)
     """
 
     start: Array
-    effects: sparse.csr_array | None
+    factors: tuple[sparse.csr_array, ...]
     levels: NDArray[np.int64]
     log_entries: float = 0.0
 
@@ -36,9 +36,6 @@ class Prior:
     def n_levels(self) -> int:
         """How many strengths there are to choose."""
         return int(self.levels.max()) + 1
-
-    def effects_of(self, n_cells: int) -> sparse.csr_array:
-        return sparse.eye_array(n_cells, format="csr") if self.effects is None else self.effects
 
     def with_intercept(self) -> Prior:
         """The same with the class's intercept penalised as main effects are."""
@@ -58,19 +55,19 @@ FREE, FIXED = -1, -2
 def no_prior(task: ParameterTask, cells: ClassCells) -> Prior:
     """Nothing pulls; the fit starts at the smoothed frequencies."""
     start = generative_start(task, cells)
-    return Prior(start, None, np.full(start.shape, FREE))
+    return Prior(start, (), np.full(start.shape, FREE))
 
 
 def uniform_prior(task: ParameterTask, cells: ClassCells) -> Prior:
     """The density is the product of all entries of the tables, as of one more row in each (Roos 2005, 5.5)."""
     start = generative_start(task, cells)
-    return Prior(start, None, np.full(start.shape, FREE), log_entries=1.0)
+    return Prior(start, (), np.full(start.shape, FREE), log_entries=1.0)
 
 
 def generative_prior(task: ParameterTask, cells: ClassCells) -> Prior:
     """L2 towards the logs of the smoothed frequency tables."""
     start = generative_start(task, cells)
-    return Prior(start, None, np.zeros(start.shape, dtype=np.int64))
+    return Prior(start, (), np.zeros(start.shape, dtype=np.int64))
 
 
 def hierarchical_prior(task: ParameterTask, cells: ClassCells) -> Prior:
@@ -82,7 +79,7 @@ def hierarchical_prior(task: ParameterTask, cells: ClassCells) -> Prior:
     by_class[np.ix_(levels == FREE, rows == 0)] = FIXED
     start = np.zeros((cells.n_cells, cells.n_classes))
     start[cells.first_class_cell :] = np.log(np.maximum(rows, 0.5) / rows.sum())
-    return Prior(start, effects, by_class)
+    return Prior(start, (effects,), by_class)
 
 
 def generative_start(task: ParameterTask, cells: ClassCells) -> Array:

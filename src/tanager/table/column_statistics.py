@@ -75,16 +75,19 @@ class ColumnStatistics:
         like = replace(ours, dictionary=tuple(position), declared=declared)
         return replace(self, like=like, counts=self.counts.merge(renamed))
 
-    def schema(self, discretizer: Discretizer, n_classes: int, gap_states: bool, fine: bool = False) -> ColumnSchema:
-        """The column's categories or cut points, as `learn_schema` finds them in the rows themselves."""
+    def schema(self, discretizer: Discretizer, n_classes: int, gap_states: bool, n_coarse: int = 0) -> ColumnSchema:
+        """The column's categories or cut points, as `learn_schema` finds them in the rows themselves.
+
+        n_coarse  as in `fine_bins`; 0 for a single granularity
+        """
         gap = gap_states and bool(self.gaps.any())
         if self.categorical:
             ordered = isinstance(self.like, DictionaryColumn) and self.like.ordered
             categories = learn_categories(self._cells())
             return ColumnSchema(self.like.name, "categorical", categories, gap_state=gap, ordered=ordered)
         assert isinstance(self.like, NumericColumn)
-        coarse = discretizer(self.counts, n_classes)
-        cuts, groups = fine_bins(coarse, self.counts) if fine else (coarse, ())
+        found = discretizer(self.counts, n_classes)
+        cuts, groups = fine_bins(found, self.counts, n_coarse) if n_coarse else (found, ())
         bins = tuple(cuts.tolist())
         return ColumnSchema(self.like.name, "numeric", cuts=bins, unit=self.like.unit, gap_state=gap, groups=groups)
 

@@ -15,7 +15,7 @@ from tanager.registry import nearest_first
 from tanager.table.batch import Codes, Weights, code_dtype
 from tanager.table.categories import check_same_type, encode_categories, learn_categories
 from tanager.table.discretizer import Discretizer
-from tanager.table.fine_bins import fine_bins
+from tanager.table.fine_bins import fine_bins, n_coarse_bins
 from tanager.table.integer_matrix import IntegerLookup, learn_integer_categories
 from tanager.table.look_up import NARROW_SPAN, look_up, shift, spans_little
 from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn, RawTable, gaps
@@ -44,7 +44,7 @@ def learn_schema(
     """Categories of the categorical columns, cut points of the numeric ones, from the training rows alone.
 
     With `gap_states` a gap is a state of its own in every column that has one here. With `fine` numeric columns have
-    two granularities: the discretiser's bins, and these cut further (`fine_bins`).
+    two granularities (`fine_bins`).
     """
     chosen = choose_categorical(table, categorical_features)
     empty: list[str] = []
@@ -59,8 +59,8 @@ def learn_schema(
         counted = count_values(column.values, class_codes, weights, n_classes=target.n_states)
         if counted.values.size == 0:
             empty.append(column.name)
-        coarse = discretizer(counted, target.n_states)
-        cuts, groups = fine_bins(coarse, counted) if fine else (coarse, ())
+        found = discretizer(counted, target.n_states)
+        cuts, groups = fine_bins(found, counted, n_coarse_bins(len(table.names))) if fine else (found, ())
         bins = tuple(cuts.tolist())
         return ColumnSchema(column.name, "numeric", cuts=bins, unit=column.unit, gap_state=gap, groups=groups)
 

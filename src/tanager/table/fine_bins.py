@@ -1,4 +1,7 @@
-"""Fine ordered bins: the coarse bins of a numeric column cut further, for effects whose neighbours share strength."""
+"""Two granularities of a numeric column: coarse bins for pairs, cut further into fine ones for main effects.
+
+In both the bins are ordered and neighbours share strength, so there may be more of them than a plain table could fill.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,25 @@ from numpy.typing import NDArray
 from tanager.table.discretize_quantile import quantile_cuts
 from tanager.table.value_counts import ValueCounts
 
-N_FINE = 32
+N_FINE, N_COARSE = 32, 8
+# More attributes than this have tables of all pairs that grow too large: they are halved only.
+MANY_ATTRIBUTES = 300
 
 
-def fine_bins(coarse: NDArray[np.float64], counts: ValueCounts) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+def n_coarse_bins(n_attributes: int) -> int:
+    """How many bins of equal weight the coarse ones are made of, beside the discretiser's cuts."""
+    return N_COARSE if n_attributes <= MANY_ATTRIBUTES else 2
+
+
+def fine_bins(
+    cuts: NDArray[np.float64], counts: ValueCounts, n_coarse: int
+) -> tuple[NDArray[np.float64], tuple[int, ...]]:
     """Cut points of the fine bins, and the coarse bin of each fine one.
 
-    The fine cuts are the quantiles that make N_FINE bins of equal weight where values allow, and the coarse cuts. A
-    column without a coarse cut gets one at its median: it may tell the classes apart in a pair though not alone.
+    Both have the discretiser's cuts, and the quantiles that make N_FINE and n_coarse bins of equal weight where values
+    allow: a column that the discretiser leaves whole may tell the classes apart in a pair.
     """
-    if coarse.size == 0:
-        coarse = quantile_cuts(counts, n_bins=2)
+    coarse = np.union1d(quantile_cuts(counts, n_coarse), cuts)
     fine = np.union1d(quantile_cuts(counts, N_FINE), coarse)
     # Fine bin k > 0 begins at cut k - 1, and lies in the coarse bin that has as many coarse cuts at or below it.
     groups = [0, *np.searchsorted(coarse, fine, side="right").tolist()]

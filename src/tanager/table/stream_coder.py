@@ -131,12 +131,12 @@ class ColumnCoder:
         return ColumnStatistics(self._like, counts, n_gaps, self._categorical)
 
     def learn(
-        self, name: str, class_order: NDArray[np.integer], discretizer: Discretizer, gap_states: bool, fine: bool
+        self, name: str, class_order: NDArray[np.integer], discretizer: Discretizer, gap_states: bool, n_coarse: int
     ) -> ColumnSchema:
-        """The column's categories or cut points."""
+        """The column's categories or cut points (`ColumnStatistics.schema`)."""
         if self._like is None and self._empty is not None:
             self._join(*self._empty)
-        return self.statistics(name, class_order).schema(discretizer, len(class_order), gap_states, fine)
+        return self.statistics(name, class_order).schema(discretizer, len(class_order), gap_states, n_coarse)
 
     def meaning(self, schema: ColumnSchema, dtype: np.dtype[np.unsignedinteger]) -> Codes:
         """The final code of each provisional one; the last entry is that of a missing cell."""
