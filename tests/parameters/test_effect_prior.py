@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.datasets import make_moons
 
 from tanager import BayesianNetworkClassifier
 from tanager.parameters import Conditional
+from tanager.parameters.block_diagonal import BlockDiagonal
 from tanager.parameters.effect_layout import EffectLayout
 from tanager.parameters.effect_prior import effect_prior, step_variance, walk_effects
 from tanager.parameters.effect_start import start_from_folds
@@ -59,6 +61,20 @@ def test_the_parts_kept_of_a_walk_leave_least_of_its_variance_over_the_rows(rows
     whole, kept = weights * walk_effects(rows), weights * walk_effects(rows, most)
     left = np.linalg.svd(whole, compute_uv=False)[most:]
     assert (whole**2).sum() - (kept**2).sum() == pytest.approx((left**2).sum(), abs=1e-6)
+
+
+def test_blocks_lie_along_the_diagonal():
+    """The oracle: scipy's."""
+    rng = np.random.default_rng(3)
+    blocks = [rng.normal(size=(2, 3)), np.eye(2), rng.normal(size=(1, 0)), rng.normal(size=(3, 1))]
+    own = BlockDiagonal()
+    for block in blocks:
+        if block is blocks[1]:
+            own.add_identity(2)
+        else:
+            own.begin(*block.shape)
+            own.add(*np.indices(block.shape), block)
+    np.testing.assert_array_equal(own.matrix().toarray(), sparse.block_diag(blocks).toarray())
 
 
 def test_pairs_are_products_of_what_their_attributes_are_alone(layout):

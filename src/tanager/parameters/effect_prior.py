@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tanager.parameters.block_diagonal import BlockDiagonal
 from tanager.parameters.effect_layout import EffectLayout
 from tanager.parameters.priors import FIXED, FREE, Prior
 from tanager.table.schema import ColumnSchema
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 MAIN, PAIR = 0, 1
 # A walk of more steps has smaller ones, so that it ends no further off: attributes cut more finely mean no more.
@@ -55,24 +57,28 @@ def effect_prior(layout: EffectLayout, rows: Array) -> Prior:
     """
     mains, pairs, classes = layout.split(rows)
     bases = effect_bases(layout, rows)
-    outer = [_with_gap(basis, own[:-1].sum(axis=1)) for basis, own in zip(bases.fine, mains, strict=True)]
-    inner = [_identity(basis.shape[1]) for basis in bases.fine]
+    outer, inner = BlockDiagonal(), BlockDiagonal()
+    sizes = []
+    for basis, own in zip(bases.fine, mains, strict=True):
+        _add_main(outer, _Entries.of(basis), _shares(own[:-1].sum(axis=1)))
+        inner.add_identity(basis.shape[1])
+        sizes.append(basis.shape[1])
+    coarse = [_Entries.of(basis) for basis in bases.coarse]
     for (parent, child), own in zip(layout.pairs, pairs, strict=True):
         # kron(A, B) = kron(A, 1) kron(1, B), and the two have far fewer entries than their product.
-        left, right = bases.coarse[parent], bases.coarse[child]
-        outer.append(_pair_entries(own[:-1, :-1].sum(axis=2)) @ sparse.kron(left, _identity(right.shape[0]), "csr"))
-        inner.append(sparse.kron(_identity(left.shape[1]), right, "csr"))
-    outer.append(_identity(1))
-    inner.append(_identity(1))
+        _add_pair(outer, coarse[parent], own[:-1, :-1].sum(axis=2))
+        _add_repeated(inner, coarse[child], coarse[parent].shape[1])
+        sizes.append(coarse[parent].shape[1] * coarse[child].shape[1])
+    outer.add_identity(1)
+    inner.add_identity(1)
     kinds = [MAIN] * len(mains) + [PAIR] * len(pairs) + [FREE]
-    levels = np.repeat(kinds, [block.shape[1] for block in inner])
+    levels = np.repeat(kinds, [*sizes, 1])
     by_class = np.repeat(levels[:, np.newaxis], layout.n_classes, axis=1)
     # A class without rows has no finite intercept: it stays at half a row.
     by_class[-1, classes == 0] = FIXED
     start = np.zeros(rows.shape)
     start[-1] = np.log(np.maximum(classes, 0.5) / classes.sum())
-    factors = (sparse.block_diag(outer, format="csr"), sparse.block_diag(inner, format="csr"))
-    return Prior(start, factors, by_class)
+    return Prior(start, (outer.matrix(), inner.matrix()), by_class)
 
 
 def main_effects(column: ColumnSchema, rows: Array, most: int | None = None) -> sparse.csr_array:
@@ -104,23 +110,60 @@ def step_variance(n_states: int) -> float:
     return min(1.0, FULL_STEPS / max(1, n_states - 1))
 
 
-def _with_gap(effects: sparse.csr_array, rows: Array) -> sparse.csr_array:
-    """One more entry, the mean of the others by their rows."""
-    return sparse.vstack([effects, sparse.csr_array(_shares(rows)[np.newaxis]) @ effects], format="csr")
+@dataclass(frozen=True)
+class _Entries:
+    """Those of a sparse basis."""
+
+    basis: sparse.csr_array
+    states: Index
+    effects: Index
+    values: Array
+
+    @classmethod
+    def of(cls, basis: sparse.csr_array) -> _Entries:
+        entries = basis.tocoo()
+        states, effects = (each.astype(np.intp) for each in entries.coords)
+        return cls(basis, states, effects, entries.data)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.basis.shape
 
 
-def _pair_entries(rows: Array) -> sparse.csr_array:
-    """Each cell of a pair, and what is expected of a missing one, a partner that is present being given."""
+def _add_main(outer: BlockDiagonal, own: _Entries, shares: Array) -> None:
+    """The states by the effects, and one more entry, the mean of the others by their shares."""
+    n_states, n_effects = own.shape
+    outer.begin(n_states + 1, n_effects)
+    outer.add(own.states, own.effects, own.values)
+    outer.add(np.array(n_states), np.arange(n_effects), shares @ own.basis)
+
+
+def _add_pair(outer: BlockDiagonal, parent: _Entries, rows: Array) -> None:
+    """kron(parent, 1) for the cells of a pair; and the entries of missing ones, a partner that is present being given.
+
+    rows  (parent's states, child's states)
+    """
     n_parent, n_child = rows.shape
-    cell = np.arange(rows.size).reshape(rows.shape)  # of those present
-    entry = np.arange((n_parent + 1) * (n_child + 1)).reshape(n_parent + 1, n_child + 1)
     by_parent = _shares(rows, _shares(rows.sum(axis=0)))
-    by_child = _shares(rows.T, _shares(rows.sum(axis=1))).T
+    by_child = _shares(rows.T, _shares(rows.sum(axis=1)))
     both = _shares(rows.reshape(-1)).reshape(rows.shape)
-    entries = (entry[:-1, :-1], entry[:-1, -1:], entry[-1:, :-1], entry[-1:, -1:])
-    at = np.concatenate([np.broadcast_to(each, rows.shape).reshape(-1) for each in entries])
-    shares = np.concatenate([np.ones(rows.size), by_parent.reshape(-1), by_child.reshape(-1), both.reshape(-1)])
-    return sparse.csr_array((shares, (at, np.tile(cell.reshape(-1), 4))), shape=(entry.size, rows.size))
+    entry = np.arange((n_parent + 1) * (n_child + 1)).reshape(n_parent + 1, n_child + 1)
+    effect = np.arange(parent.shape[1] * n_child).reshape(-1, n_child)
+    values = parent.values[:, np.newaxis]
+    means = np.concatenate([by_child, both.T]) @ parent.basis
+    outer.begin(entry.size, effect.size)
+    outer.add(entry[parent.states, :-1], effect[parent.effects], values)
+    outer.add(entry[parent.states, -1:], effect[parent.effects], values * by_parent[parent.states])
+    outer.add(entry[-1, :-1], effect, means[:n_child].T)
+    outer.add(entry[-1, -1], effect, means[n_child:].T)
+
+
+def _add_repeated(inner: BlockDiagonal, own: _Entries, times: int) -> None:
+    """kron(1, own): a block that is itself diagonal."""
+    n_states, n_effects = own.shape
+    each = np.arange(times)[:, np.newaxis]
+    inner.begin(times * n_states, times * n_effects)
+    inner.add(each * n_states + own.states, each * n_effects + own.effects, own.values)
 
 
 def _identity(size: int) -> sparse.csr_array:
