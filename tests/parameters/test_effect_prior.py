@@ -13,7 +13,7 @@ from tanager import BayesianNetworkClassifier
 from tanager.parameters import Conditional
 from tanager.parameters.block_diagonal import BlockDiagonal
 from tanager.parameters.effect_layout import EffectLayout
-from tanager.parameters.effect_prior import effect_prior, step_variance, walk_effects
+from tanager.parameters.effect_prior import effect_bases, effect_prior, step_variance, walk_effects
 from tanager.parameters.effect_start import start_from_folds
 from tanager.table.schema import ColumnSchema
 
@@ -91,6 +91,23 @@ def test_pairs_are_products_of_what_their_attributes_are_alone(layout):
         shape = (n_parent + 1, n_child + 1)
         present = np.ravel_multi_index(np.indices((n_parent, n_child)).reshape(2, -1), shape)
         np.testing.assert_allclose(table[np.ix_(present, present)], expected, atol=1e-9)
+
+
+def test_many_rows_keep_every_part_of_a_walk(layout, monkeypatch):
+    own, rows = layout
+    few = effect_bases(own, rows).coarse[0].shape[1]
+    monkeypatch.setattr("tanager.parameters.effect_prior.MANY_ROWS", 1)
+    assert (few, effect_bases(own, rows).coarse[0].shape[1]) == (5 + 1, COLUMNS[0].coarse.n_states - 1)
+
+
+def test_many_rows_change_the_scale_of_the_descent_and_not_the_optimum(monkeypatch):
+    X, y = make_moons(300, noise=0.3, random_state=0)
+    clf = BayesianNetworkClassifier(parameters=Conditional(strength=(1.0, 1.0), tol=1e-12, max_iter=5_000))
+    expected = clf.fit(X, y).predict_proba(X)
+    passes = clf.trace_.parameters["passes"]
+    monkeypatch.setattr("tanager.parameters.additive_fit.MANY_ROWS", 1)
+    np.testing.assert_allclose(clf.fit(X, y).predict_proba(X), expected, atol=1e-5)
+    assert clf.trace_.parameters["passes"] != passes
 
 
 def test_a_fit_starts_at_the_effects_of_a_fold_that_has_all_rows(layout):

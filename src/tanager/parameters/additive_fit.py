@@ -18,7 +18,7 @@ from tanager.errors import OptionError
 from tanager.parameters.centre_effects import Effects, centre_effects, mean_effects
 from tanager.parameters.conditional_fit import FOLD_SEED, FitOptions, describe_descent, warn_if_unfinished
 from tanager.parameters.effect_layout import EffectLayout, coarse_batch
-from tanager.parameters.effect_prior import effect_prior
+from tanager.parameters.effect_prior import MANY_ROWS, effect_prior
 from tanager.parameters.effect_start import Found, start_from_folds
 from tanager.parameters.held_out import Fold, HeldOut, split_rows
 from tanager.parameters.objectives import POWERS, Objective
@@ -188,7 +188,9 @@ class AdditiveFit:
         prior = effect_prior(layout, rows)
         if self._options.objective != "cll":
             prior = prior.with_intercept()
-        return Penalized(cells, objective, prior, rows.sum(axis=1), mirrored=layout.n_classes == 2), rows
+        damped = rows[-1].sum() <= MANY_ROWS  # a third of the passes on covtype
+        problem = Penalized(cells, objective, prior, rows.sum(axis=1), mirrored=layout.n_classes == 2, damped=damped)
+        return problem, rows
 
     def _expand(self, layout: EffectLayout, batch: EncodedBatch) -> tuple[CountStore, Objective]:
         """Counts of the rows as the layout's table has them, and the objective over them."""

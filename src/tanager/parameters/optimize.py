@@ -32,12 +32,19 @@ class Penalized:
     """
 
     def __init__(
-        self, cells: ClassCells, objective: Objective, prior: Prior, rows: Array, mirrored: bool = False
+        self,
+        cells: ClassCells,
+        objective: Objective,
+        prior: Prior,
+        rows: Array,
+        mirrored: bool = False,
+        damped: bool = True,
     ) -> None:
         """`rows` (n_cells,) are the training rows in every cell, or the sums of their weights.
 
         `mirrored` is for two classes of which the objective sees the difference only: the effects of the second are
-        then minus those of the first, and half of the variables are enough.
+        then minus those of the first, and half of the variables are enough. Without `damped` the scale has the rows in
+        place of their root: better for effects that are apart in the Hessian, when the rows outweigh the prior.
         """
         self._cells = cells
         self._objective = objective
@@ -47,7 +54,8 @@ class Penalized:
         moved = rows  # behind an effect, by the square of how far it moves them
         for factor in self._transposed:
             moved = factor.power(2) @ moved
-        self._least = 0.25 * np.sqrt(np.maximum(moved, 1.0))[:, np.newaxis]
+        moved = np.maximum(moved, 1.0)
+        self._least = 0.25 * (np.sqrt(moved) if damped else moved)[:, np.newaxis]
         self.n_rows = float(rows[cells.first_class_cell :].sum())
         self.set_strengths(())
 
