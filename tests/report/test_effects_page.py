@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
+from sklearn.datasets import make_moons
 
 from report.models import mixed_table, table, with_hidden_node
 from report.test_page import NASTY, shown
@@ -94,6 +95,22 @@ def test_heat_maps_have_the_log_odds_of_the_pair(page, path, model):
     rows, columns = (network.columns[network.number(name)].coarse.states for name in (parent, child))
     wanted = [f"{a} and {b}: {abs(odds[i, j]):.2f}" for i, a in enumerate(rows) for j, b in enumerate(columns)]
     assert [re.sub(f"[{MINUS}+]", "", words) for words in said] == wanted
+
+
+def test_heat_maps_of_numbers_have_every_bin_and_labels_that_do_not_overlap(page, tmp_path):
+    X, y = make_moons(2_000, noise=0.2, random_state=0)
+    clf = BayesianNetworkClassifier().fit(pd.DataFrame(X, columns=["x", "y"]), y)
+    n_bins = [column.coarse.n_states for column in clf.network_.columns[:-1]]
+    assert min(n_bins) > 8
+    page.open(report(clf, pd.DataFrame(X, columns=["x", "y"]), y, path=tmp_path / "page.html"))
+    page.run("document.getElementById('shapes').scrollIntoView()")
+    assert len(titles(page, "#shapes g:has(> .cell)")) == np.prod(n_bins)
+    tops = page.run(
+        "return [...document.querySelectorAll('#shapes svg:has(.cell) > .tick:not([transform])')]"
+        ".map((label) => label.getBoundingClientRect().top)"
+    )
+    assert len(tops) > 3
+    assert min(np.diff(tops)) > 8
 
 
 def test_a_number_can_be_typed_and_falls_into_its_bin(page, path, model):

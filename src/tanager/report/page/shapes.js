@@ -105,13 +105,19 @@ function mainShape(network, node, c, size, range_ = 0, mark = -1) {
   return (kind === "numeric" && cuts.length ? stepCurve : stateBars)(network, node, c, size, reach, mark);
 }
 
-// The parent's states from top to bottom, the child's from left to right; the most frequent where they are many.
+// Each so-manieth of a list with its position, so that labels do not overlap.
+function every(list, step) {
+  return list.map((item, position) => [item, position]).filter(([, position]) => position % Math.max(1, Math.ceil(step)) === 0);
+}
+
+// The parent's states from top to bottom, the child's from left to right; of many categories the most frequent.
 function pairShape(network, pair, c, size, codes = null) {
   const { parent, child } = pair;
   const { values, largest } = pairEffect(network, pair, c);
   const most = size === LARGE ? 14 : 8;
   const chosen = (node) => {
-    const { coarse, groups, density } = network.nodes[node];
+    const { kind, coarse, groups, density } = network.nodes[node];
+    if (kind === "numeric") return range(coarse.length);
     const shares = coarse.map((_, g) => groups.reduce((sum, group, s) => sum + (group === g ? density[s] : 0), 0));
     return range(coarse.length).sort((a, b) => shares[b] - shares[a]).slice(0, most).sort((a, b) => a - b);
   };
@@ -120,7 +126,8 @@ function pairShape(network, pair, c, size, codes = null) {
   const letters = size === LARGE ? 22 : 13;
   const left = 14 + 6.3 * Math.max(...down.map((i) => Array.from(label(parent, i, letters)).length));
   const below = 8 + 4.4 * Math.max(...across.map((j) => Array.from(label(child, j, letters)).length));
-  const w = Math.min(size === LARGE ? 76 : 58, (size.width - left - 30) / across.length), h = size === LARGE ? 26 : down.length > 5 ? 18 : 24;
+  const w = Math.min(size === LARGE ? 76 : 58, (size.width - left - 30) / across.length), row = size === LARGE ? 26 : down.length > 5 ? 18 : 24;
+  const h = Math.min(row, (most * row) / down.length);
   const width = size.width, height = down.length * h + below + 14;
   const decimals = Math.min(6, Math.max(2, 1 + Math.ceil(-Math.log10(largest))));
   const here = (node, state) => codes && codes[node] >= 0 && network.nodes[node].groups[codes[node]] === state;
@@ -128,11 +135,11 @@ function pairShape(network, pair, c, size, codes = null) {
     const value = values[i][j];
     return svg("g", {}, svg("title", {}, `${network.nodes[parent].coarse[i]} and ${network.nodes[child].coarse[j]}: ${signed(value, decimals)}`),
       svg("rect", { class: value < 0 ? "cell against" : "cell", "--heat": (Math.abs(value) / largest).toFixed(3), x: (left + x * w).toFixed(1), y: y * h + 1, width: (w - 1).toFixed(1), height: h - 1 }),
-      size === LARGE && w > 38 ? svg("text", { class: "tick middle ink", x: left + x * w + w / 2, y: y * h + h / 2 + 4 }, signed(value, decimals)) : null,
+      size === LARGE && w > 38 && h > 14 ? svg("text", { class: "tick middle ink", x: left + x * w + w / 2, y: y * h + h / 2 + 4 }, signed(value, decimals)) : null,
       here(parent, i) && here(child, j) ? svg("rect", { class: "here", x: left + x * w, y: y * h + 1, width: w - 1, height: h - 1 }) : null);
   }));
   return picture({ width, height }, `Heat map of ${network.nodes[parent].name} and ${network.nodes[child].name}, log odds from ${signed(-largest, decimals)} to ${signed(largest, decimals)}.`,
     cells,
-    down.map((i, y) => svg("text", { class: "tick end", x: left - 5, y: y * h + h / 2 + 4 }, label(parent, i, letters))),
-    across.map((j, x) => svg("text", { class: "tick end", transform: `translate(${(left + x * w + w / 2 + 3).toFixed(1)},${down.length * h + 12}) rotate(-38)` }, label(child, j, letters))));
+    every(down, 12 / h).map(([i, y]) => svg("text", { class: "tick end", x: left - 5, y: Math.max(10, y * h + h / 2 + 4) }, label(parent, i, letters))),
+    every(across, 12 / w).map(([j, x]) => svg("text", { class: "tick end", transform: `translate(${(left + x * w + w / 2 + 3).toFixed(1)},${down.length * h + 12}) rotate(-38)` }, label(child, j, letters))));
 }
