@@ -49,8 +49,8 @@ def effect_bases(layout: EffectLayout, rows: Array) -> Bases:
 def effect_prior(layout: EffectLayout, rows: Array) -> Prior:
     """L2 towards zero on main effects (level 0) and on pair effects (level 1); the class's intercept is free.
 
-    An ordered attribute's main effect is a random walk along its states, beta_b = sum_{t <= b} u_t: the penalty is on
-    the steps u (METHODS 9), so that many fine bins share strength. Its gap state, and the states of an unordered
+    An ordered attribute's main effect is a random walk along its states (`walk_effects`): the penalty is on the steps
+    u (METHODS 9), so that many fine bins share strength. Its gap state, and the states of an unordered
     attribute, have effects of their own. A pair's effects are the products of its attributes': a sheet of two walks
     for two ordered ones, a walk for each category of an unordered one, an effect for each cell of two unordered ones.
 
@@ -82,7 +82,8 @@ def effect_prior(layout: EffectLayout, rows: Array) -> Prior:
     by_class[-1, classes == 0] = FIXED
     start = np.zeros(rows.shape)
     start[-1] = np.log(np.maximum(classes, 0.5) / classes.sum())
-    return Prior(start, (outer.matrix(), inner.matrix()), by_class)
+    sheets = any(layout.columns[child].has_order for _, child in layout.pairs)  # else the inner factor is the identity
+    return Prior(start, (outer.matrix(), inner.matrix()) if sheets else (outer.matrix(),), by_class)
 
 
 def main_effects(column: ColumnSchema, rows: Array, most: int | None = None) -> sparse.csr_array:
@@ -106,7 +107,8 @@ def walk_effects(rows: Array, most: int | None = None) -> Array:
     steps = np.tri(len(rows))[:, 1:]  # the first state is the reference
     steps -= _shares(rows) @ steps
     _, turn = np.linalg.eigh((steps.T * rows) @ steps)
-    return np.sqrt(step_variance(len(rows))) * steps @ turn[:, max(0, turn.shape[1] - (most or turn.shape[1])) :]
+    first = 0 if most is None else max(0, len(rows) - 1 - most)
+    return np.sqrt(step_variance(len(rows))) * steps @ turn[:, first:]
 
 
 def step_variance(n_states: int) -> float:
