@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,7 @@ from sklearn.datasets import make_moons
 from tanager import BayesianNetworkClassifier
 from tanager.parameters import Conditional
 from tanager.parameters.block_diagonal import BlockDiagonal
+from tanager.parameters.effect_centre import naive_bayes_odds
 from tanager.parameters.effect_layout import EffectLayout
 from tanager.parameters.effect_prior import effect_bases, effect_prior, step_variance, walk_effects
 from tanager.parameters.effect_start import start_from_folds
@@ -105,14 +108,17 @@ def test_many_rows_change_the_scale_of_the_descent_and_not_the_optimum(monkeypat
     clf = BayesianNetworkClassifier(parameters=Conditional(strength=(1.0, 1.0), tol=1e-12, max_iter=5_000))
     expected = clf.fit(X, y).predict_proba(X)
     passes = clf.trace_.parameters["passes"]
-    monkeypatch.setattr("tanager.parameters.additive_fit.MANY_ROWS", 1)
+    monkeypatch.setattr("tanager.parameters.additive_problems.MANY_ROWS", 1)
     np.testing.assert_allclose(clf.fit(X, y).predict_proba(X), expected, atol=1e-5)
     assert clf.trace_.parameters["passes"] != passes
 
 
-def test_a_fit_starts_at_the_effects_of_a_fold_that_has_all_rows(layout):
+@pytest.mark.parametrize("centred", [False, True])
+def test_a_fit_starts_at_the_effects_of_a_fold_that_has_all_rows(layout, centred):
     own, rows = layout
     prior = effect_prior(own, rows)
+    if centred:
+        prior = replace(prior, start=prior.start + naive_bayes_odds(own, rows))
     u = np.random.default_rng(1).normal(size=prior.levels.shape)
     beta = prior.start + product(prior.factors) @ u
     np.testing.assert_allclose(start_from_folds(own, prior, rows, [(own, beta)]), u, atol=1e-9)

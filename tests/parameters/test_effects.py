@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from tanager import BayesianNetworkClassifier, TANClassifier
 from tanager.errors import OptionError
 from tanager.network.additive import AdditiveNetwork
-from tanager.parameters import Conditional, additive_fit, strengths
+from tanager.parameters import Conditional, additive_choice, strengths
 from tanager.parameters.centre_effects import Effects, mean_effects
 from tanager.parameters.conditional_fit import FOLD_SEED
 from tanager.parameters.held_out import split_rows
@@ -236,12 +236,13 @@ def test_an_ordered_categorical_shares_strength_between_neighbours():
 
 
 def test_with_strengths_chosen_on_folds_the_model_is_the_mean_of_the_fit_on_all_rows_and_of_the_folds_mean(monkeypatch):
-    monkeypatch.setattr(additive_fit, "EFFECTS", replace(additive_fit.EFFECTS, tolerance=1e-9))
+    monkeypatch.setattr(additive_choice, "EFFECTS", replace(additive_choice.EFFECTS, tolerance=1e-9))
     monkeypatch.setattr(strengths, "FOLD_MAX_ITER", 5_000)
     rng = np.random.default_rng(3)
     codes = rng.integers(0, 3, (240, 3))
     y = np.where(rng.random(240) < 0.8, (codes[:, 0] + codes[:, 1]) % 3, codes[:, 2])
-    X = pd.DataFrame(codes, columns=["a", "b", "c"]).astype("category")
+    ordered = pd.CategoricalDtype([0, 1, 2], ordered=True)  # unordered attributes have two models
+    X = pd.DataFrame(codes, columns=["a", "b", "c"]).astype(ordered)
     chosen = pairwise(pairs=1).fit(X, y)  # all three pairs, whatever their order
     strength = tuple(chosen.trace_.parameters["strength"])
     assert chosen.trace_.parameters["mean_of_folds"]
@@ -305,5 +306,5 @@ def test_error_needs_a_finite_optimum_and_has_one(mixed):
 def test_the_compiled_pass_finds_the_same_effects(mixed, monkeypatch):
     X, y = mixed
     plain = pairwise(strength=(3.0, 3.0)).fit(X, y).predict_proba(X)
-    monkeypatch.setattr("tanager.parameters.additive_fit.LOOK_UPS_WORTH_COMPILING", 0)
+    monkeypatch.setattr("tanager.parameters.additive_problems.LOOK_UPS_WORTH_COMPILING", 0)
     np.testing.assert_allclose(pairwise(strength=(3.0, 3.0)).fit(X, y).predict_proba(X), plain, atol=1e-5)

@@ -15,7 +15,8 @@ from tanager.errors import OptionError
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
 from tanager.parameters import Conditional, ParameterLearner
-from tanager.parameters.additive_fit import AdditiveTask, LearntEffects
+from tanager.parameters.additive_fit import LearntEffects
+from tanager.parameters.additive_problems import AdditiveTask
 from tanager.parameters.effect_layout import coarse_batch
 from tanager.structure import Dag, LearntStructure, Pairwise, StructureTask
 from tanager.table.batch import EncodedBatch

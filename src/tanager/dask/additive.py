@@ -1,4 +1,4 @@
-"""Networks of effects from rows on workers: `AdditiveLearner` and `AdditiveFit`, but for where the rows are."""
+"""Networks of effects from rows on workers: `AdditiveLearner` and `AdditiveProblems`, but for where the rows are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tanager.classifiers.additive import AdditiveLearner, take_columns
 from tanager.counts.count_store import CountStore
 from tanager.dask.batch import ClusterBatch
 from tanager.dask.row_pass import ClusterPass
-from tanager.parameters.additive_fit import MOST_ROWS, AdditiveFit
+from tanager.parameters.additive_problems import MOST_ROWS, AdditiveProblems
 from tanager.parameters.conditional_fit import FOLD_SEED
 from tanager.parameters.effect_layout import EffectLayout, coarse_batch
 from tanager.parameters.objectives import POWERS, Objective
@@ -33,20 +33,20 @@ class ClusterAdditiveLearner(AdditiveLearner):
         return rows.map("coarsen", coarse_batch, n_states, columns=columns)
 
 
-class ClusterAdditiveFit(AdditiveFit):
-    """`AdditiveFit` of rows on workers; folds are few enough to come here."""
+class ClusterProblems(AdditiveProblems):
+    """`AdditiveProblems` of rows on workers; folds are few enough to come here."""
 
     def _split_rows(self) -> Iterable[tuple[EncodedBatch, EncodedBatch]]:
-        assert isinstance(self._task.batch, ClusterBatch)
-        return self._task.batch.split_rows(MOST_ROWS, FOLD_SEED)
+        assert isinstance(self.task.batch, ClusterBatch)
+        return self.task.batch.split_rows(MOST_ROWS, FOLD_SEED)
 
     def _expand(self, layout: EffectLayout, batch: EncodedBatch) -> tuple[CountStore, Objective]:
         if not isinstance(batch, ClusterBatch):
             return super()._expand(layout, batch)
         expanded = batch.map("expand", _expand, layout.cells.n_states, layout=layout)
-        row_pass = ClusterPass(layout.cells, expanded, POWERS[self._options.objective], self._compiled)
-        objective = Objective(layout.cells, expanded, self._options.objective, on_device=row_pass)
-        return layout.counts(expanded, self._task.counts.engine), objective
+        row_pass = ClusterPass(layout.cells, expanded, POWERS[self._objective], self._compiled)
+        objective = Objective(layout.cells, expanded, self._objective, on_device=row_pass)
+        return layout.counts(expanded, self.task.counts.engine), objective
 
 
 def _expand(part: EncodedBatch, layout: EffectLayout) -> EncodedBatch:

@@ -10,11 +10,12 @@ from threadpoolctl import threadpool_limits
 
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
-from tanager.dask.additive import ClusterAdditiveFit
+from tanager.dask.additive import ClusterProblems
 from tanager.dask.batch import ClusterBatch, take_rows
 from tanager.dask.row_pass import ClusterPass
 from tanager.parameters import Conditional, LearntTables, ParameterTask
-from tanager.parameters.additive_fit import AdditiveTask
+from tanager.parameters.additive_fit import AdditiveFit
+from tanager.parameters.additive_problems import AdditiveTask
 from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.conditional_fit import FOLD_SEED, ConditionalFit
 from tanager.parameters.gap_objective import MOST_ROWS as MOST_INFERRED
@@ -33,7 +34,10 @@ class ClusterConditional(Conditional):
 
     def learn(self, task: ParameterTask) -> LearntTables:
         options = self.fit_options()
-        fit = ClusterAdditiveFit(task, options) if isinstance(task, AdditiveTask) else ClusterFit(task, options)
+        if isinstance(task, AdditiveTask):
+            fit: AdditiveFit | ConditionalFit = AdditiveFit(ClusterProblems(task, options.objective), options)
+        else:
+            fit = ClusterFit(task, options)
         with threadpool_limits(1, "blas"):  # as in memory
             return fit.learn()
 

@@ -8,7 +8,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from tanager.errors import OptionError
-from tanager.parameters.additive_fit import AdditiveFit, AdditiveTask
+from tanager.parameters.additive_fit import AdditiveFit
+from tanager.parameters.additive_problems import AdditiveProblems, AdditiveTask
 from tanager.parameters.conditional_fit import ConditionalFit, FitOptions
 from tanager.parameters.objectives import POWERS
 from tanager.parameters.priors import PRIORS
@@ -71,7 +72,10 @@ class Conditional(ParameterLearner):
 
     def learn(self, task: ParameterTask) -> LearntTables:
         options = self.fit_options()
-        fit = AdditiveFit(task, options) if isinstance(task, AdditiveTask) else ConditionalFit(task, options)
+        if isinstance(task, AdditiveTask):
+            fit: AdditiveFit | ConditionalFit = AdditiveFit(AdditiveProblems(task, options.objective), options)
+        else:
+            fit = ConditionalFit(task, options)
         with threadpool_limits(1, "blas"):  # its threads and ours would wait for each other
             return fit.learn()
 

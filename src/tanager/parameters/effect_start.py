@@ -35,9 +35,13 @@ def _start_from(fold: Found, layout: EffectLayout, prior: Prior, bases: Bases) -
     """A pair that the fold has not is zero."""
     own, beta = fold
     mains, tables, intercept = own.split(beta)
+    centres, _, centre = layout.split(prior.start)
     by_pair = tables_by_pair(own.pairs, tables)
     columns, coarse = layout.columns, [column.coarse for column in layout.columns]
-    parts = [_effects(columns[i], bases.fine[i], main[:-1]) for i, main in enumerate(mains)]
+    from_centre = [main[:-1] - at[:-1] for main, at in zip(mains, centres, strict=True)]
+    parts = [
+        _effects(column, basis, main) for column, basis, main in zip(columns, bases.fine, from_centre, strict=True)
+    ]
     for parent, child in layout.pairs:
         table = by_pair.get((parent, child))
         if table is None:
@@ -47,7 +51,7 @@ def _start_from(fold: Found, layout: EffectLayout, prior: Prior, bases: Bases) -
             by_parent = _effects(coarse[parent], bases.coarse[parent], table[:-1, :-1])
             by_child = _effects(coarse[child], bases.coarse[child], by_parent.swapaxes(0, 1))
             parts.append(by_child.swapaxes(0, 1).reshape(-1, layout.n_classes))
-    return np.concatenate([*parts, [intercept - prior.start[-1]]])
+    return np.concatenate([*parts, [intercept - centre]])
 
 
 def _effects(column: ColumnSchema, basis: sparse.csr_array, values: Array) -> Array:

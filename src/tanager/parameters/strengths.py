@@ -18,6 +18,7 @@ Strengths = tuple[float, ...]
 RISES = 2
 CLEAR_ERRORS = 1.5
 FOLD_MAX_ITER = 100
+SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -143,8 +144,15 @@ def strongest_good(losses: list[Array], weights: Array, errors_allowed: float = 
 
 def clearly_worse(losses: Array, best: Array, weights: Array, errors_allowed: float) -> bool:
     """Whether the mean exceeds the best's by more than so many standard errors of their paired difference."""
+    return excess_errors(losses, best, weights) > errors_allowed
+
+
+def excess_errors(losses: Array, best: Array, weights: Array) -> float:
+    """By how many standard errors of their paired difference the mean is above the best's."""
     excess = losses - best
     mean = np.average(excess, weights=weights)
     # A row of weight w is w rows, so its squared deviation counts w times.
     variance = np.average((excess - mean) ** 2, weights=weights) / weights.sum()
-    return bool(mean > errors_allowed * np.sqrt(variance))
+    if mean == 0.0:
+        return 0.0
+    return float(mean / max(np.sqrt(variance), SMALLEST))
