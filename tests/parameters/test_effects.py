@@ -235,8 +235,8 @@ def test_an_ordered_categorical_shares_strength_between_neighbours():
     assert steps[1] < steps[0]
 
 
-def test_with_strengths_chosen_on_folds_the_model_is_the_mean_of_the_fit_on_all_rows_and_of_the_folds_mean(monkeypatch):
-    monkeypatch.setattr(additive_choice, "EFFECTS", replace(additive_choice.EFFECTS, tolerance=1e-9))
+def test_with_strengths_chosen_on_folds_the_model_is_a_mean_of_the_fit_on_all_rows_and_of_the_folds_mean(monkeypatch):
+    monkeypatch.setattr(additive_choice, "TO_ZERO", replace(additive_choice.TO_ZERO, tolerance=1e-9))
     monkeypatch.setattr(strengths, "FOLD_MAX_ITER", 5_000)
     rng = np.random.default_rng(3)
     codes = rng.integers(0, 3, (240, 3))
@@ -245,7 +245,8 @@ def test_with_strengths_chosen_on_folds_the_model_is_the_mean_of_the_fit_on_all_
     X = pd.DataFrame(codes, columns=["a", "b", "c"]).astype(ordered)
     chosen = pairwise(pairs=1).fit(X, y)  # all three pairs, whatever their order
     strength = tuple(chosen.trace_.parameters["strength"])
-    assert chosen.trace_.parameters["mean_of_folds"]
+    share = chosen.trace_.parameters["share_of_folds"]
+    assert share == pytest.approx(0.5 * (1 - 240 / 750))
     assert len(chosen.network_.pairs) == 3
     batch = EncodedBatch(np.asfortranarray(codes.astype(np.uint8)), y.astype(np.uint8), (3, 3, 3, 3), np.zeros(3, bool))
     parts = [(X, y, None)]
@@ -253,10 +254,19 @@ def test_with_strengths_chosen_on_folds_the_model_is_the_mean_of_the_fit_on_all_
         own = pd.DataFrame(kept.codes, columns=["a", "b", "c"]).astype(X["a"].dtype)
         parts.append((own, kept.class_codes, kept.weights))
     fits = [pairwise(pairs=1, strength=strength).fit(*part) for part in parts]
-    expected = np.average([log_odds(fit, X) for fit in fits], axis=0, weights=[3, 1, 1, 1])
+    expected = np.average([log_odds(fit, X) for fit in fits], axis=0, weights=[1 - share, *[share / 3] * 3])
     np.testing.assert_allclose(log_odds(chosen, X), expected, atol=1e-3)
     assert np.abs(log_odds(fits[0], X) - expected).max() > 0.1
-    assert not fits[0].trace_.parameters["mean_of_folds"]
+    assert fits[0].trace_.parameters["share_of_folds"] == 0
+
+
+def test_the_more_rows_the_less_the_folds_count():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 2))
+    y = rng.random(900) < 1 / (1 + np.exp(-X[:, 0]))
+    fits = [BayesianNetworkClassifier().fit(X[:n], y[:n]) for n in (100, 400, 750, 900)]
+    shares = [fit.trace_.parameters["share_of_folds"] for fit in fits]
+    assert 0.5 > shares[0] > shares[1] > shares[2] == shares[3] == 0
 
 
 def log_odds(clf: BayesianNetworkClassifier, X: pd.DataFrame) -> np.ndarray:

@@ -1,8 +1,8 @@
 """One run of `Conditional` on a structure of pairs: choose among models, descend, take the mean.
 
-Where strengths are chosen on several folds, the model is the mean of the fit on all rows and of the folds' mean, which
-is there already: less depends on single rows, and the error falls. Effects add up to log odds, so a mean of models is a
-model of the same kind.
+Where strengths are chosen on several folds of few rows, the model is a mean of the fit on all rows and of the folds'
+mean, which is there already: less depends on single rows. Effects add up to log odds, so a mean of models is a model of
+the same kind.
 """
 
 from __future__ import annotations
@@ -27,6 +27,11 @@ from tanager.structure.pairwise import Pairs
 Array = NDArray[np.float64]
 Centred = tuple[Effects, Pairs]
 
+# The folds' mean fades out towards so many rows: they leave less to chance, and what a fold has not seen is missed.
+ROWS_WITHOUT_MEAN = 750.0
+# Of the tolerance: attributes repeat each other in pairs, so more is left to gain than the gradient says (`minimize`).
+FINER = 0.1
+
 
 @dataclass(frozen=True)
 class LearntEffects(LearntTables):
@@ -43,6 +48,7 @@ class _Fitted:
 
     choice: Choice
     descent: Descent
+    n_rows: float
     n_passes: int
     whole: Centred
     folds: tuple[Centred, ...]
@@ -64,14 +70,15 @@ class AdditiveFit:
 
     def learn(self) -> LearntEffects:
         models = [self._fit(choice) for choice in choose_models(self._problems, self._options.strengths)]
-        several = self._options.strengths is None and len(models[0].folds) > 1
         # The mean has the pairs of the first; a model of fewer pairs has the best of them.
         models.sort(key=lambda model: -model.choice.n_pairs)
         fits = [model.whole for model in models]
-        shares = [model.choice.share for model in models]
-        if several:
+        shares = np.array([model.choice.share for model in models])
+        folded = self._share_of_folds(models[0])
+        if folded > 0.0:
             fits += [fold for model in models for fold in model.folds]
-            shares += [model.choice.share / len(model.folds) for model in models for _ in model.folds]
+            of_folds = np.repeat(shares / len(models[0].folds), len(models[0].folds))
+            shares = np.concatenate([(1.0 - folded) * shares, folded * of_folds])
         leader = max(models, key=lambda model: model.choice.share)
         chosen, descent = leader.choice.chosen, leader.descent
         _, pairs = fits[0]
@@ -80,7 +87,7 @@ class AdditiveFit:
             "held_out": list(chosen.losses.items()),
             "naive_bayes_share": sum(model.choice.share for model in models if model.choice.centred),
             "pairs": len(pairs),
-            "mean_of_folds": several,
+            "share_of_folds": folded,
             "objective": descent.values,
             "gradient_norm": descent.gradient_norms,
             "passes": sum(model.n_passes for model in models),
@@ -88,8 +95,13 @@ class AdditiveFit:
             "end": descent.end,
             "optimum": "global" if self._options.objective == "cll" else "maybe local",
         }
-        effects = mean_effects(fits, shares) if len(fits) > 1 else fits[0][0]
+        effects = mean_effects(fits, shares.tolist()) if len(fits) > 1 else fits[0][0]
         return LearntEffects((), trace, effects=effects, pairs=pairs, spreads=_spreads(models))
+
+    def _share_of_folds(self, model: _Fitted) -> float:
+        if self._options.strengths is not None or len(model.folds) < 2:
+            return 0.0
+        return 0.5 * max(0.0, 1.0 - model.n_rows / ROWS_WITHOUT_MEAN)
 
     def _fit(self, choice: Choice) -> _Fitted:
         options, chosen = self._options, choice.chosen
@@ -98,13 +110,13 @@ class AdditiveFit:
         problem.set_strengths(chosen.strengths)
         self._task.report(_describe(choice))
         start = start_from_folds(layout, problem.prior, rows, choice.found) if choice.found else problem.zero
-        descent = minimize(problem, start, options.max_iter, options.tol)
+        descent = minimize(problem, start, options.max_iter, FINER * options.tol)
         warn_if_unfinished(descent, options.max_iter)
         self._task.report(describe_descent(descent, problem.n_passes))
         densities = tuple(_density(own[:-1].sum(axis=1)) for own in layout.split(rows)[0])
         whole = _centre(layout, problem.beta(descent.u), densities)
         folds = tuple(_centre(*found, densities) for found in choice.found)
-        return _Fitted(choice, descent, problem.n_passes, whole, folds)
+        return _Fitted(choice, descent, problem.n_rows, problem.n_passes, whole, folds)
 
 
 def _describe(choice: Choice) -> str:
