@@ -19,6 +19,7 @@ from tanager.parameters.additive_problems import AdditiveProblems
 from tanager.parameters.centre_effects import Effects, centre_effects, mean_effects
 from tanager.parameters.conditional_fit import FitOptions, describe_descent, warn_if_unfinished
 from tanager.parameters.effect_layout import EffectLayout
+from tanager.parameters.effect_prior import MANY_ROWS
 from tanager.parameters.effect_start import start_from_folds
 from tanager.parameters.optimize import Descent, minimize
 from tanager.parameters.protocol import LearntTables
@@ -30,6 +31,7 @@ Centred = tuple[Effects, Pairs]
 # The folds' mean fades out towards so many rows: they leave less to chance, and what a fold has not seen is missed.
 ROWS_WITHOUT_MEAN = 750.0
 # Of the tolerance: attributes repeat each other in pairs, so more is left to gain than the gradient says (`minimize`).
+# The scale of many rows is near that of the Hessian, and there it says enough.
 FINER = 0.1
 
 
@@ -110,7 +112,8 @@ class AdditiveFit:
         problem.set_strengths(chosen.strengths)
         self._task.report(_describe(choice))
         start = start_from_folds(layout, problem.prior, rows, choice.found) if choice.found else problem.zero
-        descent = minimize(problem, start, options.max_iter, FINER * options.tol)
+        tolerance = options.tol * (FINER if problem.n_rows <= MANY_ROWS else 1.0)
+        descent = minimize(problem, start, options.max_iter, tolerance)
         warn_if_unfinished(descent, options.max_iter)
         self._task.report(describe_descent(descent, problem.n_passes))
         densities = tuple(_density(own[:-1].sum(axis=1)) for own in layout.split(rows)[0])

@@ -49,7 +49,8 @@ class Conditional(ParameterLearner):
     max_iter : int
         Most iterations of the optimiser.
     tol : float
-        What may be left to gain, as a share of the objective plus a hundredth of a nat for each row.
+        What may be left to gain, as a share of the objective plus a hundredth of a nat for each row; pairs are
+        fitted to a tenth of it.
     """
 
     def __init__(
