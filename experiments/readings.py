@@ -51,7 +51,7 @@ def main() -> None:
         "Roos et al. 2005": (roos_by_cuts,),
         "aCLL 2013": (acll_by_share, acll_by_smoothing),
         "BCkG 2007": (bckg_by_background,),
-        "The field today": (reading_field.by_split, reading_field.by_choice, reading_field.by_inner_folds),
+        "The field today": (reading_field.by_split, reading_field.by_inner_folds),
     }
     chosen = [check_option("section", name, papers) for name in sys.argv[1:] or papers]
     sections = read_sections()

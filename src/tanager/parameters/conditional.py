@@ -41,7 +41,9 @@ class Conditional(ParameterLearner):
     strength : "auto", float or list of float
         The L2 penalty, of each level for "hierarchical" (main effects, pairs, ...; the last number serves all higher
         levels). Infinity is allowed. "auto" walks from strong to weak on three held-out folds (above 10,000 rows:
-        fits 5,000 and judges by 5,000 others) and takes the strongest that is not clearly worse than the best.
+        fits 5,000 and judges by 5,000 others) and takes the strongest that is not clearly worse than the best. For
+        structure="pairwise" it also chooses between models that shrink to zero and to naive Bayes, or takes their
+        mean; a strength given shrinks to zero.
     alpha : float or None
         Share of the joint log likelihood in `mixed`, from 0 (`cll`) to 1 (frequencies); None means 0.5.
     stopping : "tolerance" or "cross-tuning"
