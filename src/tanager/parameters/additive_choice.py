@@ -57,7 +57,7 @@ class Choice:
 
 
 def choose_models(problems: AdditiveProblems, given: Strengths | None) -> list[Choice]:
-    """With strengths given one model; else two where there are several folds, if the folds do not rule one out.
+    """With strengths given one model; else two where there are several folds, one of which may have no share.
 
     Where attributes are nearly independent given the class, naive Bayes is a far better guess than zero of what few
     rows leave open, and otherwise a worse one. A single fold means thousands of rows, to which it makes no difference.
@@ -71,7 +71,7 @@ def choose_models(problems: AdditiveProblems, given: Strengths | None) -> list[C
     if given is None and len(parts) > 1 and unordered and len(choices[0].losses):
         choices.append(_choose(problems, parts, True, given))
     shares = shares_by_loss([choice.losses for choice in choices], choices[0].weights)
-    return [replace(choice, share=share) for choice, share in zip(choices, shares, strict=True) if share > 0.0]
+    return [replace(choice, share=share) for choice, share in zip(choices, shares, strict=True)]
 
 
 def shares_by_loss(losses: Sequence[Array], weights: Array) -> list[float]:

@@ -71,34 +71,28 @@ class AdditiveFit:
         self._options = options
 
     def learn(self) -> LearntEffects:
-        models = [self._fit(choice) for choice in choose_models(self._problems, self._options.strengths)]
+        choices = choose_models(self._problems, self._options.strengths)
+        models = [self._fit(choice) for choice in choices if choice.share > 0.0]
         # The mean has the pairs of the first; a model of fewer pairs has the best of them.
         models.sort(key=lambda model: -model.choice.n_pairs)
-        fits = [model.whole for model in models]
-        shares = np.array([model.choice.share for model in models])
+        _, pairs = models[0].whole
         folded = self._share_of_folds(models[0])
-        if folded > 0.0:
-            fits += [fold for model in models for fold in model.folds]
-            of_folds = np.repeat(shares / len(models[0].folds), len(models[0].folds))
-            shares = np.concatenate([(1.0 - folded) * shares, folded * of_folds])
         leader = max(models, key=lambda model: model.choice.share)
         chosen, descent = leader.choice.chosen, leader.descent
-        _, pairs = fits[0]
         trace: dict[str, object] = {
             "strength": chosen.strengths,
             "held_out": list(chosen.losses.items()),
-            "naive_bayes_share": sum(model.choice.share for model in models if model.choice.centred),
+            "naive_bayes_share": sum(choice.share for choice in choices if choice.centred),
             "pairs": len(pairs),
             "share_of_folds": folded,
             "objective": descent.values,
             "gradient_norm": descent.gradient_norms,
             "passes": sum(model.n_passes for model in models),
-            "passes_on_folds": sum(model.choice.chosen.n_passes for model in models),
+            "passes_on_folds": sum(choice.chosen.n_passes for choice in choices),
             "end": descent.end,
             "optimum": "global" if self._options.objective == "cll" else "maybe local",
         }
-        effects = mean_effects(fits, shares.tolist()) if len(fits) > 1 else fits[0][0]
-        return LearntEffects((), trace, effects=effects, pairs=pairs, spreads=_spreads(models))
+        return LearntEffects((), trace, effects=_mean(models, folded), pairs=pairs, spreads=_spreads(models))
 
     def _share_of_folds(self, model: _Fitted) -> float:
         if self._options.strengths is not None or len(model.folds) < 2:
@@ -142,6 +136,18 @@ def _centre(layout: EffectLayout, beta: Array, densities: tuple[Array, ...]) -> 
     pairs = zip(mains, densities, strict=True)
     mains = tuple(np.vstack([main[:-1], density @ main[:-1]]) for main, density in pairs)
     return centre_effects(Effects(intercept, mains, tables, densities), layout.columns, layout.pairs), layout.pairs
+
+
+def _mean(models: Sequence[_Fitted], folded: float) -> Effects:
+    """Of the models by their shares; `folded` is the share of their folds."""
+    fits, shares = [], []
+    for model in models:
+        fits.append(model.whole)
+        shares.append((1.0 - folded) * model.choice.share)
+    for model in models if folded > 0.0 else ():
+        fits += model.folds
+        shares += [folded * model.choice.share / len(model.folds)] * len(model.folds)
+    return mean_effects(fits, shares) if len(fits) > 1 else fits[0][0]
 
 
 def _spreads(models: Sequence[_Fitted]) -> tuple[Array, ...]:
