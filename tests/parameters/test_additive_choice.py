@@ -68,6 +68,18 @@ def test_a_state_without_rows_says_nothing_and_a_missing_cell_what_is_expected()
     np.testing.assert_allclose(mains[0][3], shares @ mains[0][:3])
 
 
+def test_the_centre_is_that_of_the_shares_where_the_pseudo_rows_are_few_beside_the_rows():
+    """The limit case: log P(state | class) / P(state) of plain frequencies."""
+    rows = np.random.default_rng(0).integers(1, 9, (LAYOUT.cells.n_cells, 3)) * 1e9
+    mains, _, _ = LAYOUT.split(naive_bayes_odds(LAYOUT, rows))
+    expected = np.log(rows[:3] / rows[:3].sum(axis=0) / (rows[:3].sum(axis=1, keepdims=True) / rows[:3].sum()))
+    np.testing.assert_allclose(mains[0][:3], expected, atol=1e-8)
+
+
+def test_without_rows_the_centre_is_zero():
+    assert not naive_bayes_odds(LAYOUT, np.zeros((LAYOUT.cells.n_cells, 3))).any()
+
+
 @given(SEEDS, st.integers(1, 3))
 def test_shares_sum_to_one_and_the_lowest_loss_has_the_largest(seed, n_models):
     losses = list(np.random.default_rng(seed).random((n_models, 20)))

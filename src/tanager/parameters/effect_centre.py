@@ -35,7 +35,7 @@ def _odds(counted: Array) -> Array:
     """(states + 1, classes) from the rows (states, classes) of one attribute."""
     marginal = counted.sum(axis=1, keepdims=True)
     seen = marginal > 0
-    shares = marginal / max(marginal.sum(), 1.0)
+    shares = np.divide(marginal, marginal.sum(), out=np.zeros_like(marginal), where=seen)
     smoothed = (counted + PSEUDO_ROWS * shares) / (counted.sum(axis=0) + PSEUDO_ROWS)
     odds = np.log(np.divide(smoothed, shares, out=np.ones_like(smoothed), where=seen))
     return np.vstack([odds, shares.T @ odds])
