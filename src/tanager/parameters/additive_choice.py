@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.parameters.additive_problems import AdditiveProblems, Part
+from tanager.parameters.additive_problems import AdditiveProblems, EffectFold, Part
 from tanager.parameters.effect_start import Found
 from tanager.parameters.strengths import (
     Chosen,
@@ -66,10 +66,11 @@ def choose_models(problems: AdditiveProblems, given: Strengths | None) -> list[C
     if given is not None and len(task.numbers) == 1:
         return [Choice(False, task.numbers[0], Chosen(given), (), np.empty(0), np.empty(0))]
     parts = problems.parts()
-    choices = [_choose(problems, parts, False, given)]
+    folds = [problems.fold(part, task.numbers[0]) for part in parts]
+    choices = [_choose(problems, parts, folds, False, given)]
     unordered = any(not column.has_order and column.n_states > 1 for column in task.columns)
     if given is None and len(parts) > 1 and unordered and len(choices[0].losses):
-        choices.append(_choose(problems, parts, True, given))
+        choices.append(_choose(problems, parts, folds, True, given))
     shares = shares_by_loss([choice.losses for choice in choices], choices[0].weights)
     return [replace(choice, share=share) for choice, share in zip(choices, shares, strict=True)]
 
@@ -87,16 +88,26 @@ def shares_by_loss(losses: Sequence[Array], weights: Array) -> list[float]:
     return (shares / shares.sum()).tolist()
 
 
-def _choose(problems: AdditiveProblems, parts: list[Part], centred: bool, given: Strengths | None) -> Choice:
-    """The strengths are those of the fewest pairs; then as many are taken as lower the held-out loss."""
+def _choose(
+    problems: AdditiveProblems, parts: list[Part], folds: list[EffectFold], centred: bool, given: Strengths | None
+) -> Choice:
+    """The strengths are those of the fewest pairs, which `folds` have; then as many as lower the held-out loss."""
     numbers, walk = problems.task.numbers, TO_NAIVE_BAYES if centred else TO_ZERO
-    number = numbers[0]
-    folds = [problems.fold(part, number, centred) for part in parts]
+    number, n_before = numbers[0], sum(fold.problem.n_passes for fold in folds)
+    for fold in folds:
+        fold.begin(fold.problem.zero)
+        if centred:
+            fold.centre()
     chosen = choose_strengths(folds, walk) if given is None else visit_strengths(folds, given, walk)
+    chosen.n_passes -= n_before
     for more in numbers[1:]:
         if np.isinf(chosen.strengths[-1]) or more == number:
             break
-        wider = [problems.fold(part, more, centred, fold.u) for part, fold in zip(parts, folds, strict=True)]
+        wider = [problems.fold(part, more) for part in parts]
+        for fold, fewer in zip(wider, folds, strict=True):
+            fold.begin(fewer.u)
+            if centred:
+                fold.centre()
         found = visit_strengths(wider, chosen.strengths, walk)
         chosen.n_passes += found.n_passes
         if found.loss >= chosen.loss:
@@ -107,7 +118,7 @@ def _choose(problems: AdditiveProblems, parts: list[Part], centred: bool, given:
         centred,
         number,
         chosen,
-        tuple((problems.layout(part.pairs, number), beta) for part, beta in zip(parts, tables, strict=True)),
+        tuple((fold.layout, beta) for fold, beta in zip(folds, tables, strict=True)),
         np.concatenate([fold.held_out.losses(beta) for fold, beta in zip(folds, tables, strict=True)]),
         np.concatenate([fold.held_out.weights for fold in folds]),
     )

@@ -18,6 +18,7 @@ from tanager.parameters.additive_choice import Choice, choose_models
 from tanager.parameters.additive_problems import AdditiveProblems
 from tanager.parameters.centre_effects import Effects, centre_effects, mean_effects
 from tanager.parameters.conditional_fit import FitOptions, describe_descent, warn_if_unfinished
+from tanager.parameters.effect_centre import naive_bayes_odds
 from tanager.parameters.effect_layout import EffectLayout
 from tanager.parameters.effect_prior import MANY_ROWS
 from tanager.parameters.effect_start import start_from_folds
@@ -102,10 +103,12 @@ class AdditiveFit:
     def _fit(self, choice: Choice) -> _Fitted:
         options, chosen = self._options, choice.chosen
         layout = self._problems.layout(self._task.pairs, choice.n_pairs)
-        problem, rows = self._problems.problem(layout, self._task.batch, choice.centred)
+        problem, rows = self._problems.problem(layout, self._task.batch)
+        if choice.centred:
+            problem.set_centre(naive_bayes_odds(layout, rows))
         problem.set_strengths(chosen.strengths)
         self._task.report(_describe(choice))
-        start = start_from_folds(layout, problem.prior, rows, choice.found) if choice.found else problem.zero
+        start = start_from_folds(layout, problem.start, rows, choice.found) if choice.found else problem.zero
         tolerance = options.tol * (FINER if problem.n_rows <= MANY_ROWS else 1.0)
         descent = minimize(problem, start, options.max_iter, tolerance)
         warn_if_unfinished(descent, options.max_iter)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,11 +56,25 @@ class Part:
     pairs: Pairs
 
 
-class AdditiveProblems:
-    """The problems of one training table, and of parts of it, for an objective of `Conditional`.
+@dataclass
+class EffectFold(Fold):
+    """A fold, the layout of its effects, and the training rows in each cell of it, (n_cells, n_classes)."""
 
-    Main effects shrink to zero, or, `centred`, to what naive Bayes says (`naive_bayes_odds`).
-    """
+    layout: EffectLayout
+    rows: Array
+
+    def centre(self) -> None:
+        """From now on main effects shrink to what naive Bayes says."""
+        self.problem.set_centre(naive_bayes_odds(self.layout, self.rows))
+
+    def begin(self, u: Array) -> None:
+        """At the effects of fewer pairs: the intercept is last, the further pairs before it."""
+        self.u = self.problem.zero
+        self.u[: len(u) - 1], self.u[-1] = u[:-1], u[-1]
+
+
+class AdditiveProblems:
+    """The problems of one training table, and of parts of it, for an objective of `Conditional`."""
 
     def __init__(self, task: AdditiveTask, objective: str) -> None:
         self.task = task
@@ -71,14 +85,12 @@ class AdditiveProblems:
     def layout(self, pairs: Pairs, number: int) -> EffectLayout:
         return EffectLayout(self.task.columns, self.task.batch.n_classes, pairs[:number])
 
-    def problem(self, layout: EffectLayout, batch: EncodedBatch, centred: bool) -> tuple[Penalized, Array]:
+    def problem(self, layout: EffectLayout, batch: EncodedBatch) -> tuple[Penalized, Array]:
         """Also the training rows in each cell, (n_cells, n_classes)."""
         cells = layout.cells
         counts, objective = self._expand(layout, batch)
         rows = cells.pack_families(counts.tables(cells.families, keep=False))
         prior = effect_prior(layout, rows)
-        if centred:
-            prior = replace(prior, start=prior.start + naive_bayes_odds(layout, rows))
         if self._objective != "cll":
             prior = prior.with_intercept()
         damped = rows[-1].sum() <= MANY_ROWS  # a third of the passes on covtype
@@ -97,14 +109,11 @@ class AdditiveProblems:
             parts.append(Part(kept, rest, self.task.rank(own)))
         return parts
 
-    def fold(self, part: Part, number: int, centred: bool, u: Array | None = None) -> Fold:
-        """The problem of a fold with so many pairs, from the effects of fewer pairs."""
+    def fold(self, part: Part, number: int) -> EffectFold:
+        """A fold with so many pairs, at zero."""
         layout = self.layout(part.pairs, number)
-        problem, _ = self.problem(layout, part.kept, centred)
-        start = problem.zero
-        if u is not None:
-            start[: len(u) - 1], start[-1] = u[:-1], u[-1]  # the intercept is last, the further pairs before it
-        return Fold(problem, start, HeldOut(layout.cells, layout.expand(part.rest), False))
+        problem, rows = self.problem(layout, part.kept)
+        return EffectFold(problem, problem.zero, HeldOut(layout.cells, layout.expand(part.rest), False), layout, rows)
 
     def _split_rows(self) -> Iterable[tuple[EncodedBatch, EncodedBatch]]:
         return split_rows(self.task.batch, MOST_ROWS, FOLD_SEED)

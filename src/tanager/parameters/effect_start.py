@@ -11,7 +11,6 @@ from scipy import sparse
 from tanager.parameters.centre_effects import tables_by_pair
 from tanager.parameters.effect_layout import EffectLayout
 from tanager.parameters.effect_prior import Bases, effect_bases, step_variance
-from tanager.parameters.priors import Prior
 from tanager.table.schema import ColumnSchema
 
 Array = NDArray[np.float64]
@@ -20,22 +19,23 @@ Found = tuple[EffectLayout, Array]
 """The layout of a fold and its tables beta."""
 
 
-def start_from_folds(layout: EffectLayout, prior: Prior, rows: Array, found: Sequence[Found]) -> Array:
-    """u (n_effects, n_classes) of the layout and its prior: the mean over the folds.
+def start_from_folds(layout: EffectLayout, zero: Array, rows: Array, found: Sequence[Found]) -> Array:
+    """u (n_effects, n_classes) of the layout and its `effect_prior`: the mean over the folds.
 
     Effects of a walk are turned differently in each fold (`walk_effects`), so they are found again from its tables.
 
+    zero  (n_cells, n_classes) the tables at u = 0
     rows  (n_cells, n_classes) training rows in each cell of the layout
     """
     bases = effect_bases(layout, rows)
-    return np.asarray(np.mean([_start_from(fold, layout, prior, bases) for fold in found], axis=0))
+    return np.asarray(np.mean([_start_from(fold, layout, zero, bases) for fold in found], axis=0))
 
 
-def _start_from(fold: Found, layout: EffectLayout, prior: Prior, bases: Bases) -> Array:
+def _start_from(fold: Found, layout: EffectLayout, zero: Array, bases: Bases) -> Array:
     """A pair that the fold has not is zero."""
     own, beta = fold
     mains, tables, intercept = own.split(beta)
-    centres, _, centre = layout.split(prior.start)
+    centres, _, centre = layout.split(zero)
     by_pair = tables_by_pair(own.pairs, tables)
     columns, coarse = layout.columns, [column.coarse for column in layout.columns]
     from_centre = [main[:-1] - at[:-1] for main, at in zip(mains, centres, strict=True)]

@@ -49,6 +49,7 @@ class Penalized:
         self._cells = cells
         self._objective = objective
         self.prior = prior
+        self.start = prior.start
         self._mirrored = mirrored
         self._transposed = [factor.T.tocsr() for factor in prior.factors]
         moved = rows  # behind an effect, by the square of how far it moves them
@@ -68,6 +69,10 @@ class Penalized:
         self._used = np.isfinite(precision)
         self._precision = precision[self._used]
         self._scale = (1.0 / np.sqrt(precision + least))[self._used]
+
+    def set_centre(self, centre: Array) -> None:
+        """Where the penalty pulls to, (n_cells, n_classes), as seen from the prior's start."""
+        self.start = self.prior.start + centre
 
     @property
     def n_passes(self) -> int:
@@ -97,7 +102,7 @@ class Penalized:
 
     def beta(self, u: Array) -> Array:
         """The merged log tables, (n_cells, n_classes)."""
-        return self.prior.start + self._to_cells(u)
+        return self.start + self._to_cells(u)
 
     def _to_cells(self, u: Array) -> Array:
         for factor in reversed(self.prior.factors):
@@ -121,7 +126,7 @@ class Penalized:
 
     def __call__(self, vector: Array) -> tuple[float, Array]:
         """Value and gradient by v."""
-        beta = self.prior.start + self._both(self._to_cells(self._own_effects(vector)))
+        beta = self.start + self._both(self._to_cells(self._own_effects(vector)))
         value, slopes = self._objective(beta)
         if self.prior.log_entries > 0.0:
             logs = self._cells.log_normalize(beta)

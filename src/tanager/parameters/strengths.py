@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -67,7 +68,7 @@ class Chosen:
     n_passes: int = 0
 
 
-def choose_strengths(folds: list[Fold], walk: Walk) -> Chosen:
+def choose_strengths(folds: Sequence[Fold], walk: Walk) -> Chosen:
     """Level by level, higher ones still absent: the strongest prior that is not clearly worse than the best.
 
     The folds are left at the effects of that prior.
@@ -98,7 +99,7 @@ def choose_strengths(folds: list[Fold], walk: Walk) -> Chosen:
     return Chosen(best.strengths, losses[best.strengths], losses, sum(fold.problem.n_passes for fold in folds))
 
 
-def visit_strengths(folds: list[Fold], strengths: Strengths, walk: Walk) -> Chosen:
+def visit_strengths(folds: Sequence[Fold], strengths: Strengths, walk: Walk) -> Chosen:
     """Fit the folds with given strengths."""
     losses = np.concatenate([_fit_fold(fold, strengths, walk.tolerance) for fold in folds])
     weights = np.concatenate([fold.held_out.weights for fold in folds])
