@@ -57,8 +57,15 @@ def test_a_column_that_tells_nothing_alone_is_cut_at_quantiles_for_pairs(n_coars
 
 
 def test_columns_of_wide_tables_are_halved_for_pairs():
-    assert n_coarse_bins(MANY_ATTRIBUTES) == 8
-    assert n_coarse_bins(MANY_ATTRIBUTES + 1) == 2
+    assert n_coarse_bins(MANY_ATTRIBUTES, fine=True) == 8
+    assert n_coarse_bins(MANY_ATTRIBUTES + 1, fine=True) == 2
+
+
+def test_without_fine_bins_the_cuts_are_the_discretisers():
+    x = np.arange(40.0)
+    schema, found = column(x, (x > 20).astype(np.uint8), n_coarse=n_coarse_bins(1, fine=False))
+    assert schema.cuts == tuple(found) == (20.5,)
+    assert schema.groups == ()
 
 
 @pytest.mark.parametrize("x", [np.full(5, 2.0), np.full(3, np.nan)], ids=["constant", "empty"])

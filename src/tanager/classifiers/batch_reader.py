@@ -191,7 +191,7 @@ class BatchReader:
         classes, class_order = encode_labels(labels)
         target = ColumnSchema(self._target, "categorical", tuple(classes.tolist()))
         options = self._options
-        n_coarse = n_coarse_bins(len(self._columns)) if options.fine else 0
+        n_coarse = n_coarse_bins(len(self._columns), options.fine)
 
         def learn(name: str) -> ColumnSchema:
             coder = self._columns[name]

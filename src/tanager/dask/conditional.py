@@ -6,18 +6,17 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.dask.additive import ClusterProblems
 from tanager.dask.batch import ClusterBatch, take_rows
 from tanager.dask.row_pass import ClusterPass
-from tanager.parameters import Conditional, LearntTables, ParameterTask
+from tanager.parameters import Conditional, ParameterTask
 from tanager.parameters.additive_fit import AdditiveFit
 from tanager.parameters.additive_problems import AdditiveTask
 from tanager.parameters.class_cells import ClassCells
-from tanager.parameters.conditional_fit import FOLD_SEED, ConditionalFit
+from tanager.parameters.conditional_fit import FOLD_SEED, ConditionalFit, FitOptions
 from tanager.parameters.gap_objective import MOST_ROWS as MOST_INFERRED
 from tanager.parameters.gap_objective import GapObjective, rows_to_infer
 from tanager.parameters.held_out import Fold, HeldOut
@@ -32,14 +31,10 @@ Array = NDArray[np.float64]
 class ClusterConditional(Conditional):
     """`Conditional` for rows on workers."""
 
-    def learn(self, task: ParameterTask) -> LearntTables:
-        options = self.fit_options()
+    def _fit(self, task: ParameterTask, options: FitOptions) -> AdditiveFit | ConditionalFit:
         if isinstance(task, AdditiveTask):
-            fit: AdditiveFit | ConditionalFit = AdditiveFit(ClusterProblems(task, options.objective), options)
-        else:
-            fit = ClusterFit(task, options)
-        with threadpool_limits(1, "blas"):  # as in memory
-            return fit.learn()
+            return AdditiveFit(ClusterProblems(task, options.objective), options)
+        return ClusterFit(task, options)
 
 
 class ClusterFit(ConditionalFit):

@@ -116,7 +116,7 @@ def learn_columns(packed: bytes, discretizer: object, gap_states: bool, fine: bo
     """Categories and cut points, from the statistics of all rows; on a worker, for they may be as long as the table."""
     part: PartStatistics = pickle.loads(packed)
     chosen, n_classes = choose_discretizer(discretizer), len(part.classes)
-    n_coarse = n_coarse_bins(len(part.columns)) if fine else 0
+    n_coarse = n_coarse_bins(len(part.columns), fine)
     attributes = tuple(column.schema(chosen, n_classes, gap_states, n_coarse) for column in part.columns)
     empty = tuple(column.name for column, seen_in in zip(attributes, part.seen_in, strict=True) if seen_in < 0)
     return LearntColumns(attributes, part.classes, part.class_rows, part.n_rows, part.unlabelled, empty, part.coded)

@@ -39,7 +39,6 @@ class Choice:
     number   of its pairs, unless they are zero
     chosen   its strengths, and what was tried
     found    the folds' layouts and tables
-    losses   of the rows held out, and their weights
     share    of it in the mean of models
     """
 
@@ -47,8 +46,6 @@ class Choice:
     number: int
     chosen: Chosen
     found: tuple[Found, ...]
-    losses: Array
-    weights: Array
     share: float = 1.0
 
     @property
@@ -64,15 +61,16 @@ def choose_models(problems: AdditiveProblems, given: Strengths | None) -> list[C
     """
     task = problems.task
     if given is not None and len(task.numbers) == 1:
-        return [Choice(False, task.numbers[0], Chosen(given), (), np.empty(0), np.empty(0))]
+        return [Choice(False, task.numbers[0], Chosen(given), ())]
     parts = problems.parts()
     folds = [problems.fold(part, task.numbers[0]) for part in parts]
-    choices = [_choose(problems, parts, folds, False, given)]
+    weights = np.concatenate([fold.held_out.weights for fold in folds])
+    found = [_choose(problems, parts, folds, False, given)]
     unordered = any(not column.has_order and column.n_states > 1 for column in task.columns)
-    if given is None and len(parts) > 1 and unordered and len(choices[0].losses):
-        choices.append(_choose(problems, parts, folds, True, given))
-    shares = shares_by_loss([choice.losses for choice in choices], choices[0].weights)
-    return [replace(choice, share=share) for choice, share in zip(choices, shares, strict=True)]
+    if given is None and len(parts) > 1 and unordered and len(weights):
+        found.append(_choose(problems, parts, folds, True, given))
+    shares = shares_by_loss([losses for _, losses in found], weights)
+    return [replace(choice, share=share) for (choice, _), share in zip(found, shares, strict=True)]
 
 
 def shares_by_loss(losses: Sequence[Array], weights: Array) -> list[float]:
@@ -90,35 +88,28 @@ def shares_by_loss(losses: Sequence[Array], weights: Array) -> list[float]:
 
 def _choose(
     problems: AdditiveProblems, parts: list[Part], folds: list[EffectFold], centred: bool, given: Strengths | None
-) -> Choice:
-    """The strengths are those of the fewest pairs, which `folds` have; then as many as lower the held-out loss."""
+) -> tuple[Choice, Array]:
+    """Also the losses of the rows held out.
+
+    The strengths are those of the fewest pairs, which `folds` have; then as many are taken as lower the loss.
+    """
     numbers, walk = problems.task.numbers, TO_NAIVE_BAYES if centred else TO_ZERO
-    number, n_before = numbers[0], sum(fold.problem.n_passes for fold in folds)
+    number = numbers[0]
     for fold in folds:
-        fold.begin(fold.problem.zero)
-        if centred:
-            fold.centre()
+        fold.begin(centred, fold.problem.zero)
     chosen = choose_strengths(folds, walk) if given is None else visit_strengths(folds, given, walk)
-    chosen.n_passes -= n_before
     for more in numbers[1:]:
         if np.isinf(chosen.strengths[-1]) or more == number:
             break
         wider = [problems.fold(part, more) for part in parts]
         for fold, fewer in zip(wider, folds, strict=True):
-            fold.begin(fewer.u)
-            if centred:
-                fold.centre()
+            fold.begin(centred, fewer.u)
         found = visit_strengths(wider, chosen.strengths, walk)
         chosen.n_passes += found.n_passes
         if found.loss >= chosen.loss:
             break
         number, folds, chosen.loss = more, wider, found.loss
     tables = [fold.problem.beta(fold.u) for fold in folds]
-    return Choice(
-        centred,
-        number,
-        chosen,
-        tuple((fold.layout, beta) for fold, beta in zip(folds, tables, strict=True)),
-        np.concatenate([fold.held_out.losses(beta) for fold, beta in zip(folds, tables, strict=True)]),
-        np.concatenate([fold.held_out.weights for fold in folds]),
-    )
+    layouts = [fold.layout for fold in folds]
+    losses = [fold.held_out.losses(beta) for fold, beta in zip(folds, tables, strict=True)]
+    return Choice(centred, number, chosen, tuple(zip(layouts, tables, strict=True))), np.concatenate(losses)

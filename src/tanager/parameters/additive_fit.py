@@ -20,7 +20,7 @@ from tanager.parameters.centre_effects import Effects, centre_effects, mean_effe
 from tanager.parameters.conditional_fit import FitOptions, describe_descent, warn_if_unfinished
 from tanager.parameters.effect_centre import naive_bayes_odds
 from tanager.parameters.effect_layout import EffectLayout
-from tanager.parameters.effect_prior import MANY_ROWS
+from tanager.parameters.effect_prior import MANY_ROWS, shares_of
 from tanager.parameters.effect_start import start_from_folds
 from tanager.parameters.optimize import Descent, minimize
 from tanager.parameters.protocol import LearntTables
@@ -113,7 +113,7 @@ class AdditiveFit:
         descent = minimize(problem, start, options.max_iter, tolerance)
         warn_if_unfinished(descent, options.max_iter)
         self._task.report(describe_descent(descent, problem.n_passes))
-        densities = tuple(_density(own[:-1].sum(axis=1)) for own in layout.split(rows)[0])
+        densities = tuple(shares_of(own[:-1].sum(axis=1)) for own in layout.split(rows)[0])
         whole = _centre(layout, problem.beta(descent.u), densities)
         folds = tuple(_centre(*found, densities) for found in choice.found)
         return _Fitted(choice, descent, problem.n_rows, problem.n_passes, whole, folds)
@@ -126,11 +126,6 @@ def _describe(choice: Choice) -> str:
         f"{choice.share:.0%} of the model: {choice.n_pairs} pairs, main effects towards {towards}, "
         f"strengths {strengths} after {n_passes} passes over folds"
     )
-
-
-def _density(rows: Array) -> Array:
-    """Shares of the rows; equal where there are none."""
-    return rows / rows.sum() if rows.sum() > 0 else np.full(len(rows), 1.0 / len(rows))
 
 
 def _centre(layout: EffectLayout, beta: Array, densities: tuple[Array, ...]) -> Centred:

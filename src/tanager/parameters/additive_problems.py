@@ -63,14 +63,11 @@ class EffectFold(Fold):
     layout: EffectLayout
     rows: Array
 
-    def centre(self) -> None:
-        """From now on main effects shrink to what naive Bayes says."""
-        self.problem.set_centre(naive_bayes_odds(self.layout, self.rows))
-
-    def begin(self, u: Array) -> None:
-        """At the effects of fewer pairs: the intercept is last, the further pairs before it."""
+    def begin(self, centred: bool, u: Array) -> None:
+        """At the effects of fewer pairs; main effects shrink to what naive Bayes says if `centred`, else to zero."""
+        self.problem.set_centre(naive_bayes_odds(self.layout, self.rows) if centred else 0.0)
         self.u = self.problem.zero
-        self.u[: len(u) - 1], self.u[-1] = u[:-1], u[-1]
+        self.u[: len(u) - 1], self.u[-1] = u[:-1], u[-1]  # the intercept is last, the further pairs before it
 
 
 class AdditiveProblems:

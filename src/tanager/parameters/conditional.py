@@ -75,12 +75,13 @@ class Conditional(ParameterLearner):
 
     def learn(self, task: ParameterTask) -> LearntTables:
         options = self.fit_options()
-        if isinstance(task, AdditiveTask):
-            fit: AdditiveFit | ConditionalFit = AdditiveFit(AdditiveProblems(task, options.objective), options)
-        else:
-            fit = ConditionalFit(task, options)
         with threadpool_limits(1, "blas"):  # its threads and ours would wait for each other
-            return fit.learn()
+            return self._fit(task, options).learn()
+
+    def _fit(self, task: ParameterTask, options: FitOptions) -> AdditiveFit | ConditionalFit:
+        if isinstance(task, AdditiveTask):
+            return AdditiveFit(AdditiveProblems(task, options.objective), options)
+        return ConditionalFit(task, options)
 
     def fit_options(self) -> FitOptions:
         """The options with their defaults filled in, or an error that names the wrong one."""

@@ -6,17 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.parameters.effect_layout import EffectLayout
+from tanager.parameters.effect_prior import shares_of
+from tanager.parameters.frequency import DEFAULT_ALPHA
 
 Array = NDArray[np.float64]
 
-# Friedman, Geiger and Goldszmidt (1997); with 1 in its place rare states say too much, with 10 the gain is smaller.
-PSEUDO_ROWS = 5.0
+# With 1 in its place rare states say too much, with 10 the gain is smaller.
+PSEUDO_ROWS = DEFAULT_ALPHA["friedman"]
 
 
 def naive_bayes_odds(layout: EffectLayout, rows: Array) -> Array:
     """(n_cells, n_classes) log P(state | class) / P(state) in the main effects of unordered attributes, else zero.
 
-    P(state | class) is smoothed by PSEUDO_ROWS spread as the marginal. A state without rows says nothing, and a missing
+    P(state | class) is that of `Frequency("friedman")`. A state without rows says nothing, and a missing
     cell what is expected of it, as `effect_prior` has it. Ordered attributes are left at zero: they say the same thing
     several times over far more often, and their cuts have seen the rows held out.
 
@@ -33,9 +35,8 @@ def naive_bayes_odds(layout: EffectLayout, rows: Array) -> Array:
 
 def _odds(counted: Array) -> Array:
     """(states + 1, classes) from the rows (states, classes) of one attribute."""
-    marginal = counted.sum(axis=1, keepdims=True)
-    seen = marginal > 0
-    shares = np.divide(marginal, marginal.sum(), out=np.zeros_like(marginal), where=seen)
+    shares = shares_of(counted.sum(axis=1))[:, np.newaxis]
     smoothed = (counted + PSEUDO_ROWS * shares) / (counted.sum(axis=0) + PSEUDO_ROWS)
+    seen = counted.any(axis=1, keepdims=True)
     odds = np.log(np.divide(smoothed, shares, out=np.ones_like(smoothed), where=seen))
     return np.vstack([odds, shares.T @ odds])

@@ -64,7 +64,7 @@ def effect_prior(layout: EffectLayout, rows: Array) -> Prior:
     outer, inner = BlockDiagonal(), BlockDiagonal()
     sizes = []
     for basis, own in zip(bases.fine, mains, strict=True):
-        _add_main(outer, _Entries.of(basis), _shares(own[:-1].sum(axis=1)))
+        _add_main(outer, _Entries.of(basis), shares_of(own[:-1].sum(axis=1)))
         inner.add_identity(basis.shape[1])
         sizes.append(basis.shape[1])
     coarse = [_Entries.of(basis) for basis in bases.coarse]
@@ -105,7 +105,7 @@ def walk_effects(rows: Array, most: int | None = None) -> Array:
     of the passes. The last columns are the smoothest and vary most over the rows; `most` keeps only those.
     """
     steps = np.tri(len(rows))[:, 1:]  # the first state is the reference
-    steps -= _shares(rows) @ steps
+    steps -= shares_of(rows) @ steps
     _, turn = np.linalg.eigh((steps.T * rows) @ steps)
     first = 0 if most is None else max(0, len(rows) - 1 - most)
     return np.sqrt(step_variance(len(rows))) * steps @ turn[:, first:]
@@ -150,9 +150,9 @@ def _add_pair(outer: BlockDiagonal, parent: _Entries, rows: Array) -> None:
     rows  (parent's states, child's states)
     """
     n_parent, n_child = rows.shape
-    by_parent = _shares(rows, _shares(rows.sum(axis=0)))
-    by_child = _shares(rows.T, _shares(rows.sum(axis=1)))
-    both = _shares(rows.reshape(-1)).reshape(rows.shape)
+    by_parent = shares_of(rows, shares_of(rows.sum(axis=0)))
+    by_child = shares_of(rows.T, shares_of(rows.sum(axis=1)))
+    both = shares_of(rows.reshape(-1)).reshape(rows.shape)
     entry = np.arange((n_parent + 1) * (n_child + 1)).reshape(n_parent + 1, n_child + 1)
     effect = np.arange(parent.shape[1] * n_child).reshape(-1, n_child)
     values = parent.values[:, np.newaxis]
@@ -176,7 +176,7 @@ def _identity(size: int) -> sparse.csr_array:
     return sparse.eye_array(size, format="csr")
 
 
-def _shares(rows: Array, otherwise: Array | None = None) -> Array:
+def shares_of(rows: Array, otherwise: Array | None = None) -> Array:
     """Rows as shares of their sum along the last axis; where there is none, `otherwise`, equal shares by default."""
     total = rows.sum(axis=-1, keepdims=True)
     if otherwise is None:

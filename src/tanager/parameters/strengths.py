@@ -19,7 +19,6 @@ Strengths = tuple[float, ...]
 RISES = 2
 CLEAR_ERRORS = 1.5
 FOLD_MAX_ITER = 100
-SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -79,6 +78,7 @@ def choose_strengths(folds: Sequence[Fold], walk: Walk) -> Chosen:
     if not len(weights):
         return Chosen(absent)
     losses: dict[Strengths, float] = {}
+    n_before = _passes(folds)
 
     def visit(strengths: Strengths) -> _Visit:
         own = np.concatenate([_fit_fold(fold, strengths, walk.tolerance) for fold in folds])
@@ -96,15 +96,20 @@ def choose_strengths(folds: Sequence[Fold], walk: Walk) -> Chosen:
         best = visited[strongest_good([each.losses for each in visited], weights, path.errors_allowed)]
         for fold, u in zip(folds, best.effects, strict=True):
             fold.u = u
-    return Chosen(best.strengths, losses[best.strengths], losses, sum(fold.problem.n_passes for fold in folds))
+    return Chosen(best.strengths, losses[best.strengths], losses, _passes(folds) - n_before)
 
 
 def visit_strengths(folds: Sequence[Fold], strengths: Strengths, walk: Walk) -> Chosen:
     """Fit the folds with given strengths."""
+    n_before = _passes(folds)
     losses = np.concatenate([_fit_fold(fold, strengths, walk.tolerance) for fold in folds])
     weights = np.concatenate([fold.held_out.weights for fold in folds])
     loss = float(np.average(losses, weights=weights)) if len(losses) else np.nan
-    return Chosen(strengths, loss, {strengths: loss}, sum(fold.problem.n_passes for fold in folds))
+    return Chosen(strengths, loss, {strengths: loss}, _passes(folds) - n_before)
+
+
+def _passes(folds: Sequence[Fold]) -> int:
+    return sum(fold.problem.n_passes for fold in folds)
 
 
 @dataclass(frozen=True)
@@ -154,6 +159,6 @@ def excess_errors(losses: Array, best: Array, weights: Array) -> float:
     mean = np.average(excess, weights=weights)
     # A row of weight w is w rows, so its squared deviation counts w times.
     variance = np.average((excess - mean) ** 2, weights=weights) / weights.sum()
-    if mean == 0.0:
-        return 0.0
-    return float(mean / max(np.sqrt(variance), SMALLEST))
+    if variance == 0.0:
+        return 0.0 if mean == 0.0 else float(np.copysign(np.inf, mean))
+    return float(mean / np.sqrt(variance))

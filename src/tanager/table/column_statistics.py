@@ -76,18 +76,14 @@ class ColumnStatistics:
         return replace(self, like=like, counts=self.counts.merge(renamed))
 
     def schema(self, discretizer: Discretizer, n_classes: int, gap_states: bool, n_coarse: int = 0) -> ColumnSchema:
-        """The column's categories or cut points, as `learn_schema` finds them in the rows themselves.
-
-        n_coarse  as in `fine_bins`; 0 for a single granularity
-        """
+        """The column's categories or cut points, as `learn_schema` finds them; `n_coarse` is that of `fine_bins`."""
         gap = gap_states and bool(self.gaps.any())
         if self.categorical:
             ordered = isinstance(self.like, DictionaryColumn) and self.like.ordered
             categories = learn_categories(self._cells())
             return ColumnSchema(self.like.name, "categorical", categories, gap_state=gap, ordered=ordered)
         assert isinstance(self.like, NumericColumn)
-        found = discretizer(self.counts, n_classes)
-        cuts, groups = fine_bins(found, self.counts, n_coarse) if n_coarse else (found, ())
+        cuts, groups = fine_bins(discretizer(self.counts, n_classes), self.counts, n_coarse)
         bins = tuple(cuts.tolist())
         return ColumnSchema(self.like.name, "numeric", cuts=bins, unit=self.like.unit, gap_state=gap, groups=groups)
 

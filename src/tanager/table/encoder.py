@@ -47,6 +47,7 @@ def learn_schema(
     two granularities (`fine_bins`).
     """
     chosen = choose_categorical(table, categorical_features)
+    n_coarse = n_coarse_bins(len(table.names), fine)
     empty: list[str] = []
 
     def learn(position: int) -> ColumnSchema:
@@ -59,8 +60,7 @@ def learn_schema(
         counted = count_values(column.values, class_codes, weights, n_classes=target.n_states)
         if counted.values.size == 0:
             empty.append(column.name)
-        found = discretizer(counted, target.n_states)
-        cuts, groups = fine_bins(found, counted, n_coarse_bins(len(table.names))) if fine else (found, ())
+        cuts, groups = fine_bins(discretizer(counted, target.n_states), counted, n_coarse)
         bins = tuple(cuts.tolist())
         return ColumnSchema(column.name, "numeric", cuts=bins, unit=column.unit, gap_state=gap, groups=groups)
 

@@ -16,8 +16,10 @@ N_FINE, N_COARSE = 32, 8
 MANY_ATTRIBUTES = 300
 
 
-def n_coarse_bins(n_attributes: int) -> int:
-    """How many bins of equal weight the coarse ones are made of, beside the discretiser's cuts."""
+def n_coarse_bins(n_attributes: int, fine: bool) -> int:
+    """How many bins of equal weight the coarse ones are made of, beside the discretiser's cuts; 0 without `fine`."""
+    if not fine:
+        return 0
     return N_COARSE if n_attributes <= MANY_ATTRIBUTES else 2
 
 
@@ -27,8 +29,11 @@ def fine_bins(
     """Cut points of the fine bins, and the coarse bin of each fine one.
 
     Both have the discretiser's cuts, and the quantiles that make N_FINE and n_coarse bins of equal weight where values
-    allow: a column that the discretiser leaves whole may tell the classes apart in a pair.
+    allow: a column that the discretiser leaves whole may tell the classes apart in a pair. With n_coarse = 0 there is
+    one granularity, the discretiser's.
     """
+    if n_coarse == 0:
+        return cuts, ()
     coarse = np.union1d(quantile_cuts(counts, n_coarse), cuts)
     fine = np.union1d(quantile_cuts(counts, N_FINE), coarse)
     # Fine bin k > 0 begins at cut k - 1, and lies in the coarse bin that has as many coarse cuts at or below it.
