@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import textwrap
-import time
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import log_loss
 
 from experiments.small_sets import write_sets
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier
-from tanager.errors import DataError, FileError, TanagerError
+from tanager.errors import DataError, FileError
 from tanager.experiments.cuts import two_bins_or_more
 from tanager.experiments.data_sets import DataSet, find_data_sets
-from tanager.experiments.entries import Entry, parse_entry
+from tanager.experiments.entries import parse_entry
 from tanager.experiments.folds import KFold
 from tanager.experiments.protocol import Protocol
 from tanager.experiments.results_folder import results_folder
 from tanager.experiments.study import Study
-from tanager.experiments.time_limit import OutOfTime, time_limit
 from tanager.structure import STRUCTURES
 from tanager.table.value_counts import count_values
 
@@ -241,54 +235,6 @@ def test_numbers_can_be_cut_by_the_test_rows_of_each_fold(sets):
             assert [names[each] for each in bins] == seen.column(name).to_pylist()
 
 
-class Slow(ClassifierMixin, BaseEstimator):
-    """Catches whatever goes wrong while it is fitted; if `late`, its time is up while it is."""
-
-    def __init__(self, late):
-        self.late = late
-
-    def fit(self, X, y):
-        try:
-            if self.late:
-                signal.raise_signal(signal.SIGALRM)  # as the alarm would, without the wait
-        except Exception:
-            pytest.fail("a time limit is not for the classifier to catch")
-        self.classes_ = np.unique(y)
-        return self
-
-    def predict(self, X):
-        return self.classes_[np.zeros(len(X), dtype=int)]
-
-
-def test_a_pair_out_of_time_is_recorded_and_tried_again_only_with_more_of_it(sets, tmp_path):
-    entries = [Entry("slow", Slow(True)), Entry("quick", Slow(False))]
-    study = Study("s", "", sets[:1], entries, Protocol(KFold(2)), limit_seconds=3600)
-    results = study.run(tmp_path / "out")
-    assert {(each["classifier"], each["failure"]) for each in results.failures} == {
-        ("slow", "not done within 3600 seconds")
-    }
-    assert not np.isnan(results.column("quick", "error")).any()
-    tried = []
-
-    def keep(record, done, total):
-        tried.append(record["limit_seconds"])
-
-    replace(study, limit_seconds=1800).run(tmp_path / "out", progress=keep)
-    assert tried == []
-    replace(study, limit_seconds=7200).run(tmp_path / "out", progress=keep)
-    assert tried == [7200, 7200]
-
-
-def test_a_time_limit_leaves_no_alarm_behind():
-    before = signal.getsignal(signal.SIGALRM)
-    with pytest.raises(OutOfTime), time_limit(0.01):
-        time.sleep(60)
-    with time_limit(60):
-        pass
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
-    assert signal.getsignal(signal.SIGALRM) == before
-
-
 def test_a_set_of_one_class_is_refused():
     class One(DataSet):
         def read(self):
@@ -296,20 +242,3 @@ def test_a_set_of_one_class_is_refused():
 
     with pytest.raises(DataError, match="holds 1 class"):
         Protocol().prepare(One("one"))
-
-
-class Deadly(DataSet):
-    """Ends the process that reads it, unless that is the one which made it."""
-
-    def read(self):
-        if os.environ.get("TANAGER_TEST_PID") != str(os.getpid()):
-            os.kill(os.getpid(), signal.SIGKILL)
-        return pa.table({"x": ["u", "v"] * 9}), np.array(["a", "b"] * 9)
-
-
-def test_a_worker_that_is_killed_ends_the_run_in_words_and_what_was_done_is_kept(sets, tmp_path, monkeypatch):
-    monkeypatch.setenv("TANAGER_TEST_PID", str(os.getpid()))
-    study = study_of([sets[0], Deadly("deadly", 18)], "naive-bayes")
-    with pytest.raises(TanagerError, match="ended from outside"):
-        study.run(tmp_path / "out", n_jobs=2)
-    assert not study.run(tmp_path / "out", n_jobs=1).failures

@@ -47,7 +47,10 @@ def field_study(sets: Sequence[DataSet], quick: bool = False, slow: bool = False
     elif not slow:
         sets = [data_set for data_set in sets if data_set.n_rows <= MOST_ROWS]
     limit_seconds = LIMIT_SECONDS_SLOW if slow else LIMIT_SECONDS
-    limits = [f"A fit that takes more than {limit_seconds:,.0f} seconds is given up: see the table of failures."]
+    limits = [
+        f"A fit that takes more than {limit_seconds:,.0f} seconds is given up, and with it the other folds of the set: "
+        "see the table of failures."
+    ]
     if not slow:
         limits.append(
             f"Sets of up to {MOST_ROWS:,} rows (SVC: {MOST_ROWS_KERNEL:,} to train on); --slow has all, and EBM."

@@ -23,6 +23,9 @@ Record = dict[str, Any]
 """One line of results. Always: set, classifier, estimator, fold; then the measures, or `failure`, the reason in words,
 with `limit_seconds` where that is the time it was given."""
 
+Pair = tuple[str, str]
+"""A data set and a classifier, by name."""
+
 N_BINS = 10
 """Bins of confidence, for calibration curves."""
 
@@ -42,8 +45,12 @@ class Job:
     limit_seconds: float | None = None
 
     @property
+    def pair(self) -> Pair:
+        return self.data_set.name, self.entry.name
+
+    @property
     def key(self) -> tuple[str, str, int]:
-        return self.data_set.name, self.entry.name, self.fold
+        return *self.pair, self.fold
 
     def heading(self) -> Record:
         """How the record begins."""
@@ -59,13 +66,22 @@ def run_job(job: Job) -> Record:
             with time_limit(job.limit_seconds):
                 measured = _measure(job)
         except OutOfTime:
-            limit = job.limit_seconds
-            return job.heading() | {"failure": f"not done within {limit:g} seconds", "limit_seconds": limit}
+            return _out_of_time(job, "not done")
         except Exception as error:
             kind = "" if isinstance(error, TanagerError) else f"{type(error).__name__}: "
             return job.heading() | {"failure": kind + " ".join(str(error).split())}
     warned = sorted({warning.category.__name__ for warning in caught})
     return job.heading() | measured | ({"warnings": warned} if warned else {})
+
+
+def give_up(job: Job) -> Record:
+    """The record of a job that is not tried, another fold having taken too long."""
+    return _out_of_time(job, "not tried: another fold was not done")
+
+
+def _out_of_time(job: Job, failure: str) -> Record:
+    limit = job.limit_seconds
+    return job.heading() | {"failure": f"{failure} within {limit:g} seconds", "limit_seconds": limit}
 
 
 def _measure(job: Job) -> Record:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from joblib import Parallel, delayed
-
-from tanager.errors import TanagerError
 from tanager.experiments.comparison import Comparison
 from tanager.experiments.data_sets import DataSet
 from tanager.experiments.entries import Entry
-from tanager.experiments.jobs import Extra, Job, Record, run_job
+from tanager.experiments.jobs import Extra, Job, Pair, Record
 from tanager.experiments.protocol import Protocol
 from tanager.experiments.results import Results
 from tanager.experiments.results_folder import results_folder
+from tanager.experiments.work import work
 
 Progress = Callable[[Record, int, int], None]
 """Called with each new record, how many are done, and how many there are in all."""
@@ -33,7 +30,8 @@ class Study:
     notes          facts about the protocol for the reader
     measures       the measures whose tables are shown, the first of them the one that decides
     extra          further measures that this study alone takes
-    limit_seconds  a fit that takes longer is given up, and recorded as a failure; None: no limit
+    limit_seconds  a fit that takes longer is given up, and recorded as a failure; None: no limit. That classifier does
+                   not try the set's other folds: they would take as long, and there is no mean without it
     """
 
     name: str
@@ -62,12 +60,15 @@ class Study:
         jobs = self.jobs()
         wanted = {job.key: job.entry.text for job in jobs}
         with results_folder(folder, repr(self.protocol)) as kept:
-            done = {_key(record) for record in kept.records if _fits(record, wanted) and self._settled(record)}
+            done = {_key(record): record for record in kept.records if _fits(record, wanted) and self._settled(record)}
             todo = [job for job in jobs if job.key not in done]
             n_done = len(jobs) - len(todo)
-            for record in _work(todo, n_jobs):
+            slow = {_pair(record) for record in done.values() if "failure" in record}
+            for record in work(todo, n_jobs, slow):
                 kept.append(record)
                 n_done += 1
+                if "limit_seconds" in record:
+                    slow.add(_pair(record))
                 progress(record, n_done, len(jobs))
             # The last record of a key counts: what failed before may have been done since.
             latest = {_key(record): record for record in kept.records if _fits(record, wanted)}
@@ -82,21 +83,12 @@ class Study:
         return given is not None and self.limit_seconds is not None and self.limit_seconds <= given
 
 
-def _work(jobs: Sequence[Job], n_jobs: int) -> Iterator[Record]:
-    """The records of jobs as they are done, on so many processes."""
-    work = Parallel(n_jobs=min(n_jobs, max(1, len(jobs))), batch_size=1, return_as="generator_unordered")
-    try:
-        yield from work(delayed(run_job)(job) for job in jobs)
-    except BrokenExecutor:
-        raise TanagerError(
-            "a process was ended from outside while it fitted a classifier, as happens when memory runs out; "
-            "what was done before is kept.",
-            hint="run the same again to go on, with fewer --jobs.",
-        ) from None
-
-
 def _key(record: Record) -> tuple[str, str, int]:
     return record["set"], record["classifier"], record["fold"]
+
+
+def _pair(record: Record) -> Pair:
+    return record["set"], record["classifier"]
 
 
 def _fits(record: Record, wanted: dict[tuple[str, str, int], str]) -> bool:

@@ -1,0 +1,68 @@
+"""Jobs on several processes: records as they are done, and no more of a pair that takes too long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence, Set
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from itertools import islice
+
+from joblib import effective_n_jobs
+from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+from tanager.errors import TanagerError
+from tanager.experiments.jobs import Job, Pair, Record, give_up, run_job
+
+
+def work(jobs: Sequence[Job], n_jobs: int, slow: Set[Pair]) -> Iterator[Record]:
+    """The records of jobs as they are done, on so many processes.
+
+    A job whose pair is in `slow` when its turn comes is given up: the caller may add to it between two records.
+    """
+    n_jobs = min(effective_n_jobs(n_jobs), len(jobs))
+    if n_jobs <= 1:
+        for job in jobs:
+            yield _task(job, slow)(job)
+        return
+    try:
+        yield from _on_processes(jobs, n_jobs, slow)
+    except TerminatedWorkerError:
+        raise TanagerError(
+            "a process was ended from outside while it fitted a classifier, as happens when memory runs out; "
+            "what was done before is kept.",
+            hint="run the same again to go on, with fewer --jobs.",
+        ) from None
+    except BrokenExecutor as error:
+        raise TanagerError(
+            f"a classifier cannot be handed to another process: {_last_line(error)}.",
+            hint="install the package that defines it, or work on one process (--jobs 1).",
+        ) from error
+
+
+def _on_processes(jobs: Sequence[Job], n_jobs: int, slow: Set[Pair]) -> Iterator[Record]:
+    """A job is handed out when a process is free for it, and no sooner: until then its pair may turn out to be slow."""
+    # Joblib's `Parallel` hands out the next job before the caller has seen the record of the last.
+    waiting = iter(jobs)
+    pool = get_reusable_executor(n_jobs)
+    running: set[Future[Record]] = set()
+    try:
+        while True:
+            running |= {pool.submit(_task(job, slow), job) for job in islice(waiting, n_jobs - len(running))}
+            if not running:
+                return
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield future.result()
+    finally:
+        # Whoever stops in the middle, by Ctrl-C or an error, does not wait for fits that may take an hour.
+        if running:
+            pool.shutdown(kill_workers=True)
+
+
+def _task(job: Job, slow: Set[Pair]) -> Callable[[Job], Record]:
+    return give_up if job.pair in slow else run_job
+
+
+def _last_line(error: BrokenExecutor) -> str:
+    """What the other process said, without its traceback."""
+    return str(error.__cause__ or error).strip().strip('"').strip().splitlines()[-1]
