@@ -101,6 +101,10 @@ def change(document: dict, place: tuple, value: object) -> str:
     return json.dumps(changed)
 
 
+def _fixed(edges: object) -> dict:
+    return {"part": "Fixed", "options": {"edges": edges}}
+
+
 @pytest.mark.parametrize(
     ("place", "value", "words"),
     [
@@ -143,6 +147,13 @@ def change(document: dict, place: tuple, value: object) -> str:
         (("options", "score"), {"part": "Popen", "options": {}}, "names the part 'Popen'"),
         (("options", "score"), {"part": "BDeu", "options": {"x": 1}}, "options it does not have"),
         (("options", "score"), {"part": "Tree", "options": {}}, "neither a known name"),
+        (("options", "score"), _fixed({"dag": [[1], [0]]}), "cycle"),
+        (("options", "score"), _fixed({"dag": [[5]]}), "names parent 5"),
+        (("options", "score"), _fixed({"dag": [[0.5]]}), "ascending"),
+        (("options", "score"), _fixed({"set": [[1]]}), "no known value"),
+        (("options", "score"), _fixed({"items": [[1]]}), "no known value"),
+        (("options", "score"), _fixed({"items": [[[1], 2]]}), "no known value"),
+        (("options", "score"), _fixed({"items": ["ab"]}), "no known value"),
         (("options", "n_jobs"), "2", "options.n_jobs"),
         (("trace", "structure"), [{"dict": {"action": 1}}], "trace.structure"),
         (("structure_score",), "high", "must be a number"),

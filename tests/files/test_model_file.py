@@ -6,6 +6,7 @@ import datetime
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import KBinsDiscretizer
@@ -16,7 +17,7 @@ from tanager.errors import FileError, TanagerError
 from tanager.files.model_parts import CLASSIFIERS
 from tanager.parameters import Frequency
 from tanager.scores import ACLL, BDeu
-from tanager.structure import Tree
+from tanager.structure import Dag, Fixed, Tree
 
 
 def test_a_loaded_model_predicts_bit_by_bit_the_same(tmp_path):
@@ -98,6 +99,28 @@ def test_part_objects_and_lists_among_the_options_are_kept(tmp_path):
     assert loaded.get_params()["score__b"] == float("inf")
     assert loaded.encoder_.unseen_is_error
     np.testing.assert_array_equal(loaded.predict_proba(MIXED), clf.predict_proba(MIXED))
+
+
+@pytest.mark.parametrize(
+    "structure",
+    [
+        Fixed({"text": ["flag"], "code": []}),
+        Fixed({2: [0], 4: [2]}),
+        Fixed({(0, 2), (2, 4)}),
+        Fixed(Dag.augmented_naive_bayes([(), (), (0,), (), (2,), (), (), ()])),
+        Tree(forbidden_edges=frozenset({("flag", "code"), ("text", "code")}), root="flag"),
+    ],
+    ids=lambda structure: type(getattr(structure, "edges", frozenset())).__name__,
+)
+def test_edges_are_kept_in_whatever_form_they_were_given(tmp_path, structure):
+    clf = BayesianNetworkClassifier(structure, "ll", "frequency", categorical_features=CATEGORICAL).fit(MIXED, LABELS)
+    save_model(clf, tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    assert loaded.structure.get_params() == structure.get_params()
+    again = clone(loaded).fit(MIXED, LABELS)
+    assert again.network_.dag == clf.network_.dag
+    save_model(loaded, tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "model.json").read_bytes()
 
 
 def test_saving_a_loaded_model_writes_the_same_file(tmp_path):

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from tanager.network.json_values import (
     DocumentError,
     Json,
+    dag,
     from_json,
     mapping,
     numbers,
@@ -30,7 +31,6 @@ from tanager.network.json_values import (
     to_json,
 )
 from tanager.network.network import Network
-from tanager.structure.dag import Dag
 from tanager.table.schema import Category, ColumnSchema, Kind, Unit
 from tanager.version import __version__
 
@@ -106,14 +106,10 @@ def read_columns(document: Json) -> tuple[ColumnSchema, ...]:
 
 def read_network_parts(columns: tuple[ColumnSchema, ...], parents: Json, tables: Json, target: str | None) -> Network:
     """The network over these columns."""
-    own = [
-        _parents(document, f"parents[{node}]")
-        for node, document in enumerate(sequence(parents, "parents", len(columns)))
-    ]
     read = [
         _table(document, f"tables[{node}]") for node, document in enumerate(sequence(tables, "tables", len(columns)))
     ]
-    return Network(columns, Dag(tuple(own)), tuple(read), target)
+    return Network(columns, dag(parents, "parents", len(columns)), tuple(read), target)
 
 
 def _write_column(column: ColumnSchema) -> Json:
@@ -181,13 +177,6 @@ def _categories(document: Json, where: str) -> tuple[Category, ...]:
     if len(set(categories)) < len(categories):
         raise DocumentError(f"{where}.categories has a category twice")
     return tuple(categories)
-
-
-def _parents(document: Json, where: str) -> tuple[int, ...]:
-    found = sequence(document, where)
-    if not set(map(type, found)) <= {int} or sorted(set(cast(list[int], found))) != found:
-        raise DocumentError(f"{where} must hold node numbers, ascending")
-    return tuple(cast(list[int], found))
 
 
 def _table(document: Json, where: str) -> NDArray[np.float64]:

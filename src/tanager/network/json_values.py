@@ -1,13 +1,15 @@
 """Values of options, categories and traces <-> JSON, each with its type. Nothing here can run code from a file.
 
 A value JSON knows stands for itself; any other is an object with one telling key: {"date": "2024-02-29"},
-{"datetime": ...}, {"float": "-inf"}, {"tuple": [...]}, {"dict": {...}}, {"part": "Tree", "options": {...}},
-{"part": "Network", "document": {...}}, as its `to_dict` gives it.
+{"datetime": ...}, {"float": "-inf"}, {"tuple": [...]}, {"set": [...]}, {"dict": {...}}, {"items": [[key, value], ...]},
+which is a dict whose keys are not all texts, {"dag": [[2], [0, 2], []]}, the parents of each node,
+{"part": "Tree", "options": {...}}, {"part": "Network", "document": {...}}, as its `to_dict` gives it.
 """
 
 from __future__ import annotations
 
 import datetime
+import json
 import math
 from collections.abc import Callable, Mapping
 from typing import cast
@@ -16,6 +18,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from tanager.errors import DataError
+from tanager.structure.dag import Dag
 
 Json = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 Parts = Mapping[str, type]
@@ -41,8 +44,14 @@ def to_json(value: object, where: str, parts: Parts) -> Json:
         return [to_json(item, where, parts) for item in value]
     if isinstance(value, tuple):
         return {"tuple": [to_json(item, where, parts) for item in value]}
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {"dict": {key: to_json(item, where, parts) for key, item in value.items()}}
+    if isinstance(value, set | frozenset):  # whose order differs from run to run; a file's must not
+        return {"set": sorted((to_json(item, where, parts) for item in value), key=json.dumps)}
+    if isinstance(value, dict):
+        if all(isinstance(key, str) for key in value):
+            return {"dict": {key: to_json(item, where, parts) for key, item in value.items()}}
+        return {"items": [[to_json(key, where, parts), to_json(item, where, parts)] for key, item in value.items()]}
+    if isinstance(value, Dag):
+        return {"dag": [list(parents) for parents in value.parents]}
     name = type(value).__name__
     if parts.get(name) is type(value):
         if hasattr(value, "to_dict"):
@@ -69,8 +78,8 @@ def from_json(document: Json, where: str, parts: Parts) -> object:
         return _documented(document["part"], document["document"], where, parts)
     if len(document) == 1:
         ((kind, content),) = document.items()
-        if kind == "tuple" and isinstance(content, list):
-            return tuple(from_json(item, where, parts) for item in content)
+        if isinstance(content, list):
+            return _collection(kind, content, where, parts)
         if kind == "dict" and isinstance(content, dict):
             return {key: from_json(item, where, parts) for key, item in content.items()}
         if kind in READERS and isinstance(content, str):
@@ -78,7 +87,27 @@ def from_json(document: Json, where: str, parts: Parts) -> object:
                 return READERS[kind](content)
             except ValueError:
                 pass
-    raise DocumentError(f"{where} holds {shorten(document)}, which stands for no known value")
+    raise _unknown(document, where)
+
+
+def _unknown(document: Json, where: str) -> DocumentError:
+    return DocumentError(f"{where} holds {shorten(document)}, which stands for no known value")
+
+
+def _collection(kind: str, content: list[Json], where: str, parts: Parts) -> object:
+    if kind == "dag":
+        return dag(content, f"{where}.dag")
+    values = [from_json(item, where, parts) for item in content]
+    try:
+        if kind == "tuple":
+            return tuple(values)
+        if kind == "set":
+            return set(values)
+        if kind == "items" and all(isinstance(pair, list) and len(pair) == 2 for pair in values):
+            return dict(cast(list[tuple[object, object]], values))
+    except TypeError:  # a list as a key
+        pass
+    raise _unknown({kind: content}, where)
 
 
 def _non_finite(text: str) -> float:
@@ -133,6 +162,19 @@ def sequence(document: Json, where: str, length: int | None = None) -> list[Json
     if length is not None and len(document) != length:
         raise DocumentError(f"{where} has {len(document)} entries, expected {length}")
     return document
+
+
+def dag(document: Json, where: str, n_nodes: int | None = None) -> Dag:
+    """The structure, if the document is a list of each node's parents, of that length where one is given."""
+    own = [_parents(parents, f"{where}[{node}]") for node, parents in enumerate(sequence(document, where, n_nodes))]
+    return Dag(tuple(own))
+
+
+def _parents(document: Json, where: str) -> tuple[int, ...]:
+    found = sequence(document, where)
+    if not set(map(type, found)) <= {int} or sorted(set(cast(list[int], found))) != found:
+        raise DocumentError(f"{where} must hold node numbers, ascending")
+    return tuple(cast(list[int], found))
 
 
 def text(document: Json, where: str, valid: tuple[str, ...] | None = None) -> str:
