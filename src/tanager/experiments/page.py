@@ -26,7 +26,8 @@ from tanager.experiments.tables import (
 from tanager.experiments.text_table import TextTable
 from tanager.files.atomic import atomic_write
 
-PACKAGES = ("tanager", "numpy", "scipy", "scikit-learn", "lightgbm", "xgboost", "interpret-core", "scikit-bayes")
+OURS = ("tanager", "numpy", "scipy", "scikit-learn")
+RIVALS = ("lightgbm", "xgboost", "xgboost-cpu", "interpret-core", "scikit-bayes")  # by the names they are installed by
 # Every pair of more classifiers than this is a table nobody reads; then the first is compared with the others.
 MOST_FOR_ALL_PAIRS = 6
 MOST_TIMES = 4
@@ -83,7 +84,7 @@ def _sections(folder: Path, command: str, studies: Sequence[tuple[Study, Results
 
 def _versions() -> Iterator[str]:
     yield f"Python {platform.python_version()}"
-    for name in PACKAGES:
+    for name in (*OURS, *RIVALS):
         try:
             yield f"{name} {version(name)}"
         except PackageNotFoundError:
