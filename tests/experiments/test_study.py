@@ -12,11 +12,10 @@ import pyarrow as pa
 import pytest
 from sklearn.metrics import log_loss
 
-from experiments.small_sets import write_sets
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier
 from tanager.errors import DataError, FileError
 from tanager.experiments.cuts import two_bins_or_more
-from tanager.experiments.data_sets import DataSet, find_data_sets
+from tanager.experiments.data_sets import DataSet
 from tanager.experiments.entries import parse_entry
 from tanager.experiments.folds import KFold
 from tanager.experiments.protocol import Protocol
@@ -26,12 +25,6 @@ from tanager.structure import STRUCTURES
 from tanager.table.value_counts import count_values
 
 TIMES = ("fit_seconds", "predict_seconds")
-
-
-@pytest.fixture
-def sets(tmp_path):
-    (tmp_path / "sets").mkdir()
-    return find_data_sets(write_sets(tmp_path / "sets"))
 
 
 def study_of(sets, *specs, protocol=None):

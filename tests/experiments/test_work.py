@@ -11,10 +11,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.small_sets import write_sets
 from experiments.trouble import Deadly, Slow
 from tanager.errors import TanagerError
-from tanager.experiments.data_sets import find_data_sets
 from tanager.experiments.entries import Entry, parse_entry
 from tanager.experiments.folds import KFold
 from tanager.experiments.protocol import Protocol
@@ -22,12 +20,6 @@ from tanager.experiments.study import Study
 from tanager.experiments.time_limit import OutOfTime, time_limit
 
 NAIVE_BAYES = "naive-bayes:ll:frequency"
-
-
-@pytest.fixture
-def sets(tmp_path):
-    (tmp_path / "sets").mkdir()
-    return find_data_sets(write_sets(tmp_path / "sets"))
 
 
 def study_of(sets, entry):

@@ -21,10 +21,13 @@ from tanager.experiments.time_limit import OutOfTime, time_limit
 
 Record = dict[str, Any]
 """One line of results. Always: set, classifier, estimator, fold; then the measures, or `failure`, the reason in words,
-with `limit_seconds` where that is the time it was given."""
+with `limit_seconds` where that is the time it, or another fold, was given."""
 
 Pair = tuple[str, str]
 """A data set and a classifier, by name."""
+
+Key = tuple[str, str, int]
+"""Both, and the fold."""
 
 N_BINS = 10
 """Bins of confidence, for calibration curves."""
@@ -49,13 +52,21 @@ class Job:
         return self.data_set.name, self.entry.name
 
     @property
-    def key(self) -> tuple[str, str, int]:
+    def key(self) -> Key:
         return *self.pair, self.fold
 
     def heading(self) -> Record:
         """How the record begins."""
         name, classifier, fold = self.key
         return {"set": name, "classifier": classifier, "estimator": self.entry.text, "fold": fold}
+
+
+def pair_of(record: Record) -> Pair:
+    return record["set"], record["classifier"]
+
+
+def key_of(record: Record) -> Key:
+    return *pair_of(record), record["fold"]
 
 
 def run_job(job: Job) -> Record:

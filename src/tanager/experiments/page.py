@@ -26,8 +26,17 @@ from tanager.experiments.tables import (
 from tanager.experiments.text_table import TextTable
 from tanager.files.atomic import atomic_write
 
-OURS = ("tanager", "numpy", "scipy", "scikit-learn")
-RIVALS = ("lightgbm", "xgboost", "xgboost-cpu", "interpret-core", "scikit-bayes")  # by the names they are installed by
+PACKAGES = (
+    "tanager",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "lightgbm",
+    "xgboost",
+    "xgboost-cpu",  # the same without CUDA
+    "interpret-core",
+    "scikit-bayes",
+)
 # Every pair of more classifiers than this is a table nobody reads; then the first is compared with the others.
 MOST_FOR_ALL_PAIRS = 6
 MOST_TIMES = 4
@@ -84,7 +93,7 @@ def _sections(folder: Path, command: str, studies: Sequence[tuple[Study, Results
 
 def _versions() -> Iterator[str]:
     yield f"Python {platform.python_version()}"
-    for name in (*OURS, *RIVALS):
+    for name in PACKAGES:
         try:
             yield f"{name} {version(name)}"
         except PackageNotFoundError:

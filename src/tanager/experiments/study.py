@@ -9,7 +9,7 @@ from pathlib import Path
 from tanager.experiments.comparison import Comparison
 from tanager.experiments.data_sets import DataSet
 from tanager.experiments.entries import Entry
-from tanager.experiments.jobs import Extra, Job, Pair, Record
+from tanager.experiments.jobs import Extra, Job, Key, Record, key_of, pair_of
 from tanager.experiments.protocol import Protocol
 from tanager.experiments.results import Results
 from tanager.experiments.results_folder import results_folder
@@ -60,18 +60,18 @@ class Study:
         jobs = self.jobs()
         wanted = {job.key: job.entry.text for job in jobs}
         with results_folder(folder, repr(self.protocol)) as kept:
-            done = {_key(record): record for record in kept.records if _fits(record, wanted) and self._settled(record)}
+            done = {
+                key_of(record): record for record in kept.records if _fits(record, wanted) and self._settled(record)
+            }
             todo = [job for job in jobs if job.key not in done]
             n_done = len(jobs) - len(todo)
-            slow = {_pair(record) for record in done.values() if "failure" in record}
+            slow = {pair_of(record) for record in done.values() if "failure" in record}
             for record in work(todo, n_jobs, slow):
                 kept.append(record)
                 n_done += 1
-                if "limit_seconds" in record:
-                    slow.add(_pair(record))
                 progress(record, n_done, len(jobs))
             # The last record of a key counts: what failed before may have been done since.
-            latest = {_key(record): record for record in kept.records if _fits(record, wanted)}
+            latest = {key_of(record): record for record in kept.records if _fits(record, wanted)}
         names = [data_set.name for data_set in self.data_sets], [entry.name for entry in self.entries]
         return Results(*names, [latest[job.key] for job in jobs])
 
@@ -83,14 +83,6 @@ class Study:
         return given is not None and self.limit_seconds is not None and self.limit_seconds <= given
 
 
-def _key(record: Record) -> tuple[str, str, int]:
-    return record["set"], record["classifier"], record["fold"]
-
-
-def _pair(record: Record) -> Pair:
-    return record["set"], record["classifier"]
-
-
-def _fits(record: Record, wanted: dict[tuple[str, str, int], str]) -> bool:
+def _fits(record: Record, wanted: dict[Key, str]) -> bool:
     """Whether a record is of a job of this study, and of the classifier as it is now."""
-    return wanted.get(_key(record)) == record["estimator"]
+    return wanted.get(key_of(record)) == record["estimator"]

@@ -11,21 +11,22 @@ from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from tanager.errors import TanagerError
-from tanager.experiments.jobs import Job, Pair, Record, give_up, run_job
+from tanager.experiments.jobs import Job, Pair, Record, give_up, pair_of, run_job
 
 
 def work(jobs: Sequence[Job], n_jobs: int, slow: Set[Pair]) -> Iterator[Record]:
     """The records of jobs as they are done, on so many processes.
 
-    A job whose pair is in `slow` when its turn comes is given up: the caller may add to it between two records.
+    A job is given up if its pair is in `slow`, or has run out of time before the job's turn comes.
     """
+    slow = set(slow)
     n_jobs = min(effective_n_jobs(n_jobs), len(jobs))
-    if n_jobs <= 1:
-        for job in jobs:
-            yield _task(job, slow)(job)
-        return
+    records = _on_processes(jobs, n_jobs, slow) if n_jobs > 1 else (_task(job, slow)(job) for job in jobs)
     try:
-        yield from _on_processes(jobs, n_jobs, slow)
+        for record in records:
+            if "limit_seconds" in record:
+                slow.add(pair_of(record))
+            yield record
     except TerminatedWorkerError:
         raise TanagerError(
             "a process was ended from outside while it fitted a classifier, as happens when memory runs out; "
