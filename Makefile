@@ -18,8 +18,7 @@ WITH_TORCH := $(VENV)-torch
 TORCH ?= torch==2.13.0
 
 test-torch: $(WITH_TORCH)/.installed  ## the torch engine, on the CPU and on a GPU if there is one
-	$(WITH_TORCH)/bin/pytest -n auto -q tests/counts tests/parameters/test_torch_pass.py \
-		tests/structure/test_torch_tree.py tests/network/test_torch_look_up.py
+	$(WITH_TORCH)/bin/pytest -n auto -q tests/counts tests/on_torch
 
 $(WITH_TORCH)/.installed: pyproject.toml
 	test -x $(WITH_TORCH)/bin/python || $(PYTHON) -m venv $(WITH_TORCH)

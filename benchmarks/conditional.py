@@ -29,9 +29,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from benchmarks.timing import best_time, print_head, print_row
 from benchmarks.workloads import random_tan
 from tanager import TANClassifier
-from tanager.parameters.class_cells import ClassCells
-from tanager.parameters.conditional import Conditional
-from tanager.parameters.objectives import Objective, indicators
+from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.conditional.learner import Conditional
+from tanager.parameters.conditional.objectives import Objective, indicators
 
 DATA = Path(os.environ.get("TANAGER_DATA", Path(__file__).parent / "../../shared/data"))
 N_ROWS, N_ATTRIBUTES, N_STATES = 200_000, 50, 5

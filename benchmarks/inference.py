@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from benchmarks.timing import best_time, peak_memory, print_head, print_row
 from benchmarks.workloads import random_tan
 from tanager import BCKGClassifier, KDBClassifier, NaiveBayesClassifier, TANClassifier
-from tanager.network.junction_tree import JunctionTree
+from tanager.network.inference.junction_tree import JunctionTree
 from tanager.network.network import Network
 
 N_ROWS, N_ATTRIBUTES, N_STATES = 100_000, 30, 5

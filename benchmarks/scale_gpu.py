@@ -24,8 +24,8 @@ from tanager.structure import LearntStructure, StructureTask, Tree
 if find_spec("torch"):
     import torch
 
-    from tanager.counts.torch_rows import DeviceBatch
     from tanager.structure import torch_tree
+    from tanager.torch.rows import DeviceBatch
 
 SAMPLE_ROWS, SAMPLE_ATTRIBUTES = 20_000, 40
 
@@ -158,14 +158,14 @@ class Workload:
         self._check_passes(host, device, expected)
 
     def _check_passes(self, host: CountStore, device: CountStore, structure: LearntStructure) -> None:
-        from tanager.counts.torch_device import choose_device
-        from tanager.counts.torch_rows import DeviceRows
         from tanager.network.log_joint import LogJoint
-        from tanager.network.torch_look_up import look_up_on_device
-        from tanager.parameters.class_cells import ClassCells
-        from tanager.parameters.compiled_pass import Layout, Shape
-        from tanager.parameters.objectives import IndicatorPass
-        from tanager.parameters.torch_pass import TorchPass
+        from tanager.parameters.conditional.class_cells import ClassCells
+        from tanager.parameters.conditional.compiled_pass import Layout, Shape
+        from tanager.parameters.conditional.objectives import IndicatorPass
+        from tanager.torch.device import choose_device
+        from tanager.torch.look_up import look_up_on_device
+        from tanager.torch.row_pass import TorchPass
+        from tanager.torch.rows import DeviceRows
 
         cells = ClassCells.of(structure.dag, host.n_states)
         odds = np.random.default_rng(1).normal(size=(cells.n_cells, 1)) / 10

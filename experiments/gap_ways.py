@@ -12,12 +12,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tanager import BayesianNetworkClassifier
-from tanager.classifiers.gap_average import log_posterior_averaging
-from tanager.classifiers.gap_skip import log_joint_skipping
-from tanager.classifiers.gaps import log_joint_with_gaps
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
-from tanager.network.junction_tree import JunctionTree
+from tanager.gaps.average import log_posterior_averaging
+from tanager.gaps.skip import log_joint_skipping
+from tanager.gaps.sum_out import log_joint_with_gaps
+from tanager.network.inference.junction_tree import JunctionTree
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
 from tanager.parameters import Conditional, Frequency, ParameterLearner, ParameterTask

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     )
     from tanager.classifiers.calibration import calibration
     from tanager.classifiers.studies import information, structure_score
-    from tanager.classifiers.tune import tune
     from tanager.files.model_file import load_model, save_model
     from tanager.files.network_file import read_network, write_network
     from tanager.network.additive import AdditiveNetwork
     from tanager.network.network import Network
     from tanager.table.discretize_mdl import MDLPDiscretizer
+    from tanager.tuning.tune import tune
 
 __all__ = [
     "AdditiveNetwork",
@@ -79,7 +79,7 @@ _HOMES = {
     ],
     "tanager.classifiers.calibration": ["calibration"],
     "tanager.classifiers.studies": ["information", "structure_score"],
-    "tanager.classifiers.tune": ["tune"],
+    "tanager.tuning.tune": ["tune"],
     "tanager.files.model_file": ["load_model", "save_model"],
     "tanager.files.network_file": ["read_network", "write_network"],
     "tanager.network.additive": ["AdditiveNetwork"],

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tanager.table import stream_batch, stream_spool
+from tanager.table.stream import batch as stream_batch
+from tanager.table.stream import spool as stream_spool
 
 
 @pytest.fixture

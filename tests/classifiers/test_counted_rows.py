@@ -19,8 +19,8 @@ from tanager.counts.engine import choose_engine
 from tanager.counts.running_counts import RunningCounts
 from tanager.parameters import Frequency
 from tanager.structure import Tree
-from tanager.table import stream_spool
 from tanager.table.discretizer import choose_discretizer
+from tanager.table.stream import spool as stream_spool
 
 FEW = {"categorical_features": ["byte", "holes"]}
 OF_COUNTS = [

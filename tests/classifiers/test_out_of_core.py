@@ -28,10 +28,11 @@ from tanager.classifiers.out_of_core import streamed_table
 from tanager.counts.chunked_engine import ChunkedEngine
 from tanager.counts.engine import choose_engine
 from tanager.errors import DataError, DataWarning, FileError, MemoryLimitError, OptionError
-from tanager.table import stream_numbers, stream_spool
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder
 from tanager.table.read_columns import read_table
+from tanager.table.stream import numbers as stream_numbers
+from tanager.table.stream import spool as stream_spool
 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.05])

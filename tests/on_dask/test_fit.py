@@ -19,7 +19,7 @@ from tanager.dask.cluster import Cluster
 from tanager.dask.engine import ClusterEngine
 from tanager.errors import DataWarning
 from tanager.parameters import Conditional
-from tanager.parameters.held_out import split_rows
+from tanager.parameters.conditional.held_out import split_rows
 
 
 def largest_difference(ours, theirs):

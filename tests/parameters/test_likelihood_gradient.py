@@ -12,7 +12,7 @@ from oracle import batch_of, random_batch, take_rows
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.errors import OptionError
-from tanager.network.junction_tree import JunctionTree
+from tanager.network.inference.junction_tree import JunctionTree
 from tanager.parameters import Frequency, ParameterTask
 from tanager.parameters.em import EM, PartlyLabelledTask
 from tanager.parameters.likelihood_gradient import LikelihoodGradient

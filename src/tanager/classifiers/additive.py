@@ -8,20 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.classifiers.gap_average import learn_filler
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
 from tanager.errors import OptionError
+from tanager.gaps.average import learn_filler
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
 from tanager.parameters import Conditional, ParameterLearner
-from tanager.parameters.additive_fit import LearntEffects
-from tanager.parameters.additive_problems import AdditiveTask
-from tanager.parameters.effect_layout import coarse_batch
+from tanager.parameters.effects.fit import LearntEffects
+from tanager.parameters.effects.layout import coarse_batch
+from tanager.parameters.effects.problems import AdditiveTask
 from tanager.structure import Dag, LearntStructure, Pairwise, StructureTask
 from tanager.table.batch import EncodedBatch
 from tanager.table.schema import ColumnSchema, TableSchema
-from tanager.table.stream_spool import codes_like
+from tanager.table.stream.spool import codes_like
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.classifiers.training import check_two_classes, encode_labels, say_left_out
 from tanager.counts.chunked_engine import ChunkedEngine
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
@@ -19,14 +18,15 @@ from tanager.table.batch import Codes, Weights, code_dtype
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import choose_categorical, warn_of_useless_columns
 from tanager.table.fine_bins import n_coarse_bins
-from tanager.table.provisional_codes import Cells, Meaning
 from tanager.table.read_columns import Column, NumericColumn, RawTable, gaps, kind_of
 from tanager.table.schema import ColumnSchema, TableSchema
-from tanager.table.stream_batch import StreamedBatch
-from tanager.table.stream_coder import ColumnCoder
-from tanager.table.stream_numbers import BatchRows
-from tanager.table.stream_source import Stream
-from tanager.table.stream_spool import Spool, check_space
+from tanager.table.stream.batch import StreamedBatch
+from tanager.table.stream.coder import ColumnCoder
+from tanager.table.stream.final_codes import Cells, Meaning
+from tanager.table.stream.numbers import BatchRows
+from tanager.table.stream.source import Stream
+from tanager.table.stream.spool import Spool, check_space
+from tanager.table.training_table import check_two_classes, encode_labels, say_left_out
 from tanager.threads import map_threads
 
 # Values of a numeric column from which fewer bins are counted faster later, even by way of the disk.

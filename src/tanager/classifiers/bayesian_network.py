@@ -14,15 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from tanager.classifiers.additive import AdditiveLearner
 from tanager.classifiers.batch_reader import SchemaOptions
 from tanager.classifiers.encodes_tables import EncodesTables
-from tanager.classifiers.gap_average import learn_filler, log_posterior_averaging
-from tanager.classifiers.gap_skip import log_joint_skipping
-from tanager.classifiers.gaps import log_joint_with_gaps
 from tanager.classifiers.hidden import add_hidden, add_hidden_codes, count_with_hidden, hidden_columns, learn_hidden
 from tanager.classifiers.out_of_core import check_roles, check_streamable, running_counts, streamed_table
 from tanager.classifiers.score_option import TwoScores
-from tanager.classifiers.training import warn_left_out
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
+from tanager.gaps.average import learn_filler, log_posterior_averaging
+from tanager.gaps.skip import log_joint_skipping
+from tanager.gaps.sum_out import log_joint_with_gaps
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
 from tanager.parameters import EM, PARAMETERS, Frequency, LikelihoodGradient, ParameterLearner, ParameterTask
@@ -36,7 +35,8 @@ from tanager.table.batch import EncodedBatch
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder
 from tanager.table.read_columns import read_table
-from tanager.table.stream_source import is_stream, open_stream
+from tanager.table.stream.source import is_stream, open_stream
+from tanager.table.training_table import warn_left_out
 from tanager.threads import thread_limit
 
 # Learners of the joint distribution: a class is one more cell that may be missing.
@@ -269,7 +269,7 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
                 return self.network_.log_joint(columns, normalized)
             codes = add_hidden_codes(columns, self.network_.n_states)
             if self.engine == "torch" and not (codes == np.array(self.network_.n_states[:-1])).any():
-                from tanager.network.torch_look_up import look_up_on_device
+                from tanager.torch.look_up import look_up_on_device
 
                 return look_up_on_device(self.network_.log_joint, codes, self.device, normalized)
             if self.averages_gaps() and codes is columns:  # hidden nodes can only be summed out

@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tanager.classifiers.gaps import MISSING
-from tanager.classifiers.training import TrainingTable, read_rows, read_training, warn_left_out
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.counts.family import CountTable
-from tanager.parameters.effect_layout import coarse_batch
+from tanager.gaps.sum_out import MISSING
+from tanager.parameters.effects.layout import coarse_batch
 from tanager.registry import check_option
 from tanager.structure import Pairwise, StructureLearner
 from tanager.table.batch import EncodedBatch, code_dtype
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
 from tanager.table.read_columns import RawTable
+from tanager.table.training_table import TrainingTable, read_rows, read_training, warn_left_out
 
 
 class EncodesTables(ABC):

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from tanager.classifiers.tune_data import QueryRows
-from tanager.classifiers.tune_run import STRENGTHS, TuneRun
 from tanager.counts.count_store import CountStore
 from tanager.errors import OptionError
 from tanager.network.network import Network
@@ -16,6 +14,8 @@ from tanager.parameters import EM, Conditional, LearntTables, LikelihoodGradient
 from tanager.structure import Fixed, StructureLearner
 from tanager.table.batch import Codes, EncodedBatch, code_dtype
 from tanager.table.schema import ColumnSchema
+from tanager.tuning.data import QueryRows
+from tanager.tuning.run import STRENGTHS, TuneRun
 
 LEARN_HIDDEN = (EM, LikelihoodGradient, Conditional)
 

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
-from tanager.classifiers.training import TrainingTable, read_rows, warn_left_out
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import CountTable
 from tanager.errors import DataError
@@ -20,6 +19,7 @@ from tanager.table.column_statistics import ColumnStatistics
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, choose_categorical
 from tanager.table.schema import TableSchema
+from tanager.table.training_table import TrainingTable, read_rows, warn_left_out
 from tanager.threads import map_threads, thread_limit
 
 

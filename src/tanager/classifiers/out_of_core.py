@@ -16,8 +16,8 @@ from tanager.errors import DataError, OptionError
 from tanager.parameters import ACLLOptimal, Conditional, Frequency, ParameterLearner
 from tanager.scores import CLL
 from tanager.structure import NaiveBayes, Selective, StructureLearner, Tree
-from tanager.table.stream_source import open_stream
-from tanager.table.stream_spool import Spool
+from tanager.table.stream.source import open_stream
+from tanager.table.stream.spool import Spool
 
 # What needs counts, and rows only a block at a time.
 IN_CHUNKS = (ACLLOptimal, Conditional, Frequency)

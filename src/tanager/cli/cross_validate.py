@@ -7,10 +7,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
-from tanager.classifiers.training import read_training
 from tanager.experiments.folds import stratified_folds
 from tanager.experiments.metrics import Measures, measure_fold
 from tanager.progress import Update
+from tanager.table.training_table import read_training
 
 
 def cross_validate(

@@ -15,13 +15,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
-from tanager.classifiers.training import read_rows as check_rows
-from tanager.classifiers.training import warn_left_out
 from tanager.cli.streams import STREAM
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.files.read_table import bytes_in_memory, open_batches, read_table, table_format
+from tanager.memory import available_memory
 from tanager.registry import nearest_first
-from tanager.table.stream_memory import available_memory
+from tanager.table.training_table import read_rows as check_rows
+from tanager.table.training_table import warn_left_out
 
 MOST_NAMES = 10
 FEWEST_NUMBERED = 10
@@ -171,7 +171,7 @@ def read_rows(
 
 def read_row_batches(path: str, clf: BayesianNetworkClassifier, missing: Sequence[str] | None) -> Iterator[pa.Table]:
     """As `read_rows`, batch by batch."""
-    from tanager.table.stream_source import open_stream
+    from tanager.table.stream.source import open_stream
 
     names, source = open_batches(path, **_cells(clf, missing or ()))
     needed = _check_columns(names, clf)

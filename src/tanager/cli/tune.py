@@ -59,10 +59,10 @@ def tune(
 
       tanager tune expert.bif data.csv --query Cancer -o - --to xdsl > tuned.xdsl
     """
-    from tanager.classifiers.tune import tune as tune_network
     from tanager.cli.training_data import recognises_marks
     from tanager.files.network_file import network_suffix, read_network, write_network
     from tanager.files.read_table import read_table
+    from tanager.tuning.tune import tune as tune_network
 
     if as_json and output == STREAM:
         raise OptionError("--json and -o - would both print to stdout.", hint="give the network a file.")

@@ -9,7 +9,7 @@ from tanager.counts.family import CountTable
 from tanager.counts.pair_tables import PairTables
 from tanager.counts.running_counts import CountedRows, settle
 from tanager.table.batch import EncodedBatch
-from tanager.table.stream_batch import StreamedBatch
+from tanager.table.stream.batch import StreamedBatch
 
 
 class ChunkedEngine:

@@ -80,7 +80,7 @@ def _numba_engine() -> CountEngine:
 
 def _torch_engine(device: str | None = None) -> CountEngine:
     try:
-        from tanager.counts.torch_engine import TorchEngine
+        from tanager.torch.engine import TorchEngine
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise

@@ -11,10 +11,10 @@ from tanager.classifiers.additive import AdditiveLearner, take_columns
 from tanager.counts.count_store import CountStore
 from tanager.dask.batch import ClusterBatch
 from tanager.dask.row_pass import ClusterPass
-from tanager.parameters.additive_problems import MOST_ROWS, AdditiveProblems
-from tanager.parameters.conditional_fit import FOLD_SEED
-from tanager.parameters.effect_layout import EffectLayout, coarse_batch
-from tanager.parameters.objectives import POWERS, Objective
+from tanager.parameters.conditional.fit import FOLD_SEED
+from tanager.parameters.conditional.objectives import POWERS, Objective
+from tanager.parameters.effects.layout import EffectLayout, coarse_batch
+from tanager.parameters.effects.problems import MOST_ROWS, AdditiveProblems
 from tanager.table.batch import EncodedBatch
 from tanager.table.schema import ColumnSchema
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tanager.counts.count_store import physical_memory
 from tanager.dask.cluster import Cluster, Group
 from tanager.errors import MemoryLimitError, OptionError
-from tanager.parameters.held_out import split_rows
+from tanager.parameters.conditional.held_out import split_rows
 from tanager.table.batch import Codes, EncodedBatch, Weights, code_dtype
 
 # With more rows than this, folds are drawn from every second of them, every third, ...: the client holds 25 bytes for
@@ -103,7 +103,7 @@ class ClusterBatch(EncodedBatch):
         return self.join(self.cluster.gather(self.cluster.map("take", take_rows, parts, places)))
 
     def split_rows(self, most_rows: int, seed: int) -> Iterator[tuple[EncodedBatch, EncodedBatch]]:
-        """`tanager.parameters.held_out.split_rows`, which takes the same rows; they come here."""
+        """`tanager.parameters.conditional.held_out.split_rows`, which takes the same rows; they come here."""
         if self.n_rows <= 2 * most_rows:
             yield from split_rows(self.gather(), most_rows, seed)
             return

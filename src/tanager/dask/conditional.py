@@ -13,15 +13,15 @@ from tanager.dask.additive import ClusterProblems
 from tanager.dask.batch import ClusterBatch, take_rows
 from tanager.dask.row_pass import ClusterPass
 from tanager.parameters import Conditional, ParameterTask
-from tanager.parameters.additive_fit import AdditiveFit
-from tanager.parameters.additive_problems import AdditiveTask
-from tanager.parameters.class_cells import ClassCells
-from tanager.parameters.conditional_fit import FOLD_SEED, ConditionalFit, FitOptions
-from tanager.parameters.gap_objective import MOST_ROWS as MOST_INFERRED
-from tanager.parameters.gap_objective import GapObjective, rows_to_infer
-from tanager.parameters.held_out import Fold, HeldOut
-from tanager.parameters.objectives import POWERS, RowPass
-from tanager.parameters.optimize import Penalized
+from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.conditional.fit import FOLD_SEED, ConditionalFit, FitOptions
+from tanager.parameters.conditional.gap_objective import MOST_ROWS as MOST_INFERRED
+from tanager.parameters.conditional.gap_objective import GapObjective, rows_to_infer
+from tanager.parameters.conditional.held_out import Fold, HeldOut
+from tanager.parameters.conditional.objectives import POWERS, RowPass
+from tanager.parameters.conditional.optimize import Penalized
+from tanager.parameters.effects.fit import AdditiveFit
+from tanager.parameters.effects.problems import AdditiveTask
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
 

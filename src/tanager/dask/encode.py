@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.classifiers.training import encode_labels
 from tanager.dask.look import CodedRows, Look
 from tanager.dask.reader import Reader
 from tanager.errors import DataError
 from tanager.table.batch import Codes, EncodedBatch, code_dtype
 from tanager.table.encoder import TableEncoder, encode_column
-from tanager.table.provisional_codes import Meaning
 from tanager.table.read_columns import Column
 from tanager.table.schema import ColumnSchema, TableSchema
+from tanager.table.stream.final_codes import Meaning
+from tanager.table.training_table import encode_labels
 from tanager.threads import thread_limit
 
 

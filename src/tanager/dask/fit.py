@@ -10,7 +10,6 @@ from sklearn.utils.validation import validate_data
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier, Trace
 from tanager.classifiers.out_of_core import check_streamable
-from tanager.classifiers.training import check_two_classes, say_left_out
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import CountTable
 from tanager.dask.additive import ClusterAdditiveLearner
@@ -28,6 +27,7 @@ from tanager.structure import Pairwise
 from tanager.table.batch import EncodedBatch
 from tanager.table.encoder import TableEncoder, warn_of_useless_columns
 from tanager.table.schema import ColumnSchema, TableSchema
+from tanager.table.training_table import check_two_classes, say_left_out
 
 
 class OnCluster(BayesianNetworkClassifier):

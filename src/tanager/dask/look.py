@@ -11,7 +11,6 @@ import numpy as np
 from dask.sizeof import sizeof
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.classifiers.training import TrainingTable
 from tanager.counts.family import CountTable
 from tanager.dask.reader import Reader
 from tanager.dask.statistics import PartStatistics
@@ -20,8 +19,9 @@ from tanager.table.column_statistics import ColumnStatistics, count_gaps, withou
 from tanager.table.encoder import choose_categorical
 from tanager.table.look_up import count_codes, occurring
 from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn
-from tanager.table.stream_coder import TextCoder
-from tanager.table.stream_numbers import NumberVocabulary
+from tanager.table.stream.coder import TextCoder
+from tanager.table.stream.numbers import NumberVocabulary
+from tanager.table.training_table import TrainingTable
 from tanager.table.value_counts import ValueCounts
 
 

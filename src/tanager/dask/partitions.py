@@ -8,10 +8,10 @@ from typing import Any
 
 import dask.dataframe as dd
 
-from tanager.classifiers.training import target_name
 from tanager.errors import DataError, DataTypeError
 from tanager.registry import nearest_first
 from tanager.table.read_columns import check_unique
+from tanager.table.training_table import target_name
 
 
 @dataclass(frozen=True)

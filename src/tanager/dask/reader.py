@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.classifiers.training import TrainingTable, read_rows
 from tanager.errors import DataError, TanagerError
 from tanager.table.read_columns import check_unique, read_named
+from tanager.table.training_table import TrainingTable, read_rows
 
 
 @dataclass(frozen=True)

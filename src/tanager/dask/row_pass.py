@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from tanager.dask.batch import ClusterBatch
 from tanager.dask.cluster import FAN_IN
-from tanager.parameters.class_cells import ClassCells
-from tanager.parameters.compiled_pass import CompiledPass
-from tanager.parameters.objectives import IndicatorPass, RowPass
+from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.conditional.compiled_pass import CompiledPass
+from tanager.parameters.conditional.objectives import IndicatorPass, RowPass
 from tanager.table.batch import EncodedBatch
 from tanager.threads import thread_limit
 

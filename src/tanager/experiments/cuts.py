@@ -7,12 +7,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from tanager.classifiers.training import read_training
 from tanager.experiments.metrics import Labels, Rows
 from tanager.table.discretize_mdl import mdl_cuts
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
 from tanager.table.read_columns import read_table
+from tanager.table.training_table import read_training
 from tanager.table.value_counts import ValueCounts, midpoints, rank_sorted
 
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tanager.classifiers.training import say_left_out
 from tanager.errors import DataError, FileError, OptionError
 from tanager.experiments.metrics import Labels
 from tanager.files.paths import check_readable, reason
 from tanager.files.read_table import read_table
 from tanager.registry import nearest_first
+from tanager.table.training_table import say_left_out
 
 MANIFEST = "manifest.json"
 OPENML = "openml:"

@@ -14,11 +14,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.metaestimators import available_if
 
-from tanager.classifiers.training import read_training
 from tanager.registry import check_option
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
 from tanager.table.read_columns import NumericColumn, read_table
+from tanager.table.training_table import read_training
 from tanager.table.value_counts import ValueCounts
 
 PREPARATIONS = ("one-hot", "native", "bins", "binned-one-hot")

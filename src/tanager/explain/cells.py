@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
-from tanager.classifiers.gaps import log_joint_with_gaps
 from tanager.errors import DataError, OptionError
+from tanager.gaps.sum_out import log_joint_with_gaps
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.classifiers.gap_skip import cell_probabilities, family_terms
-from tanager.classifiers.gaps import log_joint_with_gaps
 from tanager.errors import OptionError
 from tanager.explain.cells import Cells, Model
 from tanager.explain.edge_information import family_joints
 from tanager.explain.effect_terms import effects_of_rows
 from tanager.explain.explanation import Explanation
+from tanager.gaps.skip import cell_probabilities, family_terms
+from tanager.gaps.sum_out import log_joint_with_gaps
 from tanager.network.additive import AdditiveNetwork
+from tanager.network.inference.triangulate import relevant_nodes
 from tanager.network.network import Network
-from tanager.network.triangulate import relevant_nodes
 from tanager.table.batch import code_dtype
 from tanager.table.schema import Category
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tanager.counts.family import strides
 from tanager.errors import MemoryLimitError
-from tanager.network.junction_tree import JunctionTree
+from tanager.network.inference.junction_tree import JunctionTree
 from tanager.network.network import Network
 from tanager.network.sampling import sample_codes
 

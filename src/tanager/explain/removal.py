@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
-from tanager.classifiers.gap_average import log_posterior_averaging
-from tanager.classifiers.gap_skip import log_joint_skipping
-from tanager.classifiers.gaps import log_joint_with_gaps
 from tanager.classifiers.hidden import add_hidden_codes
-from tanager.classifiers.training import read_rows
 from tanager.errors import DataError, OptionError
 from tanager.explain.cells import AnyNetwork, Model, gap_of, network_of
 from tanager.explain.effect_terms import effects_of_rows
+from tanager.gaps.average import log_posterior_averaging
+from tanager.gaps.skip import log_joint_skipping
+from tanager.gaps.sum_out import log_joint_with_gaps
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.log_joint import normalize_log
 from tanager.table.batch import Codes
+from tanager.table.training_table import read_rows
 
 Floats = NDArray[np.float64]
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.bayesian_network import Trace
-from tanager.classifiers.gaps import MISSING
 from tanager.counts.engine import ENGINES
 from tanager.files.model_parts import CLASSIFIERS, PARTS
+from tanager.gaps.sum_out import MISSING
 from tanager.network.additive_document import read_effect_parts
 from tanager.network.document import check_form, read_columns, read_network_parts
 from tanager.network.json_values import DocumentError, Json, from_json, mapping, sequence, shorten, text

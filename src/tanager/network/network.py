@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from tanager.counts.family import Family
 from tanager.errors import DataError, OptionError
 from tanager.network.columns import HasColumns
-from tanager.network.contradiction import contradicting_nodes
+from tanager.network.inference.contradiction import contradicting_nodes
+from tanager.network.inference.junction_tree import JunctionTree
 from tanager.network.json_values import DocumentError, Json
-from tanager.network.junction_tree import JunctionTree
 from tanager.network.log_joint import LogJoint
 from tanager.network.node_table import NodeTable
 from tanager.network.sampling import sample_codes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tanager.parameters.acll_optimal import ACLLOptimal
-from tanager.parameters.conditional import Conditional
+from tanager.parameters.conditional.learner import Conditional
 from tanager.parameters.dfe import DFE
 from tanager.parameters.em import EM
 from tanager.parameters.frequency import Frequency

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tanager.counts.engine import choose_engine
 from tanager.counts.family import Family
 from tanager.errors import OptionError
-from tanager.parameters.class_cells import ClassCells
+from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import LearntTables, ParameterLearner, ParameterTask
 from tanager.table.batch import EncodedBatch

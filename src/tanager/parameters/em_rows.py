@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from tanager.counts.engine import choose_engine
-from tanager.network.evidence_rows import EvidenceRows
-from tanager.network.junction_tree import JunctionTree
+from tanager.network.inference.evidence_rows import EvidenceRows
+from tanager.network.inference.junction_tree import JunctionTree
 from tanager.structure.dag import Dag
 from tanager.table.batch import Codes, EncodedBatch
 

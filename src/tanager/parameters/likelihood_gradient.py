@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from tanager.errors import OptionError
+from tanager.parameters.conditional.network_fit import Array, PulledTables, fit_tables, warn_if_unfinished
+from tanager.parameters.conditional.network_objectives import NetworkObjective
 from tanager.parameters.em import PartlyLabelledTask
 from tanager.parameters.frequency import Frequency
-from tanager.parameters.network_fit import Array, PulledTables, fit_tables, warn_if_unfinished
-from tanager.parameters.network_objectives import NetworkObjective
 from tanager.parameters.protocol import LearntTables, ParameterLearner, ParameterTask
 
 HIDDEN_SEED = 0

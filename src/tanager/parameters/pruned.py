@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from tanager.errors import OptionError
 from tanager.network.normalize import normalize_tables
-from tanager.parameters.class_cells import ClassCells
+from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.protocol import LearntTables, ParameterLearner, ParameterTask
 from tanager.parameters.pruned_objective import PrunedObjective
 from tanager.structure.dag import Dag

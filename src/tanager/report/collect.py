@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.calibration import Calibration, calibration
 from tanager.classifiers.hidden import add_hidden_codes
-from tanager.classifiers.training import read_rows
 from tanager.errors import MemoryLimitError, OptionError
 from tanager.explain import explain
 from tanager.network.additive import AdditiveNetwork
@@ -26,6 +25,7 @@ from tanager.report.quality import measure_quality
 from tanager.structure.dag import Dag
 from tanager.table.batch import Codes
 from tanager.table.read_columns import RawTable, read_table
+from tanager.table.training_table import read_rows
 from tanager.version import __version__
 
 MOST_ROW_BYTES = 1_000_000

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
-from tanager.classifiers.gap_average import N_DRAWS, FillingTree, log_posterior_averaging, spread_numbers
-from tanager.classifiers.gap_skip import cell_probabilities, family_terms, log_joint_skipping
 from tanager.explain.edge_information import family_joints
+from tanager.gaps.average import N_DRAWS, FillingTree, log_posterior_averaging, spread_numbers
+from tanager.gaps.skip import cell_probabilities, family_terms, log_joint_skipping
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
 from tanager.report.json_page import Json, pack

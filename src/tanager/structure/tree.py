@@ -59,7 +59,7 @@ class Tree(StructureLearner):
         forbidden = edge_indices("forbidden_edges", self.forbidden_edges, names)
         _check_tree_edges(required, forbidden, root, names)
         if task.counts.on_device and not (required or forbidden):
-            from tanager.structure.torch_tree import tree_on_device
+            from tanager.torch.tree import tree_on_device
 
             found = tree_on_device(task.counts, score, root or 0, self.forest)
             if found is not None:  # too many attributes for the host

@@ -1,0 +1,1 @@
+"""Exact inference with evidence: junction trees and variable elimination, batched over rows."""

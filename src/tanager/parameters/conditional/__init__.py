@@ -1,0 +1,1 @@
+"""Conditional training: cells, passes over rows, priors, strengths chosen on folds, descent."""

@@ -1,0 +1,187 @@
+"""One run of `Conditional`: choose strengths, descend, and turn log tables into tables that sum to one."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from tanager.counts.count_store import CountStore
+from tanager.errors import SeparationWarning
+from tanager.network.normalize import normalize_tables
+from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.conditional.cross_tuning import choose_iterations
+from tanager.parameters.conditional.gap_objective import MOST_ROWS as MOST_INFERRED
+from tanager.parameters.conditional.gap_objective import GapObjective, rows_to_infer
+from tanager.parameters.conditional.held_out import Fold, HeldOut, split_folds
+from tanager.parameters.conditional.objectives import POWERS, Objective, RowPass, worth_compiling
+from tanager.parameters.conditional.optimize import Descent, Penalized, minimize
+from tanager.parameters.conditional.priors import PRIORS
+from tanager.parameters.conditional.strengths import MOST_ROWS, TABLES, Chosen, choose_strengths
+from tanager.parameters.frequency import Frequency
+from tanager.parameters.protocol import LearntTables, ParameterTask
+from tanager.structure.canonical import is_perfect_for
+
+Array = NDArray[np.float64]
+
+# Without a prior no entry goes further than this from its start: odds of exp(30) are certainty.
+BOUND = 30.0
+FOLD_SEED = 0
+SMALLEST = np.finfo(np.float64).tiny
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """The options of `Conditional`, checked; `strengths` None means to be chosen."""
+
+    objective: str
+    prior: str
+    strengths: tuple[float, ...] | None
+    alpha: float
+    stopping: str
+    max_iter: int
+    tol: float
+
+
+class ConditionalFit:
+    """The problem of one training table, and of parts of it."""
+
+    def __init__(self, task: ParameterTask, options: FitOptions) -> None:
+        self._task = task
+        self._options = options
+        self._cells = ClassCells.of(task.dag, task.counts.n_states)
+        self._compiled = worth_compiling(self._cells, task.counts.batch)  # for all rows, then for parts of them too
+        # Free numbers can be made into tables only where the canonical form is perfect (Roos 2005, theorem 3). `mixed`
+        # speaks of P(x), and leaving out a missing cell is summing over it only if its states sum to one.
+        perfect = is_perfect_for(task.dag, task.dag.n_nodes - 1)
+        self._normalized = options.objective == "mixed" or not perfect or bool(task.counts.batch.incomplete.any())
+
+    def learn(self) -> LearntTables:
+        problem = self._problem(self._task, self._infers_gaps())
+        chosen, start = self._choose_strengths(problem)
+        problem.set_strengths(chosen.strengths)
+        self._task.report(f"strengths {chosen.strengths} after {chosen.n_passes} passes over held-out folds")
+        trace: dict[str, object] = {"strength": chosen.strengths, "held_out": list(chosen.losses.items())}
+        if self._options.stopping == "cross-tuning":
+            n_iterations, trace["held_out_by_iteration"] = self._choose_iterations(chosen)
+            descent = minimize(problem, problem.zero, n_iterations, 0.0)
+        else:
+            bound = BOUND if problem.free else np.inf
+            descent = minimize(problem, start, self._options.max_iter, self._options.tol, bound)
+            self._warn(descent, problem)
+        self._task.report(describe_descent(descent, problem.n_passes))
+        trace |= {
+            "objective": descent.values,
+            "gradient_norm": descent.gradient_norms,
+            "passes": problem.n_passes,
+            "passes_on_folds": chosen.n_passes,
+            "end": descent.end,
+            "optimum": "global" if self._options.objective == "cll" and not self._normalized else "maybe local",
+        }
+        return LearntTables(self._tables(problem.beta(descent.u)), trace)
+
+    def _infers_gaps(self) -> bool:
+        """Whether gaps are summed out by inference in the fit on all rows; on folds their families are left out.
+
+        Folds by inference too would gain half as much again, and take ten times as long.
+        """
+        n_rows = int(rows_to_infer(self._task.dag, self._task.counts.batch).sum())
+        return not self._task.skip_gaps and 0 < n_rows <= MOST_INFERRED
+
+    def _problem(self, task: ParameterTask, infer_gaps: bool = False) -> Penalized:
+        counts = self._cells.pack(task.counts.tables(task.dag.families))
+        prior = PRIORS[self._options.prior](task, self._cells)
+        if self._options.objective != "cll" and self._options.prior == "hierarchical":
+            # Left to itself it would not be the class frequency: fewest errors are expected from certainty.
+            prior = prior.with_intercept()
+        alpha = self._options.alpha if self._options.objective == "mixed" else 0.0
+        name, batch = self._options.objective, task.counts.batch
+        if infer_gaps:
+            objective: Objective = GapObjective(self._cells, task, name, alpha)
+        else:
+            on_device = self._pass_on_device(task.counts)
+            objective = Objective(self._cells, batch, name, self._normalized, alpha, counts, self._compiled, on_device)
+        mirrored = self._cells.n_classes == 2 and not self._normalized and prior.log_entries == 0.0
+        return Penalized(self._cells, objective, prior, counts.sum(axis=1), mirrored)
+
+    def _pass_on_device(self, counts: CountStore) -> RowPass | None:
+        if not counts.on_device:
+            return None
+        from tanager.torch.row_pass import pass_on_device
+
+        return pass_on_device(self._cells, counts, POWERS[self._options.objective])
+
+    def _folds(self, most_rows: int) -> list[Fold]:
+        folds = []
+        for part, rest in split_folds(self._task, most_rows, FOLD_SEED):
+            problem = self._problem(part)
+            folds.append(Fold(problem, problem.zero, HeldOut(self._cells, rest, self._normalized)))
+        return folds
+
+    def _choose_strengths(self, problem: Penalized) -> tuple[Chosen, Array]:
+        """The strengths, and effects to start from: what the folds agree on."""
+        if self._options.strengths is not None:
+            return Chosen(self._options.strengths), problem.zero
+        folds = self._folds(MOST_ROWS)
+        chosen = choose_strengths(folds, TABLES)
+        return chosen, np.mean([fold.u for fold in folds], axis=0)
+
+    def _choose_iterations(self, chosen: Chosen) -> tuple[int, list[float]]:
+        folds = self._folds(self._task.counts.batch.n_rows)
+        for fold in folds:
+            fold.problem.set_strengths(chosen.strengths)
+        return choose_iterations(folds, self._options.max_iter)
+
+    def _warn(self, descent: Descent, problem: Penalized) -> None:
+        warn_if_unfinished(descent, self._options.max_iter)
+        weights = self._task.counts.batch.weights
+        # Below log 2 in all, each row has more than half of its probability on its class.
+        separated = self._options.objective == "cll" and descent.values[-1] < np.log(2.0) * (
+            1.0 if weights is None else weights.min()
+        )
+        if problem.free and (separated or descent.end == "bound"):
+            warnings.warn(
+                "some classes can be told apart without error, so without a prior the best tables are at infinity; "
+                f"the fit stopped with log entries at most {BOUND:g} from the smoothed frequencies. Use a prior.",
+                SeparationWarning,
+                stacklevel=2,
+            )
+
+    def _tables(self, beta: Array) -> tuple[Array, ...]:
+        """Tables that sum to one; those of families without the class are frequencies."""
+        task, n_states = self._task, self._task.counts.n_states
+        counts = task.counts.tables(task.dag.families)
+        others = Frequency().learn(task).tables
+        if self._options.objective == "mixed" and self._options.prior == "none":
+            others = tuple(_plain_frequencies(own.reshape(-1, own.shape[-1])) for own in counts)
+        if self._normalized:
+            return self._cells.unpack(np.exp(self._cells.log_normalize(beta)), others)
+        logs = self._cells.unpack(beta, [np.log(np.maximum(table, SMALLEST)) for table in others])
+        return normalize_tables(task.dag, logs, n_states, counts)
+
+
+def describe_descent(descent: Descent, n_passes: int) -> str:
+    """Where the optimiser ended, in a line."""
+    return (
+        f"objective {descent.values[-1]:.6g}, gradient norm {descent.gradient_norms[-1]:.3g} after "
+        f"{n_passes} passes over the rows: {descent.end}"
+    )
+
+
+def warn_if_unfinished(descent: Descent, max_iter: int) -> None:
+    if descent.end == "max_iter":
+        warnings.warn(
+            f"Conditional stopped after max_iter={max_iter} iterations; the objective is {descent.values[-1]:.6g} and "
+            f"its scaled gradient has norm {descent.gradient_norms[-1]:.3g}. Raise max_iter or tol, or use a prior.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def _plain_frequencies(counted: NDArray[np.number]) -> Array:
+    """Frequencies without smoothing; equal shares where there is no row."""
+    total = counted.sum(axis=1, keepdims=True)
+    return np.where(total > 0, counted / np.maximum(total, SMALLEST), 1.0 / counted.shape[1])

@@ -1,0 +1,114 @@
+"""Folds of the training rows: what is fitted on the others, and the loss of the rows held out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tanager.counts.count_store import CountStore
+from tanager.counts.engine import choose_engine
+from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.conditional.objectives import indicators
+from tanager.parameters.conditional.optimize import Penalized
+from tanager.parameters.protocol import ParameterTask
+from tanager.table.batch import EncodedBatch
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+N_FOLDS = 3
+ONE_FOLD_ROWS = 3_000
+
+
+class HeldOut:
+    """Rows that a fit has not seen."""
+
+    def __init__(self, cells: ClassCells, batch: EncodedBatch, normalized: bool) -> None:
+        self._cells = cells
+        self._normalized = normalized
+        self._indicators: sparse.csr_array = indicators(cells, batch)
+        self._classes = batch.class_codes.astype(np.intp)
+        self.weights = np.ones(batch.n_rows) if batch.weights is None else batch.weights
+
+    def losses(self, beta: Array) -> Array:
+        """- log P(class | attributes) of every row, (n_rows,)."""
+        logs = self._cells.log_normalize(beta) if self._normalized else beta
+        scores = np.ascontiguousarray((self._indicators @ logs).T)
+        scores -= scores.max(axis=0)
+        own = scores[self._classes, np.arange(len(self._classes))]
+        losses: Array = np.log(np.exp(scores).sum(axis=0)) - own
+        return losses
+
+
+@dataclass
+class Fold:
+    """A problem on part of the rows, the effects reached so far, and the rows held out."""
+
+    problem: Penalized
+    u: Array
+    held_out: HeldOut
+
+
+def split_folds(task: ParameterTask, most_rows: int, seed: int) -> Iterator[tuple[ParameterTask, EncodedBatch]]:
+    """(what to fit on, rows held out) of each fold of `split_rows`."""
+    for kept, held_out in split_rows(task.counts.batch, most_rows, seed):
+        yield ParameterTask(task.dag, CountStore(kept, choose_engine("auto"), task.counts.names)), held_out
+
+
+def split_rows(batch: EncodedBatch, most_rows: int, seed: int) -> Iterator[tuple[EncodedBatch, EncodedBatch]]:
+    """(rows to fit on, rows held out) of each fold, every class spread evenly.
+
+    Three folds; one of them where a third of the rows is a thousand; and where there are twice `most_rows`, so many
+    rows to fit on and so many others: more would hardly say more.
+    """
+    if batch.n_rows > 2 * most_rows:
+        return _halves(batch, most_rows, seed)
+    return islice(_folds(batch, seed), None if batch.n_rows <= ONE_FOLD_ROWS else 1)
+
+
+def _folds(batch: EncodedBatch, seed: int) -> Iterator[tuple[EncodedBatch, EncodedBatch]]:
+    """Equal rows are taken together and their weight is dealt out unit by unit, class by class, to the folds in turn.
+
+    So a row of weight w is dealt out as w rows are, and the order of the rows does not matter.
+    """
+    rows = np.column_stack([batch.class_codes, batch.codes])
+    distinct, first, kind = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    weights = np.bincount(kind.reshape(-1), batch.weights).astype(np.float64)
+    order = np.random.default_rng(seed).permutation(len(first))
+    order = order[np.argsort(distinct[order, 0], kind="stable")]
+    first, weights, classes = first[order], weights[order], distinct[order, 0].astype(np.intp)
+    of_class = np.bincount(classes, weights)
+    end = np.cumsum(weights) - np.repeat(np.cumsum(of_class) - of_class, np.bincount(classes, minlength=len(of_class)))
+    for number in range(N_FOLDS):
+        share = _dealt(end, number) - _dealt(end - weights, number)
+        share[of_class[classes] <= 1.0] = 0.0  # a class of one row can only be learnt from
+        yield _weighted(batch, first, weights - share), _weighted(batch, first, share)
+
+
+def _dealt(units: Array, number: int) -> Array:
+    """How much of the units 0 .. `units` goes to a fold when unit t goes to fold t modulo N_FOLDS."""
+    dealt: Array = np.floor(units / N_FOLDS) + np.clip(units % N_FOLDS - number, 0.0, 1.0)
+    return dealt
+
+
+def _halves(batch: EncodedBatch, most_rows: int, seed: int) -> Iterator[tuple[EncodedBatch, EncodedBatch]]:
+    order = np.random.default_rng(seed).permutation(batch.n_rows)
+    order = order[np.argsort(batch.class_codes[order], kind="stable")]
+    order = order[np.linspace(0, len(order) - 1, 2 * most_rows).astype(np.intp)]
+    weights = np.ones(batch.n_rows) if batch.weights is None else batch.weights
+    for_fit = np.arange(len(order)) % 2 == 0
+    kept, held_out = np.sort(order[for_fit]), np.sort(order[~for_fit])
+    yield _weighted(batch, kept, weights[kept]), _weighted(batch, held_out, weights[held_out])
+
+
+def _weighted(batch: EncodedBatch, rows: Rows, weights: Array) -> EncodedBatch:
+    """The same table with these rows only, less those of weight zero."""
+    rows, weights = rows[weights > 0], weights[weights > 0]
+    codes = np.asfortranarray(batch.codes[rows])
+    whole = None if (weights == 1.0).all() else weights  # counts of rows stay integers
+    return EncodedBatch(codes, batch.class_codes[rows], batch.n_states, batch.incomplete, whole)

@@ -1,0 +1,168 @@
+"""Objectives on any network, with any cells missing and nodes hidden: value and gradient; no optimiser.
+
+Every objective is a loss, to be made small. With q_t the query's cells present in row t, e_t the other cells present,
+p_t = P(q_t | e_t) and w_t the weight of the row (Zhou 2002, sections 3.2.2, 3.7, 3.8 and 5.2.1):
+
+ll       - sum_t w_t log P(q_t, e_t)
+cll      - sum_t w_t log p_t
+error    sum_t w_t (1 - p_t)
+squared  sum_t w_t (1 - p_t)^2
+mixed    - sum_t w_t [log p_t + alpha log P(e_t)]
+
+Tables are normalised, theta = softmax over the states of beta, and the gradient is by beta. For one row
+
+d log p / d beta_{x|pi} = [P(x, pi | q, e) - theta P(pi | q, e)] - [P(x, pi | e) - theta P(pi | e)].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.network.inference.evidence_rows import RowCodes, distinct_rows
+from tanager.network.inference.junction_tree import ExpectedCounts, JunctionTree, Tables
+from tanager.network.inference.triangulate import relevant_nodes
+from tanager.parameters.conditional.objectives import POWERS
+from tanager.registry import check_option
+from tanager.structure.dag import Dag
+from tanager.structure.requisite import PartOfDag, requisite_nodes
+
+Array = NDArray[np.float64]
+
+NETWORK_OBJECTIVES = ("ll", *POWERS)
+
+
+class NetworkObjective:
+    """Loss and gradient at tables (parent configurations, states), one for each node of the structure.
+
+    codes are (n_rows, n_nodes), a missing cell the node's number of states; a hidden node is missing in every row. A
+    row without any cell of the query says nothing and is left out. Only tables that some row depends on, those of
+    `nodes`, are looked at, and equal rows are computed once. No row may be impossible under the tables.
+
+    names are the nodes', for messages.
+    """
+
+    def __init__(
+        self,
+        dag: Dag,
+        n_states: Sequence[int],
+        codes: RowCodes,
+        query: Sequence[int] = (),
+        weights: Array | None = None,
+        name: str = "cll",
+        alpha: float = 0.0,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        check_option("objective", name, NETWORK_OBJECTIVES)
+        self._power = POWERS.get(name, 0)
+        # log p + alpha log P(e) = log P(q, e) - (1 - alpha) log P(e), and without the last term it is `ll`.
+        self._share = {"ll": 0.0, "mixed": 1.0 - alpha}.get(name, 1.0)
+        missing = codes == np.asarray(n_states)
+        self.rows = np.flatnonzero(np.ones(len(codes), bool) if name == "ll" else ~missing[:, query].all(axis=1))
+        if name in ("ll", "mixed"):
+            needed = relevant_nodes(dag, np.flatnonzero(~missing.all(axis=0)).tolist())
+        else:
+            needed = _nodes_of_query(dag, query, missing[self.rows])
+        # Where no row says anything, a root, whose table then has no slope either, keeps the tree from being empty.
+        self.nodes = tuple(sorted(needed or dag.order[:1]))
+        self._part = PartOfDag.of(dag, self.nodes)
+        self._n_states = tuple(n_states[node] for node in self._part.nodes)
+        own = codes[self.rows][:, self._part.nodes]
+        first, self._kind = distinct_rows(own, range(own.shape[1]))
+        own_weights = None if weights is None else weights[self.rows]
+        self._weights = np.bincount(self._kind, own_weights, minlength=len(first)).astype(np.float64)
+        labels = None if names is None else [names[node] for node in self._part.nodes]
+        kinds = own[first]
+        self._with_query = _Rows.of(self._part.dag, self._n_states, kinds, labels)
+        hidden = kinds.copy()
+        for k, node in enumerate(self._part.nodes):
+            if node in query:
+                hidden[:, k] = self._n_states[k]
+        self._without = _Rows.of(self._part.dag, self._n_states, hidden, labels)
+        self.n_passes = 0
+
+    def __call__(self, tables: Tables) -> tuple[float, tuple[Array, ...]]:
+        """The loss, and its gradient by beta, a table for each node; zero for nodes that no row depends on."""
+        self.n_passes += 1
+        own, weights = self._own_tables(tables), self._weights
+        if self._power == 0:
+            joint, given = self._expect(own, weights, self._share * weights)
+            value = -float(weights @ joint.log_evidence - self._share * (weights @ given.log_evidence))
+        else:
+            p = np.exp(self._log_probability(own))
+            slopes = weights * self._power * (1.0 - p) ** (self._power - 1) * p
+            joint, given = self._expect(own, slopes, slopes)
+            value = float(weights @ (1.0 - p) ** self._power)
+        gradient = [np.zeros_like(table) for table in tables]
+        for node, observed, expected in zip(self._part.nodes, joint.tables, given.tables, strict=True):
+            if node in self._part.own:
+                gradient[node] = to_beta(tables[node], expected - observed)
+        return value, tuple(gradient)
+
+    def log_probability(self, tables: Tables) -> Array:
+        """log P(q | e) of each of `rows`, log P(q, e) for `ll`; not finite where the row is impossible."""
+        return self._log_probability(self._own_tables(tables))[self._kind]
+
+    def expected_counts(self, tables: Tables) -> dict[int, Array]:
+        """Rows in every cell of the tables of `nodes`, missing cells shared out as the tables have it."""
+        found = self._with_query.expect(self._own_tables(tables), self._weights)
+        return {node: own for node, own in zip(self._part.nodes, found.tables, strict=True) if node in self._part.own}
+
+    def _log_probability(self, own: list[Array]) -> Array:
+        result = self._with_query.log_evidence(own)
+        if self._share > 0.0:
+            with np.errstate(invalid="ignore"):
+                result = result - self._without.log_evidence(own)
+        return result
+
+    def _expect(self, own: list[Array], with_query: Array, without: Array) -> tuple[ExpectedCounts, ExpectedCounts]:
+        joint = self._with_query.expect(own, with_query)
+        if self._share == 0.0:
+            return joint, ExpectedCounts(tuple(np.zeros_like(table) for table in own), np.zeros(len(without)))
+        return joint, self._without.expect(own, without)
+
+    def _own_tables(self, tables: Tables) -> list[Array]:
+        """Tables of the part. A node that lost its family is known wherever it matters, so any table does."""
+        return [
+            tables[node] if node in self._part.own else np.full((1, r), 1.0 / r)
+            for node, r in zip(self._part.nodes, self._n_states, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows and the tree made for them."""
+
+    tree: JunctionTree
+    codes: RowCodes
+
+    @classmethod
+    def of(cls, dag: Dag, n_states: Sequence[int], codes: RowCodes, names: Sequence[str] | None) -> _Rows:
+        known = np.flatnonzero((codes < np.asarray(n_states)).all(axis=0)).tolist()
+        return cls(JunctionTree.of(dag, n_states, known=known, names=names), codes)
+
+    def expect(self, tables: list[Array], weights: Array) -> ExpectedCounts:
+        return self.tree.expected_counts(tables, self.codes, weights)
+
+    def log_evidence(self, tables: list[Array]) -> Array:
+        return self.tree.log_evidence(tables, self.codes)
+
+
+def to_beta(table: Array, slopes: Array) -> Array:
+    """The gradient by beta from that by log theta, G: G - theta sum_k G."""
+    return slopes - table * slopes.sum(axis=1, keepdims=True)
+
+
+def _nodes_of_query(dag: Dag, query: Sequence[int], missing: NDArray[np.bool_]) -> set[int]:
+    """Nodes that P(query | evidence) depends on in some row; each pattern of gaps is looked at once."""
+    found: set[int] = set()
+    kinds, _ = distinct_rows(missing.view(np.uint8), range(missing.shape[1]))
+    for pattern in missing[kinds]:
+        present = np.flatnonzero(~pattern).tolist()
+        found |= requisite_nodes(dag, [node for node in query if not pattern[node]], set(present).difference(query))
+        if len(found) == dag.n_nodes:
+            break
+    return found

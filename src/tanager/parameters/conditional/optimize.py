@@ -1,0 +1,243 @@
+"""Minimise objective plus penalty by L-BFGS over scaled effects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize
+
+from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.conditional.objectives import Objective
+from tanager.parameters.conditional.priors import FREE, Prior
+from tanager.progress import advance
+
+Array = NDArray[np.float64]
+
+MEMORY = 20
+LINE_SEARCH_STEPS = 20
+# So many steps that together gain less than a quarter of the goal are taken for the end.
+SLOW_STEPS = 10
+
+
+class Penalized:
+    """Objective plus prior as a function of a vector v of scaled effects, u = v / sqrt(precision + sqrt(rows) / 4).
+
+    Effects of infinite precision are no variables. The diagonal of the Hessian, about the rows behind an effect, is
+    no good scale: attributes repeat each other, so what slows the descent are the directions that hardly any row
+    moves. Measured on 12 tables, scaling by the rows themselves takes up to three times the passes with a prior, and
+    gains a little without one.
+    """
+
+    def __init__(
+        self,
+        cells: ClassCells,
+        objective: Objective,
+        prior: Prior,
+        rows: Array,
+        mirrored: bool = False,
+        damped: bool = True,
+    ) -> None:
+        """`rows` (n_cells,) are the training rows in every cell, or the sums of their weights.
+
+        `mirrored` is for two classes of which the objective sees the difference only: the effects of the second are
+        then minus those of the first, and half of the variables are enough. Without `damped` the scale has the rows in
+        place of their root: better for effects that are apart in the Hessian, when the rows outweigh the prior.
+        """
+        self._cells = cells
+        self._objective = objective
+        self.prior = prior
+        self.start = prior.start
+        self._mirrored = mirrored
+        self._transposed = [factor.T.tocsr() for factor in prior.factors]
+        moved = rows  # behind an effect, by the square of how far it moves them
+        for factor in self._transposed:
+            moved = factor.power(2) @ moved
+        moved = np.maximum(moved, 1.0)
+        self._least = 0.25 * (np.sqrt(moved) if damped else moved)[:, np.newaxis]
+        self.n_rows = float(rows[cells.first_class_cell :].sum())
+        self.set_strengths(())
+
+    def set_strengths(self, strengths: Sequence[float]) -> None:
+        """The penalty of each level of effects (`Prior.precision`)."""
+        precision = self.prior.precision(strengths)
+        least = self._least
+        if self._mirrored:  # each variable stands for two effects
+            precision, least = precision.sum(axis=1, keepdims=True), 2.0 * least
+        self._used = np.isfinite(precision)
+        self._precision = precision[self._used]
+        self._scale = (1.0 / np.sqrt(precision + least))[self._used]
+
+    def set_centre(self, centre: Array | float) -> None:
+        """Where the penalty pulls to, (n_cells, n_classes) as seen from the prior's start, or 0 for that start."""
+        self.start = self.prior.start + centre
+
+    @property
+    def n_passes(self) -> int:
+        """Passes over the rows so far."""
+        return self._objective.n_passes
+
+    @property
+    def zero(self) -> Array:
+        """The effects at which the prior points."""
+        return np.zeros(self.prior.levels.shape)
+
+    @property
+    def n_levels(self) -> int:
+        return self.prior.n_levels
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing pulls the fit back."""
+        return self.prior.log_entries == 0.0 and bool((self.prior.levels == FREE).all())
+
+    def to_vector(self, u: Array) -> Array:
+        return u[:, : self._used.shape[1]][self._used] / self._scale
+
+    def to_effects(self, vector: Array) -> Array:
+        """u (n_effects, n_classes)."""
+        return self._both(self._own_effects(vector))
+
+    def beta(self, u: Array) -> Array:
+        """The merged log tables, (n_cells, n_classes)."""
+        return self.start + self._to_cells(u)
+
+    def _to_cells(self, u: Array) -> Array:
+        for factor in reversed(self.prior.factors):
+            u = factor @ u
+        return u
+
+    def _to_slopes(self, by_cell: Array) -> Array:
+        """Slopes by the effects from slopes by the cells."""
+        for factor in self._transposed:
+            by_cell = factor @ by_cell
+        return by_cell
+
+    def _own_effects(self, vector: Array) -> Array:
+        """(n_effects, n_classes), or (n_effects, 1) of the first class where the second mirrors it."""
+        u = np.zeros(self._used.shape)
+        u[self._used] = vector * self._scale
+        return u
+
+    def _both(self, values: Array) -> Array:
+        return np.concatenate([values, -values], axis=1) if self._mirrored else values
+
+    def __call__(self, vector: Array) -> tuple[float, Array]:
+        """Value and gradient by v."""
+        beta = self.start + self._both(self._to_cells(self._own_effects(vector)))
+        value, slopes = self._objective(beta)
+        if self.prior.log_entries > 0.0:
+            logs = self._cells.log_normalize(beta)
+            value -= self.prior.log_entries * float(logs.sum())
+            n_entries = self._cells.sum_states(np.ones_like(logs))
+            slopes = slopes - self.prior.log_entries * (1.0 - np.exp(logs) * n_entries)
+        if self._mirrored:
+            slopes = slopes[:, :1] - slopes[:, 1:]
+        used = vector * self._scale
+        pull = self._precision * used
+        gradient = (self._to_slopes(slopes)[self._used] + pull) * self._scale
+        return value + 0.5 * float(pull @ used), gradient
+
+
+@dataclass
+class Descent:
+    """Where the optimiser went: `values` and `gradient_norms` (of the scaled problem) at the start and each step.
+
+    `end` says why it stopped: "tolerance", "max_iter", "bound", "asked", or "precision" when no step lowered the
+    value any more.
+    """
+
+    u: Array
+    values: list[float] = field(default_factory=list)
+    gradient_norms: list[float] = field(default_factory=list)
+    end: str = "max_iter"
+
+    @property
+    def n_iterations(self) -> int:
+        return len(self.values) - 1
+
+
+def minimize(
+    problem: Penalized,
+    u: Array,
+    max_iter: int,
+    tol: float,
+    bound: float = np.inf,
+    enough: Callable[[Array], bool] | None = None,
+    what: str = "Descending",
+) -> Descent:
+    """Descend from effects u until about `tol` times (the value + a hundredth for each row) is left to gain.
+
+    Half the squared norm of the scaled gradient is what a step would gain if the scaled Hessian were the identity; it
+    is not much less in the directions a prior bounds, and on 12 tables this half was what was left within a factor
+    of ten. Where the Hessian is far from the identity (hundreds of pairs that repeat each other) it says too much: the
+    descent also ends when `SLOW_STEPS` steps gain less than a quarter of that. Stops earlier when an effect exceeds
+    `bound`, and when `enough`, which sees the effects of every iteration, says so. `what` is said beside a progress
+    bar.
+    """
+    descent = Descent(u)
+
+    def record(vector: Array, value: float, gradient: Array) -> bool:
+        norm = float(np.linalg.norm(gradient))
+        descent.u = problem.to_effects(vector)
+        descent.values.append(value)
+        descent.gradient_norms.append(norm)
+        left, goal = 0.5 * norm**2, tol * (value + problem.n_rows / 100.0)
+        first = 0.5 * descent.gradient_norms[0] ** 2
+        if left > goal > 0.0:  # what is left shrinks by a factor each time
+            advance(f"{what}: {value:.6g}", max(0.0, np.log(first / left)), np.log(first / goal))
+        if enough is not None and enough(descent.u):
+            descent.end = "asked"
+        elif left <= goal or _slow(descent.values, goal / 4.0):
+            descent.end = "tolerance"
+        elif np.abs(descent.u).max(initial=0.0) > bound:
+            descent.end = "bound"
+        return descent.end != "max_iter"
+
+    walk_down(problem, problem.to_vector(u), max_iter, record)
+    if descent.end == "max_iter" and descent.n_iterations < max_iter:
+        descent.end = "precision"
+    return descent
+
+
+def _slow(values: list[float], least: float) -> bool:
+    return len(values) > SLOW_STEPS and values[-1 - SLOW_STEPS] - values[-1] < least
+
+
+def walk_down(
+    problem: Callable[[Array], tuple[float, Array]],
+    start: Array,
+    max_iter: int,
+    record: Callable[[Array, float, Array], bool],
+) -> None:
+    """L-BFGS from a start; `record` sees point, value and gradient there and after each step, and says when to stop."""
+    latest: list[tuple[Array, float, Array]] = []
+
+    def evaluate(vector: Array) -> tuple[float, Array]:
+        # The optimiser begins with the start, which is known.
+        if not latest or not np.array_equal(vector, latest[0][0]):
+            latest[:] = [(vector.copy(), *problem(vector))]
+        return latest[0][1:]
+
+    def step(xk: Array) -> None:
+        if record(xk, *latest[0][1:]):  # the optimiser has just been there
+            raise StopIteration
+
+    if record(start, *evaluate(start)) or max_iter == 0:
+        return
+    optimize.minimize(
+        evaluate,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        callback=step,
+        options={
+            "maxiter": max_iter,
+            "maxfun": LINE_SEARCH_STEPS * max_iter,
+            "maxcor": MEMORY,
+            "ftol": 0.0,  # `record` decides
+            "gtol": 0.0,
+        },
+    )

@@ -1,0 +1,164 @@
+"""Choice of a prior's strengths on held-out folds, along a path from strong to weak."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.parameters.conditional.held_out import Fold
+from tanager.parameters.conditional.optimize import minimize
+
+Array = NDArray[np.float64]
+Strengths = tuple[float, ...]
+
+# The walk along a path ends when the loss has risen this often in a row, or once clearly.
+RISES = 2
+CLEAR_ERRORS = 1.5
+FOLD_MAX_ITER = 100
+
+
+@dataclass(frozen=True)
+class StrengthPath:
+    """The strengths of one level from strong to weak, each fit starting at its neighbour's.
+
+    errors_allowed  how many standard errors a stronger prior may be worse than the best and still be taken
+    """
+
+    strengths: Strengths
+    errors_allowed: float
+
+
+@dataclass(frozen=True)
+class Walk:
+    """How strengths are chosen.
+
+    paths      of each level; a level begins absent, at infinite strength; the last path serves all higher levels
+    tolerance  of the fits
+    """
+
+    paths: tuple[StrengthPath, ...]
+    tolerance: float
+
+
+ERRORS_ALLOWED = 1.5
+# Steps of 3 or 4 cost twice as much and gain nothing.
+TABLES = Walk(
+    (
+        StrengthPath((100.0, 10.0, 1.0, 0.1), ERRORS_ALLOWED),
+        StrengthPath((64.0, 8.0, 1.0, 0.125, 0.015625), ERRORS_ALLOWED),
+    ),
+    tolerance=1e-2,
+)
+# Strengths say how far effects spread, which more rows do not change, while they leave less to the prior.
+MOST_ROWS = 5_000
+
+
+@dataclass
+class Chosen:
+    """Strengths by level, the mean held-out loss with them and at every point of the path, and passes over folds."""
+
+    strengths: Strengths
+    loss: float = np.nan
+    losses: dict[Strengths, float] = field(default_factory=dict)
+    n_passes: int = 0
+
+
+def choose_strengths(folds: Sequence[Fold], walk: Walk) -> Chosen:
+    """Level by level, higher ones still absent: the strongest prior that is not clearly worse than the best.
+
+    The folds are left at the effects of that prior.
+    """
+    n_levels = folds[0].problem.n_levels
+    absent = (np.inf,) * n_levels
+    weights = np.concatenate([fold.held_out.weights for fold in folds])
+    if not len(weights):
+        return Chosen(absent)
+    losses: dict[Strengths, float] = {}
+    n_before = _passes(folds)
+
+    def visit(strengths: Strengths) -> _Visit:
+        own = np.concatenate([_fit_fold(fold, strengths, walk.tolerance) for fold in folds])
+        losses[strengths] = float(np.average(own, weights=weights))
+        return _Visit(strengths, own, [fold.u for fold in folds])
+
+    best = visit(absent)
+    for level in range(n_levels):
+        visited = [best]
+        path = walk.paths[min(level, len(walk.paths) - 1)]
+        for strength in path.strengths:
+            visited.append(visit((*best.strengths[:level], strength, *best.strengths[level + 1 :])))
+            if _rises([each.losses for each in visited], weights):
+                break
+        best = visited[strongest_good([each.losses for each in visited], weights, path.errors_allowed)]
+        for fold, u in zip(folds, best.effects, strict=True):
+            fold.u = u
+    return Chosen(best.strengths, losses[best.strengths], losses, _passes(folds) - n_before)
+
+
+def visit_strengths(folds: Sequence[Fold], strengths: Strengths, walk: Walk) -> Chosen:
+    """Fit the folds with given strengths."""
+    n_before = _passes(folds)
+    losses = np.concatenate([_fit_fold(fold, strengths, walk.tolerance) for fold in folds])
+    weights = np.concatenate([fold.held_out.weights for fold in folds])
+    loss = float(np.average(losses, weights=weights)) if len(losses) else np.nan
+    return Chosen(strengths, loss, {strengths: loss}, _passes(folds) - n_before)
+
+
+def _passes(folds: Sequence[Fold]) -> int:
+    return sum(fold.problem.n_passes for fold in folds)
+
+
+@dataclass(frozen=True)
+class _Visit:
+    """A point of the path: the losses of the rows held out, and the effects of each fold."""
+
+    strengths: Strengths
+    losses: Array
+    effects: list[Array]
+
+
+def _fit_fold(fold: Fold, strengths: Strengths, tolerance: float) -> Array:
+    """Losses of the rows held out; the fit starts where the fold was on the path."""
+    fold.problem.set_strengths(strengths)
+    fold.u = minimize(fold.problem, fold.u, FOLD_MAX_ITER, tolerance, what=f"Trying strengths {strengths}").u
+    return fold.held_out.losses(fold.problem.beta(fold.u))
+
+
+def _rises(losses: list[Array], weights: Array) -> bool:
+    """Whether the walk has gone past the best point."""
+    means = [float(np.average(own, weights=weights)) for own in losses]
+    latest = means[-RISES - 1 :]
+    if len(latest) > RISES and all(late > early for early, late in pairwise(latest)):
+        return True
+    return clearly_worse(losses[-1], losses[int(np.argmin(means))], weights, CLEAR_ERRORS)
+
+
+def strongest_good(losses: list[Array], weights: Array, errors_allowed: float = ERRORS_ALLOWED) -> int:
+    """The first whose mean exceeds the lowest by at most so many standard errors of their difference.
+
+    On a hundred rows the lowest mean is often a weak prior by luck; the error of the paired difference knows.
+    """
+    means = [np.average(own, weights=weights) for own in losses]
+    best = losses[int(np.argmin(means))]
+    good = (not clearly_worse(own, best, weights, errors_allowed) for own in losses)
+    return next(position for position, is_good in enumerate(good) if is_good)
+
+
+def clearly_worse(losses: Array, best: Array, weights: Array, errors_allowed: float) -> bool:
+    """Whether the mean exceeds the best's by more than so many standard errors of their paired difference."""
+    return excess_errors(losses, best, weights) > errors_allowed
+
+
+def excess_errors(losses: Array, best: Array, weights: Array) -> float:
+    """By how many standard errors of their paired difference the mean is above the best's."""
+    excess = losses - best
+    mean = np.average(excess, weights=weights)
+    # A row of weight w is w rows, so its squared deviation counts w times.
+    variance = np.average((excess - mean) ** 2, weights=weights) / weights.sum()
+    if variance == 0.0:
+        return 0.0 if mean == 0.0 else float(np.copysign(np.inf, mean))
+    return float(mean / np.sqrt(variance))

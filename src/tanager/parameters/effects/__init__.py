@@ -1,0 +1,1 @@
+"""Networks of effects: their layout, prior, folds and fit."""

@@ -1,0 +1,115 @@
+"""Choice among models of effects on held-out folds: where main effects shrink to, how strongly, and how many pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.parameters.conditional.strengths import (
+    Chosen,
+    StrengthPath,
+    Strengths,
+    Walk,
+    choose_strengths,
+    excess_errors,
+    visit_strengths,
+)
+from tanager.parameters.effects.problems import AdditiveProblems, EffectFold, Part
+from tanager.parameters.effects.start import Found
+
+Array = NDArray[np.float64]
+
+# Settled on the benchmark sets. Shrunk to zero, main effects may be weaker than pairs: a mean of models steadies them.
+# A prior centred on naive Bayes is not the safer for being strong.
+MAIN = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
+PAIR = StrengthPath((64.0, 16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625), errors_allowed=1.0)
+TO_ZERO = Walk((StrengthPath(MAIN, errors_allowed=0.5), PAIR), tolerance=3e-3)
+TO_NAIVE_BAYES = Walk((StrengthPath(MAIN, errors_allowed=0.0), PAIR), tolerance=3e-3)
+LEAST_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A model to be fitted on all rows.
+
+    centred  whether its main effects shrink to what naive Bayes says in place of zero
+    number   of its pairs, unless they are zero
+    chosen   its strengths, and what was tried
+    found    the folds' layouts and tables
+    share    of it in the mean of models
+    """
+
+    centred: bool
+    number: int
+    chosen: Chosen
+    found: tuple[Found, ...]
+    share: float = 1.0
+
+    @property
+    def n_pairs(self) -> int:
+        return self.number if np.isfinite(self.chosen.strengths[-1]) else 0
+
+
+def choose_models(problems: AdditiveProblems, given: Strengths | None) -> list[Choice]:
+    """With strengths given one model; else two where there are several folds, one of which may have no share.
+
+    Where attributes are nearly independent given the class, naive Bayes is a far better guess than zero of what few
+    rows leave open, and otherwise a worse one. A single fold means thousands of rows, to which it makes no difference.
+    """
+    task = problems.task
+    if given is not None and len(task.numbers) == 1:
+        return [Choice(False, task.numbers[0], Chosen(given), ())]
+    parts = problems.parts()
+    folds = [problems.fold(part, task.numbers[0]) for part in parts]
+    weights = np.concatenate([fold.held_out.weights for fold in folds])
+    found = [_choose(problems, parts, folds, False, given)]
+    unordered = any(not column.has_order and column.n_states > 1 for column in task.columns)
+    if given is None and len(parts) > 1 and unordered and len(weights):
+        found.append(_choose(problems, parts, folds, True, given))
+    shares = shares_by_loss([losses for _, losses in found], weights)
+    return [replace(choice, share=share) for (choice, _), share in zip(found, shares, strict=True)]
+
+
+def shares_by_loss(losses: Sequence[Array], weights: Array) -> list[float]:
+    """exp(-z), z the standard errors by which a mean loss is above the lowest; none below LEAST_SHARE; summing to one.
+
+    Choosing the lowest is nearly as good; this gains where the rows held out cannot tell.
+    """
+    if len(losses) == 1:
+        return [1.0]
+    best = losses[int(np.argmin([np.average(own, weights=weights) for own in losses]))]
+    shares = np.exp([-excess_errors(own, best, weights) for own in losses])
+    shares[shares < LEAST_SHARE * shares.sum()] = 0.0
+    return (shares / shares.sum()).tolist()
+
+
+def _choose(
+    problems: AdditiveProblems, parts: list[Part], folds: list[EffectFold], centred: bool, given: Strengths | None
+) -> tuple[Choice, Array]:
+    """Also the losses of the rows held out.
+
+    The strengths are those of the fewest pairs, which `folds` have; then as many are taken as lower the loss.
+    """
+    numbers, walk = problems.task.numbers, TO_NAIVE_BAYES if centred else TO_ZERO
+    number = numbers[0]
+    for fold in folds:
+        fold.begin(centred, fold.problem.zero)
+    chosen = choose_strengths(folds, walk) if given is None else visit_strengths(folds, given, walk)
+    for more in numbers[1:]:
+        if np.isinf(chosen.strengths[-1]) or more == number:
+            break
+        wider = [problems.fold(part, more) for part in parts]
+        for fold, fewer in zip(wider, folds, strict=True):
+            fold.begin(centred, fewer.u)
+        found = visit_strengths(wider, chosen.strengths, walk)
+        chosen.n_passes += found.n_passes
+        if found.loss >= chosen.loss:
+            break
+        number, folds, chosen.loss = more, wider, found.loss
+    tables = [fold.problem.beta(fold.u) for fold in folds]
+    layouts = [fold.layout for fold in folds]
+    losses = [fold.held_out.losses(beta) for fold, beta in zip(folds, tables, strict=True)]
+    return Choice(centred, number, chosen, tuple(zip(layouts, tables, strict=True))), np.concatenate(losses)

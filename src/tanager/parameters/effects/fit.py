@@ -1,0 +1,159 @@
+"""One run of `Conditional` on a structure of pairs: choose among models, descend, take the mean.
+
+Where strengths are chosen on several folds of few rows, the model is a mean of the fit on all rows and of the folds'
+mean, which is there already: less depends on single rows. Effects add up to log odds, so a mean of models is a model of
+the same kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.errors import OptionError
+from tanager.parameters.conditional.fit import FitOptions, describe_descent, warn_if_unfinished
+from tanager.parameters.conditional.optimize import Descent, minimize
+from tanager.parameters.effects.center import Effects, centre_effects, mean_effects
+from tanager.parameters.effects.choice import Choice, choose_models
+from tanager.parameters.effects.layout import EffectLayout
+from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
+from tanager.parameters.effects.prior import MANY_ROWS, shares_of
+from tanager.parameters.effects.problems import AdditiveProblems
+from tanager.parameters.effects.start import start_from_folds
+from tanager.parameters.protocol import LearntTables
+from tanager.structure.pairwise import Pairs
+
+Array = NDArray[np.float64]
+Centred = tuple[Effects, Pairs]
+
+# The folds' mean fades out towards so many rows: they leave less to chance, and what a fold has not seen is missed.
+ROWS_WITHOUT_MEAN = 750.0
+# Of the tolerance: attributes repeat each other in pairs, so more is left to gain than the gradient says (`minimize`).
+# The scale of many rows is near that of the Hessian, and there it says enough.
+FINER = 0.1
+
+
+@dataclass(frozen=True)
+class LearntEffects(LearntTables):
+    """Effects in place of tables, the pairs taken, and how far main effects differ between folds."""
+
+    effects: Effects = field(kw_only=True)
+    pairs: Pairs = field(kw_only=True)
+    spreads: tuple[Array, ...] = field(kw_only=True)
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """A model on all rows and on the folds."""
+
+    choice: Choice
+    descent: Descent
+    n_rows: float
+    n_passes: int
+    whole: Centred
+    folds: tuple[Centred, ...]
+
+
+class AdditiveFit:
+    """The models of one training table."""
+
+    def __init__(self, problems: AdditiveProblems, options: FitOptions) -> None:
+        if options.prior != "hierarchical" or options.objective == "mixed" or options.stopping != "tolerance":
+            raise OptionError(
+                f"objective={options.objective!r}, prior={options.prior!r}, stopping={options.stopping!r} of "
+                "Conditional cannot fit the sums of effects of structure='pairwise'.",
+                hint="use prior='hierarchical', stopping='tolerance' and an objective other than 'mixed'.",
+            )
+        self._problems = problems
+        self._task = problems.task
+        self._options = options
+
+    def learn(self) -> LearntEffects:
+        choices = choose_models(self._problems, self._options.strengths)
+        models = [self._fit(choice) for choice in choices if choice.share > 0.0]
+        # The mean has the pairs of the first; a model of fewer pairs has the best of them.
+        models.sort(key=lambda model: -model.choice.n_pairs)
+        _, pairs = models[0].whole
+        folded = self._share_of_folds(models[0])
+        leader = max(models, key=lambda model: model.choice.share)
+        chosen, descent = leader.choice.chosen, leader.descent
+        trace: dict[str, object] = {
+            "strength": chosen.strengths,
+            "held_out": list(chosen.losses.items()),
+            "naive_bayes_share": sum(choice.share for choice in choices if choice.centred),
+            "pairs": len(pairs),
+            "share_of_folds": folded,
+            "objective": descent.values,
+            "gradient_norm": descent.gradient_norms,
+            "passes": sum(model.n_passes for model in models),
+            "passes_on_folds": sum(choice.chosen.n_passes for choice in choices),
+            "end": descent.end,
+            "optimum": "global" if self._options.objective == "cll" else "maybe local",
+        }
+        return LearntEffects((), trace, effects=_mean(models, folded), pairs=pairs, spreads=_spreads(models))
+
+    def _share_of_folds(self, model: _Fitted) -> float:
+        if self._options.strengths is not None or len(model.folds) < 2:
+            return 0.0
+        return 0.5 * max(0.0, 1.0 - model.n_rows / ROWS_WITHOUT_MEAN)
+
+    def _fit(self, choice: Choice) -> _Fitted:
+        options, chosen = self._options, choice.chosen
+        layout = self._problems.layout(self._task.pairs, choice.n_pairs)
+        problem, rows = self._problems.problem(layout, self._task.batch)
+        if choice.centred:
+            problem.set_centre(naive_bayes_odds(layout, rows))
+        problem.set_strengths(chosen.strengths)
+        self._task.report(_describe(choice))
+        start = start_from_folds(layout, problem.start, rows, choice.found) if choice.found else problem.zero
+        tolerance = options.tol * (FINER if problem.n_rows <= MANY_ROWS else 1.0)
+        descent = minimize(problem, start, options.max_iter, tolerance)
+        warn_if_unfinished(descent, options.max_iter)
+        self._task.report(describe_descent(descent, problem.n_passes))
+        densities = tuple(shares_of(own[:-1].sum(axis=1)) for own in layout.split(rows)[0])
+        whole = _centre(layout, problem.beta(descent.u), densities)
+        folds = tuple(_centre(*found, densities) for found in choice.found)
+        return _Fitted(choice, descent, problem.n_rows, problem.n_passes, whole, folds)
+
+
+def _describe(choice: Choice) -> str:
+    towards = "naive Bayes" if choice.centred else "zero"
+    strengths, n_passes = choice.chosen.strengths, choice.chosen.n_passes
+    return (
+        f"{choice.share:.0%} of the model: {choice.n_pairs} pairs, main effects towards {towards}, "
+        f"strengths {strengths} after {n_passes} passes over folds"
+    )
+
+
+def _centre(layout: EffectLayout, beta: Array, densities: tuple[Array, ...]) -> Centred:
+    mains, tables, intercept = layout.split(beta)
+    # A missing cell counts as the mean of the states: in a fold too by the densities of all rows.
+    pairs = zip(mains, densities, strict=True)
+    mains = tuple(np.vstack([main[:-1], density @ main[:-1]]) for main, density in pairs)
+    return centre_effects(Effects(intercept, mains, tables, densities), layout.columns, layout.pairs), layout.pairs
+
+
+def _mean(models: Sequence[_Fitted], folded: float) -> Effects:
+    """Of the models by their shares; `folded` is the share of their folds."""
+    fits, shares = [], []
+    for model in models:
+        fits.append(model.whole)
+        shares.append((1.0 - folded) * model.choice.share)
+    for model in models if folded > 0.0 else ():
+        fits += model.folds
+        shares += [folded * model.choice.share / len(model.folds)] * len(model.folds)
+    return mean_effects(fits, shares) if len(fits) > 1 else fits[0][0]
+
+
+def _spreads(models: Sequence[_Fitted]) -> tuple[Array, ...]:
+    """The standard deviation between folds of each main effect, (states, classes); none for a single fold."""
+    n_folds = len(models[0].folds)
+    if n_folds < 2:
+        return ()
+    shares = [model.choice.share for model in models]
+    folds = [mean_effects([model.folds[fold] for model in models], shares) for fold in range(n_folds)]
+    by_attribute = zip(*(effects.mains for effects in folds), strict=True)
+    return tuple(np.std([main[:-1] for main in mains], axis=0, ddof=1) for mains in by_attribute)

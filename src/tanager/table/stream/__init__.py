@@ -1,0 +1,1 @@
+"""Tables that come batch by batch: read once, coded provisionally, kept on disk."""

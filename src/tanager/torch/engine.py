@@ -1,0 +1,187 @@
+"""The engine that counts through torch, on a GPU or on the CPU. Importing this module imports torch."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from itertools import pairwise
+from math import prod
+from typing import cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tanager.counts.family import CountTable
+from tanager.counts.pair_tables import PairTables, pair_offsets
+from tanager.table.batch import EncodedBatch
+from tanager.torch.device import choose_device, to_device, with_less_memory
+from tanager.torch.products import Cells, OneHots, blocks
+from tanager.torch.rows import DeviceRows
+
+# A position, its addends and what bincount makes of it.
+BYTES_PER_POSITION = 32
+# States of an attribute up to which products beat counting position by position: nearly all of a wide product is zero.
+WIDEST = 256
+# Cells of a table, without the class, up to which comparing every row with each of them beats adding ones to the same
+# few cells, where rows wait for each other; on a CPU both take as long at 16 to 25 cells.
+FEW_CELLS = 16
+# A position, what it is compared with, and the ones to be added up.
+BYTES_PER_COMPARISON = 8
+
+
+class TorchEngine:
+    """See `CountEngine`. The rows of the latest batch stay on the device, so that later passes need not copy them."""
+
+    on_device = True
+
+    def __init__(self, device: str | None = None) -> None:
+        self.device = choose_device(device)
+        self._held: tuple[weakref.ref[EncodedBatch], DeviceRows] | None = None
+
+    def rows(self, batch: EncodedBatch) -> DeviceRows:
+        """The batch on the device, copied there if it is not the latest."""
+        if self._held is None or self._held[0]() is not batch:
+            self._held = None  # before the next one takes its place in memory
+            rows = DeviceRows.of(batch, self.device)
+            self._held = weakref.ref(batch), rows
+        return self._held[1]
+
+    def count(self, batch: EncodedBatch, node_sets: Sequence[tuple[int, ...]]) -> list[CountTable]:
+        rows = self.rows(batch)
+        found: dict[int, CountTable] = {}
+        for length in {len(nodes) for nodes in node_sets}:
+            places = [place for place, nodes in enumerate(node_sets) if len(nodes) == length]
+            sets = [node_sets[place] for place in places]
+            tables = with_less_memory(
+                lambda n_bytes, sets=sets: _count_sets(rows, sets, n_bytes),  # type: ignore[misc]
+                rows.device,
+                f"counting {len(sets)} tables",
+            )
+            found.update(zip(places, tables, strict=True))
+        return [found[place] for place in range(len(node_sets))]
+
+    def count_stack(self, batch: EncodedBatch, node_sets: NDArray[np.int64]) -> CountTable:
+        rows = self.rows(batch)
+        gaps = bool(batch.incomplete[node_sets[node_sets < batch.n_attributes]].any())
+        return with_less_memory(
+            lambda n_bytes: _count_stack(rows, node_sets, gaps, n_bytes),
+            rows.device,
+            f"counting {len(node_sets)} tables",
+        )
+
+    def count_pairs(self, batch: EncodedBatch) -> PairTables:
+        rows = self.rows(batch)
+        offsets = pair_offsets(batch.n_states)
+        counts = with_less_memory(
+            lambda n_bytes: _count_pairs(rows, offsets, n_bytes), rows.device, "counting all pairs of attributes"
+        )
+        return PairTables(batch.n_states, counts, offsets)
+
+
+def _count_sets(rows: DeviceRows, sets: Sequence[tuple[int, ...]], n_bytes: int) -> list[CountTable]:
+    """Tables of sets of equally many nodes: every row gets its position in one long table of as many sets as fit."""
+    if not sets:
+        return []
+    every = np.array(sets, dtype=np.int64).reshape(len(sets), -1)
+    states = np.array(rows.n_states, dtype=np.int64)[every]
+    n_positions = max(1, n_bytes // BYTES_PER_POSITION)
+    together = max(1, n_positions // max(1, rows.n_rows))
+    result: list[CountTable] = []
+    for start in range(0, len(sets), together):
+        own = slice(start, start + together)
+        nodes, limits = to_device(every[own], rows.device), to_device(states[own], rows.device)
+        # Strides and sizes as `family.strides` has them: products of the states of all later nodes, of all nodes.
+        products = np.cumprod(states[own, ::-1], axis=1)[:, ::-1]
+        steps = to_device(np.concatenate([products[:, 1:], np.ones_like(products[:, :1])], axis=1), rows.device)
+        ends = np.cumsum(products[:, 0])
+        firsts = to_device(ends - products[:, 0], rows.device)[:, None]
+        total: CountTable | None = None
+        for low in range(0, max(rows.n_rows, 1), n_positions):
+            part = slice(low, low + n_positions)
+            position = firsts.repeat(1, rows.codes[:, part].shape[1])
+            present = torch.ones_like(position, dtype=torch.bool)
+            for d in range(nodes.shape[1]):
+                codes = rows.codes[:, part][nodes[:, d]]
+                present &= codes < limits[:, d, None]
+                position += codes * steps[:, d, None]
+            position.masked_fill_(~present, int(ends[-1]))  # one more cell takes the rows in which a node is missing
+            counted = _bincount(position, None if rows.weights is None else rows.weights[part], int(ends[-1]) + 1)
+            total = counted if total is None else cast(CountTable, total + counted)
+        assert total is not None
+        edges = [0, *ends.tolist()]
+        result += [total[first:last] for first, last in pairwise(edges)]
+    return result
+
+
+def _count_stack(rows: DeviceRows, node_sets: NDArray[np.int64], gaps: bool, n_bytes: int) -> CountTable:
+    """As `_count_sets` for sets of equal states: small ones are compared with each of their cells."""
+    target = len(rows.n_states) - 1
+    by_class = bool((node_sets[:, -1] == target).all())
+    attributes = node_sets[:, :-1] if by_class else node_sets
+    states = [rows.n_states[node] for node in attributes[0].tolist()]
+    n_cells = prod(states)
+    if gaps or rows.weights is not None or n_cells > FEW_CELLS:
+        tables = _count_sets(rows, list(map(tuple, node_sets.tolist())), n_bytes)
+        return cast(CountTable, np.stack(tables))
+    nodes = to_device(attributes, rows.device)
+    n_classes = rows.n_states[-1] if by_class else 1
+    counts = torch.zeros((len(nodes), n_cells, n_classes), dtype=torch.int64, device=rows.device)
+    length = max(1, n_bytes // BYTES_PER_COMPARISON)
+    together = max(1, length // max(1, rows.n_rows))
+    for own, total in zip(nodes.split(together), counts.split(together), strict=True):
+        for c, parts in enumerate(rows.chunks(length)):
+            for first, last in parts:
+                # Rows of a class follow each other, so that its code need not be part of the position.
+                position = torch.zeros((len(own), last - first), dtype=torch.uint8, device=rows.device)
+                for d, n_states in enumerate(states):
+                    position.mul_(n_states).add_(rows.codes[:, first:last][own[:, d]].to(torch.uint8))
+                for cell in range(n_cells):
+                    total[:, cell, c if by_class else 0] += (position == cell).sum(dim=1, dtype=torch.int32)
+    result: CountTable = counts.reshape(len(nodes), -1).cpu().numpy()
+    return result
+
+
+def _bincount(position: torch.Tensor, weights: torch.Tensor | None, n_cells: int) -> CountTable:
+    repeated = None if weights is None else weights.expand(position.shape).reshape(-1)
+    counted = torch.bincount(position.reshape(-1), repeated, minlength=n_cells)
+    result: CountTable = counted.to(torch.int64 if weights is None else torch.float64).cpu().numpy()
+    return result
+
+
+def _count_pairs(rows: DeviceRows, offsets: NDArray[np.int64], n_bytes: int) -> CountTable:
+    """Products of one-hot matrices, their entries brought to the places that `PairTables` gives them."""
+    n_states, device = rows.n_states, rows.device
+    dtype = torch.int64 if rows.weights is None else torch.float64
+    counts = torch.zeros(int(offsets[-1]), dtype=dtype, device=device)
+    wide = np.array(n_states[:-1]) > WIDEST
+    cells = Cells.of(tuple(np.where(wide, 0, n_states[:-1]).tolist()), device)
+    if len(cells):
+        one_hots = OneHots(rows, cells, n_bytes)
+        begins = torch.from_numpy(offsets).to(device)
+        for first, last in blocks(cells, len(n_states) - 1, n_states[-1], n_bytes):
+            later, place, size = _places(cells, begins, n_states, first, last)
+            for c in range(n_states[-1]):
+                product = one_hots.product(c, slice(first, last), slice(first, None))
+                counts[place + c * size] = product[later].to(dtype)
+    result: CountTable = counts.cpu().numpy()
+    i, j = np.triu_indices(len(wide), k=1)
+    others = np.flatnonzero(wide[i] | wide[j]) if wide.any() else np.empty(0, dtype=np.intp)
+    sets = [(len(wide), *pair) for pair in zip(i[others].tolist(), j[others].tolist(), strict=True)]
+    for pair, table in zip(others.tolist(), _count_sets(rows, sets, n_bytes), strict=True):
+        result[offsets[pair] : offsets[pair + 1]] = table
+    return result
+
+
+def _places(
+    cells: Cells, begins: torch.Tensor, n_states: tuple[int, ...], first: int, last: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Which entries of a block belong to pairs i < j; where they lie for class 0; and how far classes are apart."""
+    n_attributes = len(n_states) - 1
+    states = torch.tensor(n_states[:-1], device=begins.device)
+    i, x = cells.attribute[first:last, None], cells.state[first:last, None]
+    j, y = cells.attribute[None, first:], cells.state[None, first:]
+    later = i < j
+    pair = (i * n_attributes - i * (i + 1) // 2 + (j - i - 1))[later]
+    place = begins[pair] + (x * states[j] + y)[later]
+    return later, place, (states[i] * states[j])[later]

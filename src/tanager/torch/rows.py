@@ -1,0 +1,136 @@
+"""Rows on a device: the copy of a batch that a torch engine counts, and a batch that begins there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import torch
+
+from tanager.errors import DataError
+from tanager.table.batch import Codes, EncodedBatch, code_dtype
+from tanager.torch.device import to_device, with_less_memory
+
+
+@dataclass(frozen=True)
+class DeviceRows:
+    """The rows of a batch on one device, grouped by class.
+
+    codes    (n_nodes, n_rows) codes of every node, the class last; a column of the table is one run of memory
+    edges    (n_classes + 1,): the rows of class c are edges[c] .. edges[c + 1]
+    order    (n_rows,) the place of each of these rows in the batch
+    weights  (n_rows,) float64, or None for all ones
+    """
+
+    codes: torch.Tensor
+    edges: tuple[int, ...]
+    order: torch.Tensor
+    weights: torch.Tensor | None
+    n_states: tuple[int, ...]
+
+    @classmethod
+    def of(cls, batch: EncodedBatch, device: torch.device) -> DeviceRows:
+        if isinstance(batch, DeviceBatch) and batch.rows.device == device:
+            return batch.rows
+
+        def copy(n_bytes: int) -> DeviceRows:
+            weights = None if batch.weights is None else to_device(batch.weights, device)
+            codes = to_device(batch.codes.T, device)
+            return cls.group(codes, to_device(batch.class_codes, device), batch.n_states, weights)
+
+        return with_less_memory(copy, device, f"copying {batch.n_rows:,} rows to it")
+
+    @classmethod
+    def group(
+        cls,
+        codes: torch.Tensor,
+        class_codes: torch.Tensor,
+        n_states: tuple[int, ...],
+        weights: torch.Tensor | None = None,
+    ) -> DeviceRows:
+        """From codes (n_attributes, n_rows) in any order of the rows."""
+        classes, order = torch.sort(class_codes, stable=True)
+        dtype = torch.promote_types(codes.dtype, classes.dtype)
+        grouped = torch.empty((len(n_states), len(order)), dtype=dtype, device=codes.device)
+        grouped[:-1] = codes[:, order]
+        grouped[-1] = classes
+        sizes = torch.bincount(classes.to(torch.int64), minlength=n_states[-1]).tolist()
+        edges = (0, *np.cumsum(sizes).tolist())
+        return cls(grouped, edges, order, None if weights is None else weights[order], n_states)
+
+    @property
+    def device(self) -> torch.device:
+        return self.codes.device
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.codes.shape[1])
+
+    def chunks(self, length: int) -> list[list[tuple[int, int]]]:
+        """For each class the (first, last) row of its parts of at most `length` rows."""
+        return [
+            [(start, min(start + length, last)) for start in range(first, last, length)]
+            for first, last in pairwise(self.edges)
+        ]
+
+
+class DeviceBatch(EncodedBatch):
+    """A batch whose rows are on a device; `codes` and `class_codes` are copied to the host when first asked for."""
+
+    rows: DeviceRows
+
+    def __init__(self, codes: torch.Tensor, class_codes: torch.Tensor, n_states: tuple[int, ...]) -> None:
+        """Codes (n_rows, n_attributes) of whole numbers 0 .. n_states - 1, without gaps, and (n_rows,) classes."""
+        if codes.ndim != 2 or class_codes.shape != codes.shape[:1] or len(n_states) != codes.shape[1] + 1:
+            raise DataError(
+                f"codes {tuple(codes.shape)}, class codes {tuple(class_codes.shape)} and the states of "
+                f"{len(n_states)} nodes do not fit together; expected (n, m), (n,) and m + 1."
+            )
+        columns = codes.T.contiguous()
+        for what, own, limits in (("codes", columns, n_states[:-1]), ("class codes", class_codes, n_states[-1:])):
+            _check_codes(what, own.reshape(len(limits), -1), limits)
+        rows = DeviceRows.group(columns, class_codes.to(columns.device), n_states)
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "n_states", n_states)
+        object.__setattr__(self, "incomplete", np.zeros(len(n_states) - 1, dtype=bool))
+        object.__setattr__(self, "weights", None)
+
+    @cached_property
+    def codes(self) -> Codes:
+        table = self._host(self.rows.codes[:-1]).astype(code_dtype(max(self.n_states)), copy=False)
+        return table.T
+
+    @cached_property
+    def class_codes(self) -> Codes:
+        return self._host(self.rows.codes[-1:])[0].astype(code_dtype(self.n_states[-1]), copy=False)
+
+    @property
+    def n_rows(self) -> int:
+        return self.rows.n_rows
+
+    @property
+    def n_attributes(self) -> int:
+        return len(self.n_states) - 1
+
+    def _host(self, grouped: torch.Tensor) -> Codes:
+        """In the order in which the rows were given."""
+        own = torch.empty_like(grouped)
+        own[:, self.rows.order] = grouped
+        result: Codes = own.cpu().numpy()
+        return result
+
+
+def _check_codes(what: str, own: torch.Tensor, limits: tuple[int, ...]) -> None:
+    if own.dtype.is_floating_point or own.dtype.is_complex or own.dtype == torch.bool:
+        raise DataError(f"{what} on a device must be whole numbers; got {own.dtype}.")
+    if not own.numel():
+        return
+    lowest, highest = torch.stack([own.amin(dim=1), own.amax(dim=1)]).cpu().tolist()
+    for column, (low, high, limit) in enumerate(zip(lowest, highest, limits, strict=True)):
+        if low < 0 or high >= limit:
+            raise DataError(
+                f"{what} of column {column} run from {low} to {high}; expected 0 to {limit - 1}.",
+                hint="give the table to fit as a frame or an array, which is encoded for you.",
+            )

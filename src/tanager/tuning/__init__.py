@@ -1,0 +1,1 @@
+"""Parameters of a given network, moved so that it answers a query better."""

@@ -1,0 +1,191 @@
+"""TuneRun: tables pulled between an expert's and those the rows ask for, at a strength judged on held-out rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from tanager.network.inference.junction_tree import JunctionTree, Tables
+from tanager.network.network import Network
+from tanager.parameters.conditional.network_fit import PulledTables, fit_tables, warn_if_unfinished
+from tanager.parameters.conditional.network_objectives import NetworkObjective
+from tanager.parameters.conditional.strengths import MOST_ROWS, strongest_good
+from tanager.table.batch import Codes
+from tanager.tuning.data import QueryRows
+from tanager.tuning.result import QueryMeasures
+
+Array = NDArray[np.float64]
+
+# From strong to weak, each fit starting at its neighbour's; infinity is the expert's network as it is.
+STRENGTHS = (np.inf, 1000.0, 100.0, 10.0, 1.0)
+INNER_FOLDS = 3
+MAX_ITER = 500
+TOLERANCE = 1e-5
+FOLD_TOLERANCE = 1e-4
+# The walk from strong to weak ends when the held-out loss has risen this often in a row.
+RISES = 2
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Tables at the strength chosen, and the mean held-out loss at each one tried."""
+
+    tables: tuple[Array, ...]
+    strength: float
+    held_out: dict[float, float]
+
+
+@dataclass(frozen=True)
+class TuneRun:
+    """The options of one run.
+
+    objective  of `NetworkObjective`, with its `alpha`
+    by_em      climb by EM instead of by gradients, for the objective "ll"
+    """
+
+    network: Network
+    objective: str
+    strengths: tuple[float, ...] = STRENGTHS
+    seed: int = 0
+    alpha: float = 0.0
+    by_em: bool = False
+
+    def measure(self, rows: QueryRows, n_folds: int) -> tuple[QueryMeasures, QueryMeasures, float]:
+        """Of the network as it is and tuned on the other folds, and the standard error of the change in log-loss."""
+        found = []
+        for train, test in _folds(rows, n_folds, self.seed):
+            judge = _Judge.of(self.network, test)
+            tuned = self.learn(train).tables
+            columns = [
+                measure(tables) for measure in (judge.losses, judge.errors) for tables in (self.network.tables, tuned)
+            ]
+            found.append(np.column_stack([test.weights, *columns]))
+        weights, *by_row = np.concatenate(found).T
+        shares = weights / weights.sum()
+        losses_before, losses_after, errors_before, errors_after = (float(shares @ column) for column in by_row)
+        change = by_row[1] - by_row[0]
+        change_error = float(np.sqrt(shares**2 @ (change - shares @ change) ** 2))
+        return QueryMeasures(losses_before, errors_before), QueryMeasures(losses_after, errors_after), change_error
+
+    def learn(self, rows: QueryRows) -> Chosen:
+        """Tables tuned on these rows at the strength that is best on folds of them."""
+        best, held_out = (0, {}) if len(self.strengths) == 1 else self._choose(rows)
+        path = self.strengths[: best + 1]
+        return Chosen(list(self._path(rows, path, TOLERANCE))[-1], path[-1], held_out)
+
+    def _choose(self, rows: QueryRows) -> tuple[int, dict[float, float]]:
+        """Position of the strength chosen, and the mean held-out loss at those tried."""
+        if len(rows.codes) < INNER_FOLDS:
+            return 0, {}
+        if len(rows.codes) > MOST_ROWS:
+            rows = rows.take(np.random.default_rng(self.seed).choice(len(rows.codes), MOST_ROWS, replace=False))
+        folds = list(_folds(rows, INNER_FOLDS, self.seed))
+        judges = [_Judge.of(self.network, test) for _, test in folds]
+        weights = np.concatenate([test.weights for _, test in folds])
+        losses: list[Array] = []
+        means: dict[float, float] = {}
+        paths = [self._path(train, self.strengths, FOLD_TOLERANCE) for train, _ in folds]
+        for strength, tables in zip(self.strengths, zip(*paths, strict=True), strict=True):
+            losses.append(np.concatenate([judge.losses(own) for judge, own in zip(judges, tables, strict=True)]))
+            means[strength] = float(np.average(losses[-1], weights=weights))
+            latest = list(means.values())[-RISES - 1 :]
+            if len(latest) > RISES and latest == sorted(latest):
+                break
+        return strongest_good(losses, weights), means
+
+    def _path(self, rows: QueryRows, strengths: Sequence[float], tol: float) -> Iterator[tuple[Array, ...]]:
+        """Tables at each strength, from strong to weak."""
+        objective = rows.objective(self.network, self.objective, self.alpha)
+        tables = self.network.tables
+        for strength in strengths:
+            if np.isfinite(strength):
+                climb = self._climb if self.by_em else self._descend
+                tables = climb(objective, tables, strength, tol)
+            yield tables
+
+    def _descend(self, objective: NetworkObjective, start: Tables, strength: float, tol: float) -> tuple[Array, ...]:
+        expert = self.network.tables
+        pull = [strength * table for table in expert]
+        problem = PulledTables(objective, expert, pull, objective.expected_counts(expert))
+        fit = fit_tables(problem, problem.vector(start), MAX_ITER, tol)
+        warn_if_unfinished(fit, f"tune with strength {strength:g}", MAX_ITER)
+        return fit.tables
+
+    def _climb(self, objective: NetworkObjective, start: Tables, strength: float, tol: float) -> tuple[Array, ...]:
+        """theta = (E[N_jk] + strength theta0_jk) / (E[N_j] + strength), over and over.
+
+        What an iteration adds to the log posterior is at least sum_jk (E[N_jk] + strength theta0_jk) log(new / old).
+        """
+        tables = list(start)
+        for _ in range(MAX_ITER):
+            rise = total = 0.0
+            for node, counts in objective.expected_counts(tables).items():
+                cells = counts + strength * self.network.tables[node]
+                new = cells / cells.sum(axis=1, keepdims=True)
+                old, used = tables[node], cells > 0
+                rise += float(cells[used] @ (np.log(new[used]) - np.log(old[used])))
+                total += float(counts.sum())
+                tables[node] = new
+            if rise <= tol * total:
+                return tuple(tables)
+        warnings.warn(
+            f"tune with strength {strength:g} stopped after {MAX_ITER} iterations of EM; the last raised the log "
+            f"posterior by {rise:.2g}.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+        return tuple(tables)
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """Held-out rows, and how well tables answer the query in them.
+
+    hidden  their codes without the query's cells
+    trees   for each node of the query
+    """
+
+    rows: QueryRows
+    objective: NetworkObjective
+    hidden: Codes
+    trees: tuple[JunctionTree, ...]
+
+    @classmethod
+    def of(cls, network: Network, rows: QueryRows) -> _Judge:
+        hidden = rows.codes.copy()
+        hidden[:, rows.query] = np.array(network.n_states)[list(rows.query)]
+        missing = hidden == np.array(network.n_states)
+        known, unknown = np.flatnonzero(~missing.any(axis=0)).tolist(), np.flatnonzero(missing.all(axis=0)).tolist()
+        trees = (
+            JunctionTree.of(network.dag, network.n_states, [node], known=known, unknown=unknown, names=network.nodes)
+            for node in rows.query
+        )
+        return cls(rows, rows.objective(network, "cll"), hidden, tuple(trees))
+
+    def losses(self, tables: Tables) -> Array:
+        """-log P(query's cells | other cells) of every row."""
+        return -self.objective.log_probability(tables)
+
+    def errors(self, tables: Tables) -> Array:
+        """Share of the query's cells of every row that are not the most probable state given the other cells."""
+        own = self.rows.codes[:, self.rows.query]
+        guesses = np.column_stack([tree.posterior(tables, self.hidden).argmax(axis=1) for tree in self.trees])
+        asked = own < np.array([tree.n_states[tree.query[0]] for tree in self.trees])
+        shares: Array = (asked & (guesses != own)).sum(axis=1) / asked.sum(axis=1)
+        return shares
+
+
+def _folds(rows: QueryRows, n_folds: int, seed: int) -> Iterator[tuple[QueryRows, QueryRows]]:
+    """(rows to tune on, rows held out) for each fold, the states of the query spread evenly."""
+    order = np.random.default_rng(seed).permutation(len(rows.codes))
+    for node in reversed(rows.query):
+        order = order[np.argsort(rows.codes[order, node], kind="stable")]
+    fold = np.empty(len(order), dtype=np.int64)
+    fold[order] = np.arange(len(order)) % n_folds
+    for number in range(n_folds):
+        yield rows.take(fold != number), rows.take(fold == number)

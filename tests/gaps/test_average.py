@@ -1,0 +1,225 @@
+"""P(class | row) averaged over what missing cells may hold, against sums over every completion of a row."""
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris
+
+from random_networks import joint, random_network
+from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
+from tanager.errors import OptionError
+from tanager.gaps.average import FillingTree, learn_filler, log_posterior_averaging
+from tanager.gaps.sum_out import log_joint_with_gaps
+from tanager.network.network import Network
+from tanager.parameters import PARAMETERS
+from tanager.structure.dag import Dag
+from tanager.table.batch import code_dtype
+
+ROOT = Path(__file__).parents[2]
+N_STATES = [3, 2, 4, 2, 3]
+
+
+def filling(seed=0, n_states=N_STATES):
+    """A random tree-augmented naive Bayes network, with two trees."""
+    generator = np.random.default_rng(seed)
+    parents = [[], [0], [1], [], *([3] for _ in n_states[5:])][: len(n_states) - 1]
+    dag = Dag.augmented_naive_bayes(parents)
+    tables = tuple(
+        generator.dirichlet(np.ones(n_states[family.child]), size=family.shape(n_states)[0]) for family in dag.families
+    )
+    columns = random_network(0, n_states, density=0.0).columns
+    return Network(columns, dag, tables, columns[-1].name)
+
+
+def rows_of(n_states, seed, n_rows=12):
+    """Rows of every pattern of gaps, but for those that chance leaves out."""
+    rows = [*product(*(range(r + 1) for r in n_states[:-1]))]
+    chosen = np.random.default_rng(seed).permutation(len(rows))[:n_rows]
+    return np.asfortranarray([rows[k] for k in chosen], dtype=code_dtype(max(n_states)))
+
+
+def completions(network, row):
+    """F(state of all attributes | cells present, any class), and by class; of states that hold the cells present."""
+    fits = {
+        state: p
+        for state, p in joint(network).items()
+        if all(cell in (k, r) for cell, k, r in zip(row, state, network.n_states, strict=False))
+    }
+    total = sum(fits.values())
+    return {state: p / total for state, p in fits.items()}
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_what_the_cells_present_say_of_class_and_attributes_is_what_enumeration_finds(seed):
+    network = filling(seed)
+    codes, tree = rows_of(N_STATES, seed), FillingTree.of(network)
+    likelihoods, weights = tree._collect(codes)
+    for position, row in enumerate(codes):
+        by_class = np.zeros(N_STATES[-1])
+        root = np.zeros((N_STATES[-1], N_STATES[0]))
+        for state, p in completions(network, row).items():
+            by_class[state[-1]] += p
+            root[state[-1], state[0]] += p
+        assert weights[:, position] / weights[:, position].sum() == pytest.approx(by_class, rel=1e-9)
+        found = tree.tables[0][:, 0] * likelihoods[0][:, position]
+        np.testing.assert_allclose(
+            found / found.sum(axis=1, keepdims=True), root / root.sum(axis=1, keepdims=True), rtol=1e-9, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_draws_keep_the_cells_present_and_fill_the_others_as_often_as_they_are_probable(compiled):
+    network, n_draws = filling(1), 20_000
+    codes = rows_of(N_STATES, 1)
+    filled = FillingTree.of(network).fill(codes, n_draws, compiled)
+    for position, row in enumerate(codes):
+        shares = dict.fromkeys(product(*(range(r) for r in N_STATES[:-1])), 0.0)
+        for state, p in completions(network, row).items():
+            shares[state[:-1]] += p
+        states, counts = np.unique(filled[:, position].T, axis=0, return_counts=True)
+        found = dict(zip(map(tuple, states.tolist()), counts / n_draws, strict=True))
+        for state, share in shares.items():
+            # Five standard errors of independent draws; these are spread more evenly.
+            assert found.get(state, 0.0) == pytest.approx(share, abs=5 * np.sqrt(share / n_draws) + 1e-9)
+
+
+def test_compiled_and_other_draws_are_the_same():
+    network = filling(2, [3, 2, 4, 2, 3, 5, 2])
+    codes, tree = rows_of(network.n_states, 2, 200), FillingTree.of(network)
+    np.testing.assert_array_equal(tree.fill(codes, 32), tree.fill(codes, 32, compiled=True))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_average_is_the_posterior_summed_over_every_completion(seed):
+    network, filler = random_network(seed, N_STATES, density=0.7), filling(seed)
+    posterior = {}
+    for state, p in joint(network).items():
+        posterior.setdefault(state[:-1], np.zeros(N_STATES[-1]))[state[-1]] = p
+    codes = rows_of(N_STATES, seed)
+    found = np.exp(log_posterior_averaging(network, filler, codes, n_draws=20_000))
+    usual = np.exp(log_posterior_averaging(network, filler, codes))
+    for row, values, roughly in zip(codes, found, usual, strict=True):
+        expected = sum(
+            p * posterior[state[:-1]] / posterior[state[:-1]].sum() for state, p in completions(filler, row).items()
+        )
+        assert values == pytest.approx(expected, abs=0.01)
+        assert roughly == pytest.approx(expected, abs=0.15)
+        assert roughly.sum() == pytest.approx(1.0)
+
+
+def test_the_answer_of_a_row_does_not_depend_on_the_rows_beside_it():
+    network, filler, codes = random_network(4, N_STATES), filling(4), rows_of(N_STATES, 4, 60)
+    together = log_posterior_averaging(network, filler, codes)
+    alone = [log_posterior_averaging(network, filler, codes[[k]])[0] for k in range(len(codes))]
+    np.testing.assert_allclose(together, alone, rtol=1e-12)
+
+
+def test_a_filler_of_its_own_joint_gives_what_marginalizing_does():
+    """F(m | o) P(c | o, m) summed over m is P(c | o) when both are of one distribution."""
+    network, codes = filling(5), rows_of(N_STATES, 5)
+    found = np.exp(log_posterior_averaging(network, network, codes, n_draws=20_000))
+    for row, values in zip(codes, found, strict=True):
+        expected = np.zeros(N_STATES[-1])
+        for state, p in completions(network, row).items():
+            expected[state[-1]] += p
+        assert values == pytest.approx(expected, abs=0.01)
+
+
+def test_hundreds_of_attributes_do_not_underflow():
+    network = filling(0, [2] * 601)
+    codes = np.zeros((3, 600), dtype=np.uint8, order="F")
+    codes[0], codes[1, 3], codes[2, 100:] = 2, 2, 2  # the fourth attribute is the parent of all after it
+    found = np.exp(log_posterior_averaging(network, network, codes))
+    np.testing.assert_allclose(found, np.exp(log_joint_with_gaps(network, codes, normalized=True)), atol=0.05)
+
+
+def test_expected_terms_are_means_over_every_completion(monkeypatch):
+    """The way of the experiment that adds up: each family's term replaced by its mean."""
+    monkeypatch.syspath_prepend(ROOT)
+    from experiments.gap_ways import log_expected_terms
+
+    network, filler, codes = random_network(6, N_STATES, density=0.6), filling(6), rows_of(N_STATES, 6)
+    logs = {state: np.log(p) for state, p in joint(network).items()}
+    for row, values in zip(codes, log_expected_terms(network, filler, codes), strict=True):
+        # Families without the class add the same to every class; they cancel.
+        expected = np.zeros(N_STATES[-1])
+        for state, p in completions(filler, row).items():
+            expected += p * np.array([logs[(*state[:-1], c)] for c in range(N_STATES[-1])])
+        assert values == pytest.approx(expected - np.log(np.exp(expected).sum()), abs=1e-9)
+
+
+def gappy_iris(share=0.2):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    return X, X.mask(np.random.default_rng(0).random(X.shape) < share), y
+
+
+@pytest.mark.parametrize("parameters", sorted({*PARAMETERS} - {"em", "frequency", "likelihood-gradient"}))
+def test_discriminative_tables_are_averaged_by_default(parameters):
+    X, gappy, y = gappy_iris()
+    found = [
+        BayesianNetworkClassifier("naive-bayes", parameters=parameters, missing=missing).fit(X, y).predict_proba(gappy)
+        for missing in ("auto", "average", "marginalize")
+    ]
+    np.testing.assert_array_equal(found[0], found[1])
+    assert np.abs(found[0] - found[2]).max() > 1e-3
+
+
+@pytest.mark.parametrize("parameters", ["em", "frequency", "likelihood-gradient"])
+def test_tables_that_describe_the_attributes_are_marginalized_by_default(parameters):
+    X, gappy, y = gappy_iris()
+    clf = TANClassifier(parameters=parameters).fit(X, y)
+    assert clf.filler_ is None
+    expected = clf.set_params(missing="marginalize").predict_proba(gappy)
+    np.testing.assert_array_equal(clf.set_params(missing="auto").predict_proba(gappy), expected)
+
+
+def test_the_filler_is_the_likeliest_tree_with_frequencies():
+    _, gappy, y = gappy_iris()
+    clf = TANClassifier().fit(gappy, y)
+    expected = TANClassifier("ll", "frequency").fit(gappy, y).network_
+    assert clf.filler_.dag == expected.dag
+    for one, other in zip(clf.filler_.tables, expected.tables, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_counts_without_pairs_fill_by_naive_bayes():
+    X, gappy, y = gappy_iris()
+    clf = NaiveBayesClassifier(missing="average").partial_fit(X[::2], y[::2], classes=[0, 1, 2])
+    clf.partial_fit(X[1::2], y[1::2])
+    assert all(len(parents) == 1 for parents in clf.filler_.dag.parents[:-1])
+    for one, other in zip(clf.filler_.tables, clf.network_.tables, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert clf.score(gappy, y) > 0.85
+    assert learn_filler(clf.count(X, y), clf.network_.columns).dag != clf.filler_.dag
+
+
+def test_a_classifier_fitted_for_another_way_says_so_only_where_a_cell_is_missing():
+    X, gappy, y = gappy_iris()
+    clf = TANClassifier(missing="marginalize").fit(X, y).set_params(missing="average")
+    assert clf.predict_proba(X).shape == (150, 3)
+    with pytest.raises(OptionError, match="fit again"):
+        clf.predict(gappy)
+
+
+def test_a_row_of_gaps_has_the_frequencies_of_the_classes():
+    """What P(class | x) is on average over the training rows, which for `cll` is the frequency of the class."""
+    X, _, y = gappy_iris()
+    clf = TANClassifier().fit(X[:120], y[:120])
+    nothing = pd.DataFrame({name: [np.nan] for name in X})
+    assert clf.predict_proba(nothing)[0] == pytest.approx([50 / 120, 50 / 120, 20 / 120], abs=0.05)
+
+
+@pytest.mark.parametrize("work", [0, np.inf], ids=["compiled", "numpy"])
+def test_a_class_that_no_row_has_yet_is_never_drawn(work, monkeypatch):
+    monkeypatch.setattr("tanager.gaps.average.WORK_WORTH_COMPILING", work)
+    X, gappy, y = gappy_iris(0.5)
+    clf = NaiveBayesClassifier(missing="average").partial_fit(X[:100], y[:100], classes=[0, 1, 2])
+    found = clf.predict_proba(gappy)
+    assert found.sum(axis=1) == pytest.approx(1.0)
+    assert (found[:, 2] == 0.0).all()

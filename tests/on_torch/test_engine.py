@@ -1,0 +1,212 @@
+"""The torch engine: the same integers in parts of any size, on the device asked for; the rest is in test_engines."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from oracle import count_rows, random_batch  # noqa: E402
+from tanager.counts.count_store import CountStore  # noqa: E402
+from tanager.counts.engine import choose_engine  # noqa: E402
+from tanager.counts.family import Family  # noqa: E402
+from tanager.counts.numpy_engine import NumpyEngine  # noqa: E402
+from tanager.errors import DataError, MemoryLimitError, OptionError  # noqa: E402
+from tanager.torch import device as torch_device  # noqa: E402
+from tanager.torch import engine as torch_engine  # noqa: E402
+from tanager.torch import products as torch_products  # noqa: E402
+from tanager.torch.engine import TorchEngine  # noqa: E402
+from tanager.torch.rows import DeviceBatch, DeviceRows  # noqa: E402
+
+# The same laws hold on a GPU where there is one.
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+N_STATES = (4, 2, 3, 7, 1, 3)
+SETS = [(0,), (5,), (0, 2), (3, 5), (1, 3, 5)]
+
+
+def assert_same_counts(engine, batch, reference=None):
+    reference = batch if reference is None else reference
+    np.testing.assert_array_equal(engine.count_pairs(batch).counts, NumpyEngine().count_pairs(reference).counts)
+    for nodes, counted in zip(SETS, engine.count(batch, SETS), strict=True):
+        np.testing.assert_array_equal(counted, count_rows(reference, nodes).reshape(-1))
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+@pytest.mark.parametrize("n_bytes", [1, 2_000, 30_000])
+def test_counts_are_the_same_in_parts_of_any_size(monkeypatch, gaps, n_bytes):
+    monkeypatch.setitem(torch_device.WORKING_BYTES, DEVICE, n_bytes)
+    monkeypatch.setattr(torch_device, "SMALLEST_WORKING_BYTES", 1)
+    assert_same_counts(TorchEngine(DEVICE), random_batch(1, 300, N_STATES, gaps))
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+@pytest.mark.parametrize("n_bytes", [1, 500, 30_000])
+@pytest.mark.parametrize("few_cells", [0, 9, 32])
+def test_stacks_are_the_same_in_parts_of_any_size_however_they_are_counted(monkeypatch, gaps, n_bytes, few_cells):
+    monkeypatch.setitem(torch_device.WORKING_BYTES, DEVICE, n_bytes)
+    monkeypatch.setattr(torch_device, "SMALLEST_WORKING_BYTES", 1)
+    monkeypatch.setattr(torch_engine, "FEW_CELLS", few_cells)
+    batch = random_batch(6, 100, (3, 4, 3, 4, 3, 2), gaps)
+    for sets in ([(0,), (2,), (4,)], [(5,)], [(0, 1), (2, 3)], [(0, 5), (2, 5)], [(0, 2, 5), (0, 4, 5), (2, 4, 5)]):
+        counted = TorchEngine(DEVICE).count_stack(batch, np.array(sets))
+        expected = [count_rows(batch, nodes).reshape(-1) for nodes in sets]
+        assert counted.dtype == np.int64
+        np.testing.assert_array_equal(counted, expected)
+
+
+def test_what_a_stack_holds_is_not_counted_again(monkeypatch):
+    store = CountStore(random_batch(7, 100, N_STATES), TorchEngine(DEVICE), tuple("abcdef"))
+    store.stacks(((5,), (0, 5), (0, 5), (1, 5), (5,), ()))
+    monkeypatch.setattr(torch_engine, "_count_sets", lambda rows, sets, n_bytes: pytest.fail(f"counted {sets}"))
+    expected = count_rows(store.batch, (0, 1))
+    np.testing.assert_array_equal(store.table(Family(1, (0,)))[:, 0], expected)
+
+
+def test_sums_too_large_for_one_product_are_added_up(monkeypatch):
+    monkeypatch.setattr(torch_products, "EXACT_ROWS", 130)
+    assert_same_counts(TorchEngine(DEVICE), random_batch(2, 1000, N_STATES))
+
+
+def test_wide_attributes_are_counted_by_position(monkeypatch):
+    monkeypatch.setattr(torch_engine, "WIDEST", 3)
+    assert_same_counts(TorchEngine(DEVICE), random_batch(3, 200, N_STATES, gaps=0.1))
+
+
+def test_rows_on_the_device_are_counted_as_those_on_the_host():
+    host = random_batch(4, 500, N_STATES)
+    batch = DeviceBatch(
+        torch.tensor(host.codes, device=DEVICE), torch.tensor(host.class_codes, device=DEVICE), N_STATES
+    )
+    assert_same_counts(TorchEngine(DEVICE), batch, reference=host)
+    np.testing.assert_array_equal(batch.codes, host.codes)
+    np.testing.assert_array_equal(batch.class_codes, host.class_codes)
+    assert (batch.n_rows, batch.n_attributes, batch.codes.flags.f_contiguous) == (500, 5, True)
+
+
+@pytest.mark.parametrize(
+    ("codes", "classes", "message"),
+    [
+        (torch.tensor([[0, 2], [1, 0]]), torch.tensor([0, 1]), "codes of column 1 run from 0 to 2; expected 0 to 1"),
+        (torch.tensor([[0, 0], [-1, 0]]), torch.tensor([0, 1]), "codes of column 0 run from -1 to 0"),
+        (torch.tensor([[0, 0], [1, 0]]), torch.tensor([0, 2]), "class codes of column 0 run from 0 to 2"),
+        (torch.tensor([[0.0, 0.5]]), torch.tensor([0]), "whole numbers; got torch.float32"),
+        (torch.tensor([[0, 0], [1, 0]]), torch.tensor([0]), "do not fit together"),
+    ],
+)
+def test_codes_that_are_none_are_refused(codes, classes, message):
+    with pytest.raises(DataError, match=message):
+        DeviceBatch(codes, classes, (2, 2, 2))
+
+
+def test_rows_on_the_device_are_not_copied_to_it():
+    batch = DeviceBatch(torch.tensor([[0, 1]], device=DEVICE), torch.tensor([1], device=DEVICE), (2, 2, 2))
+    assert TorchEngine(DEVICE).rows(batch) is batch.rows
+
+
+def test_a_batch_is_copied_to_the_device_once(monkeypatch):
+    copied = []
+    own = DeviceRows.of
+    monkeypatch.setattr(DeviceRows, "of", lambda batch, device: copied.append(batch) or own(batch, device))
+    engine, one, other = TorchEngine(DEVICE), random_batch(5, 50, N_STATES), random_batch(6, 50, N_STATES)
+    for batch in (one, one, other, one):
+        engine.count(batch, SETS)
+        engine.count_pairs(batch)
+    assert [batch is one for batch in copied] == [True, False, True]
+
+
+def fail_above(most, tried):
+    """Work that needs `most` bytes at a time."""
+
+    def work(n_bytes):
+        tried.append(n_bytes)
+        if n_bytes > most:
+            raise torch.OutOfMemoryError
+        return "done"
+
+    return work
+
+
+def test_parts_are_halved_until_they_fit_in_memory():
+    tried = []
+    cpu = torch.device("cpu")
+    assert torch_device.with_less_memory(fail_above(1 << 24, tried), cpu, "counting") == "done"
+    assert tried == [1 << 26, 1 << 25, 1 << 24]
+
+
+def test_memory_too_small_for_the_smallest_parts_is_an_error_that_names_the_device():
+    tried = []
+    with pytest.raises(MemoryLimitError, match=r"device 'cpu' is full: counting failed even in blocks of 1 MiB"):
+        torch_device.with_less_memory(fail_above(0, tried), torch.device("cpu"), "counting")
+    assert tried[-1] == 1 << 20
+
+
+def test_a_table_larger_than_memory_is_counted_in_smaller_parts(monkeypatch):
+    real = torch_engine._count_pairs
+    tried = []
+
+    def count(rows, offsets, n_bytes):
+        tried.append(n_bytes)
+        if len(tried) < 3:
+            raise torch.OutOfMemoryError
+        return real(rows, offsets, n_bytes)
+
+    monkeypatch.setattr(torch_engine, "_count_pairs", count)
+    batch = random_batch(7, 100, N_STATES)
+    np.testing.assert_array_equal(
+        TorchEngine(DEVICE).count_pairs(batch).counts, NumpyEngine().count_pairs(batch).counts
+    )
+    assert len(tried) == 3
+
+
+@pytest.mark.parametrize("device", ["tpu", "meta", "graphics", 3.5])
+def test_an_unknown_device_is_refused(device):
+    with pytest.raises(OptionError, match=r"device=.* is not known; expected 'cuda'"):
+        choose_engine("torch", device)
+
+
+def test_a_device_is_refused_by_engines_that_have_none():
+    with pytest.raises(OptionError, match="device='cuda' has no meaning for engine='numba'"):
+        choose_engine("numba", "cuda")
+
+
+def test_cuda_that_is_not_there_is_an_error_and_no_device_asked_for_is_the_cpu(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(OptionError, match=r"device='cuda' asks for a CUDA device that is not there.*sees 0"):
+        choose_engine("torch", "cuda")
+    assert choose_engine("torch").device == torch.device("cpu")
+
+
+def test_a_cuda_device_beyond_those_there_is_an_error(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    # As the device of a tensor is written: rows that are there already must be found to be there.
+    for device in (None, "cuda", "cuda:0"):
+        assert choose_engine("torch", device).device == torch.device("cuda", 0)
+    with pytest.raises(OptionError, match=r"device='cuda:1'.*sees 1"):
+        choose_engine("torch", "cuda:1")
+
+
+def test_torch_is_loaded_only_when_asked_for():
+    code = "import sys, tanager; from tanager import TANClassifier; TANClassifier(); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_without_torch_the_error_says_what_to_install():
+    code = "import sys; sys.modules['torch'] = None; from tanager.counts.engine import choose_engine as c; c('torch')"
+    run = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert "OptionError: engine='torch' needs the package torch" in run.stderr
+    assert "pip install 'tanager[torch]'" in run.stderr
+
+
+def test_the_code_of_the_page_about_gpus_runs():
+    page = (Path(__file__).parents[2] / "docs" / "gpu.md").read_text()
+    blocks = re.findall(r"^```py\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 2
+    exec(compile("".join(blocks), "gpu.md", "exec", dont_inherit=True), {})

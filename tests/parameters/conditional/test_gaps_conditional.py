@@ -1,0 +1,167 @@
+"""Conditional fits of rows with gaps; oracles: the joint summed over what is missing, and finite differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from random_networks import joint, networks, random_network
+from tanager.counts.count_store import CountStore
+from tanager.counts.engine import choose_engine
+from tanager.gaps.sum_out import log_joint_with_gaps
+from tanager.network.network import Network
+from tanager.parameters import Conditional, Frequency, ParameterTask
+from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.conditional.gap_objective import GapObjective, rows_to_infer
+from tanager.parameters.conditional.objectives import Objective
+from tanager.structure.dag import Dag
+from tanager.table.batch import EncodedBatch, code_dtype
+
+SETTINGS = settings(max_examples=25, deadline=None)
+OBJECTIVES = ["cll", "error", "squared", "mixed"]
+TAN = Dag.augmented_naive_bayes([[], [0], [1], [0]])
+
+
+def gappy_task(dag, n_states, n_rows=40, seed=0, gaps=0.3, **options) -> ParameterTask:
+    """Random weighted rows, cells removed at random; the first row lacks all, so that some row is always inferred."""
+    generator = np.random.default_rng(seed)
+    codes = np.column_stack([generator.integers(0, r, n_rows) for r in n_states])
+    none = np.array(n_states[:-1])
+    removed = generator.random((n_rows, len(none))) < gaps
+    removed[0] = True
+    cells = np.asfortranarray(np.where(removed, none, codes[:, :-1]), dtype=code_dtype(max(n_states)))
+    batch = EncodedBatch(
+        cells,
+        codes[:, -1].astype(code_dtype(max(n_states))),
+        tuple(n_states),
+        (cells == none).any(axis=0),
+        generator.uniform(0.3, 2.0, n_rows),
+    )
+    names = [f"n{node}" for node in range(len(n_states))]
+    return ParameterTask(dag, CountStore(batch, choose_engine("numpy"), names), **options)
+
+
+def with_tables(network: Network, cells: ClassCells, task: ParameterTask, beta) -> Network:
+    tables = cells.unpack(np.exp(cells.log_normalize(beta)), Frequency().learn(task).tables)
+    return Network(network.columns, network.dag, tables, network.target)
+
+
+def loss_by_rows(network: Network, batch: EncodedBatch, name: str, alpha: float) -> float:
+    """Row by row, from the joint distribution."""
+    states, loss = joint(network), 0.0
+    for row, c, weight in zip(batch.codes, batch.class_codes, batch.weights, strict=True):
+        by_class = np.zeros(network.n_states[-1])
+        for state, p in states.items():
+            if all(cell in (k, r) for cell, k, r in zip(row, state, network.n_states, strict=False)):
+                by_class[state[-1]] += p
+        p = by_class[c] / by_class.sum()
+        losses = {"cll": -np.log(p), "error": 1 - p, "squared": (1 - p) ** 2}
+        loss += weight * losses.get(name, -np.log(p) - alpha * np.log(by_class.sum()))
+    return loss
+
+
+@SETTINGS
+@given(networks(4), st.integers(0, 1000), st.sampled_from(OBJECTIVES))
+def test_changes_of_the_loss_are_those_of_the_joint_summed_over_the_gaps(network, seed, name):
+    """Up to a constant: `mixed` leaves out what families without the class add to complete rows."""
+    alpha = 0.4 if name == "mixed" else 0.0
+    task = gappy_task(network.dag, network.n_states, 12, seed)
+    cells = ClassCells.of(network.dag, network.n_states)
+    objective = GapObjective(cells, task, name, alpha)
+    betas = np.random.default_rng(seed).normal(size=(2, cells.n_cells, cells.n_classes))
+    found = [objective(beta)[0] for beta in betas]
+    batch = task.counts.batch
+    expected = [loss_by_rows(with_tables(network, cells, task, beta), batch, name, alpha) for beta in betas]
+    assert found[0] - found[1] == pytest.approx(expected[0] - expected[1], rel=1e-9, abs=1e-9)
+    if name != "mixed":
+        assert found[0] == pytest.approx(expected[0], rel=1e-9)
+
+
+@SETTINGS
+@given(networks(4), st.integers(0, 1000), st.sampled_from(OBJECTIVES))
+def test_the_gradient_is_that_of_finite_differences(network, seed, name):
+    task = gappy_task(network.dag, network.n_states, 12, seed)
+    cells = ClassCells.of(network.dag, network.n_states)
+    objective = GapObjective(cells, task, name, 0.4 if name == "mixed" else 0.0)
+    generator = np.random.default_rng(seed)
+    beta, direction = generator.normal(size=(2, cells.n_cells, cells.n_classes))
+    gradient, step = objective(beta)[1], 1e-5
+    numeric = (objective(beta + step * direction)[0] - objective(beta - step * direction)[0]) / (2 * step)
+    assert np.vdot(gradient, direction) == pytest.approx(numeric, rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_a_gap_in_an_attribute_of_one_state_leaves_the_objective_of_complete_rows(name):
+    n_states, alpha = (1, 3, 2, 2, 3), 0.4 if name == "mixed" else 0.0
+    task = gappy_task(TAN, n_states, gaps=0.0)
+    batch = task.counts.batch
+    codes = batch.codes.copy(order="F")
+    codes[0], codes[1:, 0] = 0, 0
+    complete = EncodedBatch(codes, batch.class_codes, n_states, np.zeros(4, bool), batch.weights)
+    codes = codes.copy(order="F")
+    codes[::2, 0] = 1
+    gappy = EncodedBatch(codes, batch.class_codes, n_states, np.array([True, False, False, False]), batch.weights)
+    store = CountStore(gappy, choose_engine("numpy"), task.counts.names)
+    cells = ClassCells.of(TAN, n_states)
+    counts = cells.pack(CountStore(complete, choose_engine("numpy"), task.counts.names).tables(TAN.families))
+    beta = np.random.default_rng(0).normal(size=(cells.n_cells, cells.n_classes))
+    found = GapObjective(cells, ParameterTask(TAN, store), name, alpha)(beta)
+    expected = Objective(cells, complete, name, normalized=True, alpha=alpha, counts=counts)(beta)
+    assert rows_to_infer(TAN, gappy).tolist() == [True, False] * 20
+    assert found[0] == pytest.approx(expected[0], rel=1e-10)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-9, atol=1e-10)
+
+
+def test_in_naive_bayes_no_row_needs_inference():
+    """Leaving out a family whose table sums to one over the missing child is summing over it."""
+    network = random_network(0, [2, 3, 2, 2], density=0.0)
+    dag = Dag.augmented_naive_bayes([[], [], []])
+    task = gappy_task(dag, network.n_states)
+    assert not rows_to_infer(dag, task.counts.batch).any()
+    cells = ClassCells.of(dag, network.n_states)
+    beta = np.random.default_rng(0).normal(size=(cells.n_cells, cells.n_classes))
+    columns = random_network(0, list(network.n_states), density=0.0).columns
+    tables = cells.unpack(np.exp(cells.log_normalize(beta)), [np.empty(0)] * 4)
+    by_rows = loss_by_rows(Network(columns, dag, tables, columns[-1].name), task.counts.batch, "cll", 0.0)
+    assert Objective(cells, task.counts.batch, "cll", normalized=True)(beta)[0] == pytest.approx(by_rows, rel=1e-9)
+
+
+@pytest.mark.parametrize("objective", ["cll", "squared"])
+@pytest.mark.parametrize("prior", ["hierarchical", "generative"])
+def test_the_fit_by_inference_has_the_lower_loss_of_the_cells_present(objective, prior):
+    n_states = (3, 2, 3, 2, 2)
+    losses = []
+    for skip_gaps in (False, True):
+        task = gappy_task(TAN, n_states, 300, seed=3, skip_gaps=skip_gaps)
+        learnt = Conditional(objective, prior, strength=1e-3, tol=1e-6).learn(task)
+        columns = random_network(0, list(n_states), density=0.0).columns
+        network = Network(columns, TAN, learnt.tables, columns[-1].name)
+        batch = task.counts.batch
+        p = np.exp(log_joint_with_gaps(network, batch.codes, normalized=True))[np.arange(300), batch.class_codes]
+        losses.append(batch.weights @ (-np.log(p) if objective == "cll" else (1 - p) ** 2))
+    assert losses[0] < losses[1]
+
+
+def test_without_gaps_both_ways_learn_the_same_tables():
+    task = gappy_task(TAN, (3, 2, 3, 2, 2), 200, gaps=0.0)
+    batch = task.counts.batch
+    codes = np.asfortranarray(batch.codes[1:])
+    whole = EncodedBatch(codes, batch.class_codes[1:], batch.n_states, np.zeros(4, bool), batch.weights[1:])
+    found = [
+        Conditional().learn(
+            ParameterTask(TAN, CountStore(whole, choose_engine("numpy"), task.counts.names), skip_gaps=skip_gaps)
+        )
+        for skip_gaps in (False, True)
+    ]
+    for one, other in zip(found[0].tables, found[1].tables, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_too_many_rows_are_not_inferred(monkeypatch):
+    monkeypatch.setattr("tanager.parameters.conditional.fit.MOST_INFERRED", 10)
+    task, skipping = (gappy_task(TAN, (3, 2, 3, 2, 2), 60, skip_gaps=skip) for skip in (False, True))
+    found, expected = (Conditional(strength=1.0).learn(own).tables for own in (task, skipping))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -1,0 +1,192 @@
+"""Objectives on any network: the joint distribution cell by cell and finite differences are the oracles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oracle import batch_of
+from random_networks import joint, networks, random_network
+from tanager.errors import OptionError
+from tanager.network.network import Network
+from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.conditional.network_objectives import NetworkObjective
+from tanager.parameters.conditional.objectives import Objective
+from tanager.structure.dag import Dag
+from tanager.structure.requisite import requisite_nodes
+
+SETTINGS = settings(max_examples=25, deadline=None)
+
+
+def random_rows(network: Network, n: int, seed: int, gaps: float, hidden: tuple[int, ...] = ()):
+    generator = np.random.default_rng(seed)
+    codes = np.column_stack([generator.integers(0, r, n) for r in network.n_states])
+    missing = generator.random(codes.shape) < gaps
+    missing[:, list(hidden)] = True
+    return np.where(missing, network.n_states, codes), generator.uniform(0.2, 2.0, n)
+
+
+def brute_force(network: Network, codes, query, weights, name: str, alpha: float = 0.0) -> float:
+    """The loss row by row from the joint distribution."""
+    cells = joint(network)
+
+    def probability(known):
+        return sum(p for state, p in cells.items() if all(state[node] == code for node, code in known.items()))
+
+    loss = 0.0
+    for row, weight in zip(codes.tolist(), weights, strict=True):
+        present = {node: code for node, code in enumerate(row) if code < network.n_states[node]}
+        evidence = {node: code for node, code in present.items() if node not in query}
+        if name == "ll":
+            loss -= weight * np.log(probability(present))
+        elif len(present) > len(evidence):
+            p = probability(present) / probability(evidence)
+            terms = {
+                "cll": -np.log(p),
+                "error": 1 - p,
+                "squared": (1 - p) ** 2,
+                "mixed": -np.log(p) - alpha * np.log(probability(evidence)),
+            }
+            loss += weight * terms[name]
+    return loss
+
+
+@SETTINGS
+@given(
+    networks(),
+    st.integers(0, 1000),
+    st.sampled_from(["ll", "cll", "error", "squared", "mixed"]),
+    st.sampled_from([0.0, 0.4, 0.9]),
+    st.integers(1, 2),
+)
+def test_the_loss_is_that_of_the_joint_distribution_whatever_is_missing(network, seed, name, gaps, n_query):
+    query = tuple(np.random.default_rng(seed).permutation(len(network.nodes))[:n_query].tolist())
+    codes, weights = random_rows(network, 6, seed, gaps)
+    objective = NetworkObjective(network.dag, network.n_states, codes, query, weights, name, alpha=0.3)
+    expected = brute_force(network, codes, query, weights, name, alpha=0.3)
+    assert objective(network.tables)[0] == pytest.approx(expected, rel=1e-10, abs=1e-12)
+
+
+def test_rows_that_say_nothing_have_no_loss_and_no_slope():
+    network = random_network(1, [2, 2, 3])
+    for name in ("ll", "cll"):
+        value, gradient = NetworkObjective(
+            network.dag, network.n_states, np.array([network.n_states]), (0,), np.ones(1), name
+        )(network.tables)
+        assert value == pytest.approx(0.0, abs=1e-12)
+        assert all(np.abs(own).max() < 1e-12 for own in gradient)
+
+
+@SETTINGS
+@given(networks(), st.integers(0, 1000), st.sampled_from(["ll", "cll", "error", "squared", "mixed"]))
+def test_the_gradient_is_that_of_finite_differences_with_gaps_and_hidden_nodes(network, seed, name):
+    query, hidden = (0,), (1,) if len(network.nodes) > 2 else ()
+    codes, weights = random_rows(network, 8, seed, 0.3, hidden)
+    codes[0, 0] = 0
+    objective = NetworkObjective(network.dag, network.n_states, codes, query, weights, name, alpha=0.3)
+    gradient = objective(network.tables)[1]
+    step = 1e-6
+    for node, table in enumerate(network.tables):
+        for cell in np.ndindex(table.shape):
+            values = []
+            for sign in (1, -1):
+                beta = np.log(table)
+                beta[cell] += sign * step
+                moved = list(network.tables)
+                moved[node] = np.exp(beta) / np.exp(beta).sum(axis=1, keepdims=True)
+                values.append(objective(moved)[0])
+            slope = (values[0] - values[1]) / (2 * step)
+            assert gradient[node][cell] == pytest.approx(slope, abs=1e-7 * len(codes))
+
+
+@pytest.mark.parametrize("name", ["cll", "error", "squared", "mixed"])
+def test_with_no_gap_it_is_the_complete_case_objective_of_a_classifier(name):
+    """`parameters.objectives` goes through the class's cells and knows no junction tree."""
+    dag = Dag.augmented_naive_bayes([(), (0,), (1,), (0, 2)])
+    n_states = (2, 3, 2, 2, 3)
+    network = Network(random_network(0, list(n_states)).columns, dag, tables_of(dag, n_states, seed=1), "n4")
+    codes, weights = random_rows(network, 50, seed=2, gaps=0.0)
+    batch = batch_of(codes[:, :-1], codes[:, -1], n_states, weights)
+    cells = ClassCells.of(dag, n_states)
+    ones = [np.zeros_like(table) for table in network.tables]
+    for node, family in enumerate(dag.families):
+        for row, weight in zip(codes, weights, strict=True):
+            configuration = 0
+            for parent in family.parents:
+                configuration = configuration * n_states[parent] + row[parent]
+            ones[node][configuration, row[node]] += weight
+    complete = Objective(cells, batch, name, True, 0.3 if name == "mixed" else 0.0, cells.pack(ones))
+    value, slopes = complete(cells.pack([np.log(table) for table in network.tables]))
+    found, gradient = NetworkObjective(dag, n_states, codes, (4,), weights, name, alpha=0.3)(network.tables)
+    assert found == pytest.approx(value, rel=1e-12)
+    expected = cells.unpack(slopes, gradient)
+    for own, other in zip(gradient, expected, strict=True):
+        np.testing.assert_allclose(own, other, atol=1e-10)
+
+
+def tables_of(dag: Dag, n_states: tuple[int, ...], seed: int):
+    generator = np.random.default_rng(seed)
+    shapes = [family.shape(n_states) for family in dag.families]
+    return tuple(generator.dirichlet(np.ones(r), size=n) for n, r in shapes)
+
+
+@SETTINGS
+@given(networks(), st.integers(0, 1000))
+def test_a_table_moves_the_answer_only_if_the_query_needs_it(network, seed):
+    """Change one table at a time: the posterior of the query stays where the table is not requisite."""
+    generator = np.random.default_rng(seed)
+    query = int(generator.integers(len(network.nodes)))
+    codes, _ = random_rows(network, 1, seed, 0.3)
+    codes[0, query] = network.n_states[query]
+    observed = np.flatnonzero(codes[0] < network.n_states).tolist()
+    needed = requisite_nodes(network.dag, [query], observed)
+    evidence = {network.nodes[node]: network.columns[node].states[codes[0, node]] for node in observed}
+    before = network.query(network.nodes[query], evidence)
+    for node, table in enumerate(network.tables):
+        moved = list(network.tables)
+        moved[node] = generator.dirichlet(np.ones(table.shape[1]), size=len(table))
+        after = Network(network.columns, network.dag, tuple(moved)).query(network.nodes[query], evidence)
+        assert node in needed or after == pytest.approx(before, rel=1e-9)
+
+
+def test_a_table_the_query_needs_is_among_the_nodes_and_no_other():
+    """0 -> 1 -> 2 -> 3, query 1: with 2 observed, 3 says nothing; hidden, it does; 0 is always needed unless seen."""
+    dag, n_states = Dag(((), (0,), (1,), (2,))), (2, 2, 2, 2)
+    complete = np.array([[0, 1, 0, 1]])
+    assert NetworkObjective(dag, n_states, complete, (1,)).nodes == (1, 2)
+    without_2 = np.array([[0, 1, 2, 1]])
+    assert NetworkObjective(dag, n_states, without_2, (1,)).nodes == (1, 2, 3)
+    without_both = np.array([[2, 1, 2, 2]])
+    assert NetworkObjective(dag, n_states, without_both, (1,)).nodes == (0, 1)
+    assert NetworkObjective(dag, n_states, np.vstack([complete, without_2]), (1,)).nodes == (1, 2, 3)
+
+
+def test_rows_without_the_query_and_tables_it_does_not_need_have_no_slope():
+    network = random_network(3, [2, 3, 2, 2, 2], density=0.6)
+    codes, weights = random_rows(network, 20, 5, 0.3)
+    absent = codes.copy()
+    absent[:, 2] = network.n_states[2]
+    both = NetworkObjective(
+        network.dag, network.n_states, np.vstack([codes, absent]), (2,), np.concatenate([weights, 7 * weights])
+    )
+    alone = NetworkObjective(network.dag, network.n_states, codes, (2,), weights)
+    assert both(network.tables)[0] == pytest.approx(alone(network.tables)[0], rel=1e-12)
+    for node, (own, other) in enumerate(zip(both(network.tables)[1], alone(network.tables)[1], strict=True)):
+        np.testing.assert_allclose(own, other, atol=1e-12)
+        assert node in both.nodes or not own.any()
+
+
+def test_an_unknown_objective_is_refused_by_name():
+    with pytest.raises(OptionError, match="objective='cl' is not known; expected one of 'cll'"):
+        NetworkObjective(Dag(((),)), (2,), np.array([[0]]), (0,), name="cl")
+
+
+def test_a_row_of_weight_two_is_two_rows():
+    network = random_network(1, [2, 2, 3, 2])
+    codes, _ = random_rows(network, 10, 1, 0.4)
+    twice = NetworkObjective(network.dag, network.n_states, np.vstack([codes, codes]), (0,))
+    heavy = NetworkObjective(network.dag, network.n_states, codes, (0,), np.full(10, 2.0))
+    assert twice(network.tables)[0] == pytest.approx(heavy(network.tables)[0], rel=1e-12)
+    assert heavy.log_probability(network.tables).sum() * 2 == pytest.approx(-heavy(network.tables)[0], rel=1e-12)

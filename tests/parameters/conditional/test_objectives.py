@@ -1,0 +1,234 @@
+"""Objectives: values against the joint row by row, gradients against differences, engines against each other."""
+
+import numpy as np
+import pytest
+
+from oracle import count_rows, random_batch, take_rows
+from tanager.parameters.conditional import compiled_pass
+from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.conditional.compiled_pass import CompiledPass
+from tanager.parameters.conditional.objectives import POWERS, IndicatorPass, Objective
+from tanager.structure.dag import Dag
+from tanager.table.batch import EncodedBatch
+from tanager.threads import thread_limit
+
+N_STATES = (3, 2, 2, 3)
+DAGS = {
+    "naive Bayes": Dag.augmented_naive_bayes([(), (), ()]),
+    "tree": Dag.augmented_naive_bayes([(), (0,), (0,)]),
+    "two parents": Dag.augmented_naive_bayes([(), (0,), (0, 1)]),
+    "class with parents": Dag(((), (), (1, 3), (0, 1))),
+    "an attribute apart": Dag(((3,), (0,), (3,), ())),
+}
+OBJECTIVES = ["cll", "error", "squared", "mixed"]
+ALPHA = 0.3
+
+
+def problem(dag, name="cll", normalized=False, n_states=N_STATES, gaps=0.0, weighted=True, n_rows=30):
+    batch = random_batch(7, n_rows, n_states, gaps=gaps, weighted=weighted)
+    cells = ClassCells.of(dag, n_states)
+    counts = cells.pack([count_rows(batch, family.nodes).reshape(family.shape(n_states)) for family in dag.families])
+    objective = Objective(cells, batch, name, normalized, ALPHA if name == "mixed" else 0.0, counts)
+    beta = np.random.default_rng(3).normal(size=(cells.n_cells, cells.n_classes))
+    return batch, cells, objective, beta
+
+
+def log_joint(dag, tables, batch):
+    """(n_rows, n_classes) sums over the families with the class of the entry of each row, a cell at a time."""
+    target = batch.n_attributes
+    result = np.zeros((batch.n_rows, batch.n_classes))
+    for row in range(batch.n_rows):
+        for c in range(batch.n_classes):
+            states = [*batch.codes[row].tolist(), c]
+            for family in dag.families:
+                missing = any(states[node] == batch.n_states[node] for node in family.nodes if node != target)
+                if target not in family.nodes or missing:
+                    continue
+                shape = [batch.n_states[node] for node in family.nodes]
+                result[row, c] += tables[family.child].reshape(shape)[tuple(states[node] for node in family.nodes)]
+    return result
+
+
+def by_hand(name, joint, batch):
+    """The formulas of METHODS section 4 with the sign turned where larger is better."""
+    rows = np.arange(batch.n_rows)
+    evidence = np.log(np.exp(joint).sum(axis=1))
+    p = np.exp(joint[rows, batch.class_codes] - evidence)
+    terms = {
+        "cll": -np.log(p),
+        "error": 1 - p,
+        "squared": (1 - p) ** 2,
+        "mixed": -(np.log(p) + ALPHA * evidence),
+    }
+    return float(terms[name] @ (np.ones(batch.n_rows) if batch.weights is None else batch.weights))
+
+
+def tables_of(cells, beta, n_nodes=4):
+    return cells.unpack(beta, [np.empty(0)] * n_nodes)
+
+
+@pytest.mark.parametrize("dag", DAGS.values(), ids=DAGS)
+@pytest.mark.parametrize(
+    ("name", "normalized"), [(n, k) for n in OBJECTIVES for k in (False, True) if n != "mixed" or k]
+)
+def test_the_value_is_that_of_the_formula_row_by_row(dag, name, normalized):
+    batch, cells, objective, beta = problem(dag, name, normalized)
+    tables = list(tables_of(cells, beta))
+    if normalized:
+        for family in cells.families:
+            tables[family.child] = tables[family.child] - np.log(
+                np.exp(tables[family.child]).sum(axis=1, keepdims=True)
+            )
+    assert objective(beta)[0] == pytest.approx(by_hand(name, log_joint(dag, tables, batch), batch), rel=1e-12)
+
+
+@pytest.mark.parametrize("dag", DAGS.values(), ids=DAGS)
+@pytest.mark.parametrize(
+    ("name", "normalized"), [(n, k) for n in OBJECTIVES for k in (False, True) if n != "mixed" or k]
+)
+def test_gradients_are_the_limit_of_differences(dag, name, normalized):
+    _, _, objective, beta = problem(dag, name, normalized)
+    gradient = objective(beta)[1]
+    step = 1e-6
+    for at in np.ndindex(beta.shape):
+        higher, lower = beta.copy(), beta.copy()
+        higher[at] += step
+        lower[at] -= step
+        difference = (objective(higher)[0] - objective(lower)[0]) / (2 * step)
+        assert gradient[at] == pytest.approx(difference, abs=2e-7)
+
+
+def test_the_gradient_of_cll_is_expected_less_observed_counts():
+    batch, cells, objective, beta = problem(DAGS["tree"])
+    joint = log_joint(DAGS["tree"], tables_of(cells, beta), batch)
+    p = np.exp(joint - np.log(np.exp(joint).sum(axis=1, keepdims=True)))
+    observed, expected = np.zeros((2, 3, 3)), np.zeros((2, 3, 3))  # child 1, class, parent 0: counted by hand
+    for row in range(batch.n_rows):
+        x, parent = batch.codes[row, 1], batch.codes[row, 0]
+        observed[x, batch.class_codes[row], parent] += batch.weights[row]
+        expected[x, :, parent] += batch.weights[row] * p[row]
+    found = tables_of(cells, objective(beta)[1])[1].reshape(3, 3, 2)  # parent, class, child
+    np.testing.assert_allclose(found, (expected - observed).transpose(2, 1, 0), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["cll", "error", "squared"])
+def test_rows_repeated_are_rows_of_whole_weight(name):
+    batch = random_batch(1, 20, N_STATES)
+    cells = ClassCells.of(DAGS["tree"], N_STATES)
+    times = np.random.default_rng(2).integers(1, 4, 20)
+    weighted = type(batch)(batch.codes, batch.class_codes, N_STATES, batch.incomplete, times.astype(float))
+    beta = np.random.default_rng(3).normal(size=(cells.n_cells, 3))
+    one = Objective(cells, weighted, name)(beta)
+    other = Objective(cells, take_rows(batch, np.repeat(np.arange(20), times)), name)(beta)
+    assert one[0] == pytest.approx(other[0], rel=1e-12)
+    np.testing.assert_allclose(one[1], other[1], atol=1e-12)
+
+
+@pytest.mark.parametrize("dag", [DAGS["naive Bayes"], DAGS["tree"]])
+def test_a_family_with_a_missing_cell_adds_nothing(dag):
+    batch, cells, objective, beta = problem(dag, gaps=0.4)
+    assert batch.incomplete.any()
+    assert objective(beta)[0] == pytest.approx(by_hand("cll", log_joint(dag, tables_of(cells, beta), batch), batch))
+
+
+@pytest.mark.parametrize("dag", DAGS.values(), ids=DAGS)
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_compiled_pass_equals_the_sparse_one(dag, n_classes, weighted):
+    n_states = (*N_STATES[:-1], n_classes)
+    batch, cells, _, beta = problem(dag, n_states=n_states, gaps=0.2, weighted=weighted, n_rows=3_000)
+    odds = beta[:, :-1] - beta[:, -1:]
+    for power in POWERS.values():
+        value, gradient = CompiledPass(cells, [batch], power)(odds)
+        expected, expected_gradient = IndicatorPass(cells, batch, power)(odds)
+        assert value == pytest.approx(expected, rel=1e-12)
+        np.testing.assert_allclose(gradient, expected_gradient, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_pass_over_batches_is_one_over_all_their_rows(n_classes):
+    batch, cells, _, beta = problem(DAGS["tree"], n_states=(3, 2, 2, n_classes), gaps=0.1, n_rows=3_000)
+    odds = beta[:, :-1] - beta[:, -1:]
+    parts = []
+    for rows in (slice(0, 700), slice(700, 701), slice(701, 3_000)):
+        codes = np.asfortranarray(batch.codes[rows])
+        incomplete = (codes == np.array(batch.n_states[:-1])).any(axis=0)  # one row may have no gap
+        parts.append(EncodedBatch(codes, batch.class_codes[rows], batch.n_states, incomplete, batch.weights[rows]))
+    value, gradient = CompiledPass(cells, parts, 0)(odds)
+    expected, expected_gradient = IndicatorPass(cells, batch, 0)(odds)
+    assert value == pytest.approx(expected, rel=1e-12)
+    np.testing.assert_allclose(gradient, expected_gradient, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_threads_change_no_digit(monkeypatch, n_classes):
+    monkeypatch.setattr(compiled_pass, "PART_LOOK_UPS", 1_000)
+    batch, cells, _, beta = problem(DAGS["tree"], n_states=(3, 2, 2, n_classes), n_rows=5_000)
+    rows = CompiledPass(cells, [batch], 0)
+    assert len(rows._parts) > 3
+    odds = beta[:, :-1] - beta[:, -1:]
+    found = []
+    for n_jobs in (1, 3):
+        with thread_limit(n_jobs):
+            found.append(rows(odds))
+    assert found[0][0] == found[1][0]
+    assert (found[0][1] == found[1][1]).all()
+
+
+def test_families_share_look_ups_and_none_is_lost():
+    n_states = (2,) * 12 + (2,)
+    tree = Dag.augmented_naive_bayes([(), *((i // 2,) for i in range(11))])
+    batch = random_batch(0, 5_000, n_states)
+    cells = ClassCells.of(tree, n_states)
+    groups = compiled_pass.group_families(cells, compiled_pass.Shape.of([batch]))
+    assert sorted(f for _, families in groups for f in families) == list(range(13))
+    assert len(groups) <= 3
+    for attributes, families in groups:
+        assert all(set(cells.attributes(cells.families[f])) <= set(attributes) for f in families)
+
+
+@pytest.mark.parametrize("dag", DAGS.values(), ids=DAGS)
+def test_packing_tables_and_unpacking_them_gives_them_back(dag):
+    cells = ClassCells.of(dag, N_STATES)
+    generator = np.random.default_rng(0)
+    tables = [generator.normal(size=family.shape(N_STATES)) for family in dag.families]
+    for before, after in zip(tables, cells.unpack(cells.pack(tables), tables), strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+@pytest.mark.parametrize("dag", DAGS.values(), ids=DAGS)
+def test_normalised_tables_sum_to_one(dag):
+    _, cells, _, beta = problem(dag)
+    tables = tables_of(cells, np.exp(cells.log_normalize(beta)))
+    for family in cells.families:
+        np.testing.assert_allclose(tables[family.child].sum(axis=1), 1.0, rtol=1e-14)
+
+
+def test_along_a_line_of_tables_the_likelihood_has_two_peaks_and_along_a_line_of_logarithms_one():
+    """Roos et al. 2005, example 3: a class with one child, all four rows once."""
+    codes = np.array([[0], [1], [0], [1]], dtype=np.uint8, order="F")
+    batch = EncodedBatch(codes, np.array([0, 0, 1, 1], dtype=np.uint8), (2, 2), np.zeros(1, dtype=bool))
+    cells = ClassCells.of(Dag.augmented_naive_bayes([()]), (2, 2))
+    objective = Objective(cells, batch)
+
+    def logs(alpha: float) -> np.ndarray:
+        return cells.pack([np.log([[0.5, 0.5], [alpha, 1 - alpha]]), np.log([[0.1, 0.9]])])
+
+    def peaks(values: np.ndarray) -> int:
+        inner = values[1:-1]
+        return int(((inner > values[:-2]) & (inner > values[2:])).sum())
+
+    line = np.linspace(0.005, 0.995, 397)
+    by_table = np.array([-objective(logs(alpha))[0] for alpha in line])
+    by_hand = [
+        np.log(0.05 / (0.05 + 0.9 * a)) + np.log(0.05 / (0.05 + 0.9 * (1 - a)))
+        + np.log(0.9 * a / (0.05 + 0.9 * a)) + np.log(0.9 * (1 - a) / (0.05 + 0.9 * (1 - a)))
+        for a in line
+    ]  # fmt: skip
+    np.testing.assert_allclose(by_table, by_hand, rtol=1e-12)
+    assert peaks(by_table) == 2
+    # The same ends, joined by a straight line of logarithms.
+    first, last = logs(line[0]), logs(line[-1])
+    by_logarithm = np.array([-objective(first + t * (last - first))[0] for t in np.linspace(0, 1, 397)])
+    assert peaks(by_logarithm) == 1
+    assert (np.diff(by_logarithm, 2) < 0).all()  # concave

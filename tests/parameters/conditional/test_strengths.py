@@ -1,0 +1,158 @@
+"""Choices on held-out folds: strengths and iterations that do not fall for noise, and do not miss what is there."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from oracle import batch_of, random_batch
+from tanager.counts.count_store import CountStore
+from tanager.counts.engine import choose_engine
+from tanager.network.log_joint import LogJoint
+from tanager.parameters import ParameterTask
+from tanager.parameters.conditional.fit import ConditionalFit
+from tanager.parameters.conditional.held_out import split_folds
+from tanager.parameters.conditional.learner import Conditional
+from tanager.parameters.conditional.strengths import StrengthPath, Walk, choose_strengths, strongest_good
+from tanager.structure.dag import Dag
+
+TREE = Dag.augmented_naive_bayes([(), (0,), (0,)])
+
+
+def task_of(dag, batch):
+    return ParameterTask(dag, CountStore(batch, choose_engine("numpy"), [*map(str, range(batch.n_attributes)), "c"]))
+
+
+def noisy(n_rows=300):
+    """Attributes that tell something of three classes, none of them all."""
+    generator = np.random.default_rng(0)
+    classes = generator.integers(0, 3, n_rows)
+    columns = [
+        np.where(generator.random(n_rows) < 0.4, classes % r, generator.integers(0, r, n_rows)) for r in (3, 2, 2)
+    ]
+    return batch_of(np.stack(columns, axis=1), classes, (3, 2, 2, 3))
+
+
+def test_of_equal_losses_the_strongest_is_taken():
+    losses = np.random.default_rng(0).random(100)
+    assert strongest_good([losses, losses, losses], np.ones(100)) == 0
+
+
+def test_a_small_and_noisy_gain_is_not_worth_a_weaker_prior():
+    generator = np.random.default_rng(0)
+    strong = generator.random(100)
+    weak = strong - 0.01 + generator.normal(size=100)
+    weak += strong.mean() - 0.01 - weak.mean()  # better by 0.01, a tenth of its standard error
+    assert strongest_good([strong, weak], np.ones(100)) == 0
+
+
+def test_a_sure_gain_is_worth_a_weaker_prior():
+    strong = np.random.default_rng(0).random(100)
+    assert strongest_good([strong, strong - 0.01, strong + 1.0], np.ones(100)) == 1
+
+
+def test_weights_count_as_rows_in_the_choice():
+    strong, weak = np.array([1.0, 1.0, 0.0]), np.array([0.9, 0.9, 5.0])
+    assert strongest_good([strong, weak], np.array([1.0, 1.0, 1e-9])) == 1
+    assert strongest_good([strong, weak], np.ones(3)) == 0
+
+
+@given(
+    losses=arrays(np.float64, (5, 20), elements=st.floats(0.0, 5.0)),
+    fewer=st.floats(0.0, 3.0),
+    more=st.floats(0.0, 3.0),
+)
+def test_the_more_errors_are_allowed_the_stronger_the_prior(losses, fewer, more):
+    fewer, more = sorted((fewer, more))
+    assert strongest_good([*losses], np.ones(20), more) <= strongest_good([*losses], np.ones(20), fewer)
+
+
+def test_each_level_of_a_walk_allows_its_own_errors():
+    """Main effects and pairs that help a little: allowed nothing a level is weak, allowed everything it is absent."""
+    task = task_of(TREE, noisy())
+
+    def chosen(*errors_allowed: float) -> tuple[float, ...]:
+        paths = zip(((10.0, 1.0), (64.0, 8.0, 1.0)), errors_allowed, strict=True)
+        folds = ConditionalFit(task, Conditional().fit_options())._folds(1_000)
+        return choose_strengths(folds, Walk(tuple(StrengthPath(*path) for path in paths), 1e-6)).strengths
+
+    lowest, no_pairs, nothing = chosen(0.0, 0.0), chosen(0.0, np.inf), chosen(np.inf, np.inf)
+    assert np.isfinite(lowest).all()
+    assert no_pairs == (lowest[0], np.inf)
+    assert nothing == (np.inf, np.inf)
+
+
+@pytest.mark.parametrize(("n_rows", "n_folds"), [(100, 3), (401, 1)])
+def test_folds_keep_apart_what_they_learn_from_and_what_they_judge(n_rows, n_folds):
+    numbers = np.arange(n_rows)
+    batch = batch_of(np.stack([numbers, numbers], axis=1), numbers % 3, (n_rows, n_rows, 3))
+    task = task_of(Dag.augmented_naive_bayes([(), ()]), batch)
+    judged = []
+    for part, rest in split_folds(task, 200, seed=0):
+        learnt = set(part.counts.batch.codes[:, 0].tolist())
+        assert not learnt & set(rest.codes[:, 0].tolist())
+        assert np.ptp(np.bincount(rest.class_codes)) <= 2  # every class alike
+        judged.extend(rest.codes[:, 0].tolist())
+    assert len(judged) == len(set(judged)) == (n_rows if n_folds == 3 else 200)
+
+
+def test_a_class_of_one_row_is_never_held_out():
+    classes = np.r_[np.zeros(20, int), np.ones(20, int), 2]
+    batch = batch_of(np.zeros((41, 1), int), classes, (1, 3))
+    for part, rest in split_folds(task_of(Dag.augmented_naive_bayes([()]), batch), 100, seed=0):
+        assert 2 in part.counts.batch.class_codes
+        assert 2 not in rest.class_codes
+
+
+def test_noise_is_left_to_the_class_frequencies():
+    """A hundred rows that say nothing: the tables must say nothing either."""
+    batch = random_batch(0, 100, (3, 3, 3, 3, 2))
+    dag = Dag.augmented_naive_bayes([(), (0,), (1,), (2,)])
+    learnt = Conditional().learn(task_of(dag, batch))
+    posterior = np.exp(LogJoint.of(dag, learnt.tables, batch.n_states)(batch.codes, normalized=True))
+    frequencies = np.bincount(batch.class_codes) / 100
+    assert np.abs(posterior - frequencies).max() < 0.1
+    assert learnt.trace["strength"][0] >= 100.0
+
+
+def test_a_class_that_is_a_function_of_a_pair_gets_weak_pairs():
+    generator = np.random.default_rng(0)
+    codes = generator.integers(0, 2, (200, 3))
+    batch = batch_of(codes, codes[:, 0] ^ codes[:, 1], (2, 2, 2, 2))
+    dag = Dag.augmented_naive_bayes([(), (0,), (1,)])
+    learnt = Conditional().learn(task_of(dag, batch))
+    assert learnt.trace["strength"][1] < 1.0
+    logs = LogJoint.of(dag, learnt.tables, batch.n_states)(batch.codes, normalized=True)
+    assert -logs[np.arange(200), batch.class_codes].mean() < 0.05
+
+
+def test_the_strengths_chosen_are_the_strongest_within_reach_of_the_best():
+    learnt = Conditional().learn(task_of(TREE, noisy()))
+    held_out = dict(learnt.trace["held_out"])
+    assert learnt.trace["strength"] in held_out
+    assert held_out[learnt.trace["strength"]] < 1.05 * min(held_out.values())
+    assert learnt.trace["passes_on_folds"] > 0
+
+
+def test_choosing_strengths_is_the_same_fit_as_giving_them():
+    task = task_of(TREE, noisy())
+    chosen = Conditional(tol=1e-10).learn(task)
+    fixed = Conditional(strength=chosen.trace["strength"], tol=1e-10).learn(task)
+    for table, expected in zip(chosen.tables, fixed.tables, strict=True):
+        np.testing.assert_allclose(table, expected, atol=1e-5)
+
+
+def test_cross_tuning_makes_the_iterations_that_were_best_on_held_out_rows():
+    task = task_of(TREE, noisy(n_rows=80))
+    tuned = Conditional(prior=None, stopping="cross-tuning").learn(task)
+    curve = tuned.trace["held_out_by_iteration"]
+    assert len(tuned.trace["objective"]) - 1 == np.argmin(curve)
+    converged = Conditional(prior=None, tol=1e-6).learn(task)
+    assert len(tuned.trace["objective"]) < len(converged.trace["objective"])
+
+
+def test_cross_tuning_keeps_the_frequencies_where_nothing_can_be_gained():
+    task = task_of(Dag.augmented_naive_bayes([()] * 4), random_batch(0, 60, (4, 4, 4, 4, 2)))
+    tuned = Conditional(prior=None, stopping="cross-tuning").learn(task)
+    assert len(tuned.trace["objective"]) <= 3

@@ -1,0 +1,169 @@
+"""Provisional codes stand for the same value in every batch, whatever the batches are like."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tanager.errors import DataError
+from tanager.table.discretizer import choose_discretizer
+from tanager.table.read_columns import DictionaryColumn, NumericColumn
+from tanager.table.stream import numbers as stream_numbers
+from tanager.table.stream.coder import ColumnCoder
+from tanager.table.stream.numbers import BatchRows, NumberCoder, NumberVocabulary
+from tanager.table.value_counts import count_values
+
+INTEGERS = [np.int8, np.uint8, np.int16, np.int64]
+batches_of_numbers = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(INTEGERS), st.lists(st.integers(0, 100), min_size=1, max_size=8)),
+        st.tuples(st.just(np.int8), st.lists(st.integers(-100, 5), min_size=1, max_size=8)),
+        st.tuples(st.just(np.int64), st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=8)),
+        st.tuples(st.just(np.float64), st.lists(st.sampled_from([0.5, -0.0, 0.0, 3.0, np.nan]), min_size=1)),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def new_bytes(cells) -> np.ndarray:
+    """Where codes go that fit a byte, full of what they are not."""
+    return np.full(len(cells), 99, dtype=np.uint8)
+
+
+def code_batches(*batches: np.ndarray) -> list[np.ndarray]:
+    vocabulary = NumberVocabulary()
+    return [vocabulary.codes(values, new_bytes(values)) for values in batches]
+
+
+def encode(coder: ColumnCoder, column, categorical=True) -> np.ndarray:
+    cells = column.indices if isinstance(column, DictionaryColumn) else column.values
+    rows = BatchRows(np.zeros(len(cells), dtype=np.uint8), 1)
+    return coder.encode(column, categorical, rows, new_bytes(cells))
+
+
+@settings(max_examples=200, deadline=None)
+@given(batches_of_numbers)
+def test_a_code_leads_back_to_its_number(batches):
+    vocabulary = NumberVocabulary()
+    coded = []
+    for dtype, batch in batches:
+        values = np.array(batch, dtype=dtype)
+        coded.append((values, vocabulary.codes(values, new_bytes(values))))
+    known = vocabulary.values
+    assert len(np.unique(known)) == len(known)
+    for values, codes in coded:
+        missing = codes == np.iinfo(codes.dtype).max
+        np.testing.assert_array_equal(missing, np.isnan(values))
+        np.testing.assert_array_equal(known[codes[~missing]].astype(float), values[~missing].astype(float))
+
+
+def test_a_value_that_joins_late_below_the_others_keeps_all_codes():
+    first, later = code_batches(np.array([3, 4, 5], dtype=np.int8), np.array([-7, 300, 4], dtype=np.int64))
+    assert first.tolist() == [0, 1, 2]
+    assert later.tolist() == [3, 4, 1]
+
+
+def test_bytes_outside_the_range_are_no_values_inside_it():
+    # -56 is 200 in the bits of a byte, and 199 wraps around to the largest code.
+    for batches in (
+        [np.array([200, 201, 202]), np.array([-56, -55], dtype=np.int8)],
+        [np.array([200, 201, 202], dtype=np.uint8), np.array([199, 203, 200], dtype=np.uint8)],
+        [np.array([-128, -127], dtype=np.int8), np.array([127, -128], dtype=np.int8)],
+    ):
+        first, later = code_batches(*batches)
+        assert first.tolist() == list(range(len(first)))
+        values = np.concatenate(batches)
+        codes = np.concatenate([first, later])
+        assert (codes[:, np.newaxis] == codes).tolist() == (values[:, np.newaxis] == values).tolist()
+
+
+@pytest.mark.parametrize("n_values", [254, 255, 256])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+def test_no_code_of_a_byte_is_taken_for_a_missing_cell(n_values, dtype):
+    values = (np.arange(n_values) + np.iinfo(dtype).min).astype(dtype)
+    for codes in code_batches(values, values[::-1].copy()):
+        assert codes.dtype == (np.uint8 if n_values < 256 else np.uint16)
+        assert sorted(codes.tolist()) == list(range(n_values))
+
+
+def test_integers_beyond_the_largest_with_a_sign_are_told_apart():
+    values = np.array([2**64 - 1, 2**64 - 2, 2**64 - 1], dtype=np.uint64)
+    first, later = code_batches(values, values)
+    assert first.tolist() == later.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("span", [10, 10**9])
+def test_counts_by_class_are_those_of_all_rows_together(span, weighted):
+    rng = np.random.default_rng(0)
+    values, classes = rng.integers(0, 10, 500) * span, rng.integers(0, 3, 500).astype(np.uint8)
+    weights = rng.integers(1, 9, 500) / 4 if weighted else None
+    coder = NumberCoder(cut=True)
+    for rows in np.split(np.arange(500), [100, 101, 350]):
+        own = None if weights is None else weights[rows]
+        batch = BatchRows(classes[rows], int(classes[: rows[-1] + 1].max()) + 1, own)
+        coder.encode(values[rows], batch, new_bytes(rows))
+    exact = count_values(values, classes, weights, n_classes=3)
+    for name in ("values", "classes", "weights"):
+        np.testing.assert_array_equal(getattr(coder.counts(), name), getattr(exact, name))
+
+
+def test_numbers_too_many_to_keep_are_spooled_as_they_are_and_counted_by_a_sketch(monkeypatch):
+    monkeypatch.setattr(stream_numbers, "MOST_DISTINCT", 300)
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=1_000)
+    coder = NumberCoder(cut=True)
+    rows = BatchRows(np.zeros(200, dtype=np.uint8), 1)
+    parts = [coder.encode(part, rows, new_bytes(part)) for part in np.split(values, 5)]
+    assert [part.dtype.kind for part in parts] == ["u", "f", "f", "f", "f"]
+    assert coder.counts().weights.sum() == 1_000
+    np.testing.assert_array_equal(coder.counts().values, np.sort(values))  # so few fit into the sketch
+
+
+def test_a_type_is_known_from_the_first_batch_that_has_any():
+    coder = ColumnCoder()
+    nobody = DictionaryColumn("a", np.full(2, -1, dtype=np.int32), ())
+    numbers = NumericColumn("a", np.array([1.5, 2.5]))
+    assert encode(coder, nobody).tolist() == [255, 255]
+    assert encode(coder, numbers, categorical=False).tolist() == [0, 1]
+    schema = coder.learn("a", np.array([0]), choose_discretizer("quantile"), gap_states=True, n_coarse=0)
+    assert schema.kind == "numeric"
+    assert schema.gap_state
+
+
+def test_a_batch_without_a_cell_says_nothing_of_the_type_but_of_the_width():
+    nobody = NumericColumn("a", np.array([np.nan, np.nan]))
+    words = DictionaryColumn("a", np.array([0, 1], dtype=np.int32), ("x", "y"))
+    for batches, expected in (
+        ([nobody, words, nobody], ("x", "y")),
+        ([words, nobody], ("x", "y")),
+        ([nobody, NumericColumn("a", np.array([4, 3]))], (3.0, 4.0)),
+        ([NumericColumn("a", np.array([4, 3])), nobody], (3.0, 4.0)),
+    ):
+        coder = ColumnCoder()
+        for batch in batches:
+            encode(coder, batch)
+        schema = coder.learn("a", np.array([0]), choose_discretizer("mdlp"), gap_states=True, n_coarse=0)
+        assert schema.categories == expected
+        assert [type(category) for category in schema.categories] == [type(category) for category in expected]
+        assert schema.gap_state
+
+
+def test_text_after_numbers_is_refused():
+    coder = ColumnCoder()
+    encode(coder, NumericColumn("a", np.array([1])), categorical=False)
+    with pytest.raises(DataError, match=r"column 'a' holds text in a batch; earlier batches held numbers"):
+        encode(coder, DictionaryColumn("a", np.array([0], dtype=np.int32), ("x",)))
+
+
+def test_dictionaries_of_batches_may_differ():
+    coder = ColumnCoder()
+    first = encode(coder, DictionaryColumn("a", np.array([1, -1], np.int32), ("unused", "b")))
+    later = encode(coder, DictionaryColumn("a", np.array([0, 1], np.int32), ("a", "b")))
+    assert (first.tolist(), later.tolist()) == ([0, 255], [1, 0])
+    schema = coder.learn("a", np.array([0]), choose_discretizer("mdlp"), gap_states=False, n_coarse=0)
+    assert schema.categories == ("a", "b")
+    assert coder.meaning(schema, np.dtype(np.uint8)).tolist() == [1, 0, 2]

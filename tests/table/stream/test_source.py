@@ -1,0 +1,153 @@
+"""Which tables come batch by batch, and how their batches are brought to one set of columns."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+from datetime import date, datetime, timedelta
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset
+import pyarrow.parquet
+import pytest
+
+from tanager.errors import DataError
+from tanager.table.read_columns import DictionaryColumn, read_table
+from tanager.table.stream.source import is_stream, open_stream
+
+
+@pytest.mark.parametrize(
+    ("X", "expected"),
+    [
+        (pa.table({"a": [1]}), False),
+        (pd.DataFrame({"a": [1]}), False),
+        ([[1], [2]], False),
+        (np.zeros((2, 2)), False),
+        (pa.table({"a": [1]}).to_reader(), True),
+        (pa.dataset.dataset(pa.table({"a": [1]})), True),
+        (iter([]), True),
+        ((frame for frame in ()), True),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_only_what_has_no_rows_at_hand_is_a_stream(X, expected):
+    assert is_stream(X) == expected
+
+
+def test_a_lazy_frame_is_a_stream_and_a_frame_is_not():
+    polars = pytest.importorskip("polars")
+    assert is_stream(polars.LazyFrame({"a": [1]}))
+    assert not is_stream(polars.DataFrame({"a": [1]}))
+
+
+def test_columns_follow_the_first_batch_in_any_order():
+    batches = [pa.table({"a": [1], "b": ["x"]}), pa.table({"b": ["y"], "a": [2]})]
+    tables = list(open_stream(iter(batches)).tables())
+    assert [table.names for table in tables] == [("a", "b")] * 2
+    assert [table.columns[0].values.tolist() for table in tables] == [[1], [2]]
+
+
+def test_a_record_batch_is_read_as_the_table_of_it():
+    columns = {
+        "integer": pa.array([1, None, 3]),
+        "small": pa.array([1, 2, 3], pa.int8()),
+        "float": pa.array([0.5, None, float("nan")]),
+        "decimal": pa.array([1, 2, 3]).cast(pa.decimal128(20, 1)),
+        "text": pa.array(["x", None, "y"]),
+        "large": pa.array(["x", None, "y"], pa.large_string()),
+        "dictionary": pa.array(["x", None, "y"]).dictionary_encode(),
+        "boolean": pa.array([True, None, False]),
+        "date": pa.array([date(2020, 1, 1), None, date(2020, 1, 2)]),
+        "time": pa.array([datetime(2020, 1, 1, 2), None, datetime(2020, 1, 2)]),
+        "span": pa.array([timedelta(1), timedelta(2), None]),
+        "nothing": pa.nulls(3),
+    }
+    (batch,) = pa.table(columns).to_batches()
+    (found,) = open_stream(iter([batch])).tables()
+    expected = read_table(pa.table(columns))
+    assert (found.names, found.n_rows) == (expected.names, expected.n_rows)
+    for own, other in zip(found.columns, expected.columns, strict=True):
+        assert type(own) is type(other)
+        for one, two in zip(astuple(own), astuple(other), strict=True):
+            np.testing.assert_array_equal(one, two)
+            assert getattr(one, "dtype", None) == getattr(two, "dtype", None)
+
+
+def test_a_record_batch_is_refused_in_the_words_of_a_table():
+    for columns, message in (
+        ({"a": pa.array([[1], [2]])}, "column 'a' holds list<"),
+        ({"a": pa.array([1.0, float("inf")])}, "column 'a' contains infinity"),
+    ):
+        for frame in (pa.table(columns), pa.table(columns).to_batches()[0]):
+            with pytest.raises(DataError, match=message):
+                list(open_stream(iter([frame])).tables())
+    twice = pa.RecordBatch.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    with pytest.raises(DataError, match="two columns named 'a'"):
+        list(open_stream(iter([twice])).tables())
+
+
+def test_selected_columns_come_in_the_order_asked_for():
+    batches = [pa.table({"a": [1], "b": ["x"], "c": [0]}), pd.DataFrame({"b": ["y"], "a": [2]})]
+    found = list(open_stream(iter(batches)).select(["b", "a"]))
+    assert [list(frame.columns if isinstance(frame, pd.DataFrame) else frame.column_names) for frame in found] == [
+        ["b", "a"]
+    ] * 2
+    assert [type(frame) for frame in found] == [pa.Table, pd.DataFrame]
+
+
+def test_a_batch_without_rows_is_no_batch_and_none_but_such_is_an_error():
+    empty = pa.table({"a": pa.array([], pa.int64())})
+    assert len(list(open_stream(iter([empty, pa.table({"a": [1]}), empty])).tables())) == 1
+    with pytest.raises(DataError, match="every batch is empty"):
+        list(open_stream(iter([empty])).select(["a"]))
+
+
+def test_text_stored_as_a_dictionary_declares_no_order(tmp_path):
+    plain = pa.array(["b", "a", "b"])
+    pa.parquet.write_table(pa.table({"text": plain, "declared": plain.dictionary_encode()}), tmp_path / "a.parquet")
+    stream = open_stream(pa.dataset.dataset(tmp_path))
+    (table,) = stream.tables()
+    assert stream.n_rows == 3
+    text, declared = table.columns
+    assert isinstance(text, DictionaryColumn)
+    assert isinstance(declared, DictionaryColumn)
+    assert (text.declared, declared.declared) == (False, True)
+    assert text.dictionary == ("b", "a")
+
+
+def test_a_folder_named_as_a_value_is_a_column(tmp_path):
+    for value in ("x", "y"):
+        folder = tmp_path / f"kind={value}"
+        folder.mkdir()
+        pa.parquet.write_table(pa.table({"a": [1, 2]}), folder / "part.parquet")
+    tables = list(open_stream(pa.dataset.dataset(tmp_path, partitioning="hive")).tables())
+    found = [column.dictionary[k] for table in tables for column in table.columns[1:] for k in column.indices]
+    assert found == ["x", "x", "y", "y"]
+
+
+def test_text_files_are_a_data_set_too(tmp_path):
+    for number in range(2):
+        pa.csv.write_csv(pa.table({"a": [number], "b": ["x"]}), tmp_path / f"{number}.csv")
+    tables = list(open_stream(pa.dataset.dataset(tmp_path, format="csv")).tables())
+    assert [table.columns[0].values.tolist() for table in tables] == [[0], [1]]
+
+
+def test_only_the_columns_asked_for_are_read(tmp_path):
+    pa.parquet.write_table(pa.table({"a": [1], "b": ["x"], "c": [0]}), tmp_path / "a.parquet")
+    for data in (pa.dataset.dataset(tmp_path), pa.dataset.dataset(pa.table({"a": [1], "b": ["x"], "c": [0]}))):
+        stream = open_stream(data, ["b", "c", "none"])
+        assert [frame.schema.names for frame in stream.frames] == [["b", "c"]]
+
+
+def test_a_lazy_frame_that_fails_says_why(tmp_path):
+    polars = pytest.importorskip("polars")
+    frame = polars.LazyFrame({"a": ["x"]}).select(polars.col("a").cast(polars.Int64))
+    with pytest.raises(DataError, match=r"lazy frame cannot be evaluated: .*conversion"):
+        list(open_stream(frame).tables())
+
+
+def test_a_data_set_without_files_is_refused(tmp_path):
+    with pytest.raises(DataError, match="no file"):
+        open_stream(pa.dataset.dataset(tmp_path, format="parquet"))
