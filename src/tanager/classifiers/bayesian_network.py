@@ -195,7 +195,7 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
         self.filler_ = None
         learner = self._structure()
         if isinstance(learner, Pairwise):
-            self._learn_effects(learner, counts.batch)
+            self._learn_effects(learner, counts.rows)
             return
         summed = "marginalize" if self.missing == "auto" else self.missing
         hidden = hidden_columns(self._structure(), counts.names, self._parameters(), summed)
@@ -236,7 +236,7 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
             counts.names,
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
             report=print if self.verbose else _ignore,
-            evaluate=RowLikelihood(counts.batch, counts, smoothing, leave_one_out=wrapped),
+            evaluate=RowLikelihood(counts.rows, counts, smoothing, leave_one_out=wrapped),
         )
 
     def predict(self, X: object) -> NDArray[np.generic]:

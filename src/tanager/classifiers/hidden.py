@@ -61,7 +61,7 @@ def add_hidden(batch: EncodedBatch, hidden: Sequence[ColumnSchema]) -> EncodedBa
 def count_with_hidden(counts: CountStore, hidden: Sequence[ColumnSchema]) -> CountStore:
     """Counts of the table with a column for each hidden node."""
     names = [*counts.names[:-1], *(column.name for column in hidden), counts.names[-1]]
-    return CountStore(add_hidden(counts.batch, hidden), counts.engine, names)
+    return CountStore(add_hidden(counts.rows, hidden), counts.engine, names)
 
 
 def learn_hidden(parameters: ParameterLearner, task: ParameterTask, columns: tuple[ColumnSchema, ...]) -> LearntTables:
@@ -80,7 +80,7 @@ def learn_hidden(parameters: ParameterLearner, task: ParameterTask, columns: tup
         )
     start = EM().learn(task)
     network = Network(columns, task.dag, start.tables, columns[-1].name)
-    batch = task.counts.batch
+    batch = task.counts.rows
     rows = QueryRows(
         np.column_stack([batch.codes, batch.class_codes]),
         (batch.n_attributes,),

@@ -42,7 +42,7 @@ class DFE(ParameterLearner):
 
     def learn(self, task: ParameterTask) -> LearntTables:
         _check_passes(self.passes)
-        batch, families = task.counts.batch, task.dag.families
+        batch, families = task.counts.rows, task.dag.families
         pseudo = self._pseudo_rows(task)
         running = RunningTables.of(ClassCells.of(task.dag, batch.n_states), pseudo)
         compiled = batch.n_rows * self.passes >= ROWS_WORTH_COMPILING

@@ -82,7 +82,7 @@ class EM(ParameterLearner):
             raise OptionError(f"max_iter={self.max_iter!r} and tol={self.tol!r} of EM must be numbers above zero.")
         pseudo_rows = self._pseudo_rows(task)
         tables = _start(task, pseudo_rows)
-        batches = [task.counts.batch, *([task.unlabelled] if isinstance(task, PartlyLabelledTask) else [])]
+        batches = [task.counts.rows, *([task.unlabelled] if isinstance(task, PartlyLabelledTask) else [])]
         rows = GapRows.of(task.dag, batches, task.counts.names)
         counts, likelihood = rows.expect(tables)
         likelihoods, posteriors = [likelihood], [likelihood + _log_prior(tables, pseudo_rows)]
@@ -140,7 +140,7 @@ def _start(task: ParameterTask, pseudo_rows: Sequence[Array]) -> tuple[Array, ..
         for own, family in zip(counts.tables(families), families, strict=True)
     ]
     tables = list(_frequencies(counted, pseudo_rows))
-    hidden, generator = hidden_nodes(counts.batch), np.random.default_rng(HIDDEN_SEED)
+    hidden, generator = hidden_nodes(counts.rows), np.random.default_rng(HIDDEN_SEED)
     for node, family in enumerate(families):
         if not hidden.isdisjoint(family.nodes):
             uneven = tables[node] * np.exp(HIDDEN_SPREAD * generator.normal(size=tables[node].shape))

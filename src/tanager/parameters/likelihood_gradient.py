@@ -78,7 +78,7 @@ class LikelihoodGradient(ParameterLearner):
 
 def _all_rows(task: ParameterTask) -> tuple[NDArray[np.unsignedinteger], Array]:
     """Codes (n_rows, n_nodes), the class last, and weights; rows without a class too, where the task has them."""
-    parts = [task.counts.batch]
+    parts = [task.counts.rows]
     if isinstance(task, PartlyLabelledTask):
         parts.append(task.unlabelled)
     codes = np.concatenate([np.column_stack([part.codes, part.class_codes]) for part in parts])
@@ -88,7 +88,7 @@ def _all_rows(task: ParameterTask) -> tuple[NDArray[np.unsignedinteger], Array]:
 
 def _start(task: ParameterTask, pseudo: list[Array], needed: Collection[int]) -> tuple[Array, ...]:
     """Smoothed frequencies of the rows in which a family is present, uneven for families with a hidden node."""
-    batch, families = task.counts.batch, task.dag.families
+    batch, families = task.counts.rows, task.dag.families
     hidden = {node for node in needed if (batch.column(node) >= batch.n_states[node]).all()}
     generator = np.random.default_rng(HIDDEN_SEED)
     tables = []

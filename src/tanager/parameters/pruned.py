@@ -46,7 +46,7 @@ class Pruned(ParameterLearner):
     """
 
     def learn(self, task: ParameterTask) -> LearntTables:
-        batch, names = task.counts.batch, task.counts.names
+        batch, names = task.counts.rows, task.counts.names
         if task.dag != Dag.augmented_naive_bayes([()] * batch.n_attributes):
             raise OptionError(
                 "parameters='pruned' are defined for naive Bayes, which this structure is not.",

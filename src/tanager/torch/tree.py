@@ -48,7 +48,7 @@ def tree_on_device(counts: CountStore, score: FamilyScore, root: int, forest: bo
     n_cells = counts.n_classes * (int(states.sum()) ** 2 - int((states**2).sum())) // 2
     formula = _formula(counts, score)
     even = len(states) * int(states.max(initial=0)) <= 2 * int(states.sum())
-    if formula is None or n_cells <= CELLS_WORTH_HOST or counts.batch.incomplete.any() or not even:
+    if formula is None or n_cells <= CELLS_WORTH_HOST or counts.rows.incomplete.any() or not even:
         return None
     engine = cast(TorchEngine, counts.engine)
     gains, alone = with_less_memory(
@@ -78,7 +78,7 @@ def edge_gains(
     No row has a gap. Then the margins of a pair that miss one of its attributes are those of the other alone, and only
     N_jck and N_jk have to be summed pair by pair.
     """
-    rows = engine.rows(counts.batch)
+    rows = engine.rows(counts.rows)
     n_attributes, n_states = counts.n_attributes, max(counts.n_states[:-1])
     one_hots = OneHots(rows, Cells.by_state(n_attributes, n_states, rows.device), n_bytes)
     by_class = one_hots.sums().reshape(-1, n_states, n_attributes)

@@ -90,7 +90,7 @@ def test_folds_keep_apart_what_they_learn_from_and_what_they_judge(n_rows, n_fol
     task = task_of(Dag.augmented_naive_bayes([(), ()]), batch)
     judged = []
     for part, rest in split_folds(task, 200, seed=0):
-        learnt = set(part.counts.batch.codes[:, 0].tolist())
+        learnt = set(part.counts.rows.codes[:, 0].tolist())
         assert not learnt & set(rest.codes[:, 0].tolist())
         assert np.ptp(np.bincount(rest.class_codes)) <= 2  # every class alike
         judged.extend(rest.codes[:, 0].tolist())
@@ -101,7 +101,7 @@ def test_a_class_of_one_row_is_never_held_out():
     classes = np.r_[np.zeros(20, int), np.ones(20, int), 2]
     batch = batch_of(np.zeros((41, 1), int), classes, (1, 3))
     for part, rest in split_folds(task_of(Dag.augmented_naive_bayes([()]), batch), 100, seed=0):
-        assert 2 in part.counts.batch.class_codes
+        assert 2 in part.counts.rows.class_codes
         assert 2 not in rest.class_codes
 
 
