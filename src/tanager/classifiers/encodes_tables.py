@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from tanager.classifiers.coded_table import CodedTable, code_table
+from tanager.classifiers.parts import Parts
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
-from tanager.counts.family import CountTable
 from tanager.gaps.sum_out import MISSING
-from tanager.parameters.effects.layout import coarse_batch
 from tanager.registry import check_option
-from tanager.structure import Pairwise, StructureLearner
-from tanager.table.batch import EncodedBatch, code_dtype
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
 from tanager.table.read_columns import RawTable
-from tanager.table.training_table import TrainingTable, read_rows, read_training, warn_left_out
+from tanager.table.training_table import read_rows, read_training, warn_left_out
 
 
 class EncodesTables(ABC):
@@ -37,19 +33,34 @@ class EncodesTables(ABC):
     encoder_: TableEncoder
 
     @abstractmethod
-    def _structure(self) -> StructureLearner: ...
+    def _parts(self) -> Parts: ...
 
     def learn_counts(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
         """The first half of `fit`: check the data, learn the encoder, and give the counts of the labelled rows."""
-        training = self._learn_encoder(X, y, sample_weight)
-        warn_left_out(training)
-        return self._count_store(self._coarse(self._encode(training)))
-
-    def _learn_encoder(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> TrainingTable:
         self._check_gap_options()
+        table = self._read(X, y, sample_weight, self._parts())
+        self.classes_ = table.classes
+        self.encoder_ = TableEncoder(table.schema, unseen_is_error=self.handle_unknown == "error")
+        return table.counts(choose_engine(self.engine, self.device))
+
+    def count(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
+        """The counts of other rows, by the categories and cut points of the training rows."""
+        check_is_fitted(self)
+        return self._code(X, y, sample_weight).counts(choose_engine(self.engine, self.device))
+
+    def _code(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> CodedTable:
+        """Other rows by the categories and cut points of the training rows, their columns in the table's order."""
+        rows = read_rows(X, y, sample_weight, self.classes_, unlabelled=True)
+        self._check_columns(X, rows.table, reset=False)
+        warn_left_out(rows)
+        return code_table(rows, self.encoder_.schema, tuple(range(len(rows.table.names))))
+
+    def _read(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, parts: Parts) -> CodedTable:
+        """A table in memory."""
         training = read_training(X, y, sample_weight, unlabelled=True)
         self._check_columns(X, training.table, reset=True)
-        self.classes_ = training.classes
+        if not parts.parameters.learns_without_class:
+            warn_left_out(training)
         schema = learn_schema(
             training.table,
             training.target,
@@ -58,48 +69,13 @@ class EncodesTables(ABC):
             choose_discretizer(self.discretizer),
             self.categorical_features,
             gap_states=self.missing == "category",
-            fine=isinstance(self._structure(), Pairwise),
+            fine=parts.two_granularities,
         )
-        self.encoder_ = TableEncoder(schema, unseen_is_error=self.handle_unknown == "error")
-        return training
+        return code_table(training, schema, parts.order(schema), unlabelled=parts.parameters.learns_without_class)
 
     def _check_gap_options(self) -> None:
         check_option("missing", self.missing, MISSING)
         check_option("handle_unknown", self.handle_unknown, ["marginalize", "error"])
-
-    def count(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
-        """The counts of other rows, by the categories and cut points of the training rows."""
-        check_is_fitted(self)
-        rows = read_rows(X, y, sample_weight, self.classes_, unlabelled=True)
-        self._check_columns(X, rows.table, reset=False)
-        warn_left_out(rows)
-        return self._count_store(self._coarse(self._encode(rows)))
-
-    def _coarse(self, batch: EncodedBatch) -> EncodedBatch:
-        return coarse_batch(batch, self.encoder_.schema.attributes)
-
-    def _encode(self, training: TrainingTable) -> EncodedBatch:
-        n_states = self.encoder_.schema.n_states
-        codes = self.encoder_.encode(training.table)
-        incomplete = np.array([(codes[:, j] == n_states[j]).any() for j in range(codes.shape[1])])
-        return EncodedBatch(codes, training.class_codes, n_states, incomplete, training.weights)
-
-    def _encode_unlabelled(self, training: TrainingTable) -> EncodedBatch | None:
-        """The rows without a class; a category that no labelled row has is missing in them."""
-        if training.unlabelled is None:
-            return None
-        schema, rows = self.encoder_.schema, training.unlabelled
-        codes = TableEncoder(schema).encode(rows.table)
-        unknown = np.full(len(codes), schema.target.n_states, dtype=code_dtype(schema.target.n_states))
-        incomplete = (codes == np.array(schema.n_states[:-1])).any(axis=0)
-        return EncodedBatch(codes, unknown, schema.n_states, incomplete, rows.weights)
-
-    def _count_store(
-        self, batch: EncodedBatch, known: Mapping[tuple[int, ...], CountTable] = MappingProxyType({})
-    ) -> CountStore:
-        schema = self.encoder_.schema
-        names = [column.name for column in (*schema.attributes, schema.target)]
-        return CountStore(batch, choose_engine(self.engine, self.device), names, known=known)
 
     def _check_columns(self, X: object, table: RawTable, reset: bool) -> None:
         """scikit-learn's own messages for other columns than in training; a pyarrow table is named too."""

@@ -37,7 +37,7 @@ def removal(model: Model, X: object, y: ArrayLike, sample_weight: ArrayLike | No
     if X is None:
         raise DataError("explain was given y without X.", hint="explain(model, X, y).")
     network = network_of(model)
-    batch = model.count(X, y, sample_weight).batch  # which checks the columns, but has bins at their coarse granularity
+    batch = model.count(X, y, sample_weight).rows  # which checks the columns, but has bins at their coarse granularity
     labelled = read_rows(X, y, sample_weight, model.classes_, unlabelled=True)
     encoded = model.encoder_.encode(labelled.table)
 

@@ -30,6 +30,7 @@ class Frequency(ParameterLearner):
 
     needs = "families"
     describes_attributes = True
+    smooths_counts = True
 
     def __init__(self, smoothing: str = "laplace", alpha: float | None = None) -> None:
         self.smoothing = smoothing

@@ -81,6 +81,8 @@ class ParameterLearner(BaseEstimator, ABC):
     describes_attributes  its tables are probabilities of attributes, so that a missing cell can be summed out of them
     learns_without_class  rows without a class help too
     learns_hidden         it can fill tables of nodes that are missing in every row
+    tunes_hidden          it does so by tuning the tables of EM for the class (`tanager.tuning`)
+    smooths_counts        its `pseudo_rows` are what counts are smoothed by, in searches that judge classifiers too
     """
 
     needs: ClassVar[Needs] = "counts"
@@ -88,6 +90,8 @@ class ParameterLearner(BaseEstimator, ABC):
     describes_attributes: ClassVar[bool] = False
     learns_without_class: ClassVar[bool] = False
     learns_hidden: ClassVar[bool] = False
+    tunes_hidden: ClassVar[bool] = False
+    smooths_counts: ClassVar[bool] = False
 
     @abstractmethod
     def learn(self, task: ParameterTask) -> LearntNetwork:

@@ -15,6 +15,7 @@ from tanager.scores.cll import CLL
 from tanager.scores.protocol import FamilyScore
 from tanager.structure.dag import Dag
 from tanager.table.needs import Needs
+from tanager.table.schema import ColumnSchema
 
 NetworkKind = Literal["tables", "effects"]
 """What a network is made of: a table for each family, or effects of attributes and of pairs that add up."""
@@ -100,6 +101,10 @@ class StructureLearner(BaseEstimator, ABC):
     @abstractmethod
     def learn(self, task: StructureTask) -> LearntStructure:
         """Choose the structure."""
+
+    def hidden(self, names: Sequence[str]) -> tuple[ColumnSchema, ...]:
+        """Nodes of the structure that are not among the columns `names`, the class last: usually none."""
+        return ()
 
 
 class Trace:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.table.needs import Place
 from tanager.table.rows import Made, Outline, PreparedHere, Value
 
 Codes = NDArray[np.unsignedinteger]
@@ -32,6 +34,8 @@ class EncodedBatch:
     n_states: tuple[int, ...]
     incomplete: NDArray[np.bool_]
     weights: Weights | None = None
+
+    place: ClassVar[Place] = "memory"
 
     @classmethod
     def empty(cls, n_states: tuple[int, ...]) -> EncodedBatch:

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.table.needs import Place
+
 if TYPE_CHECKING:
     from tanager.table.batch import EncodedBatch
 
 Value = TypeVar("Value")
 Made = TypeVar("Made")
+Made_co = TypeVar("Made_co", covariant=True)
 Options = ParamSpec("Options")
 RowNumbers = NDArray[np.integer]
 
@@ -49,6 +52,9 @@ class Rows(Protocol):
     Functions given to `map`, `sum` and `prepare` go where a block is: on a cluster they are sent there, so
     they hold no more than they need, and `name` is what a dashboard shows of them.
     """
+
+    @property
+    def place(self) -> Place: ...
 
     @property
     def outline(self) -> Outline: ...
@@ -89,11 +95,11 @@ class Rows(Protocol):
         ...
 
 
-class Prepared(Protocol[Made]):
+class Prepared(Protocol[Made_co]):
     """Something made of the rows of each place where rows are."""
 
     def sum(
-        self, function: Callable[Concatenate[Made, Options], Value], *args: Options.args, **kwargs: Options.kwargs
+        self, function: Callable[Concatenate[Made_co, Options], Value], *args: Options.args, **kwargs: Options.kwargs
     ) -> Value:
         """`function(made, ...)` added up over the places."""
         ...

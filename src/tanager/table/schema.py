@@ -103,6 +103,29 @@ class TableSchema:
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_states", tuple(column.n_states for column in (*self.attributes, self.target)))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the attributes, then the class."""
+        return tuple(column.name for column in (*self.attributes, self.target))
+
+    @property
+    def two_granularities(self) -> bool:
+        """Whether a column has two."""
+        return any(column.groups for column in self.attributes)
+
+    @property
+    def learning_order(self) -> tuple[int, ...]:
+        """The columns in the order in which they are worked on: by name, so that their order in the table is nothing.
+
+        Columns without names of their own stay as they are.
+        """
+        positions = range(len(self.attributes))
+        return tuple(sorted(positions, key=lambda k: self.attributes[k].name) if self.named else positions)
+
+    def select(self, positions: Sequence[int]) -> TableSchema:
+        """The schema of some attributes, in the order given."""
+        return TableSchema(tuple(self.attributes[position] for position in positions), self.target, self.named)
+
 
 def format_values(values: Sequence[float], unit: Unit) -> list[str]:
     """Increasing values in their column's unit, each with a text of its own: six digits, or all where six are too few.

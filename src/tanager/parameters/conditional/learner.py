@@ -57,6 +57,7 @@ class Conditional(ParameterLearner):
     needs = "passes"
     fits = ("tables", "effects")
     learns_hidden = True
+    tunes_hidden = True
 
     def __init__(
         self,

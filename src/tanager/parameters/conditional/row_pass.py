@@ -54,7 +54,7 @@ def worth_compiling(cells: ClassCells, rows: Rows) -> bool:
 
 def _make_pass(
     blocks: list[EncodedBatch], cells: ClassCells, power: int, compiled: bool, engine: CountEngine | None
-) -> list[BlockPass]:
+) -> Sequence[BlockPass]:
     if getattr(engine, "on_device", False):
         from tanager.torch.row_pass import passes_on_device
 
