@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -34,8 +34,17 @@ class EncodedBatch:
     n_states: tuple[int, ...]
     incomplete: NDArray[np.bool_]
     weights: Weights | None = None
+    n_rows: int = field(init=False)
+    n_attributes: int = field(init=False)
+    n_classes: int = field(init=False)
 
     place: ClassVar[Place] = "memory"
+
+    def __post_init__(self) -> None:
+        for name, value in zip(
+            ("n_rows", "n_attributes", "n_classes"), (*self.codes.shape, self.n_states[-1]), strict=True
+        ):
+            object.__setattr__(self, name, int(value))
 
     @classmethod
     def empty(cls, n_states: tuple[int, ...]) -> EncodedBatch:
@@ -48,18 +57,6 @@ class EncodedBatch:
     def outline(self) -> Outline:
         least = None if self.weights is None or not self.n_rows else float(self.weights.min())
         return Outline(self.n_states, self.incomplete, self.n_rows, least)
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.codes.shape[0])
-
-    @property
-    def n_attributes(self) -> int:
-        return int(self.codes.shape[1])
-
-    @property
-    def n_classes(self) -> int:
-        return self.n_states[-1]
 
     @property
     def row_weights(self) -> Weights:

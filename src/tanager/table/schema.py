@@ -38,26 +38,24 @@ class ColumnSchema:
     gap_state: bool = False
     groups: tuple[int, ...] = ()
     ordered: bool = False
+    n_states: int = field(init=False, repr=False, compare=False)
+    missing_code: int = field(init=False, repr=False, compare=False)
+    gap_code: int = field(init=False, repr=False, compare=False)
+    """The code of a cell that holds nothing."""
+    has_order: bool = field(init=False, repr=False, compare=False)
+    """Whether neighbouring states, but for the gap state, are alike: bins, and categories declared so."""
 
-    @property
-    def n_states(self) -> int:
+    def __post_init__(self) -> None:
         # A column without any value still has one state, which no cell is in.
         values = max(1, len(self.categories)) if self.kind == "categorical" else len(self.cuts) + 1
-        return values + self.gap_state
-
-    @property
-    def missing_code(self) -> int:
-        return self.n_states
-
-    @property
-    def gap_code(self) -> int:
-        """The code of a cell that holds nothing."""
-        return self.n_states - 1 if self.gap_state else self.missing_code
-
-    @property
-    def has_order(self) -> bool:
-        """Whether neighbouring states, but for the gap state, are alike: bins, and categories declared so."""
-        return self.kind == "numeric" or self.ordered
+        derived = {
+            "n_states": values + self.gap_state,
+            "missing_code": values + self.gap_state,
+            "gap_code": values,  # the last state if a gap is one, else the missing code
+            "has_order": self.kind == "numeric" or self.ordered,
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
 
     @cached_property
     def coarse(self) -> ColumnSchema:
