@@ -219,8 +219,13 @@ def test_a_model_of_another_version_or_layout_is_a_model(folder, change, indent)
     assert run([*FIT.split(), "old.json"]) == 0
 
 
-def test_a_device_may_be_written(folder):
+def test_a_device_or_a_pipe_may_be_written(folder):
     assert run([*FIT.split(), os.devnull]) == 0
+    os.mkfifo("pipe")
+    for output, shell in ("pipe", "cat pipe & {}; wait"), ("/dev/stdout", "{} | cat"):
+        command = shell.format(f"'{sys.executable}' -m tanager {FIT} {output}")
+        done = subprocess.run(command, shell=True, capture_output=True, timeout=60)
+        assert (done.stdout, done.stderr) == (Path("kinds/model").read_bytes(), b"")
 
 
 def test_python_may_write_over_any_file(folder):
