@@ -75,6 +75,7 @@ def compare(
         int, typer.Option(metavar="N", help="Processes; -1: one for every core.", rich_help_panel=RUN)
     ] = -1,
     seed: options.Seed = 0,
+    force: options.Force = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the means as JSON instead of tables.", rich_help_panel=RUN)
     ] = False,
@@ -93,15 +94,9 @@ def compare(
 
       tanager compare --field --quick --data folder --page field.md
     """
-    from tanager.cli.demo import make_folder
     from tanager.experiments.page import study_tables, write_page
     from tanager.experiments.plan import Request
-    from tanager.files.atomic import check_writable
 
-    if page is not None:
-        if output.resolve() == page.resolve().parent:
-            make_folder(output)  # which results would make anyway, but later
-        check_writable(page)
     names = None if sets is None else [name for entry in sets for name in entry.split(",")]
     request = Request(
         classifiers=classifiers or (),
@@ -116,17 +111,43 @@ def compare(
         given_split=given_split,
         seed=seed,
     )
-    finished = [(study, _run(study, output, jobs)) for study in request.studies(data)]
+    studies = request.studies(data)
+    pictures = (output if page is None else page.parent) / "pictures"
+    _check_outputs(studies, data, output, page, pictures, force)
+    for study in studies:
+        study.check_sets()
+    finished = [(study, _run(study, output, jobs)) for study in studies]
     if as_json:
         print(json.dumps({study.name: results.to_dict() for study, results in finished}, indent=2))
     else:
         for study, results in finished:
             print("\n".join([f"## {study.title}\n", *(table.markdown() for table in study_tables(study, results))]))
-    pictures = (output if page is None else page.parent) / "pictures"
     drawn = [(study, results, _draw(study, results, pictures)) for study, results in finished]
     if page is not None:
         write_page(page, shlex.join(["tanager", *sys.argv[1:]]), drawn)
     _say_failures([results for _, results in finished])
+
+
+def _check_outputs(
+    studies: list[Study], data: Path, output: Path, page: Path | None, pictures: Path, force: bool
+) -> None:
+    """Raise before any work if a data set, or a file of another kind, is where results, page or pictures go."""
+    from tanager.cli.demo import make_folder
+    from tanager.experiments.data_sets import MANIFEST
+    from tanager.experiments.page import PAGE
+    from tanager.experiments.pictures import PICTURE, older_pictures
+    from tanager.experiments.results_folder import check_results_folder
+    from tanager.files.output_path import check_output
+
+    reads = [data / MANIFEST, *(file for study in studies for each in study.data_sets for file in each.files())]
+    for study in studies:
+        check_results_folder(output / study.name, repr(study.protocol), reads)
+        for picture in older_pictures(study, pictures):
+            check_output(picture, PICTURE, reads=reads, force=force)
+    if page is not None:
+        if output.resolve() == page.resolve().parent:
+            make_folder(output)  # which results would make anyway, but later
+        check_output(page, PAGE, reads=reads, force=force)
 
 
 def _run(study: Study, output: Path, jobs: int) -> Results:

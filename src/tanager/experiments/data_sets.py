@@ -47,6 +47,10 @@ class DataSet(SetDescription, ABC):
     def read(self) -> tuple[pa.Table, Labels]:
         """Attributes and classes (as text)."""
 
+    def files(self) -> tuple[Path, ...]:
+        """What is read."""
+        return ()
+
 
 @dataclass(frozen=True, kw_only=True)
 class FileSet(DataSet):
@@ -64,6 +68,9 @@ class FileSet(DataSet):
             n_apart = table.num_rows - len(y)
             raise DataError(f"{n_apart:,} rows of {self.name!r} have no class, but its own split counts them.")
         return X, y
+
+    def files(self) -> tuple[Path, ...]:
+        return (self.path,)
 
 
 @dataclass(frozen=True)

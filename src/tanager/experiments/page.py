@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import platform
+import re
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -25,7 +26,10 @@ from tanager.experiments.tables import (
 )
 from tanager.experiments.text_table import TextTable
 from tanager.files.atomic import atomic_write
+from tanager.files.output_path import OutputKind, begins_with
 
+HEADING = "# Experiments\n\nGenerated; do not edit.\n"
+PAGE = OutputKind("a page of `tanager compare`", begins_with(re.escape(HEADING).encode()))
 PACKAGES = (
     "tanager",
     "numpy",
@@ -73,7 +77,7 @@ def write_page(path: Path, command: str, studies: Sequence[tuple[Study, Results,
 
 
 def _sections(folder: Path, command: str, studies: Sequence[tuple[Study, Results, Sequence[Picture]]]) -> Iterator[str]:
-    yield "# Experiments\n\nGenerated; do not edit.\n"
+    yield HEADING
     yield f"{datetime.date.today()}, {', '.join(_versions())}; {os.cpu_count()} cores. Command: `{command}`.\n"
     for study, results, pictures in studies:
         yield f"## {study.title}\n"

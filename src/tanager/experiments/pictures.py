@@ -14,6 +14,7 @@ from tanager.experiments.results import UNITS, Results
 from tanager.experiments.statistics import binomial_error
 from tanager.experiments.study import Study
 from tanager.experiments.tables import has_ranks, ranks_of
+from tanager.files.output_path import OutputKind, begins_with
 from tanager.plots.calibration_curve import plot_calibration
 from tanager.plots.critical_difference import MeanRanks, plot_critical_difference
 from tanager.plots.scatter import PairedValues, plot_scatter
@@ -25,6 +26,7 @@ MOST_SCATTERS = 4
 MOST_CURVES = 7
 FORMATS = ("png", "svg")
 DOTS_PER_INCH = 150
+PICTURE = OutputKind("a picture that Matplotlib drew", begins_with(rb"(\x89PNG|<\?xml).*Matplotlib"))
 
 Picture = tuple[str, Path]
 """What it shows, and its PNG file."""
@@ -41,6 +43,11 @@ def draw_pictures(study: Study, results: Results, folder: Path) -> list[Picture]
         return [
             (caption, _save(ax, folder / f"{study.name}-{name}")) for caption, name, ax in chain.from_iterable(kinds)
         ]
+
+
+def older_pictures(study: Study, folder: Path) -> list[Path]:
+    """The files that the pictures of a study might replace: what it can draw is known only when it is done."""
+    return [file for suffix in FORMATS for file in folder.glob(f"{study.name}-*.{suffix}")]
 
 
 def paired_values(results: Results, first: str, second: str, measure: str) -> PairedValues:

@@ -69,8 +69,5 @@ class Request:
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
             raise OptionError(f"classifier {repeated[0]!r} is named twice.", hint="NAME=SPEC gives it another name.")
-        for data_set in chosen:
-            if not data_set.n_rows:  # no manifest speaks for it: better to hear now what is wrong with it
-                data_set.read()
         split = KFold(self.n_folds, self.given_split)
         return Study("compare", "Comparison", chosen, entries, Protocol(split), notes=NOTES)

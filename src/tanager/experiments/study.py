@@ -55,6 +55,12 @@ class Study:
             for fold in range(self.protocol.split.count(data_set))
         ]
 
+    def check_sets(self) -> None:
+        """Read the sets that no manifest speaks for: better to hear before any work what is wrong with them."""
+        for data_set in self.data_sets:
+            if not data_set.n_rows:
+                data_set.read()
+
     def run(self, folder: Path, n_jobs: int = 1, progress: Progress = ignore) -> Results:
         """Do what is not yet in the folder, failures again, and give all results of the study."""
         jobs = self.jobs()
