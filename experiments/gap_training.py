@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-from experiments.gap_ways import N_FOLDS, remove
 
+from experiments.gap_ways import N_FOLDS, remove
 from tanager import TANClassifier
 from tanager.experiments.data_sets import DataSet
-from tanager.experiments.folds import stratified_folds
 from tanager.experiments.metrics import measure, spread
+from tanager.experiments.protocol import stratified_folds
 
 MOST_ROWS = 1_500
 TRAINING_RATE, RATES = 0.25, (0.0, 0.25)

@@ -19,16 +19,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from experiments.gap_ways import N_FOLDS, WAYS, Fitted, Labels, remove
 from numpy.typing import NDArray
 
 import tanager
 from experiments import gap_training
+from experiments.gap_ways import N_FOLDS, WAYS, Fitted, Labels, remove
 from tanager import BayesianNetworkClassifier
 from tanager.errors import DataWarning
 from tanager.experiments.data_sets import DataSet, find_data_sets
-from tanager.experiments.folds import stratified_folds
 from tanager.experiments.metrics import log_true, spread
+from tanager.experiments.protocol import stratified_folds
 from tanager.table.read_columns import read_table
 from tanager.threads import thread_limit
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.training import read_training
-from tanager.experiments.folds import stratified_folds
 from tanager.experiments.metrics import Measures, measure_fold
+from tanager.experiments.protocol import stratified_folds
 from tanager.progress import Update
 
 
