@@ -16,9 +16,9 @@ from experiments.papers.protocol import PaperProtocol
 from experiments.papers.published import roos_2005 as published
 from experiments.papers.splits import RandomSplits
 from experiments.papers.study import PaperStudy
-from tanager.experiments.data_sets import DataSet
+from tanager.experiments.data_sets import DataSet, Labels
 from tanager.experiments.entries import Entry, make_entries
-from tanager.experiments.metrics import Labels, MeasuredFold
+from tanager.experiments.measured_fold import MeasuredFold
 from tanager.experiments.on_table import OnTable
 from tanager.experiments.results import UNITS, Results, Unit
 

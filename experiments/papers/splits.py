@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from tanager.experiments.data_sets import SetDescription
-from tanager.experiments.metrics import Labels
+from tanager.experiments.data_sets import Labels, SetDescription
 from tanager.experiments.protocol import Fold, KFold
 
 

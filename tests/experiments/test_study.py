@@ -45,9 +45,10 @@ def test_a_study_measures_each_pair_on_the_same_folds(sets, tmp_path):
     assert results.matrix("log_loss")[0, 0] == pytest.approx(np.mean(losses))
     np.testing.assert_allclose(results.matrix("error"), 1 - results.matrix("accuracy"))
     assert results.test_rows().tolist() == [40, 40, 40]
-    bins = results.calibration("naive-bayes")
-    assert bins[:, 0].sum() == 120
-    assert bins[:, 2].sum() == pytest.approx(40 * results.column("naive-bayes", "accuracy").sum(), abs=1.5)
+    curve = results.calibration("naive-bayes")
+    assert sum(curve.count) == 120
+    right = np.dot(curve.count, curve.observed)
+    assert right == pytest.approx(40 * results.column("naive-bayes", "accuracy").sum(), abs=1.5)
 
 
 def test_two_processes_give_the_numbers_of_one(sets, tmp_path):

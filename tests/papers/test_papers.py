@@ -18,7 +18,7 @@ from experiments.papers.zhou_2002 import paired_t
 from tanager import BayesianNetworkClassifier
 from tanager.errors import OptionError
 from tanager.experiments.data_sets import DataSet
-from tanager.experiments.metrics import measure_fold
+from tanager.experiments.measured_fold import measure_fold
 from tanager.experiments.results import Results
 from tanager.experiments.statistics import wilcoxon
 

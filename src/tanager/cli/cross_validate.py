@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.training import read_training
-from tanager.experiments.metrics import Measures, measure_fold
+from tanager.experiments.measured_fold import Measures, measure_fold
 from tanager.experiments.protocol import stratified_folds
 from tanager.progress import Update
 

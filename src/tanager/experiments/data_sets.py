@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from tanager.classifiers.training import say_left_out
 from tanager.errors import DataError, FileError, OptionError
-from tanager.experiments.metrics import Labels
 from tanager.files.paths import check_readable, reason
 from tanager.files.read_table import read_table
 from tanager.registry import nearest_first
+
+Labels = NDArray[np.generic]
 
 MANIFEST = "manifest.json"
 OPENML = "openml:"

@@ -17,10 +17,11 @@ import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from tanager.errors import TanagerError
-from tanager.experiments.data_sets import DataSet
+from tanager.experiments.data_sets import DataSet, Labels
 from tanager.experiments.entries import Entry
-from tanager.experiments.metrics import Labels, MeasuredFold, Probabilities, measure_fold
+from tanager.experiments.measured_fold import MeasuredFold, measure_fold
 from tanager.experiments.protocol import Prepared, Protocol
+from tanager.measures.calibration import bin_sums, predicted_class
 
 Record = dict[str, Any]
 """One line of results. Always: set, classifier, estimator, fold; then the measures, or `failure`, the reason in words,
@@ -32,8 +33,8 @@ Pair = tuple[str, str]
 Key = tuple[str, str, int]
 """Both, and the fold."""
 
-N_BINS = 10
-"""Bins of confidence, for calibration curves."""
+BIN_EDGES = np.linspace(0.0, 1.0, 11)
+"""Of the bins of confidence, for calibration curves."""
 
 Extra = Callable[[MeasuredFold, pa.Table, Labels], Mapping[str, float]]
 """A study's further measures: of a measured fold and its test rows."""
@@ -108,7 +109,8 @@ def _measure(job: Job) -> Record:
     # JSON has no NaN: a measure that the classifier cannot give is left out.
     record |= {name: value for name, value in {**vars(fold.measures), **extra}.items() if math.isfinite(value)}
     if fold.probabilities is not None:
-        record["calibration"] = calibration_bins(fold.probabilities, data.y[test], data.classes)
+        top = predicted_class(fold.probabilities, np.searchsorted(data.classes, data.y[test]))
+        record["calibration"] = np.round(bin_sums(*top, BIN_EDGES), 6).tolist()
     return record
 
 
@@ -122,15 +124,6 @@ def _prepared(protocol: Protocol, data_set: DataSet) -> Prepared:
 
 _last: dict[str, Prepared] = {}
 """The last data set of this process: the jobs of one set come one after another."""
-
-
-def calibration_bins(probabilities: Probabilities, y: Labels, classes: Labels) -> list[list[float]]:
-    """[rows, sum of confidence, rows predicted right] for each bin of confidence, the predicted class's probability."""
-    confidence = probabilities.max(axis=1)
-    right = classes[probabilities.argmax(axis=1)] == y
-    bins = np.minimum((confidence * N_BINS).astype(int), N_BINS - 1)
-    sums = [np.bincount(bins, weights, N_BINS) for weights in (np.ones(len(y)), confidence, right)]
-    return np.round(np.column_stack(sums), 6).tolist()
 
 
 class OutOfTime(BaseException):

@@ -9,12 +9,13 @@ from typing import Protocol as Role
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
 from tanager.errors import DataError, DataWarning, OptionError
-from tanager.experiments.data_sets import DataSet, SetDescription
-from tanager.experiments.metrics import Labels, Rows
+from tanager.experiments.data_sets import DataSet, Labels, SetDescription
 
+Rows = NDArray[np.intp]
 Fold = tuple[Rows, Rows]
 """Row numbers to train on and to test on."""
 
