@@ -21,7 +21,7 @@ from tanager.experiments.data_sets import DataSet, Labels
 from tanager.experiments.entries import Entry
 from tanager.experiments.measured_fold import MeasuredFold, measure_fold
 from tanager.experiments.protocol import Prepared, Protocol
-from tanager.measures.calibration import bin_sums, predicted_class
+from tanager.measures import bin_sums, predicted_class
 
 Record = dict[str, Any]
 """One line of results. Always: set, classifier, estimator, fold; then the measures, or `failure`, the reason in words,

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from tanager.experiments.data_sets import Labels
 from tanager.experiments.protocol import Rows
-from tanager.measures.quality import Probabilities, Quality, log_true, measure_quality
+from tanager.measures import Probabilities, Quality, log_true, measure_quality
 
 
 @dataclass(frozen=True)

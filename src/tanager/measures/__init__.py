@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tanager.measures.calibration import Calibration, ReliabilityCurve, bin_sums, measure_calibration
+from tanager.measures.calibration import Calibration, ReliabilityCurve, bin_sums, measure_calibration, predicted_class
 from tanager.measures.quality import (
     FLOOR,
+    Probabilities,
     Quality,
     accuracy,
     areas_under_roc,
@@ -14,11 +15,13 @@ from tanager.measures.quality import (
     log_true,
     mean_area,
     measure_quality,
+    one_hot,
 )
 
 __all__ = [
     "FLOOR",
     "Calibration",
+    "Probabilities",
     "Quality",
     "ReliabilityCurve",
     "accuracy",
@@ -31,4 +34,6 @@ __all__ = [
     "mean_area",
     "measure_calibration",
     "measure_quality",
+    "one_hot",
+    "predicted_class",
 ]

@@ -14,8 +14,8 @@ from tanager.measures import (
     log_loss,
     mean_area,
     measure_calibration,
+    one_hot,
 )
-from tanager.measures.quality import one_hot
 from tanager.report.json_page import Json, number, numbers
 
 MAX_CURVES = 60
