@@ -42,7 +42,9 @@ def mixed_table() -> tuple[pd.DataFrame, pd.Series]:
     letters = {f"t{k}": generator.integers(0, 4 + k, N_ROWS) for k in range(N_TEXT)}
     odds = numbers["n0"] + numbers["n1"] * numbers["n2"] + (letters["t0"] == 1) - (letters["t1"] == letters["t2"])
     y = pd.Series(generator.random(N_ROWS) < 1 / (1 + np.exp(-odds)), name="outcome").astype(int)
-    text = {name: pd.Categorical.from_codes(codes, list("abcdefgh")[: codes.max() + 1]) for name, codes in letters.items()}
+    text = {
+        name: pd.Categorical.from_codes(codes, list("abcdefgh")[: codes.max() + 1]) for name, codes in letters.items()
+    }
     return pd.DataFrame({**numbers, **text}), y
 
 

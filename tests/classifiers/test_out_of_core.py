@@ -19,13 +19,13 @@ import pyarrow.parquet
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tanager.counts.chunked_engine import ChunkedEngine
 
 from classifiers.stream_tables import assert_same_model, cut, mixed_table, split
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier
 from tanager.classifiers import batch_reader
 from tanager.classifiers.batch_reader import Roles, SchemaOptions
 from tanager.classifiers.out_of_core import streamed_table
-from tanager.counts.chunked_engine import ChunkedEngine
 from tanager.counts.engine import choose_engine
 from tanager.errors import DataError, DataWarning, FileError, MemoryLimitError, OptionError
 from tanager.table.discretizer import choose_discretizer

@@ -12,7 +12,6 @@ import typer
 
 from tanager.cli import options
 from tanager.cli.tables import new_table, print_table
-from tanager.errors import FileError
 from tanager.progress import working
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def demo(
     from tanager.cli.cross_validate import cross_validate
     from tanager.cli.evaluate import print_comparison
     from tanager.files.model_file import MODEL, save_model
-    from tanager.files.output_path import check_output
+    from tanager.files.output_path import check_output, make_folder
     from tanager.files.write_table import table_kind, write_table
     from tanager.report.write_page import PAGE, write_page
 
@@ -85,15 +84,6 @@ def running_command() -> str:
     found = shutil.which(started.name)
     same = found is not None and started.exists() and Path(found).samefile(started)
     return started.name if same else quote(str(started))
-
-
-def make_folder(folder: Path) -> None:
-    from tanager.files.paths import reason
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"cannot make the folder {str(folder)!r}: {reason(error)}.") from error
 
 
 def _breast_cancer() -> tuple[pa.Table, NamedLabels]:

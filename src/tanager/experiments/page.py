@@ -13,18 +13,6 @@ from pathlib import Path
 from tanager.experiments.pictures import Picture
 from tanager.experiments.results import Results
 from tanager.experiments.study import Study
-from tanager.experiments.tables import (
-    claims_table,
-    failures_table,
-    has_ranks,
-    measure_table,
-    published_table,
-    rank_table,
-    signed_rank_table,
-    versus_table,
-    wilcoxon_table,
-)
-from tanager.experiments.text_table import TextTable
 from tanager.files.atomic import atomic_write
 from tanager.files.output_path import OutputKind, begins_with
 
@@ -41,32 +29,7 @@ PACKAGES = (
     "interpret-core",
     "scikit-bayes",
 )
-# Every pair of more classifiers than this is a table nobody reads; then the first is compared with the others.
-MOST_FOR_ALL_PAIRS = 6
-MOST_TIMES = 4
-
-
-def study_tables(study: Study, results: Results) -> Iterator[TextTable]:
-    """What to say of a study, the most important first."""
-    comparison, deciding = study.comparison, study.measures[0]
-    if comparison.claims:
-        yield claims_table(results, comparison)
-    if len(study.measures) > 1 and all(has_ranks(results, measure) for measure in study.measures):
-        yield rank_table(results, study.measures)
-    for measure in comparison.figures:
-        yield published_table(results, comparison, measure)
-    if comparison.tests:
-        yield signed_rank_table(results, comparison, deciding)
-    elif 1 < len(results.classifiers) <= MOST_FOR_ALL_PAIRS:
-        yield wilcoxon_table(results, deciding)
-    if not comparison.tests and len(results.classifiers) > 1:
-        yield versus_table(results, deciding, results.classifiers[0])
-    for measure in study.measures:
-        published = {name for row in comparison.figures.get(measure, {}).values() for name in row}
-        if not published.issuperset(results.classifiers):
-            yield measure_table(results, measure)
-    if results.failures:
-        yield failures_table(results)
+MAX_TIMES = 4
 
 
 def write_page(path: Path, command: str, studies: Sequence[tuple[Study, Results, Sequence[Picture]]]) -> None:
@@ -84,12 +47,12 @@ def _sections(folder: Path, command: str, studies: Sequence[tuple[Study, Results
         n_sets, n_classifiers = len(results.sets), len(results.classifiers)
         yield f"{n_sets} sets, {n_classifiers} classifiers, {len(results.records)} fits; seed {study.protocol.seed}."
         seconds = results.seconds()
-        slowest = ", ".join(f"{name} {time:.0f}" for name, time in list(seconds.items())[:MOST_TIMES])
+        slowest = ", ".join(f"{name} {time:.0f}" for name, time in list(seconds.items())[:MAX_TIMES])
         yield f"Seconds to fit and predict: {sum(seconds.values()):.0f} in all; {slowest}.\n"
         for note in study.notes:
             yield f"- {note}"
         yield ""
-        for table in study_tables(study, results):
+        for table in study.tables(results):
             yield table.markdown()
         for caption, picture in pictures:
             yield f"![{caption}]({Path(os.path.relpath(picture, folder)).as_posix()})\n\n*{caption}*\n"

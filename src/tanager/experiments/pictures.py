@@ -22,8 +22,8 @@ from tanager.plots.scatter import PairedValues, plot_scatter
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_SCATTERS = 4
-MOST_CURVES = 7
+MAX_SCATTERS = 4
+MAX_CURVES = 7
 FORMATS = ("png", "svg")
 DOTS_PER_INCH = 150
 PICTURE = OutputKind("a picture that Matplotlib drew", begins_with(rb"(\x89PNG|<\?xml).*Matplotlib"))
@@ -62,12 +62,8 @@ def paired_values(results: Results, first: str, second: str, measure: str) -> Pa
 
 
 def _scatters(study: Study, results: Results) -> Iterator[tuple[str, str, Axes]]:
-    """The paper's first tests, or the first classifier against the next ones."""
     measure = study.measures[0]
-    pairs = [(test.first, test.second) for test in study.comparison.tests]
-    pairs = pairs or [(results.classifiers[0], other) for other in results.classifiers[1:]]
-    known = [pair for pair in pairs if {*pair} <= {*results.classifiers}]
-    for first, second in known[:MOST_SCATTERS]:
+    for first, second in study.pairs(results)[:MAX_SCATTERS]:
         values = paired_values(results, first, second, measure)
         if not np.isnan(values.x + values.y).all():
             caption = f"{first} (upwards) against {second} (across): {UNITS[measure].heading}"
@@ -93,7 +89,7 @@ def _ranks(study: Study, results: Results) -> Iterator[tuple[str, str, Axes]]:
 def _calibration(study: Study, results: Results) -> Iterator[tuple[str, str, Axes]]:
     """The best classifiers by log-loss."""
     if "log_loss" in study.measures and has_ranks(results, "log_loss"):
-        best = [results.classifiers[place] for place in ranks_of(results, "log_loss").order[:MOST_CURVES]]
+        best = [results.classifiers[place] for place in ranks_of(results, "log_loss").order[:MAX_CURVES]]
         curves = {name: results.calibration(name) for name in best}
         yield "calibration of the probabilities, all sets together", "calibration", plot_calibration(curves)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tanager.errors import FileError
 from tanager.files.atomic import check_writable
+from tanager.files.paths import reason
 
 HEAD_BYTES = 4096
 """By its first bytes a file is recognised."""
@@ -57,6 +58,14 @@ def check_output(path: AnyPath, kind: OutputKind, *, reads: Iterable[AnyPath | N
         f"cannot write {str(path)!r}: the file that is there is not {kind.name}.",
         hint="name another file, or replace this one with --force.",
     )
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder to write into, and those it is in, where they are not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {str(folder)!r}: {reason(error)}.") from error
 
 
 def check_not_read(path: AnyPath, reads: Iterable[AnyPath | None]) -> None:

@@ -8,16 +8,18 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from tanager.experiments.comparison import Claim, Comparison
-from tanager.experiments.data_sets import DataSet
-from tanager.experiments.folds import KFold
-from tanager.experiments.metrics import Labels, MeasuredFold
-from tanager.experiments.papers.common import better, group, make_entries
-from tanager.experiments.protocol import Protocol
-from tanager.experiments.study import Study
+from experiments.papers.common import better, group
+from experiments.papers.comparison import Claim, Comparison
+from experiments.papers.study import PaperStudy
+from tanager.experiments.data_sets import DataSet, Labels
+from tanager.experiments.entries import make_entries
+from tanager.experiments.measured_fold import MeasuredFold
+from tanager.experiments.protocol import KFold, Protocol
+from tanager.experiments.results import UNITS, Unit
 from tanager.network.network import Network
 
 SITE = "site"
+UNITS["site_bits"] = Unit("-log2 P(site), bits per held-out site", digits=2)
 NOTES = (
     "The paper shows scatter plots of 14 closed sets (TRANSFAC) and prints no figure, so there is none to stand beside "
     "ours; its axes are taken to be bits per held-out site, less being better.",
@@ -32,10 +34,10 @@ NOTES = (
 )
 
 
-def bckg_2007(sets: Sequence[DataSet], slow: bool) -> list[Study]:
+def bckg_2007(sets: Sequence[DataSet], slow: bool) -> list[PaperStudy]:
     """Figure 1."""
     smoothed = "frequency(smoothing=friedman)"
-    entries, missing = make_entries(
+    entries = make_entries(
         {
             "NB": f"naive-bayes:ll:{smoothed}",
             "TAN": f"tan:ll:{smoothed}",
@@ -49,14 +51,14 @@ def bckg_2007(sets: Sequence[DataSet], slow: bool) -> list[Study]:
         Claim("BC2G describes sites better than TAN", partial(by_bits, first="BC2G", second="TAN")),
     )
     return [
-        Study(
+        PaperStudy(
             "bckg-2007",
             "BCkG 2007, figure 1: bits per held-out binding site",
             group(sets, "tfbs"),
             entries,
             Protocol(KFold(10)),
             measures=("site_bits", "error"),
-            notes=(*NOTES, *missing),
+            notes=NOTES,
             comparison=Comparison(claims=claims),
             extra=site_bits,
         )

@@ -7,11 +7,11 @@ import pytest
 
 from tanager.errors import DataError, OptionError
 from tanager.experiments.data_sets import SetDescription
-from tanager.experiments.folds import KFold, RandomSplits, TrainingRows, stratified_folds
+from tanager.experiments.protocol import KFold, stratified_folds
 
 Y = np.array(["a"] * 30 + ["b"] * 20)
 PLAIN, SPLIT = SetDescription("plain", n_rows=50), SetDescription("split", n_rows=50, n_train=35)
-SPLITS = [KFold(4), KFold(5, given=True), KFold(5, holdouts={"plain": (10, 20)}), RandomSplits(3), TrainingRows()]
+SPLITS = [KFold(4), KFold(5, given=True)]
 
 
 @pytest.mark.parametrize("split", SPLITS, ids=str)
@@ -21,7 +21,7 @@ def test_a_split_has_as_many_folds_and_training_rows_as_it_plans_and_repeats_by_
     assert len(folds) == split.count(data_set)
     for (train, test), (again, _) in zip(folds, split.folds(data_set, Y, seed=3), strict=True):
         assert len(train) == pytest.approx(split.train_rows(data_set), abs=1)
-        assert not isinstance(split, TrainingRows) ^ (set(train) == set(test))
+        assert not set(train) & set(test)
         np.testing.assert_array_equal(train, again)
 
 
@@ -35,18 +35,6 @@ def test_a_split_that_a_set_brings_is_kept_to():
     ((train, test),) = KFold(5, given=True).folds(SPLIT, Y, seed=0)
     np.testing.assert_array_equal(train, np.arange(35))
     np.testing.assert_array_equal(test, np.arange(35, 50))
-
-
-def test_a_holdout_has_the_sizes_asked_for_and_is_stratified():
-    ((train, test),) = KFold(5, holdouts={"plain": (10, 20)}).folds(PLAIN, Y, seed=0)
-    assert ((Y[train] == "a").sum(), len(train), len(test)) == (6, 10, 20)
-    assert not set(train) & set(test)
-
-
-def test_random_splits_are_independent_of_each_other():
-    splits = RandomSplits(20).folds(PLAIN, Y, seed=0)
-    assert len({tuple(test) for _, test in splits}) == 20
-    assert all(len(train) == 40 and len(test) == 10 and not set(train) & set(test) for train, test in splits)
 
 
 def test_folds_that_cannot_be_made_are_refused():

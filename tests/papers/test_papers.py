@@ -8,20 +8,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from experiments.papers import PAPERS
+from experiments.papers.acll_2013 import RareSites, TernarySet
+from experiments.papers.bckg_2007 import site_bits
+from experiments.papers.published import acll_2013, fcll_2011, roos_2005, zhou_4_2, zhou_4_3
+from experiments.papers.roos_2005 import count_parameters, count_within
+from experiments.papers.tables import claims_table, mean_difference, published_table, signed_rank_table
+from experiments.papers.zhou_2002 import paired_t
 from tanager import BayesianNetworkClassifier
 from tanager.errors import OptionError
 from tanager.experiments.data_sets import DataSet
-from tanager.experiments.jobs import count_parameters
-from tanager.experiments.metrics import measure_fold
-from tanager.experiments.papers import PAPERS
-from tanager.experiments.papers.acll_2013 import RareSites, TernarySet
-from tanager.experiments.papers.bckg_2007 import site_bits
-from tanager.experiments.papers.roos_2005 import count_within
-from tanager.experiments.papers.zhou_2002 import paired_t
-from tanager.experiments.published import acll_2013, fcll_2011, roos_2005, zhou_4_2, zhou_4_3
+from tanager.experiments.measured_fold import measure_fold
 from tanager.experiments.results import Results
 from tanager.experiments.statistics import wilcoxon
-from tanager.experiments.tables import claims_table, mean_difference, published_table, signed_rank_table
 
 
 class Sites(DataSet):

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
-from tanager.experiments.comparison import Claim, Comparison, PublishedTest
-from tanager.experiments.data_sets import DataSet
-from tanager.experiments.folds import TrainingRows
-from tanager.experiments.metrics import Labels
-from tanager.experiments.papers.common import better, group, make_entries
+from experiments.papers.common import better, group
+from experiments.papers.comparison import Claim, Comparison, PublishedTest
+from experiments.papers.published import acll_2013 as published
+from experiments.papers.splits import TrainingRows
+from experiments.papers.study import PaperStudy
+from tanager.experiments.data_sets import DataSet, Labels
+from tanager.experiments.entries import make_entries
 from tanager.experiments.protocol import Protocol
-from tanager.experiments.published import acll_2013 as published
-from tanager.experiments.study import Study
 
 LL, DIRICHLET, UNIFORM = "TAN-LL", "TAN-aCLL (Dirichlet)", "TAN-aCLL (uniform)"
 SITE = "site"
@@ -92,7 +92,7 @@ class RareSites(DataSet):
         return X.take(pa.array(rows)), y[rows]
 
 
-def acll_2013(sets: Sequence[DataSet], slow: bool) -> list[Study]:
+def acll_2013(sets: Sequence[DataSet], slow: bool) -> list[PaperStudy]:
     """Tables 1 and 2, by the tables of theorem 3.8 on few sites and, as the text reads, by frequencies."""
     binary = group(sets, "tfbs")
     ternary: list[DataSet] = [
@@ -107,11 +107,11 @@ def acll_2013(sets: Sequence[DataSet], slow: bool) -> list[Study]:
     ):
         title = f"aCLL 2013, table {1 if found is binary else 2}: CLL of TANs on binding sites, {classes} classes"
         rare = [RareSites(data_set.name, data_set.n_rows, whole=data_set) for data_set in found]
-        own = _study(f"acll-2013{named}", title, rare, OWN_TABLES, tests, tests)
-        studies.append(replace(own, notes=(*notes, *OWN_NOTES, *own.notes)))
+        own = (*notes, *OWN_NOTES)
+        studies.append(_study(f"acll-2013{named}", title, rare, OWN_TABLES, own, tests, tests))
         title += ", by frequencies"
-        plain = _study(f"acll-2013-frequency{named}", title, found, FREQUENCIES, tests, ())
-        studies.append(replace(plain, notes=(*notes, *FREQUENCY_NOTES, *plain.notes)))
+        plain = (*notes, *FREQUENCY_NOTES)
+        studies.append(_study(f"acll-2013-frequency{named}", title, found, FREQUENCIES, plain, tests, ()))
     return studies
 
 
@@ -134,10 +134,10 @@ def _study(
     title: str,
     sets: Sequence[DataSet],
     specs: Mapping[str, str],
+    notes: tuple[str, ...],
     tests: Sequence[tuple[str, str, float, str]],
     claimed: Sequence[tuple[str, str, float, str]],
-) -> Study:
-    entries, missing = make_entries(specs)
+) -> PaperStudy:
     claims = [
         Claim(
             f"{first} reaches a higher CLL than {second}, p < {level:g}",
@@ -145,14 +145,14 @@ def _study(
         )
         for first, second, level in _claims(claimed)
     ]
-    return Study(
+    return PaperStudy(
         name,
         title,
         sets,
-        entries,
+        make_entries(specs),
         Protocol(TrainingRows()),
         measures=("train_cll",),
-        notes=missing,
+        notes=notes,
         comparison=Comparison(tests=tuple(PublishedTest(*test) for test in tests), claims=tuple(claims)),
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tanager.experiments.cuts import two_bins_or_more
+from experiments.papers.cuts import two_bins_or_more
 from tanager.table.discretize_mdl import mdl_cuts
 from tanager.table.value_counts import count_values
 

@@ -1,19 +1,18 @@
-"""What the papers share: the 25 sets of Friedman et al. 1997 and their splits, entries by spec, checks of claims."""
+"""What the papers share: the 25 sets of Friedman et al. 1997 and their splits, figures by name, checks of claims."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from experiments.papers.comparison import Figures
+from experiments.papers.splits import KFoldOrHoldout
 from tanager.errors import OptionError
-from tanager.experiments.comparison import Figures
 from tanager.experiments.data_sets import DataSet
-from tanager.experiments.entries import Entry, parse_estimator
-from tanager.experiments.folds import KFold
 from tanager.experiments.results import UNITS, Results
 from tanager.experiments.statistics import wilcoxon
 from tanager.experiments.tables import show_test
 
-FRIEDMAN_SPLIT = KFold(
+FRIEDMAN_SPLIT = KFoldOrHoldout(
     5, given=True, holdouts={"chess": (2130, 1066), "segment": (1540, 770), "waveform-21": (300, 4700)}
 )
 """Five folds for the small sets; the split of the file, or a seeded stratified one of the paper's sizes, for others."""
@@ -34,17 +33,6 @@ def group(sets: Sequence[DataSet], name: str) -> list[DataSet]:
     if not found:
         raise OptionError(f"the folder has no data set of the group {name!r}, which this paper needs.")
     return found
-
-
-def make_entries(specs: Mapping[str, str | Entry]) -> tuple[list[Entry], tuple[str, ...]]:
-    """Entries under the paper's names, and a note for each that this version has no parts for."""
-    entries, notes = [], []
-    for name, spec in specs.items():
-        try:
-            entries.append(spec if isinstance(spec, Entry) else Entry(name, parse_estimator(spec)))
-        except OptionError as error:
-            notes.append(f"{name} is not run: {str(error).splitlines()[0]}")
-    return entries, tuple(notes)
 
 
 def by_classifier(table: Mapping[str, Sequence[tuple[float, float]]], classifiers: Sequence[str]) -> Figures:

@@ -6,21 +6,21 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from tanager.experiments.comparison import Claim, Comparison, PublishedTest
+from experiments.papers.common import FRIEDMAN_SPLIT, NOT_RUN, SPLIT_NOTE, better, group
+from experiments.papers.comparison import Claim, Comparison, PublishedTest
+from experiments.papers.protocol import PaperProtocol
+from experiments.papers.published import fcll_2011 as published
+from experiments.papers.study import PaperStudy
 from tanager.experiments.data_sets import DataSet
-from tanager.experiments.entries import Entry
+from tanager.experiments.entries import Entry, make_entries
 from tanager.experiments.on_table import OnTable
-from tanager.experiments.papers.common import FRIEDMAN_SPLIT, NOT_RUN, SPLIT_NOTE, better, group, make_entries
-from tanager.experiments.protocol import Protocol
-from tanager.experiments.published import fcll_2011 as published
 from tanager.experiments.results import Results
 from tanager.experiments.statistics import wilcoxon
-from tanager.experiments.study import Study
 from tanager.experiments.tables import show_test
 
 OFE = "frequency(alpha=0.5)"
 # 5 folds of kernel machines with 4 and with 20 settings take more than minutes beyond so many training rows.
-MOST_ROWS_4, MOST_ROWS_20 = 5_000, 2_500
+MAX_ROWS_4, MAX_ROWS_20 = 5_000, 2_500
 C = [0.1, 1.0, 10.0, 100.0]
 GAMMA = [1e-3, 1e-2, 1e-1, 1.0, 10.0]
 NOTES = (
@@ -50,9 +50,9 @@ NOTES = (
 )
 
 
-def fcll_2011(sets: Sequence[DataSet], slow: bool) -> list[Study]:
+def fcll_2011(sets: Sequence[DataSet], slow: bool) -> list[PaperStudy]:
     """Tables 3 and 4."""
-    entries, missing = make_entries(
+    entries = make_entries(
         {
             "TAN-fCLL": f"tan:fcll:{OFE}",
             "GHC2-fCLL": f"hill-climb(max_parents=1):fcll:{OFE}",
@@ -63,8 +63,8 @@ def fcll_2011(sets: Sequence[DataSet], slow: bool) -> list[Study]:
         }
     )
     entries += [
-        Entry(name, OnTable(estimator, "binned-one-hot"), None if slow else most_rows)
-        for name, estimator, most_rows in _others()
+        Entry(name, OnTable(estimator, "binned-one-hot"), None if slow else max_rows)
+        for name, estimator, max_rows in _others()
     ]
     claims = (
         Claim(
@@ -73,16 +73,16 @@ def fcll_2011(sets: Sequence[DataSet], slow: bool) -> list[Study]:
         ),
         Claim("TAN-fCLL is at or above SVM", partial(_at_or_above, first="TAN-fCLL", second="SVM")),
     )
-    grid = "" if slow else f" Without --slow only up to {MOST_ROWS_4:,} training rows, SVMG up to {MOST_ROWS_20:,}."
+    grid = "" if slow else f" Without --slow only up to {MAX_ROWS_4:,} training rows, SVMG up to {MAX_ROWS_20:,}."
     return [
-        Study(
+        PaperStudy(
             "fcll-2011",
             "fCLL 2011, tables 3 and 4: accuracy on the 25 sets",
             group(sets, "friedman25"),
             entries,
-            Protocol(FRIEDMAN_SPLIT, missing="drop", kept_incomplete=("vote",), cuts="all rows"),
+            PaperProtocol(FRIEDMAN_SPLIT, drop_incomplete=True, kept_incomplete=("vote",), cuts="all rows"),
             measures=("error",),
-            notes=(*NOTES[:-1], NOTES[-1] + grid, SPLIT_NOTE, *missing),
+            notes=(*NOTES[:-1], NOTES[-1] + grid, SPLIT_NOTE),
             comparison=Comparison(tests=tuple(_tests()), claims=claims),
         )
     ]
@@ -99,9 +99,9 @@ def _others() -> Iterator[tuple[str, Any, int | None]]:
     for k in (1, 3, 5):
         yield f"{k}-NN", KNeighborsClassifier(k), None
     grid = {"C": C}
-    yield "SVM", GridSearchCV(SVC(kernel="linear"), grid), MOST_ROWS_4
-    yield "SVM2", GridSearchCV(SVC(kernel="poly", degree=2), grid), MOST_ROWS_4
-    yield "SVMG", GridSearchCV(SVC(), {**grid, "gamma": GAMMA}), MOST_ROWS_20
+    yield "SVM", GridSearchCV(SVC(kernel="linear"), grid), MAX_ROWS_4
+    yield "SVM2", GridSearchCV(SVC(kernel="poly", degree=2), grid), MAX_ROWS_4
+    yield "SVMG", GridSearchCV(SVC(), {**grid, "gamma": GAMMA}), MAX_ROWS_20
     yield "LogR", LogisticRegression(C=1e8, max_iter=1000), None
 
 
