@@ -100,6 +100,19 @@ def test_the_trace_is_what_summing_over_all_completions_of_each_row_gives(unlabe
     assert learnt.trace.log_likelihood[-1] == pytest.approx(expected, rel=1e-10)
 
 
+def test_a_column_may_have_gaps_in_rows_without_a_class_alone():
+    network = random_network(5, [2, 3, 2, 2], density=0.7)
+    batch = drawn(network, 60, 2, gaps=0.0, unlabelled=0.5)
+    codes = batch.codes.copy()
+    codes[(batch.class_codes == 2) & (np.arange(60) % 2 == 0), 1] = 3
+    gappy = batch_of(codes, batch.class_codes, batch.n_states)
+    work = task(network.dag, gappy)
+    assert not work.counts.rows.incomplete.any()
+    learnt = EM(alpha=0.7, tol=1e-7, max_iter=1000).learn(work)
+    expected = posterior_by_enumeration(learnt.network.tables, network.dag, gappy, alpha=0.0)
+    assert learnt.trace.log_likelihood[-1] == pytest.approx(expected, rel=1e-10)
+
+
 def test_it_ends_where_a_general_optimiser_of_the_enumerated_posterior_ends():
     dag, n_states = Dag.augmented_naive_bayes([(), (0,)]), (2, 2, 2)
     batch = random_batch(0, 40, n_states, gaps=0.4)
