@@ -88,6 +88,9 @@ class EncodedBatch:
     def kept(self) -> EncodedBatch:
         return self
 
+    def blocks(self) -> tuple[EncodedBatch]:
+        return (self,)
+
 
 def code_dtype(n_states: int) -> np.dtype[np.unsignedinteger]:
     """The smallest unsigned dtype that holds codes 0 .. n_states (the last one says missing)."""

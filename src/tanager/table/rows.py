@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast
 
@@ -92,6 +92,14 @@ class Rows(Protocol):
 
     def kept(self) -> Rows:
         """The same rows, ready for many passes: none is computed again in each."""
+        ...
+
+
+class LocalRows(Rows, Protocol):
+    """Rows on this machine, in memory or on disk: these can also be gone through in their order."""
+
+    def blocks(self) -> Iterable[EncodedBatch]:
+        """The rows in their order, block by block."""
         ...
 
 

@@ -44,7 +44,7 @@ def gappy_task(dag, n_states, n_rows=40, seed=0, gaps=0.3, **options) -> Paramet
 
 
 def with_tables(network: Network, cells: ClassCells, task: ParameterTask, beta) -> Network:
-    tables = cells.unpack(np.exp(cells.log_normalize(beta)), Frequency().learn(task).tables)
+    tables = cells.unpack(np.exp(cells.log_normalize(beta)), Frequency().learn(task).network.tables)
     return Network(network.columns, network.dag, tables, network.target)
 
 
@@ -137,7 +137,7 @@ def test_the_fit_by_inference_has_the_lower_loss_of_the_cells_present(objective,
         task = gappy_task(TAN, n_states, 300, seed=3, skip_gaps=skip_gaps)
         learnt = Conditional(objective, prior, strength=1e-3, tol=1e-6).learn(task)
         columns = random_network(0, list(n_states), density=0.0).columns
-        network = Network(columns, TAN, learnt.tables, columns[-1].name)
+        network = Network(columns, TAN, learnt.network.tables, columns[-1].name)
         batch = task.counts.rows
         p = np.exp(log_joint_with_gaps(network, batch.codes, normalized=True))[np.arange(300), batch.class_codes]
         losses.append(batch.weights @ (-np.log(p) if objective == "cll" else (1 - p) ** 2))
@@ -155,13 +155,13 @@ def test_without_gaps_both_ways_learn_the_same_tables():
         )
         for skip_gaps in (False, True)
     ]
-    for one, other in zip(found[0].tables, found[1].tables, strict=True):
+    for one, other in zip(found[0].network.tables, found[1].network.tables, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 def test_too_many_rows_are_not_inferred(monkeypatch):
-    monkeypatch.setattr("tanager.parameters.conditional.fit.MOST_INFERRED", 10)
+    monkeypatch.setattr("tanager.parameters.conditional.fit.MAX_ROWS_TO_INFER", 10)
     task, skipping = (gappy_task(TAN, (3, 2, 3, 2, 2), 60, skip_gaps=skip) for skip in (False, True))
-    found, expected = (Conditional(strength=1.0).learn(own).tables for own in (task, skipping))
+    found, expected = (Conditional(strength=1.0).learn(own).network.tables for own in (task, skipping))
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -154,7 +154,7 @@ def test_the_fit_moves_continuously_with_the_strengths(level):
 def test_a_generative_prior_of_infinite_strength_gives_the_frequencies():
     task, cells, beta = fit(DAGS["tree"], "generative", (np.inf,))
     tables = cells.unpack(beta, [np.empty(0)] * 4)
-    for found, expected in zip(tables[:3], Frequency().learn(task).tables, strict=False):
+    for found, expected in zip(tables[:3], Frequency().learn(task).network.tables, strict=False):
         np.testing.assert_allclose(np.exp(found), expected, rtol=1e-14)
 
 
