@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
 from tanager.counts.family import CountTable
-from tanager.counts.running_counts import CountedRows
+from tanager.counts.running_counts import CountedRows, RunningCounts
 from tanager.table.encode_rows import encode_rows, without_class
 from tanager.table.granularity import coarse_rows
 from tanager.table.rows import Rows
 from tanager.table.schema import ColumnSchema, TableSchema
+from tanager.table.stream.reader import StreamedTable
 from tanager.table.training_table import TrainingTable
 
 
@@ -73,3 +74,14 @@ def code_table(
         table = training.unlabelled.table.select(order)
         apart = encode_rows(table, in_order, without_class(schema, table.n_rows), training.unlabelled.weights)
     return CodedTable(schema, order, training.classes, rows, apart)
+
+
+def code_stream(table: StreamedTable, running: RunningCounts | None) -> CodedTable:
+    """A table that came batch by batch; `running` are the counts of the rows that were not kept."""
+    n_states, counted = table.schema.n_states, None
+    if running is not None:
+        counted = running.counted([column.codes for column in table.final], n_states)
+    known: dict[tuple[int, ...], CountTable] = {(len(table.order),): table.class_rows}
+    return CodedTable(
+        table.schema, table.order, table.classes, table.rows, table.unlabelled, known=known, counted=counted
+    )

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tanager.classifiers.coded_table import CodedTable, code_table
+from tanager.classifiers.coded_table import CodedTable, code_stream, code_table
 from tanager.classifiers.parts import Parts
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
+from tanager.counts.running_counts import RunningCounts
 from tanager.gaps.sum_out import MISSING
 from tanager.registry import check_option
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
+from tanager.table.needs import exceeds
 from tanager.table.read_columns import RawTable
+from tanager.table.stream.reader import ReadOptions, StreamReader
+from tanager.table.stream.roles import check_roles
+from tanager.table.stream.source import open_stream
 from tanager.table.training_table import read_rows, read_training, warn_left_out
 
 
@@ -34,6 +42,9 @@ class EncodesTables(ABC):
 
     @abstractmethod
     def _parts(self) -> Parts: ...
+
+    @abstractmethod
+    def averages_gaps(self) -> bool: ...
 
     def learn_counts(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
         """The first half of `fit`: check the data, learn the encoder, and give the counts of the labelled rows."""
@@ -72,6 +83,45 @@ class EncodesTables(ABC):
             fine=parts.two_granularities,
         )
         return code_table(training, schema, parts.order(schema), unlabelled=parts.parameters.learns_without_class)
+
+    @contextmanager
+    def _read_stream(
+        self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, parts: Parts
+    ) -> Iterator[CodedTable]:
+        """A table that comes batch by batch, read once. Its rows are gone when the block ends, however it does."""
+        parts.check("disk")
+        roles = check_roles(y, sample_weight)
+        options = ReadOptions(
+            choose_discretizer(self.discretizer),
+            self.categorical_features,
+            gap_states=self.missing == "category",
+            fine=parts.two_granularities,
+            order=parts.order,
+            unlabelled=parts.parameters.learns_without_class,
+        )
+        running = self._running_counts(parts)
+        reader = StreamReader(roles, options, running)
+        try:
+            table = code_stream(reader.read(open_stream(X)), running)
+            if exceeds(parts.needs, "counts"):
+                unlabelled = None if table.unlabelled is None else table.unlabelled.kept()
+                table = replace(table, rows=table.rows.kept(), unlabelled=unlabelled)
+                reader.close()
+            names = table.schema.names[:-1]
+            self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+            yield table
+        finally:
+            reader.close()
+
+    def _running_counts(self, parts: Parts) -> RunningCounts | None:
+        """The counts that are all these parts need, taken as rows are read; None if they may need others, or rows.
+
+        Effects are learnt at a fine granularity too, which no counts of pairs have.
+        """
+        if exceeds(parts.needs, "pairs") or parts.two_granularities:
+            return None
+        pairs = parts.needs == "pairs" or self.averages_gaps()
+        return RunningCounts(choose_engine(self.engine, self.device), pairs)
 
     def _check_gap_options(self) -> None:
         check_option("missing", self.missing, MISSING)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import cast
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -12,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from tanager.classifiers.parts import Parts
 from tanager.counts.count_store import CountStore
 from tanager.errors import OptionError
+from tanager.network.network import Network
 from tanager.parameters import EM, Conditional, LearntNetwork, ParameterTask
 from tanager.parameters.protocol import ParameterTrace
 from tanager.table.batch import Codes, EncodedBatch, code_dtype
@@ -88,7 +90,7 @@ def tune_hidden(parameters: Conditional, task: ParameterTask) -> LearntNetwork:
     rows = QueryRows(np.column_stack([batch.codes, batch.class_codes]), (batch.n_attributes,), batch.row_weights)
     strengths = STRENGTHS if options.strengths is None else options.strengths[:1]
     with threadpool_limits(1, "blas"):  # its threads and ours would wait for each other
-        chosen = TuneRun(start.network, options.objective, strengths, alpha=options.alpha).learn(rows)
+        chosen = TuneRun(cast(Network, start.network), options.objective, strengths, alpha=options.alpha).learn(rows)
     trace = HiddenTrace(start.trace, chosen.strength, tuple(chosen.held_out.items()))
     return LearntNetwork(task.network(chosen.tables), trace)
 

@@ -93,5 +93,5 @@ class Learning:
             counts.names,
             seed=self.seed,
             report=self.report,
-            evaluate=RowLikelihood(counts.rows, counts, smoothing, parts.structure.leaves_one_out),
+            evaluate=RowLikelihood(counts, smoothing, parts.structure.leaves_one_out),
         )

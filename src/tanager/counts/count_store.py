@@ -145,7 +145,7 @@ class CountStore:
                 widest = int(np.argmax(self.n_states[:-1]))
                 self._refuse(f"the tables of all pairs of {self.n_attributes} attributes", size, widest)
             counted = self.rows.sum(self._engine.count_pairs, "count")
-            self._pairs = counted if self._counted is None else add(counted, self._counted.pairs())
+            self._pairs = counted if self._counted is None else add(self._counted.pairs(), counted)
         return self._pairs
 
     def without(self, rows: Rows, others: Rows) -> CountStore:
@@ -160,7 +160,8 @@ class CountStore:
         if not node_sets:
             return []
         found = self.rows.sum(partial(self._engine.count, node_sets=node_sets), "count")
-        return found if self._counted is None else add(found, [self._counted.table(nodes) for nodes in node_sets])
+        # Those of no row at all are integers, which weights cannot be added to.
+        return found if self._counted is None else add([self._counted.table(nodes) for nodes in node_sets], found)
 
     def _known(self, nodes: NodeSet) -> CountTable | None:
         """Counts of a set that need no pass over the rows, flat, or None."""

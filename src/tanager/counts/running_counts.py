@@ -22,7 +22,7 @@ from tanager.counts.pair_tables import PairTables, pair_offsets
 from tanager.table.batch import Codes, EncodedBatch, Weights
 
 # Of all tables together: 32 MB, three times while a batch is added.
-MOST_CELLS = 1 << 22
+MAX_COUNTED_CELLS = 1 << 22
 # Renumbered at a time.
 BLOCK_CELLS = 1 << 16
 
@@ -63,10 +63,21 @@ class RunningCounts:
         """Whether the tables of such nodes are small enough to be held and added up for every batch."""
         states = np.array(n_states[:-1], dtype=np.float64)
         cells = (states.sum() ** 2 - (states**2).sum()) / 2 if self._of_pairs(len(states)) else states.sum()
-        return bool(cells * n_states[-1] <= MOST_CELLS)
+        return bool(cells * n_states[-1] <= MAX_COUNTED_CELLS)
 
-    def add(self, codes: Codes, class_codes: Codes, weights: Weights | None, values: ValuesSoFar) -> None:
-        """Count the rows of a batch; `codes` (n_rows, n_attributes), column-major, a gap as the last state."""
+    def add(
+        self,
+        codes: Codes,
+        class_codes: Codes,
+        weights: Weights | None,
+        n_values: Sequence[int],
+        has_gap: Sequence[bool],
+    ) -> None:
+        """Count the rows of a batch; `codes` (n_rows, n_attributes), column-major, a gap as the last state.
+
+        Every node, the class last, has so many values so far, and a gap or none.
+        """
+        values = ValuesSoFar(tuple(n_values), tuple(has_gap))
         n_states = values.n_states
         batch = EncodedBatch(codes, class_codes, n_states, np.zeros(codes.shape[1], dtype=bool), weights)
         self.n_rows += batch.n_rows

@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.registry import nearest_first
 from tanager.table.batch import Codes, Weights, code_dtype
-from tanager.table.categories import check_same_type, encode_categories, learn_categories
+from tanager.table.categories import check_same_type, encode_categories
 from tanager.table.discretizer import Discretizer
-from tanager.table.fine_bins import fine_bins, n_coarse_bins
+from tanager.table.fine_bins import n_coarse_bins
 from tanager.table.integer_matrix import IntegerLookup, learn_integer_categories
+from tanager.table.learn_column import learn_column
 from tanager.table.look_up import NARROW_SPAN, look_up, shift, spans_little
 from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn, RawTable, gaps
 from tanager.table.schema import ColumnSchema, TableSchema
@@ -52,17 +53,14 @@ def learn_schema(
 
     def learn(position: int) -> ColumnSchema:
         column = table.columns[position]
-        gap = gap_states and bool(gaps(column).any())
-        if chosen[position]:
-            ordered = isinstance(column, DictionaryColumn) and column.ordered
-            return ColumnSchema(column.name, "categorical", learn_categories(column), gap_state=gap, ordered=ordered)
-        assert isinstance(column, NumericColumn)
-        counted = count_values(column.values, class_codes, weights, n_classes=target.n_states)
-        if counted.values.size == 0:
-            empty.append(column.name)
-        cuts, groups = fine_bins(discretizer(counted, target.n_states), counted, n_coarse)
-        bins = tuple(cuts.tolist())
-        return ColumnSchema(column.name, "numeric", cuts=bins, unit=column.unit, gap_state=gap, groups=groups)
+        gap_state = gap_states and bool(gaps(column).any())
+        counts = None
+        if not chosen[position]:
+            assert isinstance(column, NumericColumn)
+            counts = count_values(column.values, class_codes, weights, n_classes=target.n_states)
+            if counts.values.size == 0:
+                empty.append(column.name)
+        return learn_column(column, counts, gap_state, discretizer, target.n_states, n_coarse)
 
     if table.matrix is not None and table.matrix.dtype.kind in "iu" and chosen.all():
         found = learn_integer_categories(table.matrix)

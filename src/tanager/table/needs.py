@@ -36,9 +36,14 @@ def most_needed(*needs: Needs) -> Needs:
     return max(needs, key=LEVELS.index)
 
 
+def exceeds(needs: Needs, other: Needs) -> bool:
+    """Whether a need is greater than another."""
+    return LEVELS.index(needs) > LEVELS.index(other)
+
+
 def check_needs(part: str, needs: Needs, place: Place) -> None:
     """Refuse a part, as the user wrote it, that needs more than rows can give where they are."""
-    if LEVELS.index(needs) > LEVELS.index(GIVES[place]):
+    if exceeds(needs, GIVES[place]):
         raise OptionError(
             f"{part} {WANTS[needs]}, and {TABLE[place]}.",
             hint="read the table, or a sample of it, into memory, or use parameters='conditional'.",
