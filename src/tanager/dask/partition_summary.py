@@ -1,4 +1,4 @@
-"""The first look at a partition, on a worker: what its columns hold, and codes if they are all categories."""
+"""PartitionSummary: what a partition holds, taken on a worker when it is first computed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.counts.family import CountTable
 from tanager.dask.reader import Reader
-from tanager.dask.statistics import PartStatistics
+from tanager.dask.statistics import PartitionStatistics
 from tanager.table.batch import Codes, Weights
 from tanager.table.column_statistics import ColumnStatistics, count_gaps, without_rows
 from tanager.table.encoder import choose_categorical
@@ -43,10 +43,10 @@ class CodedRows:
 
 
 @dataclass(frozen=True)
-class Look:
-    """What is found at the first look; no rows where there is none with a class, or one has numbers to cut."""
+class PartitionSummary:
+    """Statistics of one partition, and its coded rows if every column is categorical."""
 
-    statistics: PartStatistics
+    statistics: PartitionStatistics
     rows: CodedRows | None = None
 
 
@@ -56,21 +56,28 @@ def _n_bytes(rows: CodedRows) -> int:
     return sum(array.nbytes for array in arrays if array is not None)
 
 
-@sizeof.register(Look)
-def _n_bytes_of_look(look: Look) -> int:
-    return 0 if look.rows is None else _n_bytes(look.rows)
+@sizeof.register(PartitionSummary)
+def _n_bytes_of_summary(summary: PartitionSummary) -> int:
+    return 0 if summary.rows is None else _n_bytes(summary.rows)
 
 
-def look_at_part(
-    frame: Any, labels: Any, reader: Reader, number: int, categorical_features: ArrayLike | str | None
-) -> Look:
-    """Statistics of a partition. Where all columns are categories it need not be read again: they have codes too."""
+def summarize_partition(
+    frame: Any,
+    labels: Any,
+    number: int,
+    reader: Reader,
+    categorical_features: ArrayLike | str | None,
+    keep_unlabelled: bool,
+) -> PartitionSummary:
+    """Summary of a partition, which has to be read again for numbers to cut, and for rows without a class to keep."""
     table, unlabelled = reader.read(frame, labels, number)
+    n_unlabelled = 0 if unlabelled is None else unlabelled.table.n_rows
+    read_again = keep_unlabelled and n_unlabelled > 0
     if table is None:
-        return Look(PartStatistics.empty(unlabelled))
+        return PartitionSummary(PartitionStatistics.empty(n_unlabelled, coded=not read_again))
     categorical = choose_categorical(table.table, categorical_features)
-    rows = _code_rows(table) if categorical.all() else None
-    columns = _columns(table, categorical.tolist(), rows)
+    rows = _code_rows(table) if categorical.all() and not read_again else None
+    columns = _column_statistics(table, categorical.tolist(), rows)
     seen_in = tuple(number if len(column.counts.values) else -1 for column in columns)
     class_rows: CountTable = (
         count_codes(table.class_codes, len(table.classes))
@@ -78,12 +85,13 @@ def look_at_part(
         else np.bincount(table.class_codes, table.weights)
     )
     n_rows, coded = table.table.n_rows, rows is not None
-    return Look(PartStatistics(table.classes, class_rows, n_rows, columns, seen_in, unlabelled, coded), rows)
+    statistics = PartitionStatistics(table.classes, class_rows, n_rows, columns, seen_in, n_unlabelled, coded)
+    return PartitionSummary(statistics, rows)
 
 
-def packed_statistics(look: Look) -> bytes:
+def packed_statistics(summary: PartitionSummary) -> bytes:
     """What is merged; the rows stay. Packed, for Dask would send each of its hundreds of small arrays by itself."""
-    return pickle.dumps(look.statistics, pickle.HIGHEST_PROTOCOL)
+    return pickle.dumps(summary.statistics, pickle.HIGHEST_PROTOCOL)
 
 
 def _code_rows(table: TrainingTable) -> CodedRows:
@@ -91,10 +99,10 @@ def _code_rows(table: TrainingTable) -> CodedRows:
     codes: Codes = np.empty((table.table.n_rows, len(columns)), dtype=np.uint8, order="F")
     values, wide = [], {}
     for position, column in enumerate(columns):
-        found, own = _code(column, codes[:, position])
-        values.append(own)
-        if found.dtype != codes.dtype:
-            wide[position] = found
+        column_codes, distinct = _code(column, codes[:, position])
+        values.append(distinct)
+        if column_codes.dtype != codes.dtype:
+            wide[position] = column_codes
     return CodedRows(codes, tuple(values), table.class_codes, table.weights, wide)
 
 
@@ -120,10 +128,12 @@ def _category_statistics(column: Column, values: Column, n_gaps: NDArray[np.floa
     return ColumnStatistics(without_rows(column), ValueCounts.of_distinct(distinct), n_gaps, categorical=True)
 
 
-def _columns(table: TrainingTable, categorical: Sequence[bool], rows: CodedRows | None) -> tuple[ColumnStatistics, ...]:
-    columns, own = table.table.columns, (table.class_codes, table.weights, len(table.classes))
+def _column_statistics(
+    table: TrainingTable, categorical: Sequence[bool], rows: CodedRows | None
+) -> tuple[ColumnStatistics, ...]:
+    columns, by_row = table.table.columns, (table.class_codes, table.weights, len(table.classes))
     if rows is None:
         pairs = zip(columns, categorical, strict=True)
-        return tuple(ColumnStatistics.of(column, chosen, *own) for column, chosen in pairs)
+        return tuple(ColumnStatistics.of(column, chosen, *by_row) for column, chosen in pairs)
     coded = zip(columns, rows.values, strict=True)
-    return tuple(_category_statistics(column, values, count_gaps(column, *own)) for column, values in coded)
+    return tuple(_category_statistics(column, values, count_gaps(column, *by_row)) for column, values in coded)
