@@ -20,7 +20,7 @@ from tanager.table.encoder import encode_column
 from tanager.table.granularity import states_of_both
 from tanager.table.read_columns import Column
 from tanager.table.schema import ColumnSchema, TableSchema
-from tanager.table.stream.final_codes import Meaning
+from tanager.table.stream.final_codes import FinalCodes
 from tanager.table.training_table import encode_labels
 
 
@@ -65,34 +65,36 @@ class PartitionEncoder:
         gaps = [bool(summary.statistics.columns[position].gaps.any()) for position in self.order]
         with _unchanged(number):
             _, places = encode_labels(summary.statistics.classes, self.classes)
-            meanings = [
-                _meaning(rows.values[position], column, dtype, not gap)
+            final = [
+                _final_codes(rows.values[position], column, dtype, not gap)
                 for position, column, gap in zip(self.order, schema.attributes, gaps, strict=True)
             ]
         incomplete = np.array(gaps) & ~np.array([column.gap_state for column in schema.attributes])
-        codes, class_codes = _write_codes(rows, self.order, meanings, dtype), rows.class_codes
+        codes, class_codes = _write_codes(rows, self.order, final, dtype), rows.class_codes
         if not np.array_equal(places, np.arange(len(places))):  # another partition has a class more
             class_codes = places[class_codes]
         return EncodedBatch(codes, class_codes, schema.n_states, incomplete, rows.weights)
 
 
-def _meaning(values: Column, schema: ColumnSchema, dtype: np.dtype[np.unsignedinteger], complete: bool) -> Meaning:
+def _final_codes(
+    values: Column, schema: ColumnSchema, dtype: np.dtype[np.unsignedinteger], complete: bool
+) -> FinalCodes:
     codes = encode_column(values, schema)
     if (codes > schema.missing_code).any():
         raise DataError(f"column {schema.name!r} holds another category.")
-    return Meaning(schema, np.append(codes, schema.gap_code).astype(dtype), complete)
+    return FinalCodes(schema, np.append(codes, schema.gap_code).astype(dtype), complete)
 
 
 def _write_codes(
-    rows: CodedRows, order: Sequence[int], meanings: Sequence[Meaning], dtype: np.dtype[np.unsignedinteger]
+    rows: CodedRows, order: Sequence[int], final: Sequence[FinalCodes], dtype: np.dtype[np.unsignedinteger]
 ) -> Codes:
     """The final codes, in the order given: the rows' own where these are the same, as mostly of integers."""
-    final = dtype == rows.codes.dtype and not rows.wide and all(meaning.is_own_code for meaning in meanings)
-    if final and list(order) == list(range(len(order))):
+    unchanged = dtype == rows.codes.dtype and not rows.wide and all(own.is_unchanged for own in final)
+    if unchanged and list(order) == list(range(len(order))):
         return rows.codes
     codes: Codes = np.empty(rows.codes.shape, dtype=dtype, order="F")
-    for place, (position, meaning) in enumerate(zip(order, meanings, strict=True)):
-        meaning.write(rows.wide.get(position, rows.codes[:, position]), codes[:, place])
+    for place, (position, own) in enumerate(zip(order, final, strict=True)):
+        own.write(rows.wide.get(position, rows.codes[:, position]), codes[:, place])
     return codes
 
 
