@@ -17,6 +17,7 @@ from tanager import TANClassifier
 from tanager.experiments.data_sets import DataSet
 from tanager.experiments.folds import stratified_folds
 from tanager.experiments.metrics import measure, spread
+from tanager.gaps.average import Averaged
 
 MOST_ROWS = 1_500
 TRAINING_RATE, RATES = 0.25, (0.0, 0.25)
@@ -38,9 +39,9 @@ def measure_training(data_set: DataSet) -> Iterator[dict[str, object]]:
             started = time.process_time()
             clf.fit(rows, y[train])
             seconds = time.process_time() - started
-            clf.filler_, missing = filler, clf.missing
+            clf.gaps_ = Averaged(clf.network_, filler)
             for rate in RATES:
-                answer = clf.set_params(missing="average").predict_proba(remove(X.take(test), rate, seed=fold))
+                answer = clf.predict_proba(remove(X.take(test), rate, seed=fold))
                 quality = measure(spread(answer, clf.classes_, classes, len(train)), y[test], classes)
                 yield {
                     "set": data_set.name,
@@ -50,7 +51,6 @@ def measure_training(data_set: DataSet) -> Iterator[dict[str, object]]:
                     "error": 1.0 - quality.accuracy,
                     "seconds": seconds,
                 }
-            clf.set_params(missing=missing)
 
 
 def training_table(results: pd.DataFrame) -> list[str]:

@@ -84,7 +84,7 @@ def test_rows_are_kept_where_tables_of_all_pairs_are_large(monkeypatch):
 
 
 def counts_of(clf: BayesianNetworkClassifier) -> RunningCounts | None:
-    return running_counts(clf._structure(), clf._parameters(), clf.averages_gaps(), choose_engine("numpy"))
+    return running_counts(clf._structure(), clf._parameters(), clf._needs_filler(), choose_engine("numpy"))
 
 
 def options_of(clf: BayesianNetworkClassifier) -> SchemaOptions:

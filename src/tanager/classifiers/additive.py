@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
 from tanager.errors import OptionError
-from tanager.gaps.average import learn_filler
+from tanager.gaps.filler import learn_filler
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
 from tanager.parameters import Conditional, ParameterLearner

@@ -19,10 +19,10 @@ from tanager.classifiers.out_of_core import check_roles, check_streamable, runni
 from tanager.classifiers.score_option import TwoScores
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
-from tanager.gaps.average import learn_filler, log_posterior_averaging
-from tanager.gaps.skip import log_joint_skipping
-from tanager.gaps.sum_out import log_joint_with_gaps
-from tanager.network.additive import AdditiveNetwork
+from tanager.gaps.choose import choose_rule, needs_filler
+from tanager.gaps.filler import learn_filler
+from tanager.gaps.rule import GapRule
+from tanager.network.any_network import AnyNetwork
 from tanager.network.network import Network
 from tanager.parameters import EM, PARAMETERS, Frequency, LikelihoodGradient, ParameterLearner, ParameterTask
 from tanager.parameters.em import PartlyLabelledTask
@@ -96,6 +96,8 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
         As in every scikit-learn classifier.
     network_ : Network or AdditiveNetwork
         The distribution learnt; with structure "pairwise" the sum of effects.
+    gaps_ : GapRule
+        What a missing cell means: `tanager.gaps`. Set by `fit`: another `missing` needs another fit.
     filler_ : Network or None
         What says what a missing cell may hold, where P(class | row) is averaged over it.
     encoder_ : TableEncoder
@@ -117,8 +119,8 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
     ('target',)
     """
 
-    network_: Network | AdditiveNetwork
-    filler_: Network | None = None
+    network_: AnyNetwork
+    gaps_: GapRule
 
     def __init__(
         self,
@@ -182,7 +184,7 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
             fine=isinstance(self._structure(), Pairwise),
         )
         engine = choose_engine(self.engine, self.device)
-        counts = running_counts(self._structure(), self._parameters(), self.averages_gaps(), engine)
+        counts = running_counts(self._structure(), self._parameters(), self._needs_filler(), engine)
         with thread_limit(self.n_jobs), streamed_table(X, roles, options, counts) as rows:
             self.classes_ = rows.classes
             self.n_features_in_ = len(rows.schema.attributes)
@@ -192,7 +194,6 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
         return self
 
     def _learn_network(self, counts: CountStore, unlabelled: EncodedBatch | None = None) -> None:
-        self.filler_ = None
         learner = self._structure()
         if isinstance(learner, Pairwise):
             self._learn_effects(learner, counts.batch)
@@ -211,8 +212,9 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
         columns = (*schema.attributes, *hidden, schema.target)
         learnt = learn_hidden(self._parameters(), task, columns) if hidden else self._parameters().learn(task)
         self.network_ = Network(columns, structure.dag, learnt.tables, schema.target.name)
-        if self.averages_gaps() and not hidden:
-            self.filler_ = learn_filler(counts, columns)
+        # Hidden nodes can only be summed out.
+        filler = learn_filler(counts, columns) if self._needs_filler() and not hidden else None
+        self.gaps_ = choose_rule(self.network_, filler, self.missing)
         self.structure_score_ = structure.score
         self.trace_ = Trace(structure.steps, learnt.trace)
 
@@ -220,7 +222,7 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
         report = print if self.verbose else _ignore
         learner = AdditiveLearner(structure, self._parameters(), self.missing, self._structure_task, report)
         learnt = learner.learn(batch, self.encoder_.schema, choose_engine(self.engine, self.device))
-        self.network_, self.filler_ = learnt.network, learnt.filler
+        self.network_, self.gaps_ = learnt.network, choose_rule(learnt.network, learnt.filler, self.missing)
         self.structure_score_ = learnt.structure.score
         self.trace_ = Trace(learnt.structure.steps, learnt.effects.trace)
 
@@ -262,25 +264,20 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
         table = read_table(X)
         self._check_columns(X, table, reset=False)
         with thread_limit(self.n_jobs):
-            columns = self.encoder_.encode(table)
-            if isinstance(self.network_, AdditiveNetwork):
-                if self.averages_gaps():
-                    return log_posterior_averaging(self.network_, self.filler_, columns)
-                return self.network_.log_joint(columns, normalized)
-            codes = add_hidden_codes(columns, self.network_.n_states)
-            if self.engine == "torch" and not (codes == np.array(self.network_.n_states[:-1])).any():
+            codes = add_hidden_codes(self.encoder_.encode(table), self.network_.n_states)
+            if self.engine == "torch" and not self.gaps_.with_gap(codes).any():
                 from tanager.torch.look_up import look_up_on_device
 
-                return look_up_on_device(self.network_.log_joint, codes, self.device, normalized)
-            if self.averages_gaps() and codes is columns:  # hidden nodes can only be summed out
-                return log_posterior_averaging(self.network_, self.filler_, codes)
-            summing = log_joint_skipping if self.missing == "skip" else log_joint_with_gaps
-            return summing(self.network_, codes, normalized)
+                return look_up_on_device(*self.network_.look_ups(codes), self.device, normalized)
+            return self.gaps_.log_posterior(codes, normalized)
 
-    def averages_gaps(self) -> bool:
-        """Whether P(class | row) is averaged over what a missing cell may hold."""
-        by_learner = self.missing in ("auto", "category") and not isinstance(self._parameters(), DESCRIBE_ATTRIBUTES)
-        return by_learner or self.missing == "average"
+    @property
+    def filler_(self) -> Network | None:
+        """The filler of a rule that has one."""
+        return getattr(self.gaps_, "filler", None)
+
+    def _needs_filler(self) -> bool:
+        return needs_filler(self.missing, isinstance(self._parameters(), DESCRIBE_ATTRIBUTES))
 
     def _structure(self) -> StructureLearner:
         return resolve("structure", self.structure, STRUCTURES, "learn")

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.counts.family import CountTable
-from tanager.gaps.sum_out import MISSING
+from tanager.gaps.choose import MISSING
 from tanager.parameters.effects.layout import coarse_batch
 from tanager.registry import check_option
 from tanager.structure import Pairwise, StructureLearner

@@ -22,6 +22,7 @@ from tanager.dask.look import look_at_part, packed_statistics
 from tanager.dask.partitions import Partitions, find_partitions
 from tanager.dask.reader import Reader
 from tanager.dask.statistics import LearntColumns, learn_columns, merge_packed
+from tanager.gaps.choose import choose_rule
 from tanager.parameters import Conditional, ParameterLearner
 from tanager.structure import Pairwise
 from tanager.table.batch import EncodedBatch
@@ -75,7 +76,7 @@ class OnCluster(BayesianNetworkClassifier):
         report = print if self.verbose else lambda line: None
         learner = ClusterAdditiveLearner(structure, self._parameters(), self.missing, self._structure_task, report)
         learnt = learner.learn(batch, self.encoder_.schema, engine)
-        self.network_, self.filler_ = learnt.network, learnt.filler
+        self.network_, self.gaps_ = learnt.network, choose_rule(learnt.network, learnt.filler, self.missing)
         self.structure_score_ = learnt.structure.score
         self.trace_ = Trace(learnt.structure.steps, learnt.effects.trace)
 
