@@ -27,7 +27,6 @@ from tanager import (
     DataError,
     DataWarning,
     NaiveBayesClassifier,
-    OptionError,
     TANClassifier,
     report,
 )
@@ -190,7 +189,8 @@ def test_hidden_nodes_are_in_the_network_but_not_in_the_data():
 def test_the_page_knows_what_a_gap_means_to_the_model(structure, missing, meaning):
     X, y = mixed_table(1)
     clf = BayesianNetworkClassifier(structure, missing=missing).fit(X, y)
-    assert collect(clf)["gaps"]["meaning"] == meaning
+    found = collect(clf)["gaps"]
+    assert (found["meaning"], found["words"]) == (meaning, clf.gaps_.sentence)
     nothing = X.iloc[[0]].mask(np.ones((1, X.shape[1]), dtype=bool))
     np.testing.assert_allclose(clf.gaps_.prior(), clf.predict_proba(nothing)[0], atol=1e-12)
 
@@ -223,13 +223,6 @@ def test_a_trace_is_shown_as_curves_where_it_is_a_series_and_else_in_short_words
         {"name": "held out", "words": "[((0.333333, inf), 0.666667)]"},
         {"name": "inner passes", "words": "4"},
     ]
-
-
-def test_a_model_without_tables_is_refused(model, monkeypatch):
-    clf, X, y = model
-    monkeypatch.setattr(clf, "network_", object())
-    with pytest.raises(OptionError, match="shows the tables or the effects of a network"):
-        report(clf, X, y)
 
 
 def test_a_page_that_is_large_all_the_same_is_written_with_a_warning(model, monkeypatch, tmp_path):
