@@ -12,6 +12,7 @@ from tanager.classifiers import BayesianNetworkClassifier
 from tanager.errors import DataError, OptionError
 from tanager.gaps.choose import choose_rule
 from tanager.gaps.rule import GapRule
+from tanager.gaps.sum_out import SummedOut
 from tanager.network.any_network import AnyNetwork
 from tanager.network.columns import HasColumns, Term
 from tanager.table.batch import Codes, code_dtype
@@ -44,7 +45,7 @@ class Contribution:
     given: tuple[tuple[str, str | None], ...]
     status: Status
     log_odds: float
-    gap: str
+    gap: str = SummedOut.name
     is_pair: bool = False
 
     @property
