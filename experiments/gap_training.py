@@ -17,6 +17,7 @@ from tanager import TANClassifier
 from tanager.experiments.data_sets import DataSet
 from tanager.experiments.measured_fold import add_unseen_classes
 from tanager.experiments.protocol import stratified_folds
+from tanager.gaps.average import Averaged
 from tanager.measures import measure_quality
 
 MOST_ROWS = 1_500
@@ -39,9 +40,9 @@ def measure_training(data_set: DataSet) -> Iterator[dict[str, object]]:
             started = time.process_time()
             clf.fit(rows, y[train])
             seconds = time.process_time() - started
-            clf.filler_, missing = filler, clf.missing
+            clf.gaps_ = Averaged(clf.network_, filler)
             for rate in RATES:
-                answer = clf.set_params(missing="average").predict_proba(remove(X.take(test), rate, seed=fold))
+                answer = clf.predict_proba(remove(X.take(test), rate, seed=fold))
                 p = add_unseen_classes(answer, clf.classes_, classes, len(train))
                 quality = measure_quality(p, np.searchsorted(classes, y[test]))
                 yield {
@@ -52,7 +53,6 @@ def measure_training(data_set: DataSet) -> Iterator[dict[str, object]]:
                     "error": 1.0 - quality.accuracy,
                     "seconds": seconds,
                 }
-            clf.set_params(missing=missing)
 
 
 def training_table(results: pd.DataFrame) -> list[str]:

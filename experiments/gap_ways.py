@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from tanager import BayesianNetworkClassifier
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
-from tanager.gaps.average import log_posterior_averaging
-from tanager.gaps.skip import log_joint_skipping
-from tanager.gaps.sum_out import log_joint_with_gaps
+from tanager.gaps.average import Averaged
+from tanager.gaps.skip import Skipped
+from tanager.gaps.sum_out import SummedOut
 from tanager.network.inference.junction_tree import JunctionTree
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
@@ -135,28 +135,24 @@ def _family_shares(filler: Network, attributes: list[int], rows: NDArray[np.int6
 
 Way = Callable[[Fitted, Codes], Floats]
 WAYS: dict[str, Way] = {
-    "frequency tables, summed out": lambda fitted, codes: log_joint_with_gaps(fitted.frequencies, codes, True),
-    "`marginalize`: summed out of the network's own joint": lambda fitted, codes: log_joint_with_gaps(
-        fitted.network, codes, True
-    ),
-    "`skip`: centred terms left out": lambda fitted, codes: log_joint_skipping(fitted.network, codes, True),
+    "frequency tables, summed out": lambda fitted, codes: SummedOut(fitted.frequencies).log_posterior(codes),
+    "`marginalize`: summed out of the network's own joint": lambda fitted, codes: SummedOut(
+        fitted.network
+    ).log_posterior(codes),
+    "`skip`: centred terms left out": lambda fitted, codes: Skipped(fitted.network).log_posterior(codes),
     "expected terms, given the cells present": lambda fitted, codes: log_expected_terms(
         fitted.network, fitted.clf.filler_, codes
     ),
-    "`average` over 32 draws of a tree": lambda fitted, codes: log_posterior_averaging(
-        fitted.network, fitted.clf.filler_, codes
+    "`average` over 32 draws of a tree": lambda fitted, codes: fitted.clf.gaps_.log_posterior(codes),
+    "the same over 8 draws": lambda fitted, codes: Averaged(fitted.network, fitted.clf.filler_, 8).log_posterior(codes),
+    "the same over 32 draws of naive Bayes": lambda fitted, codes: Averaged(
+        fitted.network, fitted.naive_filler
+    ).log_posterior(codes),
+    "trained with 25 % gaps, summed out": lambda fitted, codes: SummedOut(fitted.with_gaps).log_posterior(codes),
+    "trained with copies with gaps, summed out": lambda fitted, codes: SummedOut(fitted.with_copies).log_posterior(
+        codes
     ),
-    "the same over 8 draws": lambda fitted, codes: log_posterior_averaging(
-        fitted.network, fitted.clf.filler_, codes, 8
-    ),
-    "the same over 32 draws of naive Bayes": lambda fitted, codes: log_posterior_averaging(
-        fitted.network, fitted.naive_filler, codes
-    ),
-    "trained with 25 % gaps, summed out": lambda fitted, codes: log_joint_with_gaps(fitted.with_gaps, codes, True),
-    "trained with copies with gaps, summed out": lambda fitted, codes: log_joint_with_gaps(
-        fitted.with_copies, codes, True
-    ),
-    "the same tables, `skip`": lambda fitted, codes: log_joint_skipping(fitted.with_copies, codes, True),
+    "the same tables, `skip`": lambda fitted, codes: Skipped(fitted.with_copies).log_posterior(codes),
 }
 
 

@@ -152,7 +152,7 @@ def test_removal_is_what_the_log_likelihood_of_the_class_loses_without_the_effec
 
     def mean_log(used) -> float:
         other = copy.copy(classifier)
-        other.network_ = used
+        other.gaps_ = replace(classifier.gaps_, network=used)
         return other.predict_log_proba(X)[np.arange(len(y)), y].mean()
 
     for k in (0, 3):

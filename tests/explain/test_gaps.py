@@ -115,7 +115,8 @@ def test_an_impossible_cell_leaves_no_remainder():
     X = pd.DataFrame({"a": ["u", "v"] * 20, "b": ["s", "t", "t", "s"] * 10})
     clf = BayesianNetworkClassifier("naive-bayes", missing="average").fit(X, X["a"])
     table = np.array([[1.0, 0.0], [0.0, 1.0]])
-    clf.network_ = replace(clf.network_, tables=(table, *clf.network_.tables[1:]))
+    network = replace(clf.network_, tables=(table, *clf.network_.tables[1:]))
+    clf.gaps_ = replace(clf.gaps_, network=network)
     found = explain(clf, pd.DataFrame({"a": ["u"], "b": [None]}))
     assert found.log_odds[0] == found.contributions[0, 0] == math.inf
     assert found.remainder[0] == 0

@@ -12,9 +12,9 @@ from sklearn.datasets import load_iris
 
 from random_networks import joint, random_network
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
-from tanager.errors import OptionError
-from tanager.gaps.average import FillingTree, learn_filler, log_posterior_averaging
-from tanager.gaps.sum_out import log_joint_with_gaps
+from tanager.gaps.average import Averaged
+from tanager.gaps.filler import FillingTree, learn_filler
+from tanager.gaps.sum_out import SummedOut
 from tanager.network.network import Network
 from tanager.parameters import PARAMETERS
 from tanager.structure.dag import Dag
@@ -102,8 +102,8 @@ def test_the_average_is_the_posterior_summed_over_every_completion(seed):
     for state, p in joint(network).items():
         posterior.setdefault(state[:-1], np.zeros(N_STATES[-1]))[state[-1]] = p
     codes = rows_of(N_STATES, seed)
-    found = np.exp(log_posterior_averaging(network, filler, codes, n_draws=20_000))
-    usual = np.exp(log_posterior_averaging(network, filler, codes))
+    found = np.exp(Averaged(network, filler, 20_000).log_posterior(codes))
+    usual = np.exp(Averaged(network, filler).log_posterior(codes))
     for row, values, roughly in zip(codes, found, usual, strict=True):
         expected = sum(
             p * posterior[state[:-1]] / posterior[state[:-1]].sum() for state, p in completions(filler, row).items()
@@ -115,15 +115,15 @@ def test_the_average_is_the_posterior_summed_over_every_completion(seed):
 
 def test_the_answer_of_a_row_does_not_depend_on_the_rows_beside_it():
     network, filler, codes = random_network(4, N_STATES), filling(4), rows_of(N_STATES, 4, 60)
-    together = log_posterior_averaging(network, filler, codes)
-    alone = [log_posterior_averaging(network, filler, codes[[k]])[0] for k in range(len(codes))]
+    together = Averaged(network, filler).log_posterior(codes)
+    alone = [Averaged(network, filler).log_posterior(codes[[k]])[0] for k in range(len(codes))]
     np.testing.assert_allclose(together, alone, rtol=1e-12)
 
 
 def test_a_filler_of_its_own_joint_gives_what_marginalizing_does():
     """F(m | o) P(c | o, m) summed over m is P(c | o) when both are of one distribution."""
     network, codes = filling(5), rows_of(N_STATES, 5)
-    found = np.exp(log_posterior_averaging(network, network, codes, n_draws=20_000))
+    found = np.exp(Averaged(network, network, 20_000).log_posterior(codes))
     for row, values in zip(codes, found, strict=True):
         expected = np.zeros(N_STATES[-1])
         for state, p in completions(network, row).items():
@@ -135,8 +135,8 @@ def test_hundreds_of_attributes_do_not_underflow():
     network = filling(0, [2] * 601)
     codes = np.zeros((3, 600), dtype=np.uint8, order="F")
     codes[0], codes[1, 3], codes[2, 100:] = 2, 2, 2  # the fourth attribute is the parent of all after it
-    found = np.exp(log_posterior_averaging(network, network, codes))
-    np.testing.assert_allclose(found, np.exp(log_joint_with_gaps(network, codes, normalized=True)), atol=0.05)
+    found = np.exp(Averaged(network, network).log_posterior(codes))
+    np.testing.assert_allclose(found, np.exp(SummedOut(network).log_posterior(codes)), atol=0.05)
 
 
 def test_expected_terms_are_means_over_every_completion(monkeypatch):
@@ -175,8 +175,8 @@ def test_tables_that_describe_the_attributes_are_marginalized_by_default(paramet
     X, gappy, y = gappy_iris()
     clf = TANClassifier(parameters=parameters).fit(X, y)
     assert clf.filler_ is None
-    expected = clf.set_params(missing="marginalize").predict_proba(gappy)
-    np.testing.assert_array_equal(clf.set_params(missing="auto").predict_proba(gappy), expected)
+    expected = TANClassifier(parameters=parameters, missing="marginalize").fit(X, y).predict_proba(gappy)
+    np.testing.assert_array_equal(clf.predict_proba(gappy), expected)
 
 
 def test_the_filler_is_the_likeliest_tree_with_frequencies():
@@ -199,12 +199,11 @@ def test_counts_without_pairs_fill_by_naive_bayes():
     assert learn_filler(clf.count(X, y), clf.network_.columns).dag != clf.filler_.dag
 
 
-def test_a_classifier_fitted_for_another_way_says_so_only_where_a_cell_is_missing():
+def test_what_a_missing_cell_means_is_decided_by_fit():
     X, gappy, y = gappy_iris()
-    clf = TANClassifier(missing="marginalize").fit(X, y).set_params(missing="average")
-    assert clf.predict_proba(X).shape == (150, 3)
-    with pytest.raises(OptionError, match="fit again"):
-        clf.predict(gappy)
+    clf = TANClassifier(missing="marginalize").fit(X, y)
+    before = clf.predict_proba(gappy)
+    np.testing.assert_array_equal(clf.set_params(missing="average").predict_proba(gappy), before)
 
 
 def test_a_row_of_gaps_has_the_frequencies_of_the_classes():

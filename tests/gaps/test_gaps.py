@@ -15,8 +15,8 @@ from sklearn.datasets import load_iris
 from random_networks import joint, networks, random_network
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier, information
 from tanager.errors import DataError, DataWarning
-from tanager.gaps.skip import log_joint_skipping
-from tanager.gaps.sum_out import log_joint_with_gaps
+from tanager.gaps.skip import Skipped
+from tanager.gaps.sum_out import SummedOut
 from tanager.parameters import EM, PARAMETERS, Frequency
 from tanager.structure import Fixed, HillClimb
 from tanager.table.batch import code_dtype
@@ -46,7 +46,7 @@ def drawn(seed=0, n_rows=400, gaps=0.15):
 def test_missing_attributes_are_summed_out_wherever_the_class_stands(network, normalized):
     attributes, cells = network.n_states[:-1], joint(network)
     rows, codes = some_rows(attributes)
-    found = np.exp(log_joint_with_gaps(network, codes, normalized))
+    found = np.exp(SummedOut(network).log_posterior(codes, normalized))
     for row, values in zip(rows, found, strict=True):
         expected = np.zeros(network.n_states[-1])
         for state, p in cells.items():
@@ -74,7 +74,7 @@ def test_skipping_puts_the_mean_over_all_cells_in_the_place_of_a_family_with_a_g
         # The class is c whatever class the cells come with: their distribution is that of the attributes alone.
         return sum(p * np.log(entry(node, (*state[:-1], c))) for state, p in cells.items())
 
-    found = log_joint_skipping(network, codes)
+    found = Skipped(network).log_posterior(codes, normalized=False)
     for row, values in zip(rows, found, strict=True):
         expected = [sum(term(node, row, c) for node in range(len(cells_of(network)))) for c in cells_of(network)[-1]]
         assert values == pytest.approx(expected, rel=1e-9, abs=1e-9)

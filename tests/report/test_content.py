@@ -27,14 +27,12 @@ from tanager import (
     DataError,
     DataWarning,
     NaiveBayesClassifier,
-    OptionError,
     TANClassifier,
     report,
 )
 from tanager.report import collect as collect_module
 from tanager.report import write_page
 from tanager.report.collect import collect
-from tanager.report.gaps import class_prior
 from tanager.report.json_page import pack, pack_rounded, to_page_json
 from tanager.report.learning import describe_learning
 from tanager.report.render import render
@@ -174,7 +172,7 @@ def test_hidden_nodes_are_in_the_network_but_not_in_the_data():
     page = collect(clf, X.drop(columns="c"), y)
     assert len(page["columns"]) == 4
     assert {node["name"] for node in page["network"]["nodes"]} == {*"abcde", "y"}
-    assert page["gaps"] == {"meaning": "summed out"}
+    assert page["gaps"]["meaning"] == "summed out"
 
 
 @pytest.mark.parametrize(
@@ -185,15 +183,16 @@ def test_hidden_nodes_are_in_the_network_but_not_in_the_data():
         ("tan", "skip", "left out"),
         ("tan", "category", "averaged over"),
         ("pairwise", "auto", "averaged over"),
-        ("pairwise", "skip", "expected"),
+        ("pairwise", "skip", "expected effect"),
     ],
 )
 def test_the_page_knows_what_a_gap_means_to_the_model(structure, missing, meaning):
     X, y = mixed_table(1)
     clf = BayesianNetworkClassifier(structure, missing=missing).fit(X, y)
-    assert collect(clf)["gaps"]["meaning"] == meaning
+    found = collect(clf)["gaps"]
+    assert (found["meaning"], found["words"]) == (meaning, clf.gaps_.sentence)
     nothing = X.iloc[[0]].mask(np.ones((1, X.shape[1]), dtype=bool))
-    np.testing.assert_allclose(class_prior(clf), clf.predict_proba(nothing)[0], atol=1e-12)
+    np.testing.assert_allclose(clf.gaps_.prior(), clf.predict_proba(nothing)[0], atol=1e-12)
 
 
 def test_histograms_of_a_network_of_effects_have_the_coarse_cuts():
@@ -224,13 +223,6 @@ def test_a_trace_is_shown_as_curves_where_it_is_a_series_and_else_in_short_words
         {"name": "held out", "words": "[((0.333333, inf), 0.666667)]"},
         {"name": "inner passes", "words": "4"},
     ]
-
-
-def test_a_model_without_tables_is_refused(model, monkeypatch):
-    clf, X, y = model
-    monkeypatch.setattr(clf, "network_", object())
-    with pytest.raises(OptionError, match="shows the tables or the effects of a network"):
-        report(clf, X, y)
 
 
 def test_a_page_that_is_large_all_the_same_is_written_with_a_warning(model, monkeypatch, tmp_path):

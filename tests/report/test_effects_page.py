@@ -219,6 +219,7 @@ def test_fifty_attributes_fit_into_three_megabytes(page, tmp_path):
     shapes = [[network.columns[k].coarse.n_states + 1 for k in pair] for pair in pairs]
     tables = tuple(rng.normal(size=(*shape, 3)) for shape in shapes)
     clf.network_ = replace(network, pairs=tuple(pairs), tables=tables)
+    clf.gaps_ = replace(clf.gaps_, network=clf.network_)
     path = report(clf, X, y, path=tmp_path / "page.html")
     assert path.stat().st_size < 3_000_000
     page.open(path)

@@ -17,10 +17,9 @@ from tanager.classifiers.learning import Learning, Learnt
 from tanager.classifiers.parts import Parts
 from tanager.classifiers.score_option import TwoScores
 from tanager.counts.engine import CountEngine, choose_engine
-from tanager.gaps.average import log_posterior_averaging
-from tanager.gaps.skip import log_joint_skipping
-from tanager.gaps.sum_out import log_joint_with_gaps
-from tanager.network.additive import AdditiveNetwork
+from tanager.gaps.choose import choose_rule, needs_filler
+from tanager.gaps.rule import GapRule
+from tanager.network.any_network import AnyNetwork
 from tanager.network.network import Network
 from tanager.parameters import PARAMETERS, ParameterLearner
 from tanager.progress import working
@@ -76,6 +75,8 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
         As in every scikit-learn classifier.
     network_ : Network or AdditiveNetwork
         The distribution learnt; with structure "pairwise" the sum of effects.
+    gaps_ : GapRule
+        What a missing cell means: `tanager.gaps`. Set by `fit`: another `missing` needs another fit.
     filler_ : Network or None
         What says what a missing cell may hold, where P(class | row) is averaged over it.
     encoder_ : TableEncoder
@@ -97,8 +98,8 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
     ('target',)
     """
 
-    network_: Network | AdditiveNetwork
-    filler_: Network | None = None
+    network_: AnyNetwork
+    gaps_: GapRule
 
     def __init__(
         self,
@@ -157,12 +158,12 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
             self._parts(),
             engine,
             self.missing,
-            self.averages_gaps(),
+            self._needs_filler(),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
             report=print if self.verbose else _ignore,
         )
         learnt = learning.learn(table)
-        self.network_, self.filler_ = learnt.network, learnt.filler
+        self.network_, self.gaps_ = learnt.network, choose_rule(learnt.network, learnt.filler, self.missing)
         self.structure_score_, self.trace_ = learnt.structure_score, learnt.trace
         return learnt
 
@@ -189,25 +190,20 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
         table = read_table(X)
         self._check_columns(X, table, reset=False)
         with thread_limit(self.n_jobs):
-            columns = self.encoder_.encode(table)
-            if isinstance(self.network_, AdditiveNetwork):
-                if self.averages_gaps():
-                    return log_posterior_averaging(self.network_, self.filler_, columns)
-                return self.network_.log_joint(columns, normalized)
-            codes = add_hidden_codes(columns, self.network_.n_states)
-            if self.engine == "torch" and not (codes == np.array(self.network_.n_states[:-1])).any():
+            codes = add_hidden_codes(self.encoder_.encode(table), self.network_.n_states)
+            if self.engine == "torch" and not self.gaps_.with_gap(codes).any():
                 from tanager.torch.look_up import look_up_on_device
 
-                return look_up_on_device(self.network_.log_joint, codes, self.device, normalized)
-            if self.averages_gaps() and codes is columns:  # hidden nodes can only be summed out
-                return log_posterior_averaging(self.network_, self.filler_, codes)
-            summing = log_joint_skipping if self.missing == "skip" else log_joint_with_gaps
-            return summing(self.network_, codes, normalized)
+                return look_up_on_device(*self.network_.look_ups(codes), self.device, normalized)
+            return self.gaps_.log_posterior(codes, normalized)
 
-    def averages_gaps(self) -> bool:
-        """Whether P(class | row) is averaged over what a missing cell may hold."""
-        by_learner = self.missing in ("auto", "category") and not self._parameters().describes_attributes
-        return by_learner or self.missing == "average"
+    @property
+    def filler_(self) -> Network | None:
+        """The filler of a rule that has one."""
+        return getattr(self.gaps_, "filler", None)
+
+    def _needs_filler(self) -> bool:
+        return needs_filler(self.missing, self._parameters().describes_attributes)
 
     def _parts(self) -> Parts:
         return Parts.of(self._structure(), self.__dict__["score"], self._parameters())

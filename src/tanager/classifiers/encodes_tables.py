@@ -16,7 +16,7 @@ from tanager.classifiers.parts import Parts
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.counts.running_counts import RunningCounts
-from tanager.gaps.sum_out import MISSING
+from tanager.gaps.choose import MISSING
 from tanager.registry import check_option
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
@@ -25,7 +25,7 @@ from tanager.table.read_columns import RawTable
 from tanager.table.stream.reader import ReadOptions, StreamReader
 from tanager.table.stream.roles import check_roles
 from tanager.table.stream.source import open_stream
-from tanager.table.training_table import read_rows, read_training, warn_left_out
+from tanager.table.training_table import TrainingTable, read_rows, read_training, warn_left_out
 
 
 class EncodesTables(ABC):
@@ -44,7 +44,7 @@ class EncodesTables(ABC):
     def _parts(self) -> Parts: ...
 
     @abstractmethod
-    def averages_gaps(self) -> bool: ...
+    def _needs_filler(self) -> bool: ...
 
     def learn_counts(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
         """The first half of `fit`: check the data, learn the encoder, and give the counts of the labelled rows."""
@@ -56,15 +56,17 @@ class EncodesTables(ABC):
 
     def count(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
         """The counts of other rows, by the categories and cut points of the training rows."""
-        check_is_fitted(self)
-        return self._code(X, y, sample_weight).counts(choose_engine(self.engine, self.device))
+        rows = self.read_labelled(X, y, sample_weight)
+        table = code_table(rows, self.encoder_.schema, tuple(range(len(rows.table.names))))
+        return table.counts(choose_engine(self.engine, self.device))
 
-    def _code(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> CodedTable:
-        """Other rows by the categories and cut points of the training rows, their columns in the table's order."""
+    def read_labelled(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TrainingTable:
+        """Other rows that have a class, checked against the columns and classes of the training rows."""
+        check_is_fitted(self)
         rows = read_rows(X, y, sample_weight, self.classes_, unlabelled=True)
         self._check_columns(X, rows.table, reset=False)
         warn_left_out(rows)
-        return code_table(rows, self.encoder_.schema, tuple(range(len(rows.table.names))))
+        return rows
 
     def _read(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, parts: Parts) -> CodedTable:
         """A table in memory."""
@@ -120,7 +122,7 @@ class EncodesTables(ABC):
         """
         if exceeds(parts.needs, "pairs") or parts.two_granularities:
             return None
-        pairs = parts.needs == "pairs" or self.averages_gaps()
+        pairs = parts.needs == "pairs" or self._needs_filler()
         return RunningCounts(choose_engine(self.engine, self.device), pairs)
 
     def _check_gap_options(self) -> None:

@@ -11,7 +11,7 @@ from tanager.classifiers.hidden import add_hidden, count_with_hidden, hidden_col
 from tanager.classifiers.parts import Parts
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
-from tanager.gaps.average import learn_filler
+from tanager.gaps.filler import learn_filler
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
 from tanager.parameters import Conditional, Frequency, ParameterTask

@@ -131,7 +131,7 @@ def _print_row(row: RowExplanation, why: SufficientReason | None, top: int) -> N
     rest = ranked[top:]
     if rest:
         table.add_row(f"{len(rest)} other {row.nouns}", *blanks, _coloured(sum(each.log_odds for each in rest)))
-    table.add_row(escape(f"prior of {row.target}"), *blanks, _coloured(row.prior), end_section=True)
+    table.add_row(escape(row.prior_label), *blanks, _coloured(row.prior), end_section=True)
     table.add_row("log odds", *blanks, _coloured(row.log_odds), style="bold")
     print_table(f"Row {row.row}: {favoured} against {against}", table)
     if why is not None:

@@ -10,23 +10,18 @@ from numpy.typing import NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.errors import DataError, OptionError
-from tanager.gaps.sum_out import log_joint_with_gaps
-from tanager.network.additive import AdditiveNetwork
-from tanager.network.log_joint import normalize_log
-from tanager.network.network import Network
-from tanager.table.batch import code_dtype
+from tanager.gaps.choose import choose_rule
+from tanager.gaps.rule import GapRule
+from tanager.gaps.sum_out import SummedOut
+from tanager.network.any_network import AnyNetwork
+from tanager.network.columns import HasColumns, Term
+from tanager.table.batch import Codes, code_dtype
 from tanager.table.encoder import encode_column
 from tanager.table.read_columns import Column, DictionaryColumn, read_table
 from tanager.table.schema import format_values
 
 Status = Literal["present", "missing", "unseen", "remainder"]
-Gap = Literal["summed out", "left out", "averaged over", "expected effect"]
-AnyNetwork = Network | AdditiveNetwork
-Model = BayesianNetworkClassifier | Network | AdditiveNetwork
-Term = tuple[int, ...]
-"""The attributes an addend of the log odds is put down to: one, or two for the effect of a pair."""
-
-REMAINDER = "what is missing"
+Model = BayesianNetworkClassifier | AnyNetwork
 
 
 @dataclass(frozen=True)
@@ -40,7 +35,7 @@ class Contribution:
     status     "present"; "missing" or "unseen" (a category that training did not have), for a pair where either is; or
                "remainder": what averaging over the missing cells adds beyond the terms (`Explanation`)
     log_odds   the addend, in nats
-    gap        what the model does about a cell that is not present, in words: `Gap`
+    gap        what the model does about a cell that is not present, in words: `GapRule.name`
     is_pair    whether it is the effect of a pair
     """
 
@@ -50,7 +45,7 @@ class Contribution:
     given: tuple[tuple[str, str | None], ...]
     status: Status
     log_odds: float
-    gap: Gap = "summed out"
+    gap: str = SummedOut.name
     is_pair: bool = False
 
     @property
@@ -96,41 +91,42 @@ class Cells:
     codes          (n_rows, n_attributes), the code of a missing or unseen cell is the attribute's number of states
     unseen         (n_rows, n_attributes), whether the cell holds a category that training did not have
     log_posterior  (n_rows, n_classes) log P(class | row)
-    gap            what the model does about a cell that is not present, in words
+    rule           what a cell that is not present means to the model
     """
 
     network: AnyNetwork
     columns: tuple[Column | None, ...]
-    codes: NDArray[np.int64]
+    codes: Codes
     unseen: NDArray[np.bool_]
     log_posterior: NDArray[np.float64]
-    gap: Gap
+    rule: GapRule
 
     @classmethod
     def read(cls, model: Model, X: object) -> Cells:
-        network = network_of(model)
+        network, rule = network_of(model), rule_of(model)
         attributes = network.columns[:-1]
         table = read_table(X)
         known: NDArray[np.float64] | None = None
         columns: list[Column | None] = [None] * len(attributes)
-        if not isinstance(model, BayesianNetworkClassifier):
+        if isinstance(model, BayesianNetworkClassifier):
+            known = model.predict_log_proba(X)  # which also checks the columns
+            columns[: len(table.columns)] = table.columns  # hidden nodes, which have none, come after them
+        else:
             for column in table.columns:
                 node = network.number(column.name)
                 if node < len(attributes):  # the class, where the table has it, is what is explained
                     columns[node] = column
-        else:
-            known = model.predict_log_proba(X)  # which also checks the columns
-            columns[: len(table.columns)] = table.columns  # hidden nodes, which have none, come after them
         missing = np.array(network.n_states[:-1])
         codes = np.tile(missing, (table.n_rows, 1))
         for node, found in enumerate(columns):
             if found is not None:
                 codes[:, node] = encode_column(found, attributes[node])
         unseen = codes > missing
-        codes = np.minimum(codes, missing)
+        codes = np.minimum(codes, missing).astype(code_dtype(max(network.n_states)))
         if known is None:
-            known = _log_posterior(network, codes)
-        return cls(network, tuple(columns), codes, unseen, _possible(known), gap_of(model))
+            with np.errstate(invalid="ignore"):  # of a row of probability zero
+                known = rule.log_posterior(codes)
+        return cls(network, tuple(columns), codes, unseen, _possible(known), rule)
 
     @property
     def present(self) -> NDArray[np.bool_]:
@@ -142,25 +138,22 @@ class Cells:
         """The words for one term."""
         if len(term) > 1:
             return self._pair_contribution(row, term, log_odds)
-        attribute, target = term[0], len(self.columns)
-        given: tuple[int, ...] = ()
-        if isinstance(self.network, Network):  # a main effect is given nothing
-            given = tuple(parent for parent in self.network.dag.parents[attribute] if parent != target)
+        attribute = term[0]
         return Contribution(
             self.network.nodes[attribute],
             self._value(row, attribute),
             self.state(row, attribute),
-            tuple((self.network.nodes[parent], self.state(row, parent)) for parent in given),
+            tuple((self.network.nodes[parent], self.state(row, parent)) for parent in self.network.given(attribute)),
             self._status(row, attribute),
             log_odds,
-            self.gap,
+            self.rule.name,
         )
 
     def remainder(self, row: int, log_odds: float) -> tuple[Contribution, ...]:
-        """What averaging over the gaps of a row adds; nothing for other rows and models."""
-        if self.gap != "averaged over" or self.present[row].all():
+        """What the rule adds to a row with gaps beyond the terms; nothing for other rows and rules."""
+        if self.rule.rest is None or self.present[row].all():
             return ()
-        return (Contribution(REMAINDER, None, None, (), "remainder", log_odds, self.gap),)
+        return (Contribution(self.rule.rest, None, None, (), "remainder", log_odds, self.rule.name),)
 
     def _pair_contribution(self, row: int, term: Term, log_odds: float) -> Contribution:
         statuses = [self._status(row, attribute) for attribute in term]
@@ -169,7 +162,7 @@ class Cells:
         codes = [int(self.network.columns[i].coarse_codes[self.codes[row, i]]) for i in term]
         status: Status = "missing" if "missing" in statuses else "unseen" if "unseen" in statuses else "present"
         return Contribution(
-            term_name(self.network, term),
+            self.network.term_name(term),
             None if statuses == ["missing", "missing"] else " & ".join(values),
             " & ".join(str(column.states[code]) for column, code in zip(coarse, codes, strict=True))
             if status == "present"
@@ -177,7 +170,7 @@ class Cells:
             (),
             status,
             log_odds,
-            self.gap,
+            self.rule.name,
             is_pair=True,
         )
 
@@ -210,29 +203,9 @@ def in_state(attribute: str, state: str) -> str:
     return f"{attribute} in {state}" if state.startswith("[") and state.endswith(")") else f"{attribute} = {state}"
 
 
-def terms_of(network: AnyNetwork) -> tuple[Term, ...]:
-    """The attributes, and the pairs of a network of effects."""
-    alone = tuple((attribute,) for attribute in range(len(network.nodes) - 1))
-    return (*alone, *network.pairs) if isinstance(network, AdditiveNetwork) else alone
-
-
-def term_name(network: AnyNetwork, term: Term) -> str:
-    """ "age", or "age & sex"."""
-    return " & ".join(network.nodes[attribute] for attribute in term)
-
-
-def gap_of(model: Model) -> Gap:
-    """What the model does about a cell that is not present."""
-    if getattr(model, "filler_", None) is not None:
-        return "averaged over"
-    if isinstance(network_of(model), AdditiveNetwork):
-        return "expected effect"
-    return "left out" if isinstance(model, BayesianNetworkClassifier) and model.missing == "skip" else "summed out"
-
-
 def network_of(model: Model) -> AnyNetwork:
     """The network to explain, which has a class."""
-    if isinstance(model, AnyNetwork):
+    if isinstance(model, HasColumns):
         if model.target is None:
             raise OptionError("the network has no class node, so there is no decision to explain.")
         return model
@@ -245,11 +218,9 @@ def network_of(model: Model) -> AnyNetwork:
     return model.network_
 
 
-def _log_posterior(network: AnyNetwork, codes: NDArray[np.int64]) -> NDArray[np.float64]:
-    cells = codes.astype(code_dtype(max(network.n_states)))
-    if isinstance(network, AdditiveNetwork):
-        return network.log_joint(cells, normalized=True)
-    return normalize_log(_possible(log_joint_with_gaps(network, cells)))
+def rule_of(model: Model) -> GapRule:
+    """What a cell that is not present means to the model."""
+    return model.gaps_ if isinstance(model, BayesianNetworkClassifier) else choose_rule(model)
 
 
 def _possible(log_probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,17 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.counts.family import strides
-from tanager.errors import MemoryLimitError
-from tanager.network.inference.junction_tree import JunctionTree
+from tanager.network.family_joints import family_joints
 from tanager.network.network import Network
-from tanager.network.sampling import sample_codes
 
 Floats = NDArray[np.float64]
-
-# Bytes of the largest clique that is still summed exactly, and rows drawn where it is larger.
-EXACT_BYTES = 1 << 25
-ROWS_DRAWN = 100_000
 
 
 def edge_information(network: Network) -> Floats:
@@ -27,20 +20,6 @@ def edge_information(network: Network) -> Floats:
     return np.array(found, dtype=np.float64)
 
 
-def family_joints(network: Network) -> tuple[Floats, ...]:
-    """P(parents, child) of each family, (parent configurations, states).
-
-    The distribution of the parents is exact where the cliques of the network are small, as in naive Bayes and trees.
-    Where one would take more than 32 MiB it is estimated from 100,000 rows drawn from the network, always the same
-    ones; the tables themselves are never estimated.
-    """
-    try:
-        tree = JunctionTree.of(network.dag, network.n_states, names=network.nodes, memory_limit=EXACT_BYTES)
-        return tree.expected_counts(network.tables, np.array([network.n_states])).tables
-    except MemoryLimitError:
-        return _sampled_joints(network)
-
-
 def conditional_information(joint: Floats, axis: int) -> float:
     r"""I(A; B | rest) = sum p log(p p(rest) / (p(A, rest) p(B, rest))), A on `axis` and B on the last, in nats."""
     with_a = joint.sum(axis=-1, keepdims=True)
@@ -49,14 +28,3 @@ def conditional_information(joint: Floats, axis: int) -> float:
     seen = joint > 0
     top, bottom = (joint * rest)[seen], (with_a * with_b)[seen]
     return max(0.0, float((joint[seen] * np.log(top / bottom)).sum()))
-
-
-def _sampled_joints(network: Network) -> tuple[Floats, ...]:
-    """Drawn parents, the child by its table."""
-    codes = sample_codes(network.dag, network.tables, ROWS_DRAWN, np.random.default_rng(0))
-    found = []
-    for family, table in zip(network.dag.families, network.tables, strict=True):
-        configuration = codes[:, family.parents] @ np.array(strides(family.parents, network.n_states), dtype=np.int64)
-        share = np.bincount(configuration, minlength=len(table)) / ROWS_DRAWN
-        found.append(share[:, np.newaxis] * table)
-    return tuple(found)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tanager.explain.cells import AnyNetwork
 from tanager.explain.edge_information import Floats, edge_information
 from tanager.network.additive import AdditiveNetwork
+from tanager.network.any_network import AnyNetwork
 
 
 def effect_strength(network: AdditiveNetwork) -> Floats:
@@ -51,9 +51,9 @@ def edge_strength(network: AnyNetwork) -> Floats:
 
     The edge from the class to an attribute is its main effect, the edge between two attributes their pair effect.
     """
-    if not isinstance(network, AdditiveNetwork):
+    if network.kind == "tables":
         return edge_information(network)
-    strength, target = effect_strength(network), len(network.mains)
-    ends = [*((target, attribute) for attribute in range(target)), *network.pairs]
-    of_edge = dict(zip(ends, strength.tolist(), strict=True))
+    target = len(network.mains)
+    ends = ((target, *term) if len(term) == 1 else term for term in network.terms)
+    of_edge = dict(zip(ends, effect_strength(network).tolist(), strict=True))
     return np.array([of_edge[edge] for edge in network.dag.edges], dtype=np.float64)

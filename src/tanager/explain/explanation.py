@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.explain.cells import Cells, Contribution, Term, term_name, terms_of
+from tanager.explain.cells import Cells, Contribution
 from tanager.explain.frame import make_frame
 
 ROWS_IN_TEXT, TERMS_IN_TEXT = 10, 40
@@ -39,6 +39,11 @@ class RowExplanation:
     prior: float
     contributions: tuple[Contribution, ...]
     log_odds: float
+
+    @property
+    def prior_label(self) -> str:
+        """What `prior` is called."""
+        return f"prior of {self.target}"
 
     @property
     def ranked(self) -> tuple[Contribution, ...]:
@@ -74,7 +79,7 @@ class RowExplanation:
         rest = self.ranked[TERMS_IN_TEXT:]
         if rest:
             lines.append(f"  {signed(sum(each.log_odds for each in rest))}  {len(rest)} other {self.nouns}")
-        lines.append(f"  {signed(self.prior)}  prior of {self.target}")
+        lines.append(f"  {signed(self.prior)}  {self.prior_label}")
         return "\n".join(lines)
 
 
@@ -82,21 +87,15 @@ class RowExplanation:
 class Explanation:
     r"""Log odds of every row as a sum over its attributes.
 
-    With the class first and parents before children, the chain rule gives log P(c, x) = log P(c) + sum_i
-    log P(x_i | x_1 .. x_{i-1}, c), the sum being over the cells that are present. The contribution of attribute i is
-    that term for the favoured class less that for the other class. Where all parents of the attribute are present it
-    is the attribute's own table, log P(x_i | parents, c), whatever else the row holds. Where a parent is missing, it
-    is summed out given the cells before. A missing cell adds 0 itself: its states sum to one.
+    What each attribute adds, and what a missing cell does, is said by the model's gap rule (`gaps_`). In a network of
+    tables an attribute adds the log of its table's cell, log P(x_i | parents, c), for the favoured class less that for
+    the other class (`SummedOut`); where families with a gap are left out, such a family adds its mean (`Skipped`). A
+    network of effects is a sum already: of its intercept, the prior here, and a term for every main effect ("age") and
+    every pair effect ("age & sex"); a missing cell adds what is expected of it (`Expected`).
 
-    That is so for models that sum missing cells out, and for rows without any. Where a model leaves families with a gap
-    out (`missing="skip"`), such a family adds its mean.
-
-    A network of effects is a sum already: of its intercept, the prior here, and a term for every main effect ("age")
-    and every pair effect ("age & sex"). A missing cell adds what is expected of it, in a pair given the partner.
-
-    Where P(class | row) is an average over what the missing cells may hold (`missing="average"`), its log is no sum
-    of terms. Tables and effects then add what they would if gaps were left out, or as expected; what averaging adds
-    to that is one more term, `remainder`, called "what is missing". A complete row has none.
+    Where P(class | row) is an average over what the missing cells may hold, its log is no sum of terms. Tables and
+    effects then add what they would if gaps were left out, or as expected; what averaging adds to that is one more
+    term, `remainder`, called "what is missing" (`Averaged`). A complete row has none.
 
     What this definition does not do: what two linked attributes say together is put down to the child, so turning an
     edge round moves it to the other; and a contribution is about this row's odds under the network, not about what
@@ -133,11 +132,7 @@ class Explanation:
     @cached_property
     def terms(self) -> tuple[str, ...]:
         """What the columns of `contributions` are put down to: attributes, then pairs ("age & sex")."""
-        return tuple(term_name(self.cells.network, term) for term in self._terms)
-
-    @cached_property
-    def _terms(self) -> tuple[Term, ...]:
-        return terms_of(self.cells.network)
+        return tuple(map(self.cells.network.term_name, self.cells.network.terms))
 
     def __len__(self) -> int:
         return len(self.log_odds)
@@ -147,7 +142,7 @@ class Explanation:
 
     def __getitem__(self, row: int) -> RowExplanation:
         row = range(len(self))[row]
-        addends = zip(self._terms, self.contributions[row].tolist(), strict=True)
+        addends = zip(self.cells.network.terms, self.contributions[row].tolist(), strict=True)
         probabilities = np.exp(self.cells.log_posterior[row]).tolist()
         return RowExplanation(
             row,

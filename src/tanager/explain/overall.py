@@ -8,12 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tanager.explain.cells import Model, network_of, term_name, terms_of
+from tanager.explain.cells import Model, network_of
 from tanager.explain.edge_information import Floats
 from tanager.explain.effect_strength import edge_strength, effect_strength
 from tanager.explain.frame import make_frame
 from tanager.explain.removal import removal
-from tanager.network.additive import AdditiveNetwork
 
 Measure = Literal["information", "effect"]
 LINES_IN_TEXT = 40
@@ -114,7 +113,8 @@ def explain_overall(
     network = network_of(model)
     target = len(network.nodes) - 1
     of_edges = edge_strength(network)
-    if isinstance(network, AdditiveNetwork):
+    measure: Measure = "effect" if network.kind == "effects" else "information"
+    if network.kind == "effects":
         strength = effect_strength(network)
     else:
         strength = np.zeros(target)
@@ -124,8 +124,8 @@ def explain_overall(
     return Overall(
         network.nodes[-1],
         network.nodes[:-1],
-        "effect" if isinstance(network, AdditiveNetwork) else "information",
-        tuple(term_name(network, term) for term in terms_of(network)),
+        measure,
+        tuple(map(network.term_name, network.terms)),
         strength,
         network.edges,
         of_edges,

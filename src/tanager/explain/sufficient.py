@@ -15,7 +15,6 @@ from tanager.errors import OptionError
 from tanager.explain.cells import Cells, Model, in_state
 from tanager.explain.effect_bound import EffectBound
 from tanager.explain.worst_case import Floats, Forest, Sets
-from tanager.network.additive import AdditiveNetwork
 
 # Sets of attributes looked at for one row before a smallest one is given up for one that cannot be reduced.
 SETS_SEARCHED = 1 << 17
@@ -88,17 +87,14 @@ def sufficient_reason(model: Model, X: object) -> tuple[SufficientReason, ...]:
 def _reason(cells: Cells, row: int) -> SufficientReason:
     network = cells.network
     missing = np.flatnonzero(~cells.present[row])
-    if cells.gap != "summed out" and len(missing):
+    if len(missing) and not cells.rule.drops_gaps:
         raise OptionError(
-            f"row {row} has a missing cell, {network.nodes[missing[0]]!r} ({cells.gap}); what then is enough to decide "
-            "is not known.",
+            f"row {row} has a missing cell, {network.nodes[missing[0]]!r} ({cells.rule.name}); what then is enough to "
+            "decide is not known.",
             hint="fill the cell, or fit tables with missing='marginalize'.",
         )
     predicted = int(cells.log_posterior[row].argmax())
-    if isinstance(network, AdditiveNetwork):
-        completions: Forest | EffectBound = EffectBound(network)
-    else:
-        completions = Forest.of(network, missing.tolist())
+    completions = EffectBound(network) if network.kind == "effects" else Forest.of(network, missing.tolist())
     chosen, smallest = _Search(completions, cells.codes[row].tolist(), predicted).find()
     return SufficientReason(
         row,

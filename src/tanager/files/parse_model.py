@@ -13,7 +13,7 @@ from tanager.classifiers.learning import Trace
 from tanager.counts.engine import ENGINES
 from tanager.files.model_parts import CLASSIFIERS, PARTS
 from tanager.files.trace_document import read_trace
-from tanager.gaps.sum_out import MISSING
+from tanager.gaps.choose import MISSING, choose_rule
 from tanager.network.additive_document import read_effect_parts
 from tanager.network.document import check_form, read_columns, read_network_parts
 from tanager.network.json_values import DocumentError, Json, from_json, mapping, sequence, shorten, text
@@ -54,7 +54,8 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
         clf.network_ = read_effect_parts(columns, model["effects"])
     else:
         clf.network_ = read_network_parts(columns, model["parents"], model["tables"], schema.target.name)
-    clf.filler_ = _filler([column.coarse for column in (*schema.attributes, schema.target)], model.get("filler"))
+    filler = _filler([column.coarse for column in (*schema.attributes, schema.target)], model.get("filler"))
+    clf.gaps_ = choose_rule(clf.network_, filler, clf.missing)
     score = from_json(model["structure_score"], "structure_score", PARTS)
     if type(score) not in (int, float):
         raise DocumentError(f"structure_score must be a number, got {shorten(score)}")

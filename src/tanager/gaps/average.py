@@ -1,203 +1,134 @@
-"""Rows with missing cells: P(class | row) averaged over what the missing cells may hold.
-
-Tables learnt for P(class | x) need not describe x, so summing a cell out of their own joint can mislead. Here a second
-network, the filler, of frequencies, says what the missing cells m may hold given those present, o:
-
-P(c | o) = sum_m F(m | o) P(c | o, m)
-
-The sum is an average over a fixed number of draws of m, made with the same numbers for every row, so that equal rows
-have equal answers, in whatever table they stand. A row without a gap keeps its P(c | x).
-"""
+"""Averaged: P(class | row) averaged over what the missing cells may hold."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tanager.counts.count_store import CountStore
-from tanager.errors import OptionError
-from tanager.network.additive import AdditiveNetwork
+from tanager.gaps.expected import Expected
+from tanager.gaps.filler import FillingTree, spread_numbers
+from tanager.gaps.rule import Classes, Floats, GapRule, Parts, answer_apart
+from tanager.gaps.skip import Skipped
+from tanager.network.any_network import AnyNetwork
 from tanager.network.network import Network
-from tanager.parameters.frequency import Frequency
-from tanager.parameters.protocol import ParameterTask
-from tanager.scores.likelihood import LL
-from tanager.structure.naive import NaiveBayes
-from tanager.structure.protocol import StructureTask
-from tanager.structure.tree import Tree
-from tanager.table.batch import Codes
-from tanager.table.schema import ColumnSchema
+from tanager.table.batch import Codes, code_dtype
 from tanager.threads import map_threads
 
-Floats = NDArray[np.float64]
-
 N_DRAWS = 32  # sixteen lose 0.3 % of the log-loss, sixty-four gain 0.1 %
-MOST_ATTRIBUTES = 500  # with more, the tables of all pairs cost more than a tree is worth
 BLOCK_CELLS = 1 << 22
 WORK_WORTH_COMPILING = 10_000_000  # drawn and present cells from which the compiled kernel repays its start
-SEED = 0
-
-
-def learn_filler(counts: CountStore, columns: Sequence[ColumnSchema]) -> Network:
-    """The tree-augmented naive Bayes network of greatest likelihood, its tables smoothed frequencies.
-
-    Naive Bayes for counts without rows, which know no pairs, and where pairs are too many.
-    """
-    alone = counts.n_rows == 0 or counts.n_attributes > MOST_ATTRIBUTES
-    learner = NaiveBayes() if alone else Tree()
-    dag = learner.learn(StructureTask(counts, LL(), counts.names)).dag
-    return ParameterTask(dag, counts, schema=tuple(columns)).network(Frequency().tables(ParameterTask(dag, counts)))
-
-
-def log_posterior_averaging(
-    network: Network | AdditiveNetwork, filler: Network | None, codes: Codes, n_draws: int = N_DRAWS
-) -> Floats:
-    """log P(class | cells present), (n_rows, n_classes), the missing cells drawn from `filler`.
-
-    The filler has the nodes of the network, at their coarse granularity where they have two; its attributes have the
-    class and at most one attribute as parents. Only rows with a gap need it.
-    """
-    gappy = (codes == np.array(network.n_states[:-1])).any(axis=1)
-    if not gappy.any():
-        return network.log_joint(codes, normalized=True)
-    if filler is None:
-        raise OptionError(
-            "a row has a missing cell, and the classifier has no filler to say what it may hold: it was fitted with "
-            "another `missing`, or comes from a file without one.",
-            hint="fit again, or set missing='marginalize'.",
-        )
-    result = np.empty((len(codes), network.n_states[-1]))
-    result[~gappy] = network.log_joint(codes[~gappy], normalized=True)
-    own, tree = codes[gappy], FillingTree.of(filler)
-    cells = n_draws * (codes.shape[1] + network.n_states[-1]) + tree.cells_per_row
-    length = max(1, BLOCK_CELLS // cells)
-    compiled = own.size * n_draws >= WORK_WORTH_COMPILING
-
-    def average(first: int) -> Floats:
-        complete = _fill(network, tree, own[first : first + length], n_draws, compiled)
-        n_rows = len(complete) // n_draws
-        posterior = np.exp(network.log_joint(complete, normalized=True))
-        return posterior.reshape(n_rows, n_draws, -1).mean(axis=1)
-
-    averages = np.concatenate(map_threads(average, range(0, len(own), length)))
-    with np.errstate(divide="ignore"):
-        result[gappy] = np.log(averages)
-    return result
-
-
-def _fill(network: Network | AdditiveNetwork, tree: FillingTree, codes: Codes, n_draws: int, compiled: bool) -> Codes:
-    """(n_rows * n_draws, n_attributes) complete rows, the draws of a row beside each other."""
-    if isinstance(network, Network):
-        filled = tree.fill(codes, n_draws, compiled)
-        return filled.reshape(len(filled), -1).T
-    filled = tree.fill(network.coarsen(codes), n_draws, compiled)
-    drawn = network.refine(filled.reshape(len(filled), -1).T)
-    given = np.repeat(codes, n_draws, axis=0)
-    complete: Codes = np.where(given == np.array(network.n_states[:-1]), drawn, given).astype(codes.dtype)
-    return complete
 
 
 @dataclass(frozen=True)
-class FillingTree:
-    """A tree-augmented naive Bayes network, ready to draw missing cells.
+class Averaged(GapRule):
+    """P(c | o) = sum_m F(m | o) P(c | o, m), of the cells present o and those missing m.
 
-    order    attributes, parents first
-    parents  of each attribute the attribute that is its parent, or -1
-    tables   of each attribute, (classes, states of the parent or 1, states)
-    classes  (classes,) their logarithms
+    Tables learnt for P(class | x) need not describe x, so summing a cell out of their own joint can mislead. Here a
+    second network of frequencies, the filler F, says what the missing cells may hold given those present.
+
+    The sum is an average over a fixed number of draws of m, made with the same numbers for every row, so that equal
+    rows have equal answers, in whatever table they stand.
+
+    The log of an average is no sum of terms. The terms are those of rule `by_terms`; what averaging adds to them is one
+    part more.
+
+    filler  has the nodes of the network, at their coarse granularity where they have two; its attributes have the class
+            and at most one attribute as parents
     """
 
-    order: tuple[int, ...]
-    parents: tuple[int, ...]
-    tables: tuple[Floats, ...]
-    classes: Floats
+    name: ClassVar[str] = "averaged over"
+    sentence: ClassVar[str] = "Unknown attributes are averaged over, given those known."
+    rest: ClassVar[str] = "what is missing"
 
-    @classmethod
-    def of(cls, network: Network) -> FillingTree:
-        target = len(network.nodes) - 1
-        parents, tables = [], []
-        for family in network.dag.families[:target]:
-            parent = next((node for node in family.parents if node != target), -1)
-            n_parent = 1 if parent < 0 else network.n_states[parent]
-            cells = network.tables[family.child].reshape(n_parent, -1, network.n_states[family.child])
-            parents.append(parent)
-            tables.append(np.ascontiguousarray(cells.swapaxes(0, 1)))
-        order = tuple(node for node in network.dag.order if node != target)
-        with np.errstate(divide="ignore"):  # a class that no row has yet
-            return cls(order, tuple(parents), tuple(tables), np.log(network.tables[target][0]))
+    network: AnyNetwork
+    filler: Network
+    n_draws: int = N_DRAWS
 
-    @property
-    def cells_per_row(self) -> int:
-        """Of all likelihoods."""
-        return sum(table.shape[0] * table.shape[2] for table in self.tables)
+    def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:
+        return answer_apart(
+            codes, self.with_gap(codes), lambda rows: self.network.log_joint(rows, normalized=True), self._average
+        )
 
-    def fill(self, codes: Codes, n_draws: int, compiled: bool = False) -> Codes:
-        """(n_attributes, n_rows, n_draws) the cells present, and draws of the missing ones given these."""
-        numbers = spread_numbers(n_draws, len(self.order) + 1)
-        filled = np.empty((codes.shape[1], len(codes), n_draws), dtype=codes.dtype)
-        if compiled:
-            self._fill_compiled(codes, numbers, filled)
-            return filled
-        filled[...] = codes.T[..., np.newaxis]
-        likelihoods, weights = self._collect(codes)
-        classes = _invert(weights.T[:, np.newaxis], numbers[:, -1])
-        for node in self.order:
-            rows = np.flatnonzero(codes[:, node] == self.tables[node].shape[2])
-            if len(rows):
-                own, parent = classes[rows], self.parents[node]
-                states = 0 if parent < 0 else filled[parent, rows]
-                chances = self.tables[node][own, states] * likelihoods[node][own, rows[:, np.newaxis]]
-                filled[node, rows] = _invert(chances, numbers[:, node])
-        return filled
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Parts:
+        parts = self.by_terms.contributions(codes, favoured, against, log_odds)
+        summed = parts.prior + parts.terms.sum(axis=1)
+        # Odds that a cell present makes infinite are so in every draw: the remainder is then nothing.
+        rest = np.subtract(log_odds, summed, out=np.zeros(len(codes)), where=self.with_gap(codes) & np.isfinite(summed))
+        return replace(parts, remainder=rest)
 
-    def _collect(self, codes: Codes) -> tuple[list[Floats], Floats]:
-        """From the leaves to the roots: what the cells present say of every attribute, and of the class.
+    def without_each(self, codes: Codes) -> Iterator[Floats]:
+        """An attribute of tables is one gap more; an effect is zero in all draws, which are the same without it."""
+        if self.network.kind == "tables":
+            yield from super().without_each(codes)
+            return
+        gappy = self.with_gap(codes)
+        n_complete = len(codes) - int(gappy.sum())
+        rows = np.concatenate([codes[~gappy], self._complete(codes[gappy], self._worth_compiling(codes))])
+        for logs in self.by_terms.without_each(rows):
+            result = np.empty((len(codes), logs.shape[1]))
+            result[~gappy], result[gappy] = logs[:n_complete], self._log_mean(logs[n_complete:])
+            yield result
 
-        likelihoods  of each attribute, (classes, n_rows, states) P(cells present at and below it | its state, class)
-        weights      (classes, n_rows) P(class | cells present), but for a factor of the row
-        """
-        likelihoods = [np.ones((len(self.classes), len(codes), table.shape[2])) for table in self.tables]
-        logs = np.tile(self.classes[:, np.newaxis], len(codes))
-        for node in reversed(self.order):
-            own, n_states = likelihoods[node], self.tables[node].shape[2]
-            fits = (codes[:, node, np.newaxis] == np.arange(n_states)) | (codes[:, [node]] == n_states)
-            own *= fits
-            message = own @ self.tables[node].swapaxes(1, 2)
-            highest = message.max(axis=2, keepdims=True)  # a product of hundreds of them would underflow
-            logs += np.log(highest[..., 0])
-            if self.parents[node] >= 0:
-                likelihoods[self.parents[node]] *= message / highest
-        return likelihoods, np.exp(logs - logs.max(axis=0))
+    def constants(self) -> dict[str, Any]:
+        """The filler's tables, the numbers by which it draws, and the state drawn for each of its states."""
+        tree = self._tree
+        n_states = np.array(tree.n_states)
+        # Each column holds its states, and its last one from there on.
+        steps = np.minimum(np.arange(n_states.max())[:, np.newaxis], n_states - 1)
+        drawn = self.network.refine(steps.astype(code_dtype(n_states.max())))
+        filler = {
+            "order": list(tree.order),
+            "parents": list(tree.parents),
+            "states": n_states.tolist(),
+            "middles": [drawn[:n, node].tolist() for node, n in enumerate(tree.n_states)],
+            "draws": self.n_draws,
+            "numbers": spread_numbers(self.n_draws, len(tree.order) + 1),
+            "classes": tree.classes,
+            "tables": np.concatenate([table.ravel() for table in tree.tables]),
+        }
+        return {"filler": filler, **self.by_terms.constants()}
 
-    def _fill_compiled(self, codes: Codes, numbers: Floats, filled: Codes) -> None:
-        from tanager.gaps.fill_kernels import fill_rows
+    @cached_property
+    def by_terms(self) -> GapRule:
+        """The rule that gives the terms; any mean will do in it, as the remainder makes up for it."""
+        if self.network.kind == "effects":
+            return Expected(self.network)
+        return Skipped(self.network, exact=False)
 
-        n_states = np.array([table.shape[2] for table in self.tables])
-        starts = np.concatenate([[0], np.cumsum(n_states)])
-        offsets = np.cumsum([0, *(table.size for table in self.tables)])
-        flat = np.concatenate([table.reshape(-1) for table in self.tables])
-        order, parents = np.array(self.order), np.array(self.parents)
-        fill_rows(codes, order, parents, n_states, starts, offsets, flat, self.classes, numbers, filled)
+    @cached_property
+    def _tree(self) -> FillingTree:
+        return FillingTree.of(self.filler)
 
+    def _average(self, codes: Codes) -> Floats:
+        cells = self.n_draws * (codes.shape[1] + self.network.n_states[-1]) + self._tree.cells_per_row
+        length = max(1, BLOCK_CELLS // cells)
+        compiled = self._worth_compiling(codes)
 
-def _invert(chances: Floats, numbers: Floats) -> NDArray[np.intp]:
-    """(n_rows, n_draws) states from chances (n_rows, n_draws or 1, states) and numbers (n_draws,) from 0 to 1."""
-    cumulative = chances.cumsum(axis=2)
-    above = numbers[:, np.newaxis] * cumulative[..., -1:] >= cumulative[..., :-1]
-    states: NDArray[np.intp] = above.sum(axis=2)
-    return states
+        def average(first: int) -> Floats:
+            rows = self._complete(codes[first : first + length], compiled)
+            return self._log_mean(self.network.log_joint(rows, normalized=True))
 
+        return np.concatenate(map_threads(average, range(0, len(codes), length)))
 
-@lru_cache(maxsize=8)
-def spread_numbers(n_draws: int, n_nodes: int) -> Floats:
-    """(n_draws, n_nodes) numbers from 0 to 1: each column has one in each of n_draws equal parts, shuffled.
+    def _worth_compiling(self, codes: Codes) -> bool:
+        return codes.size * self.n_draws >= WORK_WORTH_COMPILING
 
-    So a single missing cell is met with its shares, to a draw (a Latin hypercube, McKay et al. 1979). Not the middles
-    of the parts: a share of 21/64 would then be a tie, which rounding decides.
-    """
-    generator = np.random.default_rng(SEED)
-    columns = [(generator.permutation(n_draws) + generator.uniform(0.4, 0.6)) / n_draws for _ in range(n_nodes)]
-    return np.stack(columns, axis=1)
+    def _log_mean(self, logs: Floats) -> Floats:
+        """(n_rows, n_classes) log of the mean over the draws of each row, from (n_rows * n_draws, n_classes) logs."""
+        with np.errstate(divide="ignore"):
+            return np.log(np.exp(logs).reshape(-1, self.n_draws, logs.shape[1]).mean(axis=1))
+
+    def _complete(self, codes: Codes, compiled: bool) -> Codes:
+        """(n_rows * n_draws, n_attributes) complete rows, the draws of a row beside each other."""
+        coarse = self.network.coarsen(codes)
+        filled = self._tree.fill(coarse, self.n_draws, compiled)
+        drawn: Codes = filled.reshape(len(filled), -1).T
+        if coarse is codes:
+            return drawn
+        known = np.repeat(codes, self.n_draws, axis=0)
+        missing = known == np.array(self.network.n_states[:-1])
+        return np.where(missing, self.network.refine(drawn), known).astype(codes.dtype)

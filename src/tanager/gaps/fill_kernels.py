@@ -1,4 +1,4 @@
-"""The compiled way to draw missing cells, row by row (`gap_average`)."""
+"""The compiled way to draw missing cells, row by row (`tanager.gaps.filler`)."""
 
 from __future__ import annotations
 

@@ -1,12 +1,17 @@
-"""Rows with missing cells, the terms of the families they are in left out of the log odds."""
+"""Skipped: the terms of families with a missing cell are left out of the log odds."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
 
-from tanager.counts.family import Family, strides
-from tanager.network.inference.junction_tree import JunctionTree
+import numpy as np
+
+from tanager.counts.family import Family
+from tanager.gaps.rule import Classes, Floats, GapRule, Parts, answer_apart
+from tanager.network.family_joints import exact_joints, family_joints
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
 from tanager.table.batch import Codes
@@ -14,54 +19,67 @@ from tanager.table.batch import Codes
 SMALLEST = 1e-300  # what an average of logarithms takes a probability of zero for
 
 
-def log_joint_skipping(network: Network, codes: Codes, normalized: bool = False) -> NDArray[np.float64]:
+@dataclass(frozen=True)
+class Skipped(GapRule):
     """The log joint without the terms of families that have a missing cell (Roos et al. 2005, section 5.4).
 
     The terms are centred first, so that for each class their mean over the cells x of the family is zero (eq. 22):
     sum_x P(x) (log P(child | parents, c) - m_c) = 0. The sum of all m_c goes to the class, so a complete row keeps its
-    log joint, and leaving out a centred term means putting m_c in its place. P(x) is the network's own.
+    log joint, and leaving out a centred term means putting m_c in its place. P(x) is the network's own, `exact` or,
+    where that would take much memory, estimated.
     """
-    n_states = network.n_states
-    gappy = (codes == np.array(n_states[:-1])).any(axis=1)
-    if not gappy.any():
-        return network.log_joint(codes, normalized)
-    result = np.empty((len(codes), n_states[-1]))
-    result[~gappy] = network.log_joint(codes[~gappy], normalized)
-    own, shares = codes[gappy], cell_probabilities(network)
-    summed = np.zeros((len(own), n_states[-1]))
-    for family in network.dag.families:
-        summed += family_terms(network, family, shares[family.child], own)
-    result[gappy] = normalize_log(summed) if normalized else summed
-    return result
+
+    name: ClassVar[str] = "left out"
+    sentence: ClassVar[str] = "A part with an unknown attribute counts with its mean."
+
+    network: Network
+    exact: bool = True
+
+    def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:
+        """Not `normalized`: the sum of the terms."""
+
+        def add_terms(rows: Codes) -> Floats:
+            summed = np.zeros((len(rows), self.network.n_states[-1]))
+            for addend in self._addends(rows):
+                summed += addend
+            return normalize_log(summed) if normalized else summed
+
+        return answer_apart(
+            codes, self.with_gap(codes), lambda rows: self.network.log_joint(rows, normalized), add_terms
+        )
+
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Parts:
+        return Parts.between(self._addends(codes), favoured, against)
+
+    def constants(self) -> dict[str, Any]:
+        return {"means": self.means}
+
+    @cached_property
+    def means(self) -> Floats:
+        """(n_nodes, n_classes) what a family with a missing cell adds instead: m_c."""
+        network, target = self.network, len(self.network.nodes) - 1
+        joints = (exact_joints if self.exact else family_joints)(network)
+        found = np.empty((len(network.nodes), network.n_states[-1]))
+        for family, table, joint in zip(network.dag.families, network.tables, joints, strict=True):
+            probability, weight = (_by_class(values, family, network.n_states) for values in (table, joint))
+            if target in family.nodes:
+                weight = weight.sum(axis=1, keepdims=True)
+            found[family.child] = (weight * np.log(np.maximum(probability, SMALLEST))).sum(axis=0)
+        return found
+
+    def _addends(self, codes: Codes) -> Iterator[Floats]:
+        """(n_rows, n_classes) what each family adds to the log joint of each class: its cell's term, or the mean."""
+        present = codes < np.array(self.network.n_states[:-1])
+        for family in self.network.dag.families:
+            whole = present[:, [node for node in family.nodes if node < codes.shape[1]]].all(axis=1)
+            addend = np.empty((len(codes), self.network.n_states[-1]))
+            addend[whole] = self.network.log_joint.family(family.child, codes[whole])
+            if not whole.all():
+                addend[~whole] = self.means[family.child]
+            yield addend
 
 
-def cell_probabilities(network: Network) -> tuple[NDArray[np.float64], ...]:
-    """P(parents, child) of each family, (parent configurations, states): the counts expected of one empty row."""
-    nothing = np.array([network.n_states])
-    tree = JunctionTree.of(network.dag, network.n_states, names=network.nodes)
-    return tree.expected_counts(network.tables, nothing).tables
-
-
-def family_terms(network: Network, family: Family, shares: NDArray[np.float64], codes: Codes) -> NDArray[np.float64]:
-    """(n_rows, n_classes) what a family adds to the log joint of each class: its cell's term, or the mean."""
-    n_states, target = network.n_states, len(network.nodes) - 1
-    attributes = [node for node in family.nodes if node != target]
-    probability, weight = (_by_class(values, family, n_states) for values in (network.tables[family.child], shares))
-    with np.errstate(divide="ignore"):
-        logs = np.log(probability)
-    if target in family.nodes:
-        weight = weight.sum(axis=1, keepdims=True)
-    means = (weight * np.log(np.maximum(probability, SMALLEST))).sum(axis=0)
-    cells = np.zeros(len(codes), dtype=np.int64)
-    present = np.ones(len(codes), dtype=bool)
-    for node, stride in zip(attributes, strides(attributes, n_states), strict=True):
-        cells += codes[:, node].astype(np.int64) * stride
-        present &= codes[:, node] < n_states[node]
-    terms: NDArray[np.float64] = np.where(present[:, np.newaxis], logs[np.where(present, cells, 0)], means)
-    return terms
-
-
-def _by_class(values: NDArray[np.float64], family: Family, n_states: tuple[int, ...]) -> NDArray[np.float64]:
+def _by_class(values: Floats, family: Family, n_states: tuple[int, ...]) -> Floats:
     """(cells of the family's attributes, classes, or 1 for a family without the class)."""
     if family.child == len(n_states) - 1:
         return values

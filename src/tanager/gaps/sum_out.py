@@ -1,10 +1,15 @@
-"""Rows with missing cells: the class posterior with them summed out of the network's own joint; and what else to do."""
+"""SummedOut: a missing cell is summed out of the network's own joint, exactly."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.gaps.rule import Classes, Floats, GapRule, Parts, Rows, answer_apart
+from tanager.network.inference.triangulate import relevant_nodes
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
 from tanager.table.batch import Codes, code_dtype
@@ -13,43 +18,96 @@ from tanager.threads import map_threads
 MOST_ROWS = 0.5  # a larger share of rows with gaps, and taking them apart costs more than it saves
 BLOCK_ROWS = 8_192
 
-MISSING = ("auto", "average", "marginalize", "skip", "category")
 
+@dataclass(frozen=True)
+class SummedOut(GapRule):
+    r"""P(c | o) = sum_m P(c, o, m) / P(o), of the cells present o and those missing m.
 
-def log_joint_with_gaps(network: Network, codes: Codes, normalized: bool = False) -> NDArray[np.float64]:
-    """log P(class, cells present), or `normalized` log P(class | cells present); (n_rows, n_classes).
-
-    A look-up per family is exact for a row whose gaps lie only in attributes that are no parent and have none but the
-    class (`LogJoint`); the other rows go through the junction tree.
+    With the class first and parents before children, the chain rule gives log P(c, o) = log P(c) + sum_i
+    log P(o_i | o_1 .. o_{i-1}, c): these are the terms. Where all parents of an attribute are present its term is that
+    of its own table, whatever else the row holds. A missing cell adds 0: its states sum to one.
     """
-    hard = np.zeros(len(codes), dtype=bool)
-    for node in _linked(network):
-        gaps = codes[:, node] == network.n_states[node]
-        if gaps.any():
-            hard |= gaps
-    if not hard.any():
-        return network.log_joint(codes, normalized)
-    if hard.mean() > MOST_ROWS:
-        return _sum_gaps(network, codes, normalized)
-    result = np.empty((len(codes), network.n_states[-1]))
-    result[~hard] = network.log_joint(codes[~hard], normalized)
-    result[hard] = _sum_gaps(network, codes[hard], normalized)
-    return result
+
+    name: ClassVar[str] = "summed out"
+    sentence: ClassVar[str] = "Unknown attributes are summed out."
+    drops_gaps: ClassVar[bool] = True
+
+    network: Network
+
+    def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:
+        """Not `normalized`: log P(class, cells present).
+
+        A look-up per family is exact for a row whose gaps lie only in attributes that are no parent and have none but
+        the class (`LogJoint`); the other rows go through the junction tree.
+        """
+        hard = self._linked_gap(codes)
+        if hard.sum() > MOST_ROWS * len(hard):
+            hard[:] = True
+        return answer_apart(
+            codes,
+            hard,
+            lambda rows: self.network.log_joint(rows, normalized),
+            lambda rows: self._sum_out(rows, normalized),
+        )
+
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Parts:
+        network, target = self.network, len(self.network.nodes) - 1
+        present = np.column_stack([codes < np.array(network.n_states[:-1]), np.ones(len(codes), dtype=bool)])
+        rank = _chain(network)
+        terms = np.zeros(present.shape)
+        for node, family in enumerate(network.dag.families):
+            whole = present[:, family.nodes].all(axis=1)
+            logs = network.log_joint.family(node, codes[whole])
+            # A cell may be impossible under one class, which makes the odds infinite, but not under the likelier one.
+            terms[whole, node] = _between(logs, favoured[whole], against[whole])
+            hard = present[:, node] & ~whole
+            if hard.any() and rank[node] >= rank[target]:  # terms before the class do not depend on it
+                odds = self._prefix_odds(codes[hard], favoured[hard], against[hard], rank <= rank[node])
+                if node != target:
+                    before = self._prefix_odds(codes[hard], favoured[hard], against[hard], rank < rank[node])
+                    # Odds that earlier cells have made infinite stay so: later ones add nothing.
+                    odds = np.subtract(odds, before, out=np.zeros_like(odds), where=np.isfinite(before))
+                terms[hard, node] = odds
+        return Parts.of(terms)
+
+    def _prefix_odds(self, codes: Codes, favoured: Classes, against: Classes, kept: Rows) -> Floats:
+        """log P(favoured, cells kept) - log P(against, cells kept) of each row."""
+        masked = np.where(kept[:-1], codes, np.array(self.network.n_states[:-1]))
+        return _between(self.log_posterior(masked, normalized=False), favoured, against)
+
+    def _linked_gap(self, codes: Codes) -> Rows:
+        """(n_rows,) whether a missing attribute is a parent, or has an attribute as parent."""
+        target = len(self.network.nodes) - 1
+        linked = {node for edge in self.network.dag.edges if edge[0] != target for node in edge} - {target}
+        found = np.zeros(len(codes), dtype=bool)
+        for node in linked:
+            found |= codes[:, node] == self.network.n_states[node]
+        return found
+
+    def _sum_out(self, codes: Codes, normalized: bool) -> Floats:
+        n_classes = self.network.n_states[-1]
+        dtype = np.promote_types(codes.dtype, code_dtype(n_classes))
+        unlabelled = np.empty((len(codes), codes.shape[1] + 1), dtype=dtype, order="F")
+        unlabelled[:, :-1] = codes
+        unlabelled[:, -1] = n_classes
+        result = self.network.class_tree.log_joint(self.network.tables, unlabelled)
+        if normalized:
+            blocks = range(0, len(result), BLOCK_ROWS)
+            map_threads(lambda first: normalize_log(result[first : first + BLOCK_ROWS]), blocks)
+        return result
 
 
-def _sum_gaps(network: Network, codes: Codes, normalized: bool) -> NDArray[np.float64]:
-    n_classes = network.n_states[-1]
-    dtype = np.promote_types(codes.dtype, code_dtype(n_classes))
-    unlabelled = np.empty((len(codes), codes.shape[1] + 1), dtype=dtype, order="F")
-    unlabelled[:, :-1] = codes
-    unlabelled[:, -1] = n_classes
-    result = network.class_tree.log_joint(network.tables, unlabelled)
-    if normalized:
-        map_threads(lambda first: normalize_log(result[first : first + BLOCK_ROWS]), range(0, len(result), BLOCK_ROWS))
-    return result
+def _between(logs: Floats, favoured: Classes, against: Classes) -> Floats:
+    rows = np.arange(len(logs))
+    odds: Floats = logs[rows, favoured] - logs[rows, against]
+    return odds
 
 
-def _linked(network: Network) -> list[int]:
-    """Attributes that are a parent, or have an attribute as parent."""
+def _chain(network: Network) -> NDArray[np.int64]:
+    """The place of each node in the chain rule: ancestors of the class, the class, then the others in their order."""
     target = len(network.nodes) - 1
-    return sorted({node for edge in network.dag.edges if edge[0] != target for node in edge} - {target})
+    above = relevant_nodes(network.dag, [target])
+    order = sorted(network.dag.order, key=lambda node: node not in above)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import DataError, OptionError
-from tanager.network.columns import HasColumns
+from tanager.network.columns import HasColumns, Term
 from tanager.network.log_joint import LogJoint, normalize_log
 from tanager.structure.dag import Dag
 from tanager.structure.pairwise import pair_dag
@@ -43,6 +44,8 @@ class AdditiveNetwork(HasColumns):
     spreads    for each attribute (states, classes): the standard deviation of its main effect between fits on parts of
                the training rows; none where there was only one
     """
+
+    kind: ClassVar[Literal["effects"]] = "effects"
 
     columns: tuple[ColumnSchema, ...]
     intercept: Array
@@ -82,6 +85,11 @@ class AdditiveNetwork(HasColumns):
     def target(self) -> str:
         return self.nodes[-1]
 
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The attributes, for their main effects, and the pairs."""
+        return (*super().terms, *self.pairs)
+
     def main(self, attribute: str) -> Array:
         """(states, classes) the main effect of an attribute, in the order of `states`."""
         return self.mains[self._attribute(attribute)][:-1]
@@ -114,12 +122,25 @@ class AdditiveNetwork(HasColumns):
 
         def add(first: int) -> None:
             rows = slice(first, first + BLOCK_ROWS)
-            result[rows] = self._sums(self._expand(codes[rows]))
+            look_up, cells = self.look_ups(codes[rows])
+            result[rows] = look_up(cells)
             if normalized:
                 normalize_log(result[rows])
 
         map_threads(add, range(0, len(codes), BLOCK_ROWS))
         return result
+
+    def look_ups(self, codes: Codes) -> tuple[LogJoint, Codes]:
+        """The look-ups that give `log_joint`, and the codes to look up."""
+        return self._sums, self._expand(codes)
+
+    def effects(self, codes: Codes) -> Iterator[Array]:
+        """(n_rows, n_classes) what each term adds, in the order of `terms`; a missing cell has an entry in each."""
+        for attribute, main in enumerate(self.mains):
+            yield main[codes[:, attribute]]
+        coarse = self.coarsen(codes)
+        for (parent, child), table in zip(self.pairs, self.tables, strict=True):
+            yield table[coarse[:, parent], coarse[:, child]]
 
     def reordered(self, order: Sequence[int]) -> AdditiveNetwork:
         """The same network with its nodes in another order: node k of the new one is node order[k] of this one."""
@@ -143,6 +164,10 @@ class AdditiveNetwork(HasColumns):
     def refine(self, coarse: Codes) -> Codes:
         """The middle fine state of each coarse one, by the training rows; (n_rows, n_attributes) as `coarse`."""
         return np.stack([lookup[coarse[:, i]] for i, lookup in enumerate(self._middles)], axis=1)
+
+    def given(self, attribute: int) -> tuple[int, ...]:
+        """The attributes that the term of an attribute depends on: a main effect depends on none."""
+        return ()
 
     @cached_property
     def _middles(self) -> list[NDArray[np.int64]]:

@@ -11,6 +11,9 @@ from tanager.registry import nearest_first
 from tanager.structure.dag import Dag
 from tanager.table.schema import Category, ColumnSchema
 
+Term = tuple[int, ...]
+"""The attributes an addend of the log odds is put down to: one, or two for the effect of a pair."""
+
 
 class HasColumns:
     """Nodes are columns of a table with a structure over them.
@@ -45,6 +48,15 @@ class HasColumns:
     def edges(self) -> tuple[tuple[str, str], ...]:
         """(parent, child) pairs."""
         return tuple((self.nodes[parent], self.nodes[child]) for parent, child in self.dag.edges)
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """What the log odds of the class add up from: a term for every attribute."""
+        return tuple((attribute,) for attribute in range(len(self.columns) - 1))
+
+    def term_name(self, term: Term) -> str:
+        """ "age", or "age & sex"."""
+        return " & ".join(self.nodes[attribute] for attribute in term)
 
     def number(self, node: str) -> int:
         """The number of a node; an error lists the nearest names."""

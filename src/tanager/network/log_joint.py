@@ -73,6 +73,13 @@ class LogJoint:
                 add_block(first)
         return result
 
+    def family(self, family: int, codes: Codes) -> NDArray[np.float64]:
+        """(n_rows, n_classes) what one family adds."""
+        addends: NDArray[np.float64] = self.tables[
+            self.offsets[family] + codes[:, self.nodes[family]] @ self.strides[family]
+        ]
+        return addends
+
     def _add_numpy(self, codes: Codes, out: NDArray[np.float64]) -> None:
         cells = self.offsets + (codes[:, self.nodes] * self.strides).sum(axis=2)
         self.tables[cells].sum(axis=1, out=out)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from tanager.network.sampling import sample_codes
 from tanager.registry import check_option
 from tanager.structure.canonical import canonical_form, is_perfect, is_perfect_for
 from tanager.structure.dag import Dag
+from tanager.table.batch import Codes
 from tanager.table.encoder import encode_column
 from tanager.table.read_columns import read_table
 from tanager.table.schema import Category, ColumnSchema
@@ -46,6 +48,8 @@ class Network(HasColumns):
     >>> round(network.query("rain", {"wet": True})[True], 4)
     0.7742
     """
+
+    kind: ClassVar[Literal["tables"]] = "tables"
 
     columns: tuple[ColumnSchema, ...]
     dag: Dag
@@ -207,6 +211,22 @@ class Network(HasColumns):
         if self.target is None:
             raise OptionError("the network has no class node, so there is no joint with it.")
         return LogJoint.of(self.dag, self.tables, self.n_states)
+
+    def look_ups(self, codes: Codes) -> tuple[LogJoint, Codes]:
+        """The look-ups that give `log_joint` of complete rows, and the codes to look up."""
+        return self.log_joint, codes
+
+    def coarsen(self, codes: Codes) -> Codes:
+        """The codes of each attribute at its coarse granularity: tables have one granularity only."""
+        return codes
+
+    def refine(self, coarse: Codes) -> Codes:
+        """The codes of each attribute from those of its coarse granularity."""
+        return coarse
+
+    def given(self, attribute: int) -> tuple[int, ...]:
+        """The attributes that the term of an attribute depends on: its attribute parents."""
+        return tuple(parent for parent in self.dag.parents[attribute] if parent != len(self.nodes) - 1)
 
     @cached_property
     def class_tree(self) -> JunctionTree:

@@ -8,7 +8,6 @@ import numpy as np
 
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.errors import OptionError
-from tanager.explain.cells import terms_of
 from tanager.explain.effect_strength import effect_strength
 from tanager.network.additive import AdditiveNetwork
 from tanager.plots.effect import effects_of
@@ -49,7 +48,7 @@ def plot_effects(
     if max_effects < 1:
         raise OptionError(f"max_effects={max_effects} leaves nothing to draw; expected 1 or more.")
     network = effects_of(model)
-    strength, terms = effect_strength(network), terms_of(network)
+    strength, terms = effect_strength(network), network.terms
     ranked = np.argsort(-strength, kind="stable")[:max_effects].tolist()
     names = [[network.nodes[attribute] for attribute in terms[term]] for term in ranked]
     shown = main_classes(network, [name for term in names if len(term) == 1 for name in term], of)

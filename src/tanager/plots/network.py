@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import OptionError
-from tanager.explain.cells import AnyNetwork, terms_of
 from tanager.explain.effect_strength import edge_strength, effect_strength
 from tanager.explain.explanation import RowExplanation
 from tanager.network.additive import AdditiveNetwork
+from tanager.network.any_network import AnyNetwork
 from tanager.plots.network_layout import BOX_HEIGHT, Layout, drawn_parents
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _fills(network: AnyNetwork, weights: NDArray[np.float64], row: RowExplanatio
         n_attributes = len(weights) - (network.target is not None)
         return list(mpl.colormaps[STRENGTHS](0.75 * weights / max(weights[:n_attributes].max(), 1e-12)))
     added = np.zeros(len(network.nodes))
-    for term, each in zip(terms_of(network), row.contributions, strict=False):  # the remainder is no node's
+    for term, each in zip(network.terms, row.contributions, strict=False):  # the remainder is no node's
         added[[*term]] += each.log_odds / len(term)
     largest = max(np.abs(added[np.isfinite(added)]).max(initial=0.0), 1e-12)
     return list(mpl.colormaps[CONTRIBUTIONS](0.5 + 0.4 * np.clip(added / largest, -1, 1)))

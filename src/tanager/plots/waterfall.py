@@ -62,7 +62,7 @@ def _bars(row: RowExplanation, most: int) -> tuple[list[str], list[float]]:
     """The labels and addends of all bars but the sum; they add up to it."""
     ranked = row.ranked
     n_shown = most if len(ranked) > most + 1 else len(ranked)  # one attribute is not gathered into "1 other"
-    labels = [f"prior of {row.target}", *(each.label for each in ranked[:n_shown])]
+    labels = [row.prior_label, *(each.label for each in ranked[:n_shown])]
     addends = [row.prior, *(each.log_odds for each in ranked[:n_shown])]
     rest = ranked[n_shown:]
     if rest:

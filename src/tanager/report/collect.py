@@ -9,13 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.hidden import add_hidden_codes
-from tanager.errors import MemoryLimitError, OptionError
+from tanager.errors import MemoryLimitError
 from tanager.explain import explain
-from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
 from tanager.report.data_summary import summarize_columns
 from tanager.report.effects import MANY_ATTRIBUTES, STRONGEST, describe_effects
-from tanager.report.gaps import class_prior, describe_gaps
+from tanager.report.gaps import describe_gaps
 from tanager.report.json_page import Json, pack
 from tanager.report.layout import HEIGHT, LONGEST, place_nodes
 from tanager.report.learning import describe_learning
@@ -43,18 +42,13 @@ class Rows:
 def collect(clf: BayesianNetworkClassifier, X: object = None, y: ArrayLike | None = None) -> dict[str, Json]:
     """The content of the page, ready for JSON."""
     network = clf.network_
-    if not isinstance(network, Network | AdditiveNetwork):
-        raise OptionError(
-            f"the page shows the tables or the effects of a network, and this model is {type(network).__name__}, "
-            "which has neither."
-        )
     rows = None if X is None else _read_rows(clf, X)
     class_codes = None if y is None else read_rows(X, y, None, clf.classes_).class_codes.astype(np.intp)
     page: dict[str, Json] = {
         "version": __version__,
         "title": f"{network.nodes[-1]} · {type(clf).__name__}",
-        "network": describe_network(network) if isinstance(network, Network) else describe_effects(network),
-        "gaps": describe_gaps(clf),
+        "network": describe_network(network) if network.kind == "tables" else describe_effects(network),
+        "gaps": describe_gaps(clf.gaps_),
         "learning": describe_learning(clf),
         "rows": None,
         "columns": None,
@@ -64,7 +58,7 @@ def collect(clf: BayesianNetworkClassifier, X: object = None, y: ArrayLike | Non
         page["rows"] = _pack_rows(rows, class_codes)
         page["columns"] = summarize_columns(rows.table, rows.codes, network, class_codes)
         if class_codes is not None:
-            page["quality"] = describe_quality(rows.proba, class_codes, clf.classes_, class_prior(clf))
+            page["quality"] = describe_quality(rows.proba, class_codes, clf.classes_, clf.gaps_.prior())
     return page
 
 

@@ -1,5 +1,5 @@
 // Unknown attributes drawn from what the known ones say, with the numbers and in the order of Python
-// (`tanager.classifiers.gap_average`), so that the draws are the same; P(class | known) is the mean over the draws.
+// (`tanager.gaps.filler`), so that the draws are the same; P(class | known) is the mean over the draws.
 //
 // The filler is a tree: an attribute has the class and at most one attribute as parents. A cell of its tables stands at
 // starts[node] + (class * states of the parent + state of the parent) * states + state.
@@ -65,11 +65,10 @@ function makeFiller({ order, parents, states, draws, numbers, classes, tables })
 // P(class | known attributes): `complete` answers for complete codes, `coarsen` and `refine` translate a state of an
 // attribute into one of the filler's and back.
 function makeAverage(filler, target, complete, coarsen = (_, code) => code, refine = (_, code) => code) {
-  const fill = filler && makeFiller(filler);
+  const fill = makeFiller(filler);
   return function average(codes) {
     const known = codes.slice(0, target);
     if (known.every((code) => code >= 0)) return complete(known);
-    if (!fill) throw new RangeError("the model was kept without what says how unknown attributes may be filled");
     const rows = fill(known.map((code, node) => (code < 0 ? -1 : coarsen(node, code))));
     const found = rows.map((row) => complete(row.map((code, node) => (known[node] >= 0 ? known[node] : refine(node, code)))));
     if (found.some((each) => !each)) return null;

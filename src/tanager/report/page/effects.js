@@ -18,7 +18,7 @@ function makeEffects(network, target, gaps) {
   }
 
   const expected = (codes) => normalize(sums(codes));
-  const posterior = gaps.meaning === "expected" ? expected
+  const posterior = !gaps.filler ? expected
     : makeAverage(gaps.filler, target, expected, (node, code) => nodes[node].groups[code], (node, code) => gaps.filler.middles[node][code]);
 
   // Unknown attributes count with what is expected of them.
@@ -31,5 +31,5 @@ function makeEffects(network, target, gaps) {
     ].filter(({ node, other, value }) => node === target || (codes[node] >= 0 && !(codes[other] < 0)) || Math.abs(value) > 1e-12).sort(byParts(target));
   }
 
-  return { posterior, contributions: gaps.meaning === "expected" ? contributions : withRest(target, posterior, contributions) };
+  return { posterior, contributions: !gaps.filler ? contributions : withRest(target, posterior, contributions) };
 }

@@ -85,11 +85,5 @@ function withRest(target, posterior, contributions) {
 }
 
 const MEANINGS = { "summed out": makeSumming, "left out": makeSkipping, "averaged over": makeAveraging };
-const GAP_WORDS = {
-  "summed out": "Unknown attributes are summed out.",
-  "left out": "A part with an unknown attribute counts with its mean.",
-  "averaged over": "Unknown attributes are averaged over, given those known.",
-  expected: "An unknown attribute counts with its expected effect.",
-};
 
 const makeModel = (network, target, gaps) => (network.kind === "effects" ? makeEffects : MEANINGS[gaps.meaning])(network, target, gaps);

@@ -60,7 +60,7 @@ function makeOutcome(network, target, model, gaps, store) {
 
   function label(part, codes) {
     if (part.node === target) return ["prior", nodes[target].name];
-    if (part.rest) return ["what is missing", "averaged over"];
+    if (part.rest) return [gaps.rest, gaps.meaning];
     const both = part.other === undefined ? [part.node] : [part.node, part.other];
     return [both.map((node) => nodes[node].name).join(" & "), both.map((node) => words(node, codes[node], part)).join(" & ")];
   }
@@ -107,7 +107,7 @@ function makeOutcome(network, target, model, gaps, store) {
       ? el("button", { type: "button", class: "quiet", onclick: () => { allReasons = !allReasons; showReasons({ parts, favoured, other }, codes); } }, allReasons ? "Show fewer" : "Show all") : null;
     byId("waterfall").replaceChildren(
       el("p", { class: "muted small" }, "Log odds for ", el("span", { class: "favoured-name" }, classes[favoured]), " against ",
-        el("span", { class: "other-name" }, classes[other]), `; ${explained(network)} ${GAP_WORDS[gaps.meaning]}${parts.some((part) => part.summed.length) ? " ∑: with this part." : ""}`),
+        el("span", { class: "other-name" }, classes[other]), `; ${explained(network)} ${gaps.words}${parts.some((part) => part.summed.length) ? " ∑: with this part." : ""}`),
       list, ...(button ? [button] : []));
   }
 

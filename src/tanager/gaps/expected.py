@@ -1,0 +1,40 @@
+"""Expected: a missing cell counts with its expected effect, an entry that a network of effects has learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tanager.gaps.rule import Classes, Floats, GapRule, Parts
+from tanager.network.additive import AdditiveNetwork
+from tanager.network.log_joint import normalize_log
+from tanager.table.batch import Codes
+
+
+@dataclass(frozen=True)
+class Expected(GapRule):
+    """The sum of effects, where a missing cell has an entry in each: its mean, in a pair given the partner.
+
+    The terms are the effects, and the prior is the intercept.
+    """
+
+    name: ClassVar[str] = "expected effect"
+    sentence: ClassVar[str] = "An unknown attribute counts with its expected effect."
+
+    network: AdditiveNetwork
+
+    def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:
+        return self.network.log_joint(codes, normalized)
+
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Parts:
+        intercept = np.broadcast_to(self.network.intercept, (len(codes), len(self.network.intercept)))
+        return Parts.between([*self.network.effects(codes), intercept], favoured, against)
+
+    def without_each(self, codes: Codes) -> Iterator[Floats]:
+        """Without a term means that its effect is zero."""
+        sums = self.network.log_joint(codes)
+        for effect in self.network.effects(codes):
+            yield normalize_log(sums - effect)

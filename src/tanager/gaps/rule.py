@@ -1,0 +1,105 @@
+"""GapRule: what a missing cell means to a classifier; who predicts or explains a row asks it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.network.any_network import AnyNetwork
+from tanager.table.batch import Codes, code_dtype
+
+Floats = NDArray[np.float64]
+Classes = NDArray[np.intp]
+Rows = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What adds up to the log odds of each row, in nats.
+
+    prior      (n_rows,) of the class itself
+    terms      (n_rows, n_terms) of each of the network's `terms`
+    remainder  (n_rows,) what the rule adds to rows with gaps beyond the terms
+    """
+
+    prior: Floats
+    terms: Floats
+    remainder: Floats
+
+    @classmethod
+    def of(cls, odds: Floats) -> Self:
+        """From (n_rows, n_terms + 1) log odds, those of the class itself last."""
+        return cls(odds[:, -1], odds[:, :-1], np.zeros(len(odds)))
+
+    @classmethod
+    def between(cls, addends: Iterable[Floats], favoured: Classes, against: Classes) -> Self:
+        """From what each term, the class itself last, adds to the log joint: (n_rows, n_classes) each."""
+        rows = np.arange(len(favoured))
+        return cls.of(np.column_stack([addend[rows, favoured] - addend[rows, against] for addend in addends]))
+
+
+@dataclass(frozen=True)
+class GapRule(ABC):
+    """P(class | cells present) of a network, whatever cells are missing; a complete row has the network's own.
+
+    name        what becomes of a missing cell, in the words of an explanation
+    sentence    the same for the page
+    rest        what `Parts.remainder` is called; None for a rule without one
+    drops_gaps  whether a missing cell that nothing present depends on says nothing
+    """
+
+    name: ClassVar[str]
+    sentence: ClassVar[str]
+    rest: ClassVar[str | None] = None
+    drops_gaps: ClassVar[bool] = False
+
+    network: AnyNetwork
+
+    @abstractmethod
+    def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:
+        """log P(class | cells present), (n_rows, n_classes); not `normalized`, but for a number of the row."""
+
+    @abstractmethod
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Parts:
+        """What adds up to the log odds of one class against another, which are those of `log_posterior`."""
+
+    def without_each(self, codes: Codes) -> Iterator[Floats]:
+        """log P(class | row) without each of the network's `terms`: here without an attribute, missing in all rows."""
+        left = codes.copy(order="F")
+        for attribute, n_states in enumerate(self.network.n_states[:-1]):
+            left[:, attribute] = n_states
+            yield self.log_posterior(left)
+            left[:, attribute] = codes[:, attribute]
+
+    def constants(self) -> dict[str, Any]:
+        """All that another program needs to answer as the rule does, besides the network: lists and arrays."""
+        return {}
+
+    def prior(self) -> Floats:
+        """(n_classes,) P(class) of a row of which nothing is known."""
+        n_states = self.network.n_states
+        return np.exp(self.log_posterior(np.array([n_states[:-1]], dtype=code_dtype(max(n_states))))[0])
+
+    def with_gap(self, codes: Codes) -> Rows:
+        """(n_rows,) whether a cell is missing."""
+        missing: Rows = (codes == np.array(self.network.n_states[:-1])).any(axis=1)
+        return missing
+
+
+def answer_apart(
+    codes: Codes, hard: Rows, easily: Callable[[Codes], Floats], otherwise: Callable[[Codes], Floats]
+) -> Floats:
+    """(n_rows, n_classes) of all rows, the `hard` ones answered by another function."""
+    if not hard.any():
+        return easily(codes)
+    if hard.all():
+        return otherwise(codes)
+    easy_answers = easily(codes[~hard])
+    result = np.empty((len(codes), easy_answers.shape[1]))
+    result[~hard], result[hard] = easy_answers, otherwise(codes[hard])
+    return result

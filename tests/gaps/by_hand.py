@@ -1,0 +1,91 @@
+"""P(class | complete row) and the draws of a filler, cell by cell: the oracle of the gap rules."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from random_networks import joint
+from tanager.network.any_network import AnyNetwork
+from tanager.network.network import Network
+from tanager.structure.dag import Dag
+
+
+def random_filler(network: AnyNetwork, seed: int) -> Network:
+    """Every second attribute is a child of the one before it."""
+    generator = np.random.default_rng(seed)
+    columns = tuple(column.coarse for column in network.columns)
+    n_states = [column.n_states for column in columns]
+    dag = Dag.augmented_naive_bayes([[node - 1] if node % 2 else [] for node in range(len(columns) - 1)])
+    tables = tuple(
+        generator.dirichlet(np.ones(n_states[family.child]), size=family.shape(n_states)[0]) for family in dag.families
+    )
+    return Network(columns, dag, tables, columns[-1].name)
+
+
+def posterior(network: AnyNetwork, row: tuple[int, ...]) -> np.ndarray:
+    """P(class | row) of a complete row, or in a network of effects of any row."""
+    n_classes = network.n_states[-1]
+    if isinstance(network, Network):
+        cells = joint(network)
+        values = np.array([cells[(*row, c)] for c in range(n_classes)])
+    else:
+        values = np.exp(entries_of(network, row).sum(axis=0))
+    return values / values.sum()
+
+
+def entries_of(network, row) -> np.ndarray:
+    """(terms + 1, classes) the entries that a row has in the effects, the intercept last."""
+    coarse = [column.coarse_codes[code] for column, code in zip(network.columns[:-1], row, strict=True)]
+    mains = [main[code] for main, code in zip(network.mains, row, strict=True)]
+    pairs = [table[coarse[i], coarse[j]] for (i, j), table in zip(network.pairs, network.tables, strict=True)]
+    return np.array([*mains, *pairs, network.intercept])
+
+
+def draws(network: AnyNetwork, filler: Network, row: tuple[int, ...], numbers: np.ndarray) -> list[tuple[int, ...]]:
+    """The row completed, once for each line of `numbers`: one number for each attribute, then one for the class.
+
+    The class, then each missing attribute after its parents, takes the state at that share of its distribution given
+    all that is known or drawn already; an attribute of two granularities then takes the middle of its group.
+    """
+    cells, target = joint(filler), len(row)
+    known = {
+        node: int(column.coarse_codes[code])
+        for node, (column, code) in enumerate(zip(network.columns[:-1], row, strict=True))
+        if code < column.n_states
+    }
+    found = []
+    for line in numbers:
+        fixed = dict(known)
+        for node in (target, *(node for node in filler.dag.order if node != target)):
+            if node not in fixed:
+                fixed[node] = state_at(line[node], distribution(cells, fixed, node, filler.n_states[node]))
+        found.append(
+            tuple(row[node] if node in known else middle(network, node, fixed[node]) for node in range(target))
+        )
+    return found
+
+
+def distribution(cells, fixed: dict[int, int], node: int, n_states: int) -> np.ndarray:
+    shares = np.zeros(n_states)
+    for state, p in cells.items():
+        if all(state[other] == code for other, code in fixed.items()):
+            shares[state[node]] += p
+    return shares / shares.sum()
+
+
+def state_at(number: float, shares: np.ndarray) -> int:
+    reached = 0.0
+    for state, share in enumerate(shares):
+        reached += share
+        if number < reached:
+            return state
+    return len(shares) - 1
+
+
+def middle(network: AnyNetwork, node: int, group: int) -> int:
+    """The state by which half of the training rows of a group is reached."""
+    if isinstance(network, Network):
+        return group
+    members = [state for state, own in enumerate(network.columns[node].coarse_codes[:-1]) if own == group]
+    shares = network.densities[node][members]
+    return members[int((shares.cumsum() >= shares.sum() / 2).argmax())]
