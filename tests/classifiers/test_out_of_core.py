@@ -368,7 +368,7 @@ def test_unusable_batches_are_refused_in_words(batches, y, message):
     [
         ({"parameters": "em"}, r"parameters=EM\(\) needs all rows at once"),
         ({"structure": "selective", "parameters": "frequency"}, "structure='selective' needs all rows"),
-        ({"structure": "hill-climb", "score": "cll"}, "score='cll' needs all rows"),
+        ({"structure": "hill-climb", "criterion": "cll"}, "criterion='cll' needs all rows"),
     ],
 )
 def test_learners_of_whole_tables_are_refused(options, message):

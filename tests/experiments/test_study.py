@@ -38,7 +38,7 @@ def without_times(results):
 
 
 def test_a_study_measures_each_pair_on_the_same_folds(sets, tmp_path):
-    results = study_of(sets, "naive-bayes=naive-bayes:ll:frequency", "tan").run(tmp_path / "out")
+    results = study_of(sets, "naive-bayes=naive-bayes:frequency", "tan").run(tmp_path / "out")
     assert results.matrix("error").shape == (3, 2)
     X, y = sets[0].read()
     losses = []
@@ -106,8 +106,8 @@ def test_a_failing_pair_is_recorded_tried_again_and_does_not_stop_the_rest(sets,
 
 
 def test_results_of_a_classifier_that_has_changed_are_not_taken_for_it(sets, tmp_path):
-    study_of(sets[:1], "c=naive-bayes:ll:frequency").run(tmp_path / "out")
-    changed = study_of(sets[:1], "c=naive-bayes:ll:frequency(alpha=9)")
+    study_of(sets[:1], "c=naive-bayes:frequency").run(tmp_path / "out")
+    changed = study_of(sets[:1], "c=naive-bayes:frequency(alpha=9)")
     new = changed.run(tmp_path / "out")
     np.testing.assert_array_equal(new.matrix("log_loss"), changed.run(tmp_path / "alone").matrix("log_loss"))
 

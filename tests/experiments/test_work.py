@@ -19,7 +19,7 @@ from tanager.experiments.protocol import Protocol
 from tanager.experiments.study import Study
 from tanager.experiments.time_limit import OutOfTime, time_limit
 
-NAIVE_BAYES = "naive-bayes:ll:frequency"
+NAIVE_BAYES = "naive-bayes:frequency"
 
 
 def study_of(sets, entry):

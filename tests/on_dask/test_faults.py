@@ -140,7 +140,7 @@ def test_row_weights_that_cannot_be_used_are_refused(client, cut, table):
         model.fit(cut(table.assign(times=-1.0), 300), "outcome", "times")
 
 
-@pytest.mark.parametrize("options", [{"parameters": "em"}, {"structure": "selective"}, {"score": "cll"}])
+@pytest.mark.parametrize("options", [{"parameters": "em"}, {"structure": "selective"}, {"criterion": "cll"}])
 def test_learners_that_need_single_rows_are_refused(client, options, cut, table):
     options = {"structure": "hill-climb", **options}
     with pytest.raises(OptionError, match="needs all rows"):

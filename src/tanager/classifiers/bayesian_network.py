@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers.additive import AdditiveLearner
 from tanager.classifiers.batch_reader import SchemaOptions
+from tanager.classifiers.criterion import choose_criterion
 from tanager.classifiers.encodes_tables import EncodesTables
 from tanager.classifiers.gap_average import learn_filler, log_posterior_averaging
 from tanager.classifiers.gap_skip import log_joint_skipping
 from tanager.classifiers.gaps import log_joint_with_gaps
 from tanager.classifiers.hidden import add_hidden, add_hidden_codes, count_with_hidden, hidden_columns, learn_hidden
 from tanager.classifiers.out_of_core import check_roles, check_streamable, running_counts, streamed_table
-from tanager.classifiers.score_option import TwoScores
 from tanager.classifiers.training import warn_left_out
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
@@ -30,7 +30,7 @@ from tanager.parameters.em import PartlyLabelledTask
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.progress import working
 from tanager.registry import resolve
-from tanager.scores import CLL, SCORES, FamilyScore
+from tanager.scores import CLL, FamilyScore
 from tanager.structure import STRUCTURES, Pairwise, Selective, Step, StructureLearner, StructureTask
 from tanager.table.batch import EncodedBatch
 from tanager.table.discretizer import choose_discretizer
@@ -53,15 +53,16 @@ class Trace:
     parameters: dict[str, object]
 
 
-class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseEstimator):
+class BayesianNetworkClassifier(EncodesTables, ClassifierMixin, BaseEstimator):
     """Classify by a Bayesian network learnt from a table.
 
     Parameters
     ----------
     structure : str or object of `tanager.structure`
         How the structure is chosen: "pairwise", "tan", "naive-bayes", ... or an object such as `Tree(forest=True)`.
-    score : str or object of `tanager.scores`
-        What makes a structure good.
+    criterion : str, object of `tanager.scores` or None
+        The score that makes a structure good, for a structure that asks for one: "tan", "bckg", "hill-climb"; None is
+        "fcll" there. Other structures are chosen without one and refuse it.
     parameters : str or object of `tanager.parameters`
         How the tables are filled.
     categorical_features : "from_dtype", "all", list or mask
@@ -100,8 +101,8 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
         What says what a missing cell may hold, where P(class | row) is averaged over it.
     encoder_ : TableEncoder
         The columns' categories and cut points.
-    structure_score_ : float
-        The score of the structure.
+    structure_score_ : float or None
+        The score of the structure by the criterion; None where the structure asks for none.
     trace_ : Trace
         Steps of the search and of the optimiser.
 
@@ -123,7 +124,7 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
     def __init__(
         self,
         structure: str | StructureLearner = "pairwise",
-        score: str | FamilyScore | CLL = "fcll",
+        criterion: str | FamilyScore | CLL | None = None,
         parameters: str | ParameterLearner = "conditional",
         *,
         categorical_features: ArrayLike | str | None = "from_dtype",
@@ -137,7 +138,7 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
         verbose: int = 0,
     ) -> None:
         self.structure = structure
-        self.score = score
+        self.criterion = criterion
         self.parameters = parameters
         self.categorical_features = categorical_features
         self.discretizer = discretizer
@@ -173,7 +174,7 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
 
     def _fit_stream(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> Self:
         roles = check_roles(y, sample_weight)
-        check_streamable(self._structure(), self.__dict__["score"], self._parameters())
+        check_streamable(self._structure(), self._criterion(), self._parameters())
         self._check_gap_options()
         options = SchemaOptions(
             choose_discretizer(self.discretizer),
@@ -225,14 +226,12 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
         self.trace_ = Trace(learnt.structure.steps, learnt.effects.trace)
 
     def _structure_task(self, counts: CountStore) -> StructureTask:
-        score = resolve("score", self.__dict__["score"], SCORES, "check_options")
-        score.check_options()
         parameters = self._parameters()
         smoothing = parameters if isinstance(parameters, Frequency) else Frequency()
         wrapped = isinstance(self._structure(), Selective)  # judged on rows it has not learnt from
         return StructureTask(
             counts,
-            score,
+            self._criterion(),
             counts.names,
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
             report=print if self.verbose else _ignore,
@@ -284,6 +283,9 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
 
     def _structure(self) -> StructureLearner:
         return resolve("structure", self.structure, STRUCTURES, "learn")
+
+    def _criterion(self) -> FamilyScore | CLL | None:
+        return choose_criterion(self.criterion, self._structure())
 
     def _parameters(self) -> ParameterLearner:
         return resolve("parameters", self.parameters, PARAMETERS, "learn")

@@ -30,7 +30,7 @@ class NaiveBayesClassifier(BayesianNetworkClassifier):
     gives the very model that one `fit` on all rows gives: it keeps how often each class has each distinct value, and
     derives categories, cut points and tables from that. Its memory grows with the number of distinct values.
 
-    Parameters are those of `BayesianNetworkClassifier`, less structure and score.
+    Parameters are those of `BayesianNetworkClassifier`, less structure and criterion.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class NaiveBayesClassifier(BayesianNetworkClassifier):
     ) -> None:
         super().__init__(
             "naive-bayes",
-            "ll",
+            None,
             parameters,
             categorical_features=categorical_features,
             discretizer=discretizer,

@@ -64,15 +64,15 @@ def check_roles(y: object, sample_weight: object) -> Roles:
     return Roles(str(y), sample_weight if isinstance(sample_weight, str) else None)
 
 
-def check_streamable(structure: StructureLearner, score: object, parameters: ParameterLearner) -> None:
+def check_streamable(structure: StructureLearner, criterion: object, parameters: ParameterLearner) -> None:
     """Refuse what needs every row in memory at once."""
     refused = None
     if not isinstance(parameters, IN_CHUNKS):
         refused = f"parameters={type(parameters).__name__}()"
     elif isinstance(structure, Selective):
         refused = "structure='selective'"
-    elif score == "cll" or isinstance(score, CLL):
-        refused = "score='cll'"
+    elif isinstance(criterion, CLL):
+        refused = "criterion='cll'"
     if refused is not None:
         raise OptionError(
             f"{refused} needs all rows at once, and the table comes batch by batch.",

@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.parameters import ParameterLearner
-from tanager.scores import FamilyScore
 from tanager.structure import Pairwise, StructureLearner
 
 
@@ -29,7 +28,6 @@ class PairwiseClassifier(BayesianNetworkClassifier):
 
     def __init__(
         self,
-        score: str | FamilyScore = "fcll",
         parameters: str | ParameterLearner = "conditional",
         *,
         pairs_per_attribute: str | float = "auto",
@@ -46,7 +44,7 @@ class PairwiseClassifier(BayesianNetworkClassifier):
     ) -> None:
         super().__init__(
             "pairwise",
-            score,
+            None,
             parameters,
             categorical_features=categorical_features,
             discretizer=discretizer,

@@ -33,7 +33,7 @@ class TANClassifier(BayesianNetworkClassifier):
 
     def __init__(
         self,
-        score: str | FamilyScore = "fcll",
+        criterion: str | FamilyScore | None = None,
         parameters: str | ParameterLearner = "conditional",
         *,
         root: str | int | None = None,
@@ -52,7 +52,7 @@ class TANClassifier(BayesianNetworkClassifier):
     ) -> None:
         super().__init__(
             "tan",
-            score,
+            criterion,
             parameters,
             categorical_features=categorical_features,
             discretizer=discretizer,
@@ -90,7 +90,7 @@ class BCKGClassifier(BayesianNetworkClassifier):
 
     def __init__(
         self,
-        score: str | FamilyScore = "fcll",
+        criterion: str | FamilyScore | None = None,
         parameters: str | ParameterLearner = "conditional",
         *,
         max_parents: int = 2,
@@ -106,7 +106,7 @@ class BCKGClassifier(BayesianNetworkClassifier):
     ) -> None:
         super().__init__(
             "bckg",
-            score,
+            criterion,
             parameters,
             categorical_features=categorical_features,
             discretizer=discretizer,
@@ -127,7 +127,7 @@ class BCKGClassifier(BayesianNetworkClassifier):
 class KDBClassifier(BayesianNetworkClassifier):
     """k-dependence Bayes: attributes ordered by what they tell of the class, each with its `k` closest predecessors.
 
-    The score takes no part in the choice. The other options are those of `BayesianNetworkClassifier`.
+    The other options are those of `BayesianNetworkClassifier`, less structure and criterion.
 
     Examples
     --------
@@ -140,7 +140,6 @@ class KDBClassifier(BayesianNetworkClassifier):
 
     def __init__(
         self,
-        score: str | FamilyScore | CLL = "fcll",
         parameters: str | ParameterLearner = "conditional",
         *,
         k: int = 2,
@@ -156,7 +155,7 @@ class KDBClassifier(BayesianNetworkClassifier):
     ) -> None:
         super().__init__(
             "kdb",
-            score,
+            None,
             parameters,
             categorical_features=categorical_features,
             discretizer=discretizer,
@@ -185,13 +184,13 @@ class HillClimbClassifier(BayesianNetworkClassifier):
     >>> from sklearn.datasets import load_iris
     >>> from tanager import HillClimbClassifier
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> HillClimbClassifier(score="bic").fit(X, y).score(X, y) > 0.9
+    >>> HillClimbClassifier(criterion="bic").fit(X, y).score(X, y) > 0.9
     True
     """
 
     def __init__(
         self,
-        score: str | FamilyScore | CLL = "fcll",
+        criterion: str | FamilyScore | CLL | None = None,
         parameters: str | ParameterLearner = "conditional",
         *,
         max_parents: int = 2,
@@ -212,7 +211,7 @@ class HillClimbClassifier(BayesianNetworkClassifier):
     ) -> None:
         super().__init__(
             "hill-climb",
-            score,
+            criterion,
             parameters,
             categorical_features=categorical_features,
             discretizer=discretizer,
@@ -240,7 +239,7 @@ class HillClimbClassifier(BayesianNetworkClassifier):
 class SelectiveNaiveBayesClassifier(BayesianNetworkClassifier):
     """Naive Bayes over the attributes that help: taken in one by one while the leave-one-out log-likelihood rises.
 
-    The options are those of `BayesianNetworkClassifier`, less structure and score.
+    The options are those of `BayesianNetworkClassifier`, less structure and criterion.
 
     Examples
     --------
@@ -267,7 +266,7 @@ class SelectiveNaiveBayesClassifier(BayesianNetworkClassifier):
     ) -> None:
         super().__init__(
             "selective",
-            "cll",
+            None,
             parameters,
             categorical_features=categorical_features,
             discretizer=discretizer,

@@ -37,7 +37,7 @@ class OnCluster(BayesianNetworkClassifier):
         """Learn from the rows of all partitions."""
         cluster = Cluster(client)
         self._check_gap_options()
-        check_streamable(self._structure(), self.__dict__["score"], super()._parameters())
+        check_streamable(self._structure(), self._criterion(), super()._parameters())
         partitions = find_partitions(X, y, sample_weight)
         validate_data(self, partitions.like, reset=True, skip_check_array=True)
         looks = _start(cluster, "look", look_at_part, partitions, self.categorical_features)

@@ -13,9 +13,9 @@ from tanager.registry import check_option
 from tanager.scores.fcll import FCLL
 from tanager.scores.information import pair_information
 from tanager.structure.dag import Dag
-from tanager.structure.family_terms import FamilyTerms, decomposable_score
+from tanager.structure.family_terms import FamilyTerms
 from tanager.structure.k_dependence import class_information
-from tanager.structure.protocol import LearntStructure, StructureLearner, StructureTask, Trace
+from tanager.structure.protocol import LearntStructure, StructureLearner, StructureTask, report_steps
 
 Pairs = tuple[tuple[int, int], ...]
 """(parent, child) attributes, the most telling pair first."""
@@ -42,20 +42,16 @@ class Pairwise(StructureLearner):
         sequence too: lower log-loss than either alone over 20 benchmark sets.
     """
 
+    asks_criterion = False
+
     def __init__(self, pairs_per_attribute: str | float = "auto", rank_by: str = "information") -> None:
         self.pairs_per_attribute = pairs_per_attribute
         self.rank_by = rank_by
 
     def learn(self, task: StructureTask) -> LearntStructure:
-        score = decomposable_score(task, "pairwise")
-        counts = task.counts
-        pairs = self.rank(counts)
-        terms = FamilyTerms(counts, score)
-        trace = Trace(task, terms.total(Dag.augmented_naive_bayes([()] * counts.n_attributes)))
-        gains = terms.edge_gains()
-        for parent, child in pairs:
-            trace.step(f"add {task.names[parent]} -> {task.names[child]}", float(gains[parent, child]))
-        return LearntStructure(pair_dag(counts.n_attributes, pairs), trace.score, tuple(trace.steps), pairs)
+        pairs = self.rank(task.counts)
+        steps = report_steps(task, (f"add {task.names[parent]} -> {task.names[child]}" for parent, child in pairs))
+        return LearntStructure(pair_dag(task.counts.n_attributes, pairs), steps=steps, pairs=pairs)
 
     def rank(self, counts: CountStore) -> Pairs:
         """The best pairs by these counts, at most as many as any choice of `pairs_per_attribute` may take."""

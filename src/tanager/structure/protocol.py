@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import ClassVar
 
 from sklearn.base import BaseEstimator
 
@@ -20,7 +21,7 @@ class StructureTask:
     """What a learner may look at.
 
     counts        counts of the training table, by family
-    score         how good a structure is
+    criterion     the score that says how good a structure is; None for a learner that asks for none
     names         names of the nodes, the class last
     seed          for learners that draw at random; the same seed gives the same structure
     report        called with each step taken, for progress
@@ -29,7 +30,7 @@ class StructureTask:
     """
 
     counts: CountStore
-    score: FamilyScore | CLL
+    criterion: FamilyScore | CLL | None
     names: tuple[str, ...]
     seed: int = 0
     report: Callable[[Step], None] = field(default=lambda step: None)
@@ -38,13 +39,15 @@ class StructureTask:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a search: what was done ("add a -> b"), what it gained, and the score after it."""
+    """One step of a search: what was done ("add a -> b"), what it gained, and the score after it, if it was scored."""
 
     action: str
-    gain: float
-    score: float
+    gain: float | None = None
+    score: float | None = None
 
     def __str__(self) -> str:
+        if self.gain is None:
+            return self.action
         return f"{self.action}  gain {self.gain:.6g}  score {self.score:.6g}"
 
 
@@ -52,22 +55,36 @@ class Step:
 class LearntStructure:
     """A structure over attributes and class (the last node), its score, and how it was found.
 
+    score  by the task's criterion; None where the learner asks for none
     pairs  None where a family is a table over all its parents. Otherwise the family of a child is a sum of effects,
            its own and one for each of these (parent, child) pairs of attributes, the most telling first
     """
 
     dag: Dag
-    score: float
+    score: float | None = None
     steps: tuple[Step, ...] = ()
     pairs: tuple[tuple[int, int], ...] | None = None
 
 
 class StructureLearner(BaseEstimator, ABC):
-    """A scikit-learn parameter object: its options are the arguments of `__init__`; it holds no data."""
+    """A scikit-learn parameter object: its options are the arguments of `__init__`; it holds no data.
+
+    asks_criterion  whether the structure is chosen by `task.criterion`; where not, giving one is an error
+    """
+
+    asks_criterion: ClassVar[bool] = True
 
     @abstractmethod
     def learn(self, task: StructureTask) -> LearntStructure:
         """Choose the structure."""
+
+
+def report_steps(task: StructureTask, actions: Iterable[str]) -> tuple[Step, ...]:
+    """The steps of a search that scores nothing, each reported."""
+    steps = tuple(map(Step, actions))
+    for step in steps:
+        task.report(step)
+    return steps
 
 
 class Trace:

@@ -37,7 +37,7 @@ def bckg_2007(sets: Sequence[DataSet], slow: bool) -> list[Study]:
     smoothed = "frequency(smoothing=friedman)"
     entries, missing = make_entries(
         {
-            "NB": f"naive-bayes:ll:{smoothed}",
+            "NB": f"naive-bayes:{smoothed}",
             "TAN": f"tan:ll:{smoothed}",
             "BC2G": f"bckg(max_parents=2):ll:{smoothed}",
             "BC2G (MDL)": f"bckg(max_parents=2):mdl:{smoothed}",

@@ -63,9 +63,9 @@ def roos_2005(sets: Sequence[DataSet], slow: bool) -> list[Study]:
     entries, missing = make_entries(
         {
             "Default": Entry("Default", OnTable(DummyClassifier(strategy="prior"))),
-            "NB": "naive-bayes:ll:frequency",
-            "cNB": "naive-bayes:ll:conditional(prior=uniform)",
-            "pNB": "naive-bayes:ll:pruned",
+            "NB": "naive-bayes:frequency",
+            "cNB": "naive-bayes:conditional(prior=uniform)",
+            "pNB": "naive-bayes:pruned",
         }
     )
     claims = (
