@@ -121,35 +121,6 @@ class BayesianNetworkClassifier(EncodesTables, ClassifierMixin, BaseEstimator):
     network_: Network | AdditiveNetwork
     filler_: Network | None = None
 
-    def __init__(
-        self,
-        structure: str | StructureLearner = "pairwise",
-        criterion: str | FamilyScore | CLL | None = None,
-        parameters: str | ParameterLearner = "conditional",
-        *,
-        categorical_features: ArrayLike | str | None = "from_dtype",
-        discretizer: object = "mdlp",
-        missing: str = "auto",
-        handle_unknown: str = "marginalize",
-        engine: str = "auto",
-        device: str | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.structure = structure
-        self.criterion = criterion
-        self.parameters = parameters
-        self.categorical_features = categorical_features
-        self.discretizer = discretizer
-        self.missing = missing
-        self.handle_unknown = handle_unknown
-        self.engine = engine
-        self.device = device
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
     def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from the rows of X with classes y; a row of weight w counts as w rows.
 

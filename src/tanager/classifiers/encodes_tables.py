@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tanager.classifiers.gaps import MISSING
+from tanager.classifiers.options import ClassifierOptions
 from tanager.classifiers.training import TrainingTable, read_rows, read_training, warn_left_out
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
@@ -24,15 +25,9 @@ from tanager.table.encoder import TableEncoder, learn_schema
 from tanager.table.read_columns import RawTable
 
 
-class EncodesTables(ABC):
+class EncodesTables(ClassifierOptions, ABC):
     """What a classifier with these options does to a table before it learns from it."""
 
-    categorical_features: ArrayLike | str | None
-    discretizer: object
-    missing: str
-    handle_unknown: str
-    engine: str
-    device: str | None
     classes_: NDArray[np.generic]
     encoder_: TableEncoder
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -9,11 +10,13 @@ from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
+from tanager.classifiers.options import ClassifierOptions
 from tanager.classifiers.training import TrainingTable, read_rows, warn_left_out
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import CountTable
 from tanager.errors import DataError
 from tanager.parameters import ParameterLearner
+from tanager.scores import CLL, FamilyScore
 from tanager.structure import NaiveBayes, StructureLearner
 from tanager.table.batch import EncodedBatch
 from tanager.table.column_statistics import ColumnStatistics
@@ -23,7 +26,16 @@ from tanager.table.schema import TableSchema
 from tanager.threads import map_threads, thread_limit
 
 
-class NaiveBayesClassifier(BayesianNetworkClassifier):
+@dataclass(eq=False, repr=False)
+class NaiveBayesOptions(ClassifierOptions):
+    """Options of `NaiveBayesClassifier`."""
+
+    structure: str | StructureLearner = field(default="naive-bayes", init=False)
+    criterion: str | FamilyScore | CLL | None = field(default=None, init=False)
+    parameters: str | ParameterLearner = "frequency"
+
+
+class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
     """Naive Bayes over any table: P(class) times P(attribute | class) for every attribute.
 
     A missing cell is left out, in training and in prediction, which is exact. `partial_fit` learns batch by batch and
@@ -40,35 +52,6 @@ class NaiveBayesClassifier(BayesianNetworkClassifier):
     >>> clf.predict([["sunny", "mild"], [None, "unheard of"]]).tolist()
     ['out', 'in']
     """
-
-    def __init__(
-        self,
-        parameters: str | ParameterLearner = "frequency",
-        *,
-        categorical_features: ArrayLike | str | None = "from_dtype",
-        discretizer: object = "mdlp",
-        missing: str = "auto",
-        handle_unknown: str = "marginalize",
-        engine: str = "auto",
-        device: str | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            "naive-bayes",
-            None,
-            parameters,
-            categorical_features=categorical_features,
-            discretizer=discretizer,
-            missing=missing,
-            handle_unknown=handle_unknown,
-            engine=engine,
-            device=device,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
 
     def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from the rows of X with classes y; a row of weight w counts as w rows."""
