@@ -21,16 +21,16 @@ from tanager.experiments.folds import KFold
 from tanager.experiments.protocol import Protocol
 from tanager.experiments.results_folder import results_folder
 from tanager.experiments.study import Study
-from tanager.structure import STRUCTURES
 from tanager.table.value_counts import count_values
 
 TIMES = ("fit_seconds", "predict_seconds")
+FREQUENCIES = {"naive-bayes": "naive-bayes=naive-bayes:frequency", "tan": "tan=tan:ll:frequency"}
 
 
 def study_of(sets, *specs, protocol=None):
     """By frequencies unless a spec says otherwise: what the defaults are does not matter here."""
-    specs = [f"{spec}={spec}:ll:frequency" if spec in STRUCTURES else spec for spec in specs]
-    return Study("s", "A study", sets, [parse_entry(spec) for spec in specs], protocol or Protocol(KFold(3)))
+    entries = [parse_entry(FREQUENCIES.get(spec, spec)) for spec in specs]
+    return Study("s", "A study", sets, entries, protocol or Protocol(KFold(3)))
 
 
 def without_times(results):

@@ -27,7 +27,7 @@ class TANOptions(ClassifierOptions):
 class TANClassifier(TANOptions, BayesianNetworkClassifier):
     """Tree-augmented naive Bayes: each attribute has the class and at most one other attribute as parents.
 
-    The tree is the best of all trees for the score: a maximum spanning tree where the score is the same for both
+    The tree is the best of all trees by the criterion: a maximum spanning tree where it is the same for both
     directions of an edge, a maximum arborescence otherwise. `root`, `forest`, `required_edges` and `forbidden_edges`
     are the options of `tanager.structure.Tree`; the others are those of `BayesianNetworkClassifier`.
 
@@ -57,8 +57,8 @@ class BCKGOptions(ClassifierOptions):
 class BCKGClassifier(BCKGOptions, BayesianNetworkClassifier):
     """BFS-consistent k-graph: each attribute has the class and up to `max_parents` attributes as parents.
 
-    The parents come earlier in the breadth-first order of the best tree and are the best such set for the score, so
-    the network never scores below the tree. The other options are those of `BayesianNetworkClassifier`.
+    The parents come earlier in the breadth-first order of the best tree and are the best such set by the criterion,
+    so the network never scores below the tree. The other options are those of `BayesianNetworkClassifier`.
 
     Examples
     --------
@@ -116,9 +116,9 @@ class HillClimbOptions(ClassifierOptions):
 
 
 class HillClimbClassifier(HillClimbOptions, BayesianNetworkClassifier):
-    """Greedy search: add, delete or reverse the edge that raises the score most, starting from naive Bayes.
+    """Greedy search: add, delete or reverse the edge that raises the criterion most, starting from naive Bayes.
 
-    Takes every score, `cll` included. The options of the search are those of `tanager.structure.HillClimb`; the
+    Takes every criterion, `cll` included. The options of the search are those of `tanager.structure.HillClimb`; the
     others are those of `BayesianNetworkClassifier`.
 
     Examples

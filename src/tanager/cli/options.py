@@ -39,7 +39,12 @@ Drop = Annotated[
 ]
 Structure = Annotated[str, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["structure"])]
 Criterion = Annotated[
-    str | None, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["criterion"])
+    str | None,
+    typer.Option(
+        show_default="fcll, if the structure asks for one",
+        rich_help_panel=MODEL,
+        autocompletion=lambda: registered_names()["criterion"],
+    ),
 ]
 Parameters = Annotated[
     str, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["parameters"])
