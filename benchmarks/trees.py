@@ -39,8 +39,8 @@ def main() -> None:
     bckg()
 
 
-def tan(score: str = "fcll") -> TANClassifier:
-    return TANClassifier(score=score, parameters="frequency", categorical_features="all")
+def tan(criterion: str = "fcll") -> TANClassifier:
+    return TANClassifier(criterion=criterion, parameters="frequency", categorical_features="all")
 
 
 def compare_with_naive_bayes(n_rows: int, n_attributes: int, n_states: int, asked: str) -> None:

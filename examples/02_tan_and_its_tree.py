@@ -16,7 +16,7 @@ from tanager.plots import plot_network
 table = load_breast_cancer(as_frame=True)
 X, y = table.data, table.target.map(dict(enumerate(table.target_names))).rename("diagnosis")
 
-clf = TANClassifier(score="bic", parameters="frequency", forest=True).fit(X, y)
+clf = TANClassifier(criterion="bic", parameters="frequency", forest=True).fit(X, y)
 for step in clf.trace_.structure[:5]:
     print(f"{step.action}: gains {step.gain:.1f}, score {step.score:.1f}")
 
@@ -25,7 +25,7 @@ for step in clf.trace_.structure[:5]:
 
 models = {
     "naive Bayes": NaiveBayesClassifier(parameters="frequency"),
-    "TAN": TANClassifier(score="bic", parameters="frequency"),
+    "TAN": TANClassifier(criterion="bic", parameters="frequency"),
     "TAN, forest": clf,
 }
 print("5 folds:           accuracy   log loss")

@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import GridSearchCV
 
 from tanager import BayesianNetworkClassifier, structure_score
-from tanager.structure import BFSConsistent, HillClimb, NaiveBayes, Tree
+from tanager.structure import BFSConsistent, HillClimb, Tree
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 
@@ -25,20 +25,19 @@ by_hand = {
     "two edges": {"mean area": ["mean radius"], "mean texture": ["mean radius"]},
 }
 for name, parents in by_hand.items():
-    scores = {score: structure_score(X, y, parents, score) for score in ("ll", "bic", "fcll")}
+    scores = {score: structure_score(X, y, parents, criterion=score) for score in ("ll", "bic", "fcll")}
     print(f"{name:12s}", "  ".join(f"{score} {value:9.2f}" for score, value in scores.items()))
 
 # %%
 # Found by BIC.
 
 learners = {
-    "naive Bayes": NaiveBayes(),
     "best forest": Tree(forest=True),
     "k-graph": BFSConsistent(max_parents=2),
     "hill climbing": HillClimb(max_parents=2),
 }
 for name, learner in learners.items():
-    clf = BayesianNetworkClassifier(learner, score="bic", parameters="frequency").fit(X, y)
+    clf = BayesianNetworkClassifier(learner, criterion="bic", parameters="frequency").fit(X, y)
     edges = [edge for edge in clf.network_.edges if clf.network_.target not in edge]
     print(f"{name:13s} {clf.structure_score_:9.2f}  {len(edges)} edges between attributes")
 
@@ -46,7 +45,7 @@ for name, learner in learners.items():
 # Parts and their options are parameters of the classifier, so a grid search can choose among them.
 
 grid = {"structure": list(learners.values()), "parameters": ["frequency", "acll"]}
-search = GridSearchCV(BayesianNetworkClassifier(score="bic"), grid, scoring="neg_log_loss", cv=3).fit(X, y)
+search = GridSearchCV(BayesianNetworkClassifier(criterion="bic"), grid, scoring="neg_log_loss", cv=3).fit(X, y)
 print(f"Best by cross-validation: {search.best_params_}, log loss {-search.best_score_:.3f}")
 
 fig, ax = plt.subplots(figsize=(6.5, 3), layout="constrained")

@@ -16,7 +16,7 @@ iris = load_iris(as_frame=True)
 X = iris.data[["sepal length (cm)", "petal length (cm)", "petal width (cm)"]]
 X.columns = ["sepal length", "petal length", "petal width"]
 species = iris.target.map(dict(enumerate(iris.target_names))).rename("species")
-network = TANClassifier(score="ll", parameters="frequency", root="petal length").fit(X, species).network_
+network = TANClassifier(criterion="ll", parameters="frequency", root="petal length").fit(X, species).network_
 
 print("Edges:", *(f"{parent} -> {child}" for parent, child in network.edges), sep="\n  ")
 

@@ -29,7 +29,7 @@ print(pairs.tail(3).round(3).to_string(index=False))
 # %%
 # For the score ``ll`` the gain of an edge is N I(X;Y|C), so the tree of TAN is the one with the most of it.
 
-first = TANClassifier(score="ll", parameters="frequency").fit(X, y).trace_.structure[0]
+first = TANClassifier(criterion="ll", parameters="frequency").fit(X, y).trace_.structure[0]
 parent, child = first.action.removeprefix("add ").split(" -> ")
 weight = len(X) * found.conditional[found.names.index(parent), found.names.index(child)]
 print(f"{first.action}: gain {first.gain:.3f}, N I(X;Y|C) = {weight:.3f}")

@@ -20,7 +20,7 @@ from tanager.plots import plot_waterfall
 table = load_breast_cancer(as_frame=True)
 X, y = table.data, table.target.map(dict(enumerate(table.target_names))).rename("diagnosis")
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
-clf = TANClassifier(score="fcll", parameters="conditional").fit(X_train, y_train)
+clf = TANClassifier(criterion="fcll", parameters="conditional").fit(X_train, y_train)
 
 # %%
 # The row that the classifier is least sure of.

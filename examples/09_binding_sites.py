@@ -35,7 +35,7 @@ if sites is not None:
     print("10 folds:                   accuracy   log loss")
     for structure in ("naive-bayes", "tan"):
         for parameters in ("frequency", "conditional"):
-            clf = BayesianNetworkClassifier(structure, "fcll", parameters)
+            clf = BayesianNetworkClassifier(structure, parameters=parameters)
             result = cross_validate(clf, X, y, cv=10, scoring=["accuracy", "neg_log_loss"])
             accuracy, loss = result["test_accuracy"].mean(), -result["test_neg_log_loss"].mean()
             print(f"{structure:12s} {parameters:12s} {accuracy:10.3f} {loss:10.3f}")

@@ -61,8 +61,8 @@ def by_way(sets: Sequence[DataSet]) -> TextTable:
         found, distances = [], []
         for seed in seeds:
             split = replace(study, protocol=replace(study.protocol, cuts=cuts, seed=seed))
-            specs = {f"{name}+LM": f"{spec}:ll:frequency" for name, spec in (("NB", "naive-bayes"), ("TAN", "tan"))}
-            specs |= {"NB": f"naive-bayes:ll:{parameters}", "TAN": f"tan:ll:{parameters}"}
+            specs = {"NB+LM": "naive-bayes:frequency", "TAN+LM": "tan:ll:frequency"}
+            specs |= {"NB": f"naive-bayes:{parameters}", "TAN": f"tan:ll:{parameters}"}
             errors = 100.0 * run(split, make_entries(specs)).matrix("error")
             found.append([paired_t(errors[:, 2 + k], errors[:, k]) for k in (0, 1)])
             distances.append(np.abs(errors[:, :2] - printed)[same].mean())

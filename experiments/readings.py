@@ -77,7 +77,7 @@ def roos_by_cuts(sets: Sequence[DataSet]) -> TextTable:
     """How many of the published intervals our means lie in, by the rows that decide the cuts."""
     training, test = roos_2005(sets, slow=False)
     everything = replace(training, protocol=replace(training.protocol, cuts="all rows"))
-    fast = {"NB": "naive-bayes:ll:frequency", "cNB": "naive-bayes:ll:conditional(prior=uniform)"}
+    fast = {"NB": "naive-bayes:frequency", "cNB": "naive-bayes:conditional(prior=uniform)"}
     found = {
         "training part": kept(training),
         "all rows": run(everything, make_entries(fast)),

@@ -130,10 +130,13 @@ def test_one_line_in_a_registry_gives_a_part_its_name(monkeypatch):
     monkeypatch.setitem(STRUCTURES, "chain", page["Chain"])
     monkeypatch.setitem(PARAMETERS, "softened", page["Softened"])
     monkeypatch.setitem(ENGINES, "add-at", page["AddAtEngine"])
-    named = tanager.BayesianNetworkClassifier("chain", "hannan-quinn", "softened", engine="add-at").fit(X, y)
-    given = tanager.BayesianNetworkClassifier(page["Chain"](), page["HannanQuinn"](), page["Softened"]()).fit(X, y)
-    assert named.structure_score_ == given.structure_score_
-    assert (named.predict_proba(X) == given.predict_proba(X)).all()
+    by_name = [("chain", None, "softened"), ("tan", "hannan-quinn", "softened")]
+    by_object = [(page["Chain"](), None, page["Softened"]()), ("tan", page["HannanQuinn"](), page["Softened"]())]
+    for names, objects in zip(by_name, by_object, strict=True):
+        named = tanager.BayesianNetworkClassifier(*names, engine="add-at").fit(X, y)
+        given = tanager.BayesianNetworkClassifier(*objects).fit(X, y)
+        assert named.structure_score_ == given.structure_score_
+        assert (named.predict_proba(X) == given.predict_proba(X)).all()
     assert isinstance(choose_engine("add-at"), page["AddAtEngine"])
     names = registered_names()
     assert {"chain", "hannan-quinn", "softened", "add-at"} <= {name for kind in names.values() for name in kind}

@@ -39,7 +39,7 @@ def bckg_2007(sets: Sequence[DataSet], slow: bool) -> list[PaperStudy]:
     smoothed = "frequency(smoothing=friedman)"
     entries = make_entries(
         {
-            "NB": f"naive-bayes:ll:{smoothed}",
+            "NB": f"naive-bayes:{smoothed}",
             "TAN": f"tan:ll:{smoothed}",
             "BC2G": f"bckg(max_parents=2):ll:{smoothed}",
             "BC2G (MDL)": f"bckg(max_parents=2):mdl:{smoothed}",

@@ -67,9 +67,9 @@ def roos_2005(sets: Sequence[DataSet], slow: bool) -> list[PaperStudy]:
     default = Entry("Default", OnTable(DummyClassifier(strategy="prior")))
     ours = make_entries(
         {
-            "NB": "naive-bayes:ll:frequency",
-            "cNB": "naive-bayes:ll:conditional(prior=uniform)",
-            "pNB": "naive-bayes:ll:pruned",
+            "NB": "naive-bayes:frequency",
+            "cNB": "naive-bayes:conditional(prior=uniform)",
+            "pNB": "naive-bayes:pruned",
         }
     )
     claims = (

@@ -77,13 +77,13 @@ def zhou_4_2(sets: Sequence[DataSet], slow: bool) -> list[PaperStudy]:
 
     entries = make_entries(
         {
-            "NB+LM": "naive-bayes:ll:frequency",
-            "NB+CLGD": f"naive-bayes:ll:{CLGD}",
-            "NB+conditional": "naive-bayes:ll:conditional",
+            "NB+LM": "naive-bayes:frequency",
+            "NB+CLGD": f"naive-bayes:{CLGD}",
+            "NB+conditional": "naive-bayes:conditional",
             "TAN+LM": "tan:ll:frequency",
             "TAN+CLGD": f"tan:ll:{CLGD}",
             "TAN+conditional": "tan:ll:conditional",
-            "SNB+LM": "selective:ll:frequency",
+            "SNB+LM": "selective:frequency",
         }
     )
     entries.append(Entry("C4.5", OnTable(DecisionTreeClassifier(min_samples_leaf=2), "binned-one-hot")))
@@ -135,9 +135,9 @@ def zhou_4_3(sets: Sequence[DataSet], slow: bool) -> list[PaperStudy]:
     """Table 4-3."""
     entries = make_entries(
         {
-            "NB+LEM": "naive-bayes:ll:em",
-            "NB+LGD": "naive-bayes:ll:likelihood-gradient",
-            "NB+CLGD": f"naive-bayes:ll:{CLGD}",
+            "NB+LEM": "naive-bayes:em",
+            "NB+LGD": "naive-bayes:likelihood-gradient",
+            "NB+CLGD": f"naive-bayes:{CLGD}",
             "TAN+LEM": "tan:ll:em",
             "TAN+LGD": "tan:ll:likelihood-gradient",
             "TAN+CLGD": f"tan:ll:{CLGD}",

@@ -36,7 +36,7 @@ def drawn(seed=0, n_rows=400):
 
 def test_posteriors_are_those_of_the_network_written_out_in_full():
     X, y = drawn()
-    clf = TANClassifier(score="ll").fit(X, y)
+    clf = TANClassifier(criterion="ll").fit(X, y)
     cells = joint(clf.network_)
     codes = clf.encoder_.encode(read_table(X[:20]))
     for row, found in zip(codes.tolist(), clf.predict_proba(X[:20]), strict=True):
@@ -46,7 +46,7 @@ def test_posteriors_are_those_of_the_network_written_out_in_full():
 
 def test_an_unseen_category_is_summed_out_exactly():
     X, y = drawn()
-    clf = TANClassifier(score="ll", missing="marginalize").fit(X, y)
+    clf = TANClassifier(criterion="ll", missing="marginalize").fit(X, y)
     row = X.iloc[[0]].copy()
     known = {name: value for name, value in row.iloc[0].items() if name != "n2"}
     row["n2"] = "never seen"
@@ -56,7 +56,7 @@ def test_an_unseen_category_is_summed_out_exactly():
 
 def test_both_engines_learn_the_same_network():
     X, y = drawn(3)
-    one, other = (TANClassifier(score="ll", engine=engine).fit(X, y) for engine in ("numpy", "numba"))
+    one, other = (TANClassifier(criterion="ll", engine=engine).fit(X, y) for engine in ("numpy", "numba"))
     assert one.network_.dag == other.network_.dag
     for a, b in zip(one.network_.tables, other.network_.tables, strict=True):
         np.testing.assert_array_equal(a, b)
@@ -88,7 +88,7 @@ def test_it_works_in_pipelines_column_transformers_and_grid_searches():
     assert cross_val_score(make_pipeline(StandardScaler(), TANClassifier()), X, y, cv=3).mean() > 0.9
     search = GridSearchCV(
         BayesianNetworkClassifier(Tree(), "ll", Frequency()),
-        {"structure__forest": [False, True], "parameters__alpha": [0.5, 1.0], "score": ["ll", "fcll"]},
+        {"structure__forest": [False, True], "parameters__alpha": [0.5, 1.0], "criterion": ["ll", "fcll"]},
         cv=3,
     ).fit(X, y)
     assert search.best_score_ > 0.9
@@ -171,7 +171,7 @@ def test_bad_training_data_get_one_clear_message(X, y, message):
     ("options", "message"),
     [
         ({"structure": "tann"}, "structure='tann' is not known; expected one of 'tan'"),
-        ({"score": "fcl"}, "score='fcl' is not known; expected one of 'fcll'"),
+        ({"structure": "tan", "criterion": "fcl"}, "criterion='fcl' is not known; expected one of 'fcll'"),
         ({"parameters": "freq"}, "parameters='freq' is not known; expected one of 'frequency'"),
         ({"parameters": Frequency}, "not its class"),
         ({"engine": "cuda"}, "engine='cuda' is not known"),

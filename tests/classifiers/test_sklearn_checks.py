@@ -10,14 +10,14 @@ ESTIMATORS = [
     tanager.NaiveBayesClassifier(),
     tanager.PairwiseClassifier(),
     tanager.TANClassifier(),
-    tanager.TANClassifier(score="ll", parameters="frequency", forest=True),
+    tanager.TANClassifier(criterion="ll", parameters="frequency", forest=True),
     tanager.BayesianNetworkClassifier(),
     tanager.BayesianNetworkClassifier(missing="category"),
     tanager.BCKGClassifier(),
     tanager.KDBClassifier(),
     tanager.HillClimbClassifier(),
     tanager.SelectiveNaiveBayesClassifier(),
-    tanager.BayesianNetworkClassifier("naive-bayes", "ll", categorical_features="all"),
+    tanager.BayesianNetworkClassifier("naive-bayes", categorical_features="all"),
     tanager.MDLPDiscretizer(),
 ]
 

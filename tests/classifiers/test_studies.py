@@ -83,7 +83,7 @@ def test_information_may_use_the_cuts_of_a_classifier():
 @pytest.mark.parametrize("score", sorted(set(SCORES) - {"bde", "cll"}))
 def test_the_score_of_the_learnt_tree_is_the_structure_score_of_its_parents(score):
     X, y = frame(1, n_rows=200)
-    clf = TANClassifier(score=score).fit(X, y)
+    clf = TANClassifier(criterion=score).fit(X, y)
     parents = {name: [p for p in ps if p != "class"] for name, ps in clf.network_.parents.items() if name != "class"}
     assert structure_score(X, y, parents, score) == pytest.approx(clf.structure_score_)
 
@@ -98,9 +98,9 @@ def test_cll_is_the_conditional_likelihood_of_the_fitted_classifier():
 def test_options_of_the_score_are_passed_on_and_checked():
     X, y = frame(4)
     assert structure_score(X, y, {}, "bdeu", ess=1) != structure_score(X, y, {}, "bdeu", ess=10)
-    with pytest.raises(OptionError, match="score 'bdeu' has no option prior; its options are: ess"):
+    with pytest.raises(OptionError, match="criterion 'bdeu' has no option prior; its options are: ess"):
         structure_score(X, y, {}, "bdeu", prior=3)
-    with pytest.raises(OptionError, match="score='bdu' is not known; expected one of 'bdeu'"):
+    with pytest.raises(OptionError, match="criterion='bdu' is not known; expected one of 'bdeu'"):
         structure_score(X, y, {}, "bdu")
     with pytest.raises(OptionError, match="'d'"):
         structure_score(X, y, {"d": ["a"]})

@@ -21,7 +21,7 @@ from tanager.files.read_table import read_table
 from tanager.files.write_table import write_table
 from tanager.parameters import PARAMETERS
 from tanager.scores import SCORES, BDeu
-from tanager.structure import STRUCTURES, KDependence
+from tanager.structure import STRUCTURES, BFSConsistent
 from tanager.table.discretizer import DISCRETIZERS
 
 
@@ -38,11 +38,11 @@ def test_fit_writes_the_model_that_python_would_fit(iris, capsys):
 
 
 def test_options_reach_the_classifier(iris):
-    model = ["--structure", "naive-bayes", "--score", "bic", "--parameters", "frequency", "--discretizer", "quantile"]
+    model = ["--structure", "bckg", "--criterion", "bic", "--parameters", "frequency", "--discretizer", "quantile"]
     more = ["--engine", "numpy", "--categorical", "sepal length, petal width", "--categorical", "sepal width"]
     assert run(["fit", "iris.csv", "-c", "species", "-o", "m.json", *model, *more]) == 0
     expected = BayesianNetworkClassifier(
-        "naive-bayes",
+        "bckg",
         "bic",
         "frequency",
         discretizer="quantile",
@@ -131,9 +131,9 @@ def test_classes_keep_their_type_through_a_file(tmp_path, monkeypatch, capsys):
 
 
 def test_parts_take_options_in_brackets(iris):
-    parts = ["--structure", "kdb(k=2)", "--score", "bdeu(ess=5)", "--parameters", "frequency"]
+    parts = ["--structure", "bckg(max_parents=1)", "--criterion", "bdeu(ess=5)", "--parameters", "frequency"]
     assert run(["fit", "iris.csv", "-c", "species", "-o", "m.json", *parts]) == 0
-    expected = BayesianNetworkClassifier(KDependence(k=2), BDeu(ess=5), "frequency", random_state=0)
+    expected = BayesianNetworkClassifier(BFSConsistent(1), BDeu(ess=5), "frequency", random_state=0)
     assert repr(load_model("m.json").get_params()) == repr(expected.get_params())
 
 

@@ -21,7 +21,7 @@ def sets(tmp_path, monkeypatch):
 def test_tables_are_printed_and_pictures_drawn(sets, tmp_path, capsys):
     command = [
         "compare",
-        "nb=naive-bayes:ll:frequency",
+        "nb=naive-bayes:frequency",
         "tan:ll:frequency",
         "--data",
         "sets",
@@ -67,7 +67,7 @@ def test_a_folder_of_csv_files_needs_only_the_class(tmp_path, monkeypatch, capsy
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TANAGER_DATA", raising=False)
     (tmp_path / "a.csv").write_text("x,y\n" + "u,p\nv,q\n" * 10)
-    assert run(["compare", "naive-bayes:ll:frequency", "--class", "y", "--folds", "2", "--jobs", "1"]) == 0
+    assert run(["compare", "naive-bayes:frequency", "--class", "y", "--folds", "2", "--jobs", "1"]) == 0
     assert "| a " in capsys.readouterr().out
 
 
@@ -110,7 +110,7 @@ def test_a_set_without_class_column_and_a_manifest_without_its_file_are_refused(
 
 
 def test_a_folder_with_other_results_is_refused(sets, capsys):
-    command = ["compare", "naive-bayes:ll:frequency", "--data", "sets", "--sets", "easy", "--jobs", "1"]
+    command = ["compare", "naive-bayes:frequency", "--data", "sets", "--sets", "easy", "--jobs", "1"]
     assert run(command) == 0
     assert run([*command, "--seed", "1"]) == 2
     assert "other settings" in capsys.readouterr().err

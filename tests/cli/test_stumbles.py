@@ -190,5 +190,5 @@ def test_compare_makes_the_folder_its_page_goes_to(iris):
     Path("sets").mkdir()
     Path("iris.csv").rename("sets/iris.csv")
     options = ["--data", "sets", "--class", "species", "--folds", "2", "--jobs", "1"]
-    assert run(["compare", "naive-bayes:ll:frequency", *options, "-o", "new/folder", "--page", "new/folder/x.md"]) == 0
+    assert run(["compare", "naive-bayes:frequency", *options, "-o", "new/folder", "--page", "new/folder/x.md"]) == 0
     assert Path("new/folder/x.md").read_text().startswith("# Experiments")

@@ -19,7 +19,7 @@ def same(first, second):
     return repr(first.get_params()) == repr(second.get_params())
 
 
-def test_a_spec_names_structure_score_and_parameters_with_options():
+def test_a_spec_names_structure_criterion_and_parameters_with_options():
     found = parse_estimator("bckg(max_parents=1):bdeu(ess=5):frequency(smoothing=friedman, alpha=2.5)")
     expected = BayesianNetworkClassifier(BFSConsistent(1), BDeu(5), Frequency("friedman", 2.5))
     assert same(found, expected)
@@ -29,7 +29,7 @@ def test_parts_left_out_are_the_defaults():
     assert same(parse_estimator("default"), BayesianNetworkClassifier())
     found = parse_estimator("naive-bayes").get_params()
     default = BayesianNetworkClassifier().get_params()
-    assert (found["score"], found["parameters"]) == (default["score"], default["parameters"])
+    assert (found["criterion"], found["parameters"]) == (default["criterion"], default["parameters"])
 
 
 def test_an_import_path_is_that_estimator_on_a_table():
@@ -47,12 +47,14 @@ def test_an_entry_may_have_another_name():
     ("spec", "words"),
     [
         ("tna:fcll", "structure='tna' is not known; expected one of 'tan'"),
-        ("tan:fcl", "score='fcl' is not known; expected one of 'fcll'"),
+        ("tan:fcl", "criterion='fcl' is not known; expected one of 'fcll'"),
         ("tan:fcll:freqency", "parameters='freqency' is not known; expected one of 'frequency'"),
         ("tan(max_parents=2)", "has no option 'max_parents'; it has forbidden_edges"),
         ("tan(forest)", "'forest' is not of the form option=value"),
         ("tan:fcll:frequency:more", "has 4 parts"),
-        ("tan::frequency", "expected one to three"),
+        ("tan::frequency", "'' cannot be read"),
+        ("kdb:ll:frequency", "it has 3 parts; expected structure:parameters"),
+        ("kdb:ll", "parameters='ll' is not known"),
         ("tan(", "cannot be read"),
         ("sklearn.nothing.Thing", "cannot be imported"),
         ("sklearn.svm.SVCC", "cannot be imported"),

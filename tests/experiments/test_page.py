@@ -78,9 +78,7 @@ def folder(tmp_path):
 
 
 def test_a_page_has_notes_tables_pictures_versions_and_the_command(folder, tmp_path):
-    (study,) = Request(["naive-bayes:ll:frequency", "tan:ll:frequency", "tan:fcll:frequency"], n_folds=3).studies(
-        folder
-    )
+    (study,) = Request(["naive-bayes:frequency", "tan:ll:frequency", "tan:fcll:frequency"], n_folds=3).studies(folder)
     results = study.run(tmp_path / "out")
     pictures = draw_pictures(study, results, tmp_path / "pictures")
     assert {path.suffix for path in (tmp_path / "pictures").iterdir()} == {".png", ".svg"}
@@ -99,9 +97,7 @@ def test_a_page_has_notes_tables_pictures_versions_and_the_command(folder, tmp_p
 
 
 def test_results_as_a_dictionary_have_only_what_was_measured(folder, tmp_path):
-    (study,) = Request(["nb=naive-bayes:ll:frequency", "sklearn.svm.LinearSVC"], sets=["easy"], n_folds=3).studies(
-        folder
-    )
+    (study,) = Request(["nb=naive-bayes:frequency", "sklearn.svm.LinearSVC"], sets=["easy"], n_folds=3).studies(folder)
     results = study.run(tmp_path / "out")
     found = results.to_dict()
     assert set(found["accuracy"]) == {"nb", "sklearn.svm.LinearSVC"}

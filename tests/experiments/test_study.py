@@ -19,15 +19,15 @@ from tanager.experiments.entries import parse_entry
 from tanager.experiments.protocol import KFold, Protocol
 from tanager.experiments.results_folder import results_folder
 from tanager.experiments.study import Study
-from tanager.structure import STRUCTURES
 
 TIMES = ("fit_seconds", "predict_seconds")
+FREQUENCIES = {"naive-bayes": "naive-bayes=naive-bayes:frequency", "tan": "tan=tan:ll:frequency"}
 
 
 def study_of(sets, *specs, protocol=None):
     """By frequencies unless a spec says otherwise: what the defaults are does not matter here."""
-    specs = [f"{spec}={spec}:ll:frequency" if spec in STRUCTURES else spec for spec in specs]
-    return Study("s", "A study", sets, [parse_entry(spec) for spec in specs], protocol or Protocol(KFold(3)))
+    entries = [parse_entry(FREQUENCIES.get(spec, spec)) for spec in specs]
+    return Study("s", "A study", sets, entries, protocol or Protocol(KFold(3)))
 
 
 def without_times(results):
@@ -35,7 +35,7 @@ def without_times(results):
 
 
 def test_a_study_measures_each_pair_on_the_same_folds(sets, tmp_path):
-    results = study_of(sets, "naive-bayes=naive-bayes:ll:frequency", "tan").run(tmp_path / "out")
+    results = study_of(sets, "naive-bayes=naive-bayes:frequency", "tan").run(tmp_path / "out")
     assert results.matrix("error").shape == (3, 2)
     X, y = sets[0].read()
     losses = []
@@ -104,8 +104,8 @@ def test_a_failing_pair_is_recorded_tried_again_and_does_not_stop_the_rest(sets,
 
 
 def test_results_of_a_classifier_that_has_changed_are_not_taken_for_it(sets, tmp_path):
-    study_of(sets[:1], "c=naive-bayes:ll:frequency").run(tmp_path / "out")
-    changed = study_of(sets[:1], "c=naive-bayes:ll:frequency(alpha=9)")
+    study_of(sets[:1], "c=naive-bayes:frequency").run(tmp_path / "out")
+    changed = study_of(sets[:1], "c=naive-bayes:frequency(alpha=9)")
     new = changed.run(tmp_path / "out")
     np.testing.assert_array_equal(new.matrix("log_loss"), changed.run(tmp_path / "alone").matrix("log_loss"))
 

@@ -18,7 +18,7 @@ from tanager.experiments.jobs import OutOfTime, time_limit
 from tanager.experiments.protocol import KFold, Protocol
 from tanager.experiments.study import Study
 
-NAIVE_BAYES = "naive-bayes:ll:frequency"
+NAIVE_BAYES = "naive-bayes:frequency"
 
 
 def study_of(sets, entry):

@@ -116,7 +116,7 @@ def test_a_missing_cell_that_others_depend_on_is_refused_in_a_tree():
 def test_two_attribute_parents_and_a_class_with_parents_are_refused():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (200, 3))
-    clf = BCKGClassifier(score="ll", categorical_features="all").fit(X, X.sum(axis=1) % 2)
+    clf = BCKGClassifier(criterion="ll", categorical_features="all").fit(X, X.sum(axis=1) % 2)
     with pytest.raises(OptionError, match="has 2 attribute parents"):
         sufficient_reason(clf, X[:1])
     network = random_forest(0, [2, 2])

@@ -43,8 +43,9 @@ def test_a_file_cut_short_anywhere_is_refused(tmp_path, document):
 
 
 def test_another_format_number_is_refused_by_number(tmp_path, document):
-    for number in (0, 2, 1.0, "1", None, True, [1]):
-        assert "this version reads format 1" in refusal(tmp_path, json.dumps({**document, "format": number}))
+    for number in (0, 1, 3, 2.0, "2", None, True, [2]):
+        message = refusal(tmp_path, json.dumps({**document, "format": number}))
+        assert "this version reads format 2: make it again with `tanager fit`" in message
     assert "no 'format' number" in refusal(tmp_path, "{}")
 
 
@@ -143,17 +144,17 @@ def _fixed(edges: object) -> dict:
         (("class_dtype",), "f8,i4", "does not fit the classes"),
         (("classifier",), "os.system", "classifier must be one of"),
         (("options", "surprise"), 1, "does not have"),
-        (("options", "score"), "nonsense", "is not known"),
-        (("options", "score"), {"part": "Popen", "options": {}}, "names the part 'Popen'"),
-        (("options", "score"), {"part": "BDeu", "options": {"x": 1}}, "options it does not have"),
-        (("options", "score"), {"part": "Tree", "options": {}}, "neither a known name"),
-        (("options", "score"), _fixed({"dag": [[1], [0]]}), "cycle"),
-        (("options", "score"), _fixed({"dag": [[5]]}), "names parent 5"),
-        (("options", "score"), _fixed({"dag": [[0.5]]}), "ascending"),
-        (("options", "score"), _fixed({"set": [[1]]}), "no known value"),
-        (("options", "score"), _fixed({"items": [[1]]}), "no known value"),
-        (("options", "score"), _fixed({"items": [[[1], 2]]}), "no known value"),
-        (("options", "score"), _fixed({"items": ["ab"]}), "no known value"),
+        (("options", "criterion"), "nonsense", "is not known"),
+        (("options", "criterion"), {"part": "Popen", "options": {}}, "names the part 'Popen'"),
+        (("options", "criterion"), {"part": "BDeu", "options": {"x": 1}}, "options it does not have"),
+        (("options", "criterion"), {"part": "Tree", "options": {}}, "neither a known name"),
+        (("options", "criterion"), _fixed({"dag": [[1], [0]]}), "cycle"),
+        (("options", "criterion"), _fixed({"dag": [[5]]}), "names parent 5"),
+        (("options", "criterion"), _fixed({"dag": [[0.5]]}), "ascending"),
+        (("options", "criterion"), _fixed({"set": [[1]]}), "no known value"),
+        (("options", "criterion"), _fixed({"items": [[1]]}), "no known value"),
+        (("options", "criterion"), _fixed({"items": [[[1], 2]]}), "no known value"),
+        (("options", "criterion"), _fixed({"items": ["ab"]}), "no known value"),
         (("options", "n_jobs"), "2", "options.n_jobs"),
         (("trace", "structure"), [{"dict": {"action": 1}}], "trace.structure"),
         (("structure_score",), "high", "must be a number"),
@@ -162,8 +163,8 @@ def _fixed(edges: object) -> dict:
         (("hidden",), -1, "hidden must be"),
         (("hidden",), 8, "hidden must be"),
         (("hidden",), "1", "hidden must be"),
-        (("options", "score"), {"part": "Network", "document": {}}, "no network"),
-        (("options", "score"), {"part": "BDeu", "document": {}}, "it has options"),
+        (("options", "criterion"), {"part": "Network", "document": {}}, "no network"),
+        (("options", "criterion"), {"part": "BDeu", "document": {}}, "it has options"),
     ],
 )
 def test_a_fault_is_refused_and_named(tmp_path, document, place, value, words):

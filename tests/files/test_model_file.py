@@ -90,13 +90,13 @@ def test_part_objects_and_lists_among_the_options_are_kept(tmp_path):
         handle_unknown="error",
         n_jobs=1,
     )
-    clf.set_params(score=BDeu()).fit(MIXED, LABELS)
-    clf.set_params(score=ACLL(b=float("inf"), pseudo_count=0.25))
+    clf.set_params(criterion=BDeu()).fit(MIXED, LABELS)
+    clf.set_params(criterion=ACLL(b=float("inf"), pseudo_count=0.25))
     save_model(clf, tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
     assert repr(loaded) == repr(clf)
     assert loaded.structure.forbidden_edges == [("flag", "code")]
-    assert loaded.get_params()["score__b"] == float("inf")
+    assert loaded.get_params()["criterion__b"] == float("inf")
     assert loaded.encoder_.unseen_is_error
     np.testing.assert_array_equal(loaded.predict_proba(MIXED), clf.predict_proba(MIXED))
 
@@ -113,7 +113,8 @@ def test_part_objects_and_lists_among_the_options_are_kept(tmp_path):
     ids=lambda structure: type(getattr(structure, "edges", frozenset())).__name__,
 )
 def test_edges_are_kept_in_whatever_form_they_were_given(tmp_path, structure):
-    clf = BayesianNetworkClassifier(structure, "ll", "frequency", categorical_features=CATEGORICAL).fit(MIXED, LABELS)
+    clf = BayesianNetworkClassifier(structure, parameters="frequency", categorical_features=CATEGORICAL)
+    clf.fit(MIXED, LABELS)
     save_model(clf, tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
     assert loaded.structure.get_params() == structure.get_params()

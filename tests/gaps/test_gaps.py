@@ -27,7 +27,7 @@ LEARNERS = [
     BayesianNetworkClassifier("tan", "acll", "acll"),
     BayesianNetworkClassifier("bckg", "bdeu"),
     BayesianNetworkClassifier("kdb"),
-    BayesianNetworkClassifier("selective", "cll"),
+    BayesianNetworkClassifier("selective"),
     BayesianNetworkClassifier(HillClimb(class_edges="free"), "bic"),
     BayesianNetworkClassifier("tan", "fcll", "em"),
     BayesianNetworkClassifier("hill-climb", "k2", "em"),

@@ -10,11 +10,12 @@ import pytest
 
 distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'tanager[dask]'")
 
+from tanager.dask.look import look_at_part, packed_statistics
+
 import tanager
 import tanager.dask
 from tanager.dask.cluster import Cluster
 from tanager.dask.encode import encode_look
-from tanager.dask.look import look_at_part, packed_statistics
 from tanager.dask.reader import Reader
 from tanager.dask.statistics import learn_columns
 from tanager.errors import DataError, DataTypeError, OptionError
@@ -140,7 +141,7 @@ def test_row_weights_that_cannot_be_used_are_refused(client, cut, table):
         model.fit(cut(table.assign(times=-1.0), 300), "outcome", "times")
 
 
-@pytest.mark.parametrize("options", [{"parameters": "em"}, {"structure": "selective"}, {"score": "cll"}])
+@pytest.mark.parametrize("options", [{"parameters": "em"}, {"structure": "selective"}, {"criterion": "cll"}])
 def test_learners_that_need_single_rows_are_refused(client, options, cut, table):
     options = {"structure": "hill-climb", **options}
     with pytest.raises(OptionError, match="needs all rows"):

@@ -12,9 +12,10 @@ from oracle import count_rows, random_batch, take_rows
 
 pytest.importorskip("distributed", reason="needs Dask: pip install 'tanager[dask]'")
 
+from tanager.dask.batch import ClusterBatch
+
 import tanager
 import tanager.dask
-from tanager.dask.batch import ClusterBatch
 from tanager.dask.cluster import Cluster
 from tanager.dask.engine import ClusterEngine
 from tanager.errors import DataWarning
@@ -277,9 +278,9 @@ def test_tasks_have_names_that_a_dashboard_groups_by(client, cut, table):
 
 
 def test_options_are_those_of_the_ordinary_classifier(client):
-    ours = tanager.dask.TANClassifier(client, score="bic", forest=True)
-    assert ours.get_params()["score"] == "bic"
-    assert ours.set_params(score="ll").get_params()["score"] == "ll"
+    ours = tanager.dask.TANClassifier(client, criterion="bic", forest=True)
+    assert ours.get_params()["criterion"] == "bic"
+    assert ours.set_params(criterion="ll").get_params()["criterion"] == "ll"
     assert "forest=True" in repr(ours)
     with pytest.raises(TypeError, match="trees"):
         tanager.dask.TANClassifier(client, trees=3)

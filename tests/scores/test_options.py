@@ -58,11 +58,11 @@ def test_an_option_that_cannot_be_used_is_named(score, message) -> None:
 
 def test_an_unknown_score_lists_the_known_ones_nearest_first() -> None:
     with pytest.raises(OptionError, match="expected one of 'bdeu', 'bde'"):
-        resolve("score", "bdeux", SCORES, "check_options")
+        resolve("criterion", "bdeux", SCORES, "check_options")
 
 
 @pytest.mark.parametrize("name", SCORES)
 def test_every_name_stands_for_a_score_that_says_what_it_is(name) -> None:
-    score = resolve("score", name, SCORES, "check_options")
+    score = resolve("criterion", name, SCORES, "check_options")
     assert isinstance(score.score_equivalent, bool)
     assert isinstance(score.decomposable, bool)

@@ -77,7 +77,7 @@ def total(task: StructureTask, dag: Dag) -> float:
 
 def term(task: StructureTask, child: int, parents: Iterable[int]) -> float:
     family = Family.of(child, parents)
-    return task.score.local(task.counts.table(family), family, task.counts.n_states)
+    return task.criterion.local(task.counts.table(family), family, task.counts.n_states)
 
 
 def log_likelihood_by_rows(rows: np.ndarray, dag: Dag) -> float:

@@ -52,7 +52,7 @@ def test_each_attribute_has_the_best_parents_among_those_before_it_and_the_tree_
 @pytest.mark.parametrize("name", ["fcll", "acll"])
 def test_no_parents_at_all_is_naive_bayes(name):
     task = make_task(random_rows(0), name, (*STATES, 3))
-    assert BFSConsistent(0).learn(task) == NaiveBayes().learn(task)
+    assert BFSConsistent(0).learn(task).dag == NaiveBayes().learn(task).dag
 
 
 def test_breadth_first_goes_level_by_level_and_by_number_within():
@@ -110,5 +110,5 @@ def test_a_number_of_parents_that_is_no_number_is_refused(most):
 
 
 def test_a_score_that_is_no_sum_over_families_is_refused():
-    with pytest.raises(OptionError, match="'bckg' needs a score that is a sum over families"):
+    with pytest.raises(OptionError, match="'bckg' needs a criterion that is a sum over families"):
         BFSConsistent().learn(make_task(random_rows(0), "cll", evaluate=lambda dag: 0.0))

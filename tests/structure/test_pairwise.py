@@ -9,7 +9,6 @@ from oracle import random_batch
 from tanager.counts.count_store import CountStore
 from tanager.counts.numpy_engine import NumpyEngine
 from tanager.errors import OptionError
-from tanager.scores import FCLL
 from tanager.scores.information import pair_information
 from tanager.structure import Pairwise, StructureTask
 from tanager.structure.k_dependence import class_information
@@ -23,7 +22,7 @@ def task(n_attributes: int = 5) -> StructureTask:
 
 def make_task(batch: EncodedBatch) -> StructureTask:
     names = tuple(f"n{node}" for node in range(len(batch.n_states)))
-    return StructureTask(CountStore(batch, NumpyEngine(), names), FCLL(), names)
+    return StructureTask(CountStore(batch, NumpyEngine(), names), None, names)
 
 
 def test_the_pairs_are_those_of_largest_interaction_information():
@@ -59,7 +58,7 @@ def test_by_information_the_best_of_both_measures_take_turns():
 def test_all_pairs_make_a_dag_in_which_every_attribute_has_the_class_as_parent(rank_by):
     learnt = Pairwise(10, rank_by).learn(task())
     assert len(learnt.pairs) == 10
-    assert len(learnt.steps) == 10
+    assert [str(step) for step in learnt.steps] == [f"add n{parent} -> n{child}" for parent, child in learnt.pairs]
     assert all(5 in learnt.dag.parents[attribute] for attribute in range(5))
     assert learnt.dag == pair_dag(5, learnt.pairs)
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import accumulate
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,7 +31,8 @@ def test_where_attributes_add_up_those_that_help_are_taken_the_best_first(worth)
     assert chosen(learnt.dag) == set(best_first)
     assert [step.action for step in learnt.steps] == [f"take in {task.names[node]}" for node in best_first]
     assert [step.gain for step in learnt.steps] == [worth[node] for node in best_first]
-    assert learnt.score == 10.0 + sum(worth[node] for node in best_first)
+    scores = accumulate((worth[node] for node in best_first), initial=10.0)
+    assert [step.score for step in learnt.steps] == list(scores)[1:]
     assert tuple(seen) == learnt.steps
 
 

@@ -15,32 +15,29 @@ from tanager.classifiers.encodes_tables import EncodesTables
 from tanager.classifiers.hidden import add_hidden_codes
 from tanager.classifiers.learning import Learning, Learnt
 from tanager.classifiers.parts import Parts
-from tanager.classifiers.score_option import TwoScores
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.gaps.choose import choose_rule, needs_filler
 from tanager.gaps.rule import GapRule
 from tanager.network.any_network import AnyNetwork
 from tanager.network.network import Network
-from tanager.parameters import PARAMETERS, ParameterLearner
 from tanager.progress import working
-from tanager.registry import resolve
-from tanager.scores import CLL, FamilyScore
-from tanager.structure import STRUCTURES, StructureLearner
+from tanager.structure import StructureLearner
 from tanager.table.encoder import TableEncoder
 from tanager.table.read_columns import read_table
 from tanager.table.stream.source import is_stream, open_stream
 from tanager.threads import thread_limit
 
 
-class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseEstimator):
+class BayesianNetworkClassifier(EncodesTables, ClassifierMixin, BaseEstimator):
     """Classify by a Bayesian network learnt from a table.
 
     Parameters
     ----------
     structure : str or object of `tanager.structure`
         How the structure is chosen: "pairwise", "tan", "naive-bayes", ... or an object such as `Tree(forest=True)`.
-    score : str or object of `tanager.scores`
-        What makes a structure good.
+    criterion : str, object of `tanager.scores` or None
+        The score that makes a structure good, for a structure that asks for one: "tan", "bckg", "hill-climb"; None is
+        "fcll" there. Other structures are chosen without one and refuse it.
     parameters : str or object of `tanager.parameters`
         How the tables are filled.
     categorical_features : "from_dtype", "all", list or mask
@@ -81,8 +78,8 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
         What says what a missing cell may hold, where P(class | row) is averaged over it.
     encoder_ : TableEncoder
         The columns' categories and cut points.
-    structure_score_ : float
-        The score of the structure.
+    structure_score_ : float or None
+        The score of the structure by the criterion; None where the structure asks for none.
     trace_ : Trace
         Steps of the search and of the optimiser.
 
@@ -100,35 +97,6 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
 
     network_: AnyNetwork
     gaps_: GapRule
-
-    def __init__(
-        self,
-        structure: str | StructureLearner = "pairwise",
-        score: str | FamilyScore | CLL = "fcll",
-        parameters: str | ParameterLearner = "conditional",
-        *,
-        categorical_features: ArrayLike | str | None = "from_dtype",
-        discretizer: object = "mdlp",
-        missing: str = "auto",
-        handle_unknown: str = "marginalize",
-        engine: str = "auto",
-        device: str | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.structure = structure
-        self.score = score
-        self.parameters = parameters
-        self.categorical_features = categorical_features
-        self.discretizer = discretizer
-        self.missing = missing
-        self.handle_unknown = handle_unknown
-        self.engine = engine
-        self.device = device
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from the rows of X with classes y; a row of weight w counts as w rows.
@@ -152,13 +120,14 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
 
     def _learn(self, table: CodedTable, engine: CountEngine) -> Learnt:
         """The second half of every fit, wherever the rows are."""
+        parts = self._parts()
         self.classes_ = table.classes
         self.encoder_ = TableEncoder(table.schema, unseen_is_error=self.handle_unknown == "error")
         learning = Learning(
-            self._parts(),
+            parts,
             engine,
             self.missing,
-            self._needs_filler(),
+            needs_filler(self.missing, parts.parameters.describes_attributes),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
             report=print if self.verbose else _ignore,
         )
@@ -202,17 +171,12 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
         """The filler of a rule that has one."""
         return getattr(self.gaps_, "filler", None)
 
-    def _needs_filler(self) -> bool:
-        return needs_filler(self.missing, self._parameters().describes_attributes)
-
     def _parts(self) -> Parts:
-        return Parts.of(self._structure(), self.__dict__["score"], self._parameters())
+        return Parts.of(self._structure(), self.criterion, self.parameters, self.missing)
 
-    def _structure(self) -> StructureLearner:
-        return resolve("structure", self.structure, STRUCTURES, "learn")
-
-    def _parameters(self) -> ParameterLearner:
-        return resolve("parameters", self.parameters, PARAMETERS, "learn")
+    def _structure(self) -> str | StructureLearner:
+        """The structure by name or as an object; a preset makes it of options of its own."""
+        return self.structure
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tanager.classifiers.coded_table import CodedTable, code_stream, code_table
+from tanager.classifiers.options import ClassifierOptions
 from tanager.classifiers.parts import Parts
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.counts.running_counts import RunningCounts
-from tanager.gaps.choose import MISSING
+from tanager.gaps.choose import MISSING, needs_filler
 from tanager.registry import check_option
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
@@ -28,23 +29,14 @@ from tanager.table.stream.source import open_stream
 from tanager.table.training_table import TrainingTable, read_rows, read_training, warn_left_out
 
 
-class EncodesTables(ABC):
+class EncodesTables(ClassifierOptions, ABC):
     """What a classifier with these options does to a table before it learns from it."""
 
-    categorical_features: ArrayLike | str | None
-    discretizer: object
-    missing: str
-    handle_unknown: str
-    engine: str
-    device: str | None
     classes_: NDArray[np.generic]
     encoder_: TableEncoder
 
     @abstractmethod
     def _parts(self) -> Parts: ...
-
-    @abstractmethod
-    def _needs_filler(self) -> bool: ...
 
     def learn_counts(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
         """The first half of `fit`: check the data, learn the encoder, and give the counts of the labelled rows."""
@@ -122,7 +114,7 @@ class EncodesTables(ABC):
         """
         if exceeds(parts.needs, "pairs") or parts.two_granularities:
             return None
-        pairs = parts.needs == "pairs" or self._needs_filler()
+        pairs = parts.needs == "pairs" or needs_filler(self.missing, parts.parameters.describes_attributes)
         return RunningCounts(choose_engine(self.engine, self.device), pairs)
 
     def _check_gap_options(self) -> None:

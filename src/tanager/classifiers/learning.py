@@ -34,7 +34,7 @@ class Learnt:
 
     network: Network | AdditiveNetwork
     filler: Network | None
-    structure_score: float
+    structure_score: float | None
     trace: Trace
     counts: CountStore
 

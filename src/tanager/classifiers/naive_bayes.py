@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -12,10 +13,12 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.classifiers.coded_table import CodedTable, code_table
 from tanager.classifiers.learning import Learnt
+from tanager.classifiers.options import ClassifierOptions
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.counts.family import CountTable
 from tanager.errors import DataError
 from tanager.parameters import ParameterLearner
+from tanager.scores import CLL, FamilyScore
 from tanager.structure import NaiveBayes, StructureLearner
 from tanager.table.batch import EncodedBatch
 from tanager.table.column_statistics import ColumnStatistics
@@ -26,14 +29,23 @@ from tanager.table.training_table import TrainingTable, read_rows, warn_left_out
 from tanager.threads import map_threads, thread_limit
 
 
-class NaiveBayesClassifier(BayesianNetworkClassifier):
+@dataclass(eq=False, repr=False)
+class NaiveBayesOptions(ClassifierOptions):
+    """Options of `NaiveBayesClassifier`."""
+
+    structure: str | StructureLearner = field(default="naive-bayes", init=False)
+    criterion: str | FamilyScore | CLL | None = field(default=None, init=False)
+    parameters: str | ParameterLearner = "frequency"
+
+
+class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
     """Naive Bayes over any table: P(class) times P(attribute | class) for every attribute.
 
     A missing cell is left out, in training and in prediction, which is exact. `partial_fit` learns batch by batch and
     gives the very model that one `fit` on all rows gives: it keeps how often each class has each distinct value, and
     derives categories, cut points and tables from that. Its memory grows with the number of distinct values.
 
-    Parameters are those of `BayesianNetworkClassifier`, less structure and score.
+    Parameters are those of `BayesianNetworkClassifier`, less structure and criterion.
 
     Examples
     --------
@@ -43,35 +55,6 @@ class NaiveBayesClassifier(BayesianNetworkClassifier):
     >>> clf.predict([["sunny", "mild"], [None, "unheard of"]]).tolist()
     ['out', 'in']
     """
-
-    def __init__(
-        self,
-        parameters: str | ParameterLearner = "frequency",
-        *,
-        categorical_features: ArrayLike | str | None = "from_dtype",
-        discretizer: object = "mdlp",
-        missing: str = "auto",
-        handle_unknown: str = "marginalize",
-        engine: str = "auto",
-        device: str | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            "naive-bayes",
-            "ll",
-            parameters,
-            categorical_features=categorical_features,
-            discretizer=discretizer,
-            missing=missing,
-            handle_unknown=handle_unknown,
-            engine=engine,
-            device=device,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
 
     def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from the rows of X with classes y; a row of weight w counts as w rows."""

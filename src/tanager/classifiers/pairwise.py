@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike
+from dataclasses import KW_ONLY, dataclass, field
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
-from tanager.parameters import ParameterLearner
-from tanager.scores import FamilyScore
+from tanager.classifiers.options import ClassifierOptions
+from tanager.scores import CLL, FamilyScore
 from tanager.structure import Pairwise, StructureLearner
 
 
-class PairwiseClassifier(BayesianNetworkClassifier):
+@dataclass(eq=False, repr=False)
+class PairwiseOptions(ClassifierOptions):
+    """Options of `PairwiseClassifier`."""
+
+    structure: str | StructureLearner = field(default="pairwise", init=False)
+    criterion: str | FamilyScore | CLL | None = field(default=None, init=False)
+    _: KW_ONLY
+    pairs_per_attribute: str | float = "auto"
+    rank_by: str = "information"
+
+
+class PairwiseClassifier(PairwiseOptions, BayesianNetworkClassifier):
     """The default classifier: main effects on fine ordered bins, and the pairs of attributes that tell classes apart.
 
     `pairs_per_attribute` and `rank_by` are the options of `tanager.structure.Pairwise`; the others are those of
-    `BayesianNetworkClassifier`.
+    `BayesianNetworkClassifier`, less structure and criterion.
 
     Examples
     --------
@@ -26,40 +36,6 @@ class PairwiseClassifier(BayesianNetworkClassifier):
     >>> clf.predict(X.iloc[[0, 60, 149]]).tolist()
     [0, 1, 2]
     """
-
-    def __init__(
-        self,
-        score: str | FamilyScore = "fcll",
-        parameters: str | ParameterLearner = "conditional",
-        *,
-        pairs_per_attribute: str | float = "auto",
-        rank_by: str = "information",
-        categorical_features: ArrayLike | str | None = "from_dtype",
-        discretizer: object = "mdlp",
-        missing: str = "auto",
-        handle_unknown: str = "marginalize",
-        engine: str = "auto",
-        device: str | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            "pairwise",
-            score,
-            parameters,
-            categorical_features=categorical_features,
-            discretizer=discretizer,
-            missing=missing,
-            handle_unknown=handle_unknown,
-            engine=engine,
-            device=device,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.pairs_per_attribute = pairs_per_attribute
-        self.rank_by = rank_by
 
     def _structure(self) -> StructureLearner:
         return Pairwise(self.pairs_per_attribute, self.rank_by)

@@ -12,32 +12,36 @@ from tanager.structure import STRUCTURES, StructureLearner
 from tanager.table.needs import Needs, Place, check_needs, most_needed
 from tanager.table.schema import TableSchema
 
+DEFAULT_CRITERION = "fcll"
+
 
 @dataclass(frozen=True)
 class Parts:
-    """What a classifier is put together of; each part declares what it can do, and is asked here."""
+    """What a classifier is put together of; each part declares what it can do, and is asked here.
+
+    criterion  what the structure is chosen by; None where it asks for none
+    """
 
     structure: StructureLearner
-    criterion: FamilyScore | CLL
+    criterion: FamilyScore | CLL | None
     parameters: ParameterLearner
 
     @classmethod
-    def of(cls, structure: object, criterion: object, parameters: object) -> Parts:
-        """Parts by name or as objects; an error says which cannot be used."""
-        score = resolve("score", criterion, SCORES, "check_options")
-        score.check_options()
-        parts = cls(
-            resolve("structure", structure, STRUCTURES, "learn"),
-            score,
-            resolve("parameters", parameters, PARAMETERS, "learn"),
-        )
-        if parts.structure.learns not in parts.parameters.fits:
+    def of(cls, structure: object, criterion: object, parameters: object, missing: str = "auto") -> Parts:
+        """Parts by name or as objects, for gaps treated as `missing` says; an error names what cannot be used."""
+        learner = resolve("structure", structure, STRUCTURES, "learn")
+        fitter = resolve("parameters", parameters, PARAMETERS, "learn")
+        if learner.learns not in fitter.fits:
             raise OptionError(
-                f"parameters={parts.parameters!r} cannot fit the {parts.structure.learns} of "
-                f"structure={parts.structure!r}.",
+                f"parameters={fitter!r} cannot fit the {learner.learns} of structure={learner!r}.",
                 hint="use parameters='conditional', or structure='tan'.",
             )
-        return parts
+        if learner.learns == "effects" and missing == "marginalize":
+            raise OptionError(
+                f"missing='marginalize' sums over a joint distribution, which structure={learner!r} does not have.",
+                hint="use missing='auto', or structure='tan'.",
+            )
+        return cls(learner, choose_criterion(criterion, learner), fitter)
 
     @property
     def two_granularities(self) -> bool:
@@ -51,10 +55,28 @@ class Parts:
     @property
     def needs(self) -> Needs:
         """What all parts together need of the rows."""
-        return most_needed(self.structure.needs, self.criterion.needs, self.parameters.needs)
+        return most_needed(*(part.needs for part in self._parts().values()))
 
     def check(self, place: Place) -> None:
         """Refuse a part that needs more of the rows than they can give where they are."""
-        check_needs(f"structure={self.structure!r}", self.structure.needs, place)
-        check_needs(f"score={self.criterion!r}", self.criterion.needs, place)
-        check_needs(f"parameters={self.parameters!r}", self.parameters.needs, place)
+        for option, part in self._parts().items():
+            check_needs(f"{option}={part!r}", part.needs, place)
+
+    def _parts(self) -> dict[str, StructureLearner | FamilyScore | CLL | ParameterLearner]:
+        parts = {"structure": self.structure, "criterion": self.criterion, "parameters": self.parameters}
+        return {option: part for option, part in parts.items() if part is not None}
+
+
+def choose_criterion(criterion: object, structure: StructureLearner) -> FamilyScore | CLL | None:
+    """The score that `structure` is chosen by; None where it asks for none, and then none may be given."""
+    if structure.asks_criterion:
+        score = resolve("criterion", DEFAULT_CRITERION if criterion is None else criterion, SCORES, "check_options")
+        score.check_options()
+        return score
+    if criterion is None:
+        return None
+    asking = [repr(name) for name, make in STRUCTURES.items() if make().asks_criterion]
+    raise OptionError(
+        f"criterion={criterion!r} is given, but the structure {type(structure).__name__}() is chosen without one.",
+        hint=f"leave the criterion out, or use a structure that asks for one: {', '.join(asking)}.",
+    )

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
-from tanager.parameters import ParameterLearner
+from tanager.classifiers.options import ClassifierOptions
 from tanager.scores import CLL, FamilyScore
 from tanager.structure import BFSConsistent, HillClimb, KDependence, Selective, StructureLearner, Tree
 from tanager.structure.constraints import Edges
 
 
-class TANClassifier(BayesianNetworkClassifier):
+@dataclass(eq=False, repr=False)
+class TANOptions(ClassifierOptions):
+    """Options of `TANClassifier`."""
+
+    structure: str | StructureLearner = field(default="tan", init=False)
+    _: KW_ONLY
+    root: str | int | None = None
+    forest: bool = False
+    required_edges: Edges = ()
+    forbidden_edges: Edges = ()
+
+
+class TANClassifier(TANOptions, BayesianNetworkClassifier):
     """Tree-augmented naive Bayes: each attribute has the class and at most one other attribute as parents.
 
-    The tree is the best of all trees for the score: a maximum spanning tree where the score is the same for both
+    The tree is the best of all trees by the criterion: a maximum spanning tree where it is the same for both
     directions of an edge, a maximum arborescence otherwise. `root`, `forest`, `required_edges` and `forbidden_edges`
     are the options of `tanager.structure.Tree`; the others are those of `BayesianNetworkClassifier`.
 
@@ -31,53 +41,24 @@ class TANClassifier(BayesianNetworkClassifier):
     3
     """
 
-    def __init__(
-        self,
-        score: str | FamilyScore = "fcll",
-        parameters: str | ParameterLearner = "conditional",
-        *,
-        root: str | int | None = None,
-        forest: bool = False,
-        required_edges: Edges = (),
-        forbidden_edges: Edges = (),
-        categorical_features: ArrayLike | str | None = "from_dtype",
-        discretizer: object = "mdlp",
-        missing: str = "auto",
-        handle_unknown: str = "marginalize",
-        engine: str = "auto",
-        device: str | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            "tan",
-            score,
-            parameters,
-            categorical_features=categorical_features,
-            discretizer=discretizer,
-            missing=missing,
-            handle_unknown=handle_unknown,
-            engine=engine,
-            device=device,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.root = root
-        self.forest = forest
-        self.required_edges = required_edges
-        self.forbidden_edges = forbidden_edges
-
     def _structure(self) -> StructureLearner:
         return Tree(self.root, self.forest, self.required_edges, self.forbidden_edges)
 
 
-class BCKGClassifier(BayesianNetworkClassifier):
+@dataclass(eq=False, repr=False)
+class BCKGOptions(ClassifierOptions):
+    """Options of `BCKGClassifier`."""
+
+    structure: str | StructureLearner = field(default="bckg", init=False)
+    _: KW_ONLY
+    max_parents: int = 2
+
+
+class BCKGClassifier(BCKGOptions, BayesianNetworkClassifier):
     """BFS-consistent k-graph: each attribute has the class and up to `max_parents` attributes as parents.
 
-    The parents come earlier in the breadth-first order of the best tree and are the best such set for the score, so
-    the network never scores below the tree. The other options are those of `BayesianNetworkClassifier`.
+    The parents come earlier in the breadth-first order of the best tree and are the best such set by the criterion,
+    so the network never scores below the tree. The other options are those of `BayesianNetworkClassifier`.
 
     Examples
     --------
@@ -88,46 +69,24 @@ class BCKGClassifier(BayesianNetworkClassifier):
     True
     """
 
-    def __init__(
-        self,
-        score: str | FamilyScore = "fcll",
-        parameters: str | ParameterLearner = "conditional",
-        *,
-        max_parents: int = 2,
-        categorical_features: ArrayLike | str | None = "from_dtype",
-        discretizer: object = "mdlp",
-        missing: str = "auto",
-        handle_unknown: str = "marginalize",
-        engine: str = "auto",
-        device: str | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            "bckg",
-            score,
-            parameters,
-            categorical_features=categorical_features,
-            discretizer=discretizer,
-            missing=missing,
-            handle_unknown=handle_unknown,
-            engine=engine,
-            device=device,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.max_parents = max_parents
-
     def _structure(self) -> StructureLearner:
         return BFSConsistent(self.max_parents)
 
 
-class KDBClassifier(BayesianNetworkClassifier):
+@dataclass(eq=False, repr=False)
+class KDBOptions(ClassifierOptions):
+    """Options of `KDBClassifier`."""
+
+    structure: str | StructureLearner = field(default="kdb", init=False)
+    criterion: str | FamilyScore | CLL | None = field(default=None, init=False)
+    _: KW_ONLY
+    k: int = 2
+
+
+class KDBClassifier(KDBOptions, BayesianNetworkClassifier):
     """k-dependence Bayes: attributes ordered by what they tell of the class, each with its `k` closest predecessors.
 
-    The score takes no part in the choice. The other options are those of `BayesianNetworkClassifier`.
+    The other options are those of `BayesianNetworkClassifier`, less structure and criterion.
 
     Examples
     --------
@@ -138,46 +97,28 @@ class KDBClassifier(BayesianNetworkClassifier):
     3
     """
 
-    def __init__(
-        self,
-        score: str | FamilyScore | CLL = "fcll",
-        parameters: str | ParameterLearner = "conditional",
-        *,
-        k: int = 2,
-        categorical_features: ArrayLike | str | None = "from_dtype",
-        discretizer: object = "mdlp",
-        missing: str = "auto",
-        handle_unknown: str = "marginalize",
-        engine: str = "auto",
-        device: str | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            "kdb",
-            score,
-            parameters,
-            categorical_features=categorical_features,
-            discretizer=discretizer,
-            missing=missing,
-            handle_unknown=handle_unknown,
-            engine=engine,
-            device=device,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.k = k
-
     def _structure(self) -> StructureLearner:
         return KDependence(self.k)
 
 
-class HillClimbClassifier(BayesianNetworkClassifier):
-    """Greedy search: add, delete or reverse the edge that raises the score most, starting from naive Bayes.
+@dataclass(eq=False, repr=False)
+class HillClimbOptions(ClassifierOptions):
+    """Options of `HillClimbClassifier`."""
 
-    Takes every score, `cll` included. The options of the search are those of `tanager.structure.HillClimb`; the
+    structure: str | StructureLearner = field(default="hill-climb", init=False)
+    _: KW_ONLY
+    max_parents: int = 2
+    class_edges: Literal["kept", "free"] = "kept"
+    tabu: int = 0
+    restarts: int = 0
+    required_edges: Edges = ()
+    forbidden_edges: Edges = ()
+
+
+class HillClimbClassifier(HillClimbOptions, BayesianNetworkClassifier):
+    """Greedy search: add, delete or reverse the edge that raises the criterion most, starting from naive Bayes.
+
+    Takes every criterion, `cll` included. The options of the search are those of `tanager.structure.HillClimb`; the
     others are those of `BayesianNetworkClassifier`.
 
     Examples
@@ -185,51 +126,9 @@ class HillClimbClassifier(BayesianNetworkClassifier):
     >>> from sklearn.datasets import load_iris
     >>> from tanager import HillClimbClassifier
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> HillClimbClassifier(score="bic").fit(X, y).score(X, y) > 0.9
+    >>> HillClimbClassifier(criterion="bic").fit(X, y).score(X, y) > 0.9
     True
     """
-
-    def __init__(
-        self,
-        score: str | FamilyScore | CLL = "fcll",
-        parameters: str | ParameterLearner = "conditional",
-        *,
-        max_parents: int = 2,
-        class_edges: Literal["kept", "free"] = "kept",
-        tabu: int = 0,
-        restarts: int = 0,
-        required_edges: Edges = (),
-        forbidden_edges: Edges = (),
-        categorical_features: ArrayLike | str | None = "from_dtype",
-        discretizer: object = "mdlp",
-        missing: str = "auto",
-        handle_unknown: str = "marginalize",
-        engine: str = "auto",
-        device: str | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            "hill-climb",
-            score,
-            parameters,
-            categorical_features=categorical_features,
-            discretizer=discretizer,
-            missing=missing,
-            handle_unknown=handle_unknown,
-            engine=engine,
-            device=device,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.max_parents = max_parents
-        self.class_edges = class_edges
-        self.tabu = tabu
-        self.restarts = restarts
-        self.required_edges = required_edges
-        self.forbidden_edges = forbidden_edges
 
     def _structure(self) -> StructureLearner:
         return HillClimb(
@@ -237,10 +136,18 @@ class HillClimbClassifier(BayesianNetworkClassifier):
         )
 
 
-class SelectiveNaiveBayesClassifier(BayesianNetworkClassifier):
+@dataclass(eq=False, repr=False)
+class SelectiveNaiveBayesOptions(ClassifierOptions):
+    """Options of `SelectiveNaiveBayesClassifier`."""
+
+    structure: str | StructureLearner = field(default="selective", init=False)
+    criterion: str | FamilyScore | CLL | None = field(default=None, init=False)
+
+
+class SelectiveNaiveBayesClassifier(SelectiveNaiveBayesOptions, BayesianNetworkClassifier):
     """Naive Bayes over the attributes that help: taken in one by one while the leave-one-out log-likelihood rises.
 
-    The options are those of `BayesianNetworkClassifier`, less structure and score.
+    The options are those of `BayesianNetworkClassifier`, less structure and criterion.
 
     Examples
     --------
@@ -250,35 +157,6 @@ class SelectiveNaiveBayesClassifier(BayesianNetworkClassifier):
     >>> [step.action for step in SelectiveNaiveBayesClassifier().fit(X, y).trace_.structure]
     ['take in petal width (cm)', ...]
     """
-
-    def __init__(
-        self,
-        parameters: str | ParameterLearner = "conditional",
-        *,
-        categorical_features: ArrayLike | str | None = "from_dtype",
-        discretizer: object = "mdlp",
-        missing: str = "auto",
-        handle_unknown: str = "marginalize",
-        engine: str = "auto",
-        device: str | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            "selective",
-            "cll",
-            parameters,
-            categorical_features=categorical_features,
-            discretizer=discretizer,
-            missing=missing,
-            handle_unknown=handle_unknown,
-            engine=engine,
-            device=device,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
 
     def _structure(self) -> StructureLearner:
         return Selective()

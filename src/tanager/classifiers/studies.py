@@ -10,12 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
+from tanager.classifiers.parts import DEFAULT_CRITERION
 from tanager.errors import OptionError
+from tanager.parameters import Frequency
+from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.registry import check_option
 from tanager.scores import SCORES
 from tanager.scores.information import pair_information
-from tanager.structure import Fixed
+from tanager.structure import Fixed, StructureTask
 from tanager.structure.constraints import Node
+from tanager.structure.family_terms import total_score
 from tanager.structure.k_dependence import class_information
 
 
@@ -23,7 +27,7 @@ def structure_score(
     X: object,
     y: ArrayLike,
     parents: Mapping[Node, Iterable[Node]],
-    score: str = "fcll",
+    criterion: str = DEFAULT_CRITERION,
     *,
     sample_weight: ArrayLike | None = None,
     categorical_features: ArrayLike | str | None = "from_dtype",
@@ -33,7 +37,7 @@ def structure_score(
     """The score of a given augmented naive Bayes structure, in nats.
 
     `parents` maps an attribute, by name or position, to its attribute parents; attributes it does not name have none.
-    The class is a parent of every attribute. `options` are those of the score, such as `ess` of "bdeu".
+    The class is a parent of every attribute. `options` are those of the criterion, such as `ess` of "bdeu".
 
     >>> X = [["a", "x"], ["a", "x"], ["b", "y"], ["b", "x"]]
     >>> y = [0, 0, 1, 1]
@@ -42,16 +46,21 @@ def structure_score(
     >>> structure_score(X, y, {}, "bdeu", ess=4.0) < structure_score(X, y, {}, "ll")
     True
     """
-    make_score = SCORES[check_option("score", score, SCORES)]
+    make_score = SCORES[check_option("criterion", criterion, SCORES)]
     try:
-        chosen = make_score(**options)
+        score = make_score(**options)
     except TypeError:
         valid = ", ".join(make_score().get_params()) or "none"
-        raise OptionError(f"score {score!r} has no option {', '.join(options)}; its options are: {valid}.") from None
-    clf = BayesianNetworkClassifier(
-        Fixed(parents), chosen, "frequency", categorical_features=categorical_features, discretizer=discretizer
-    )
-    return clf.fit(X, y, sample_weight).structure_score_
+        raise OptionError(
+            f"criterion {criterion!r} has no option {', '.join(options)}; its options are: {valid}."
+        ) from None
+    score.check_options()
+    structure = Fixed(parents)
+    clf = BayesianNetworkClassifier(structure, categorical_features=categorical_features, discretizer=discretizer)
+    counts = clf.learn_counts(X, y, sample_weight)
+    on_rows = RowLikelihood(counts, Frequency())
+    task = StructureTask(counts, score, counts.names, evaluate=on_rows)
+    return total_score(task, structure.learn(task).dag)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ def compare(
         Names,
         typer.Argument(
             metavar="CLASSIFIER...",
-            help="structure:score:parameters such as tan:fcll:conditional, with options as in bckg(max_parents=1); "
+            help="structure:criterion:parameters such as tan:fcll:conditional, or structure:parameters where the "
+            "structure asks for no criterion, with options as in bckg(max_parents=1); "
             "'default'; or the import path of a scikit-learn classifier. NAME=SPEC gives it a name.",
         ),
     ] = None,

@@ -28,7 +28,7 @@ def evaluate(
     ] = None,
     folds: Annotated[int, typer.Option(help="Parts the rows are split into, each tested once.")] = 5,
     structure: options.Structure = "pairwise",
-    score: options.Score = "fcll",
+    criterion: options.Criterion = None,
     parameters: options.Parameters = "conditional",
     categorical: options.Categorical = None,
     discretizer: options.Discretizer = "mdlp",
@@ -66,7 +66,7 @@ def evaluate(
         raise OptionError("Missing option '--class': the column to predict.", hint="or a --model to measure.")
     with working(f"Reading {data}"):
         table, labels = read_training_data(data, class_column, Reading(missing or (), drop or ()))
-    chosen = options.ModelOptions(structure, score, parameters, categorical, discretizer, engine, device, seed)
+    chosen = options.ModelOptions(structure, criterion, parameters, categorical, discretizer, engine, device, seed)
     X, y = leave_out_unlabelled(table, labels)
     with working("Fold 1") as update:
         measured = cross_validate(chosen.classifier(X.column_names), X, y, folds, seed, update)

@@ -21,7 +21,7 @@ def fit(
         str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes (JSON); - is stdout.")
     ],
     structure: options.Structure = "pairwise",
-    score: options.Score = "fcll",
+    criterion: options.Criterion = None,
     parameters: options.Parameters = "conditional",
     categorical: options.Categorical = None,
     discretizer: options.Discretizer = "mdlp",
@@ -50,7 +50,7 @@ def fit(
 
       tanager fit codes.csv.gz --class y --categorical zip,branch --drop id --missing unknown -o codes.json
 
-      tanager fit iris.csv --class species --structure 'kdb(k=3)' --score 'bdeu(ess=5)' -o iris.json
+      tanager fit iris.csv --class species --structure 'bckg(max_parents=3)' --criterion 'bdeu(ess=5)' -o iris.json
 
       tanager fit larger_than_memory.parquet --class outcome --structure tan -o model.json
 
@@ -61,7 +61,7 @@ def fit(
 
     if as_json and output == STREAM:
         raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
-    chosen = options.ModelOptions(structure, score, parameters, categorical, discretizer, engine, device, seed)
+    chosen = options.ModelOptions(structure, criterion, parameters, categorical, discretizer, engine, device, seed)
     reading = Reading(missing or (), drop or ())
     with output_file(output, ".json", MODEL, [data], force) as path:
         if streams(data, stream):

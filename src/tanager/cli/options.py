@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tanager.classifiers import BayesianNetworkClassifier
 
 MODEL = "Model"
-WITH_OPTIONS = {"structure": "'kdb(k=3)'", "score": "'bdeu(ess=5)'", "parameters": "'frequency(alpha=2)'"}
+WITH_OPTIONS = {"structure": "'kdb(k=3)'", "criterion": "'bdeu(ess=5)'", "parameters": "'frequency(alpha=2)'"}
 
 Data = Annotated[
     str,
@@ -38,7 +38,14 @@ Drop = Annotated[
     typer.Option("--drop", metavar="COLUMN", help="A column to leave out, such as a customer number; may be repeated."),
 ]
 Structure = Annotated[str, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["structure"])]
-Score = Annotated[str, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["score"])]
+Criterion = Annotated[
+    str | None,
+    typer.Option(
+        show_default="fcll, if the structure asks for one",
+        rich_help_panel=MODEL,
+        autocompletion=lambda: registered_names()["criterion"],
+    ),
+]
 Parameters = Annotated[
     str, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["parameters"])
 ]
@@ -91,7 +98,7 @@ def registered_names() -> dict[str, list[str]]:
 
     return {
         "structure": list(STRUCTURES),
-        "score": list(SCORES),
+        "criterion": list(SCORES),
         "parameters": list(PARAMETERS),
         "discretizer": list(DISCRETIZERS),
         "engine": list(ENGINES),
@@ -103,7 +110,7 @@ class ModelOptions:
     """What kind of model the user asked for."""
 
     structure: str
-    score: str
+    criterion: str | None
     parameters: str
     categorical: list[str] | None
     discretizer: str
@@ -125,14 +132,13 @@ class ModelOptions:
         )
 
     def _parts(self) -> dict[str, Any]:
-        """Structure, score and parameters: by name, or as objects where options are given, as in kdb(k=3)."""
-        named = {"structure": self.structure, "score": self.score, "parameters": self.parameters}
-        if not any("(" in text for text in named.values()):
+        """Structure, criterion and parameters: by name, or as objects where options are given, as in kdb(k=3)."""
+        named = {"structure": self.structure, "criterion": self.criterion, "parameters": self.parameters}
+        if not any("(" in text for text in named.values() if text):
             return named
-        from tanager.experiments.entries import parse_estimator
+        from tanager.experiments.entries import parse_part
 
-        made = parse_estimator(":".join(named.values())).get_params(deep=False)
-        return {name: made[name] if "(" in text else text for name, text in named.items()}
+        return {kind: parse_part(kind, text) if text and "(" in text else text for kind, text in named.items()}
 
     def _categorical_features(self, columns: Sequence[str]) -> str | list[str]:
         """Names separated by commas, unless the whole is a column's name."""

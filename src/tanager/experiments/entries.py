@@ -25,14 +25,14 @@ from tanager.structure import STRUCTURES
 DEFAULT = "default"
 REGISTRIES: dict[str, Mapping[str, Callable[[], Any]]] = {
     "structure": STRUCTURES,
-    "score": SCORES,
+    "criterion": SCORES,
     "parameters": PARAMETERS,
 }
 PART = re.compile(r"(?P<name>[\w.-]+)(?:\((?P<options>.*)\))?")
 OPTION = re.compile(r"\s*(?P<name>\w+)\s*=\s*(?P<value>[^=]+?)\s*")
 SPEC_HINT = (
-    "a spec is structure:score:parameters, such as tan:fcll:conditional, with options as in "
-    "bckg(max_parents=1):bdeu(ess=5), or the import path of a scikit-learn classifier."
+    "a spec is structure:criterion:parameters, such as tan:bdeu(ess=5):conditional, or structure:parameters where the "
+    "structure asks for no criterion, such as kdb(k=1):conditional, or the import path of a scikit-learn classifier."
 )
 
 
@@ -82,55 +82,59 @@ def make_entries(specs: Mapping[str, str]) -> list[Entry]:
 
 def parse_estimator(spec: str) -> BaseEstimator:
     """An unfitted estimator: ours by its parts, any other by its import path."""
+    try:
+        return _make_estimator(spec)
+    except OptionError as error:
+        raise OptionError(f"classifier {spec!r}: {error}", hint=SPEC_HINT) from error
+
+
+def parse_part(kind: str, text: str) -> Any:
+    """A structure, a criterion or a parameter learner by its registered name, with options as in kdb(k=3)."""
+    name, options = _read_part(text)
+    part = REGISTRIES[kind][check_option(kind, name, REGISTRIES[kind])]()
+    valid = part.get_params()
+    for option in options:
+        if option not in valid:
+            raise OptionError(f"{name} has no option {option!r}; it has {', '.join(sorted(valid)) or 'none'}.")
+    return part.set_params(**options)
+
+
+def _make_estimator(spec: str) -> BaseEstimator:
     parts = _split(spec, ":")
     if len(parts) == 1 and "." in spec.partition("(")[0]:
         return _import_estimator(spec)
     if spec == DEFAULT:
         return BayesianNetworkClassifier()
-    if len(parts) > len(REGISTRIES) or not all(parts):
-        raise OptionError(f"classifier {spec!r} has {len(parts)} parts; expected one to three.", hint=SPEC_HINT)
-    made = {}
-    for (kind, registry), part in zip(REGISTRIES.items(), parts, strict=False):
-        name, options = _read_part(part, spec)
-        names = [*registry, DEFAULT] if kind == "structure" else registry
-        try:
-            made[kind] = registry[check_option(kind, name, names)]()
-        except OptionError as error:
-            raise OptionError(f"classifier {spec!r}: {error}", hint=SPEC_HINT) from None
-        _set_options(made[kind], options, f"classifier {spec!r}: {name}")
-    return BayesianNetworkClassifier(**made)
+    structure = parse_part("structure", parts[0])
+    kinds = ["criterion", "parameters"] if structure.asks_criterion else ["parameters"]
+    if len(parts) > 1 + len(kinds):
+        raise OptionError(f"it has {len(parts)} parts; expected {':'.join(['structure', *kinds])}.")
+    made = {kind: parse_part(kind, part) for kind, part in zip(kinds, parts[1:], strict=False)}
+    return BayesianNetworkClassifier(structure, **made)
 
 
 def _import_estimator(spec: str) -> OnTable:
-    path, options = _read_part(spec, spec)
+    path, options = _read_part(spec)
     module, _, name = path.rpartition(".")
     try:
         estimator = getattr(import_module(module), name)(**options)
     except (ImportError, AttributeError, TypeError) as error:
-        raise OptionError(f"classifier {spec!r} cannot be imported and made: {error}.", hint=SPEC_HINT) from error
+        raise OptionError(f"it cannot be imported and made: {error}.") from error
     if not (hasattr(estimator, "fit") and hasattr(estimator, "predict") and hasattr(estimator, "get_params")):
-        raise OptionError(f"{path!r} is no scikit-learn classifier.", hint=SPEC_HINT)
+        raise OptionError(f"{path!r} is no scikit-learn classifier.")
     return OnTable(estimator)
 
 
-def _set_options(part: Any, options: Mapping[str, object], where: str) -> None:
-    valid = part.get_params()
-    for name in options:
-        if name not in valid:
-            raise OptionError(f"{where} has no option {name!r}; it has {', '.join(sorted(valid)) or 'none'}.")
-    part.set_params(**options)
-
-
-def _read_part(text: str, spec: str) -> tuple[str, dict[str, object]]:
+def _read_part(text: str) -> tuple[str, dict[str, object]]:
     """`name(option=value, ...)` -> the name and its options; a bare word is text."""
     match = PART.fullmatch(text.strip())
     if match is None:
-        raise OptionError(f"classifier {spec!r} cannot be read at {text!r}.", hint=SPEC_HINT)
+        raise OptionError(f"{text!r} cannot be read as a name with options.")
     options: dict[str, object] = {}
     for option in _split(match["options"] or "", ","):
         found = OPTION.fullmatch(option)
         if option.strip() and found is None:
-            raise OptionError(f"classifier {spec!r}: {option.strip()!r} is not of the form option=value.")
+            raise OptionError(f"{option.strip()!r} is not of the form option=value.")
         if found is not None:
             try:
                 options[found["name"]] = ast.literal_eval(found["value"])

@@ -20,8 +20,8 @@ LIMIT_SECONDS, LIMIT_SECONDS_SLOW = 180.0, 3600.0
 
 OURS = {
     "tanager default": "default",
-    "NB": "naive-bayes:ll:frequency",
-    "NB conditional": "naive-bayes:ll:conditional",
+    "NB": "naive-bayes:frequency",
+    "NB conditional": "naive-bayes:conditional",
     "TAN-LL": "tan:ll:frequency(smoothing=friedman)",
     "TAN-fCLL": "tan:fcll:frequency(smoothing=friedman)",
     "TAN-LL conditional": "tan:ll:conditional",

@@ -13,6 +13,7 @@ from tanager.classifiers.learning import Trace
 from tanager.counts.engine import ENGINES
 from tanager.files.model_parts import CLASSIFIERS, PARTS
 from tanager.files.trace_document import read_trace
+from tanager.files.write_model import MODEL_FORMAT
 from tanager.gaps.choose import MISSING, choose_rule
 from tanager.network.additive_document import read_effect_parts
 from tanager.network.document import check_form, read_columns, read_network_parts
@@ -30,21 +31,25 @@ KEYS = (
     "classifier",
     "options",
     "named",
+    "hidden",
     "columns",
     "class_dtype",
+    "filler",
     "structure_score",
     "trace",
 )
 MOST_LABEL_BYTES = 1 << 28
+REMEDY = "make it again with `tanager fit`, or with fit and save_model"
 
 
 def from_document(document: Json) -> BayesianNetworkClassifier:
     """The classifier a document describes; a DocumentError says what is wrong with it and where."""
     additive = "effects" in mapping(document, "the document")
-    model = check_form(document, KEYS if additive else (*KEYS, "parents", "tables"), "model")
+    network = ("effects",) if additive else ("parents", "tables")
+    model = check_form(document, "model", MODEL_FORMAT, (*KEYS, *network), REMEDY)
     clf = _classifier(model["classifier"], model["options"])
     columns = _columns(model["columns"])
-    schema = _schema(columns, model["named"], 0 if additive else model.get("hidden", 0))
+    schema = _schema(columns, model["named"], 0 if additive else model["hidden"])
     clf.classes_ = _classes(schema.target.categories, model["class_dtype"])
     clf.n_features_in_ = len(schema.attributes)
     if schema.named:
@@ -54,18 +59,17 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
         clf.network_ = read_effect_parts(columns, model["effects"])
     else:
         clf.network_ = read_network_parts(columns, model["parents"], model["tables"], schema.target.name)
-    filler = _filler([column.coarse for column in (*schema.attributes, schema.target)], model.get("filler"))
+    filler = _filler([column.coarse for column in (*schema.attributes, schema.target)], model["filler"])
     clf.gaps_ = choose_rule(clf.network_, filler, clf.missing)
-    score = from_json(model["structure_score"], "structure_score", PARTS)
-    if type(score) not in (int, float):
-        raise DocumentError(f"structure_score must be a number, got {shorten(score)}")
-    clf.structure_score_ = float(cast(float, score))
+    clf.structure_score_ = _number_or_null(
+        from_json(model["structure_score"], "structure_score", PARTS), "structure_score"
+    )
     clf.trace_ = _trace(model["trace"])
     return clf
 
 
 def _filler(columns: Sequence[ColumnSchema], document: Json) -> Network | None:
-    """What says what a missing cell may hold; files of version 0.1.0 have none."""
+    """What says what a missing cell may hold, where the classifier has such a network."""
     if document is None:
         return None
     found = mapping(document, "filler")
@@ -89,7 +93,7 @@ def _check_options(options: dict[str, object]) -> None:
     """What `fit` would find out about the options, now; a prediction relies on some of them."""
     checks: dict[str, Callable[[object], object]] = {
         "structure": lambda value: resolve("structure", value, STRUCTURES, "learn"),
-        "score": lambda value: resolve("score", value, SCORES, "check_options"),
+        "criterion": lambda value: value is None or resolve("criterion", value, SCORES, "check_options"),
         "parameters": lambda value: resolve("parameters", value, PARAMETERS, "learn"),
         "discretizer": choose_discretizer,
         "engine": lambda value: check_option("engine", value, ENGINES),
@@ -144,12 +148,20 @@ def _classes(labels: tuple[Category, ...], document: Json) -> NDArray[np.generic
 
 def _trace(document: Json) -> Trace:
     trace = mapping(document, "trace")
-    steps = [from_json(step, "trace.structure", PARTS) for step in sequence(trace.get("structure"), "trace.structure")]
-    return Trace(tuple(map(_step, steps)), read_trace(trace.get("parameters")))
+    steps = tuple(map(_step, sequence(trace.get("structure"), "trace.structure")))
+    return Trace(steps, read_trace(trace.get("parameters")))
 
 
-def _step(step: object) -> Step:
-    match step:
-        case {"action": str(action), "gain": int() | float() as gain, "score": int() | float() as score}:
-            return Step(action, float(gain), float(score))
+def _step(document: Json) -> Step:
+    match from_json(document, "trace.structure", PARTS):
+        case {"action": str(action), "gain": gain, "score": score}:
+            return Step(
+                action, _number_or_null(gain, "the gain of a step"), _number_or_null(score, "the score of a step")
+            )
     raise DocumentError("trace.structure must hold steps with an action, a gain and a score")
+
+
+def _number_or_null(value: object, where: str) -> float | None:
+    if value is not None and type(value) not in (int, float):
+        raise DocumentError(f"{where} must be a number or null, got {shorten(value)}")
+    return None if value is None else float(cast(float, value))

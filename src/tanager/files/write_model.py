@@ -1,13 +1,14 @@
 """A fitted classifier -> one JSON document.
 
-    {"format": 1, "versions": {...}, "classifier": "TANClassifier", "options": {...},
+    {"format": 2, "versions": {...}, "classifier": "TANClassifier", "options": {...},
      "named": true, "hidden": 0, "class_dtype": "<U9", "columns": [...], "parents": [...], "tables": [...],
      "structure_score": -12.5, "trace": {"structure": [...], "parameters": {...}}}
 
 The columns, the parents and the tables are those of the network (`tanager.network.document`), the class last, before
 it as many as "hidden" says that are nodes only, no columns of the table. A network of effects has "effects" in place of
 parents and tables (`tanager.network.additive_document`). "filler" has the parents and tables of the network that says
-what a missing cell may hold, or is null.
+what a missing cell may hold, or is null. "structure_score" is null for a structure chosen without a criterion, and so
+are "gain" and "score" of a step of the trace that was not scored.
 """
 
 from __future__ import annotations
@@ -23,10 +24,13 @@ from tanager.files.model_parts import CLASSIFIERS, PARTS
 from tanager.files.trace_document import write_trace
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.additive_document import effect_parts
-from tanager.network.document import FORMAT, network_parts, write_columns
+from tanager.network.document import network_parts, write_columns
 from tanager.network.json_values import DocumentError, Json, to_json
 from tanager.network.network import Network
 from tanager.version import __version__
+
+MODEL_FORMAT = 2
+"""Number of the form above. A file of another number is refused."""
 
 
 def to_document(clf: BayesianNetworkClassifier) -> dict[str, Json]:
@@ -36,7 +40,7 @@ def to_document(clf: BayesianNetworkClassifier) -> dict[str, Json]:
         raise DocumentError(f"the classifier is a {name}, expected one of {', '.join(CLASSIFIERS)}")
     options = clf.get_params(deep=False)
     return {
-        "format": FORMAT,
+        "format": MODEL_FORMAT,
         "versions": {"tanager": __version__, "numpy": np.__version__, "scikit-learn": sklearn.__version__},
         "classifier": name,
         "options": {key: to_json(value, f"option {key}", PARTS) for key, value in options.items()},

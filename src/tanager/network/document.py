@@ -35,7 +35,7 @@ from tanager.table.schema import Category, ColumnSchema, Kind, Unit
 from tanager.version import __version__
 
 FORMAT = 1
-"""Number of the form above and of the model's, in `write_model`. A file of another number is refused."""
+"""Number of the form above. A file of another number is refused."""
 CATEGORY_TYPES = ({str}, {bool}, {int, float}, {datetime.date}, {datetime.datetime})
 """A column's categories are all of one kind: the encoder compares them with each other."""
 LARGEST_TIME = 2.0**62
@@ -68,7 +68,7 @@ def write_columns(columns: tuple[ColumnSchema, ...]) -> Json:
 
 def network_from_document(document: Json) -> Network:
     """The network a document describes; a DocumentError says what is wrong with it and where."""
-    found = check_form(document, ("target", "columns", "parents", "tables"), "network")
+    found = check_form(document, "network", FORMAT, ("target", "columns", "parents", "tables"), "write it again")
     columns = read_columns(found["columns"])
     if not columns:
         raise DocumentError("columns is empty: the network has no node")
@@ -78,13 +78,13 @@ def network_from_document(document: Json) -> Network:
     return read_network_parts(columns, found["parents"], found["tables"], cast(str | None, target))
 
 
-def check_form(document: Json, keys: tuple[str, ...], kind: str) -> dict[str, Json]:
-    """The document, if it has the format number and the keys of its kind."""
+def check_form(document: Json, kind: str, number: int, keys: tuple[str, ...], remedy: str) -> dict[str, Json]:
+    """The document, if it has the format number and the keys of its kind; `remedy` helps one of another number."""
     found = mapping(document, "the document")
     if "format" not in found:
         raise DocumentError(f"it has no 'format' number, so it is not a Tanager {kind}")
-    if type(found["format"]) is not int or found["format"] != FORMAT:
-        raise DocumentError(f"its format is {shorten(found['format'])}; this version reads format {FORMAT}")
+    if type(found["format"]) is not int or found["format"] != number:
+        raise DocumentError(f"its format is {shorten(found['format'])}; this version reads format {number}: {remedy}")
     absent = [key for key in ("versions", *keys) if key not in found]
     if absent:
         raise DocumentError(f"{', '.join(map(repr, absent))} is not there")

@@ -35,9 +35,9 @@ def pack_rounded(values: NDArray[np.float64]) -> str:
     return pack(np.ascontiguousarray(rounded).view(np.uint8).reshape(-1, 8).T)
 
 
-def number(value: float, digits: int | None = None) -> float | None:
-    """A finite number, rounded to some significant digits; None for one that JSON has no word for."""
-    if not np.isfinite(value):
+def number(value: float | None, digits: int | None = None) -> float | None:
+    """A finite number, rounded to some significant digits; None for none and for one that JSON has no word for."""
+    if value is None or not np.isfinite(value):
         return None
     return float(value) if digits is None else float(f"{float(value):.{digits}g}")
 

@@ -1,4 +1,4 @@
-"""Layer 4: a score -> a structure (Dag)."""
+"""Layer 4: counts, and a score where a learner asks for one -> a structure (Dag)."""
 
 from __future__ import annotations
 

@@ -97,23 +97,23 @@ class FamilyTerms:
 
 def total_score(task: StructureTask, dag: Dag) -> float:
     """The score of a whole structure, the class node's term included."""
-    if isinstance(task.score, FamilyScore):
-        return FamilyTerms(task.counts, task.score).total(dag)
+    if isinstance(task.criterion, FamilyScore):
+        return FamilyTerms(task.counts, task.criterion).total(dag)
     return evaluate(task, dag)
 
 
 def evaluate(task: StructureTask, dag: Dag) -> float:
     """`task.evaluate`, where the caller has provided one."""
     if task.evaluate is None:
-        raise OptionError(f"score={task.score!r} is measured on rows; use it through a classifier.")
+        raise OptionError(f"criterion={task.criterion!r} is measured on rows; use it through a classifier.")
     return task.evaluate(dag)
 
 
 def decomposable_score(task: StructureTask, structure: str) -> FamilyScore:
-    """The task's score, if it is a sum over families; otherwise an error names the structures that can use it."""
-    if isinstance(task.score, FamilyScore):
-        return task.score
+    """The task's criterion, if it is a sum over families; otherwise an error names the structure that can use it."""
+    if isinstance(task.criterion, FamilyScore):
+        return task.criterion
     raise OptionError(
-        f"structure {structure!r} needs a score that is a sum over families; {task.score!r} is not one.",
-        hint="with that score use 'hill-climb' (or 'naive-bayes', 'kdb', 'selective', a fixed structure).",
+        f"structure {structure!r} needs a criterion that is a sum over families; {task.criterion!r} is not one.",
+        hint="with that criterion use structure='hill-climb'.",
     )

@@ -9,7 +9,6 @@ from tanager.errors import OptionError
 from tanager.registry import nearest_first
 from tanager.structure.constraints import Edges, IndexEdges, Node, edge_indices, node_index, refuse_cycle
 from tanager.structure.dag import Dag
-from tanager.structure.family_terms import total_score
 from tanager.structure.protocol import LearntStructure, StructureLearner, StructureTask
 from tanager.table.schema import ColumnSchema
 
@@ -35,12 +34,13 @@ class Fixed(StructureLearner):
            (`hidden`), which takes a classifier whose parameters can be learnt with gaps.
     """
 
+    asks_criterion = False
+
     def __init__(self, edges: Edges | Mapping[Node, Iterable[Node]] | HasEdges | Dag) -> None:
         self.edges = edges
 
     def learn(self, task: StructureTask) -> LearntStructure:
-        dag = self._dag(task.names)
-        return LearntStructure(dag, total_score(task, dag))
+        return LearntStructure(self._dag(task.names))
 
     def hidden(self, names: Sequence[str]) -> tuple[ColumnSchema, ...]:
         """The network's nodes that are not among the columns `names`, the class last; they keep their states."""

@@ -90,8 +90,8 @@ class _Climb:
         self.best = rules.start()
         self.best_score = trace.score
         self.gains: GainsOfMoves = _evaluated_gains(task)
-        if isinstance(task.score, FamilyScore):
-            self.gains = _FamilyGains(FamilyTerms(task.counts, task.score), rules)
+        if isinstance(task.criterion, FamilyScore):
+            self.gains = _FamilyGains(FamilyTerms(task.counts, task.criterion), rules)
 
     def run(self, graph: Adjacency) -> None:
         """Climb from a graph whose score is the trace's, until stuck for `tabu` steps."""

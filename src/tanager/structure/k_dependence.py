@@ -9,19 +9,19 @@ from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
 from tanager.scores.information import pair_information
 from tanager.scores.margins import xlogx
-from tanager.scores.protocol import FamilyScore
 from tanager.structure.constraints import check_count
 from tanager.structure.dag import Dag
-from tanager.structure.family_terms import FamilyTerms, total_score
-from tanager.structure.protocol import LearntStructure, StructureLearner, StructureTask, Trace
+from tanager.structure.protocol import LearntStructure, StructureLearner, StructureTask, report_steps
 
 
 class KDependence(StructureLearner):
     """Attributes in decreasing order of I(X_i; C); each takes the k earlier ones with the largest I(X_i; X_j | C).
 
-    The attribute at place i of the order, counted from 0, has min(i, k) attribute parents (Sahami 1996). The score
-    takes no part in the choice. Ties go to the lower column. Information is over the rows in which all are present.
+    The attribute at place i of the order, counted from 0, has min(i, k) attribute parents (Sahami 1996). Ties go to the
+    lower column. Information is over the rows in which all are present.
     """
+
+    asks_criterion = False
 
     def __init__(self, k: int = 2) -> None:
         self.k = k
@@ -38,7 +38,13 @@ class KDependence(StructureLearner):
             earlier = np.sort(np.array(order[:place], dtype=np.intp))
             closest = np.argsort(-closeness[earlier, child], kind="stable")[:k]
             parents[child] = sorted(earlier[closest].tolist())
-        return _grow(task, order, Dag.augmented_naive_bayes(parents))
+        names = task.names
+        actions = (
+            f"add {', '.join(names[parent] for parent in parents[child])} -> {names[child]}"
+            for child in order
+            if parents[child]
+        )
+        return LearntStructure(Dag.augmented_naive_bayes(parents), steps=report_steps(task, actions))
 
 
 def class_information(counts: CountStore) -> NDArray[np.float64]:
@@ -51,19 +57,3 @@ def class_information(counts: CountStore) -> NDArray[np.float64]:
         terms = xlogx(cells).sum() - xlogx(cells.sum(axis=0)).sum() - xlogx(cells.sum(axis=1)).sum() + xlogx(rows)
         result[attribute] = terms / rows if rows > 0 else 0.0
     return result
-
-
-def _grow(task: StructureTask, order: list[int], dag: Dag) -> LearntStructure:
-    target = task.counts.n_attributes
-    start = Dag.augmented_naive_bayes([()] * target)
-    trace = Trace(task, total_score(task, start))
-    if not isinstance(task.score, FamilyScore):
-        trace.step("give every attribute its closest predecessors", total_score(task, dag) - trace.score)
-        return trace.learnt(dag)
-    terms = FamilyTerms(task.counts, task.score)
-    gains = terms.terms(dag.families) - terms.terms(start.families)
-    for child in order:
-        parents = [task.names[parent] for parent in dag.parents[child] if parent != target]
-        if parents:
-            trace.step(f"add {', '.join(parents)} -> {task.names[child]}", float(gains[child]))
-    return trace.learnt(dag)

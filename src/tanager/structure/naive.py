@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tanager.structure.dag import Dag
-from tanager.structure.family_terms import total_score
 from tanager.structure.protocol import LearntStructure, StructureLearner, StructureTask
 
 
@@ -11,7 +10,7 @@ class NaiveBayes(StructureLearner):
     """No search: attributes are independent given the class."""
 
     needs = "families"
+    asks_criterion = False
 
     def learn(self, task: StructureTask) -> LearntStructure:
-        dag = Dag.augmented_naive_bayes([()] * task.counts.n_attributes)
-        return LearntStructure(dag, total_score(task, dag))
+        return LearntStructure(Dag.augmented_naive_bayes([()] * task.counts.n_attributes))

@@ -13,9 +13,16 @@ from tanager.registry import check_option
 from tanager.scores.fcll import FCLL
 from tanager.scores.information import pair_information
 from tanager.structure.dag import Dag
-from tanager.structure.family_terms import FamilyTerms, decomposable_score
+from tanager.structure.family_terms import FamilyTerms
 from tanager.structure.k_dependence import class_information
-from tanager.structure.protocol import LearntStructure, Pairs, RankedPairs, StructureLearner, StructureTask, Trace
+from tanager.structure.protocol import (
+    LearntStructure,
+    Pairs,
+    RankedPairs,
+    StructureLearner,
+    StructureTask,
+    report_steps,
+)
 
 RANKINGS = ("information", "interaction", "fcll")
 # Values that differ by less are equal but for the order of summation; the pair of lower columns then goes first.
@@ -41,22 +48,17 @@ class Pairwise(StructureLearner):
 
     needs = "pairs"
     learns = "effects"
+    asks_criterion = False
 
     def __init__(self, pairs_per_attribute: str | float = "auto", rank_by: str = "information") -> None:
         self.pairs_per_attribute = pairs_per_attribute
         self.rank_by = rank_by
 
     def learn(self, task: StructureTask) -> LearntStructure:
-        score = decomposable_score(task, "pairwise")
-        counts = task.counts
-        pairs = self.rank(counts)
-        terms = FamilyTerms(counts, score)
-        trace = Trace(task, terms.total(Dag.augmented_naive_bayes([()] * counts.n_attributes)))
-        gains = terms.edge_gains()
-        for parent, child in pairs:
-            trace.step(f"add {task.names[parent]} -> {task.names[child]}", float(gains[parent, child]))
-        ranked = RankedPairs(pairs, self.numbers(counts.n_attributes), self.rank)
-        return LearntStructure(pair_dag(counts.n_attributes, pairs), trace.score, tuple(trace.steps), ranked)
+        n_attributes, pairs = task.counts.n_attributes, self.rank(task.counts)
+        steps = report_steps(task, (f"add {task.names[parent]} -> {task.names[child]}" for parent, child in pairs))
+        ranked = RankedPairs(pairs, self.numbers(n_attributes), self.rank)
+        return LearntStructure(pair_dag(n_attributes, pairs), steps=steps, pairs=ranked)
 
     def rank(self, counts: CountStore) -> Pairs:
         """The best pairs by these counts, at most as many as any choice of `pairs_per_attribute` may take."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import ClassVar, Literal
@@ -28,7 +28,7 @@ class StructureTask:
     """What a learner may look at.
 
     counts        counts of the training table, by family
-    score         how good a structure is
+    criterion     the score that says how good a structure is; None for a learner that asks for none
     names         names of the nodes, the class last
     seed          for learners that draw at random; the same seed gives the same structure
     report        called with each step taken, for progress
@@ -37,7 +37,7 @@ class StructureTask:
     """
 
     counts: CountStore
-    score: FamilyScore | CLL
+    criterion: FamilyScore | CLL | None
     names: tuple[str, ...]
     seed: int = 0
     report: Callable[[Step], None] = field(default=lambda step: None)
@@ -46,13 +46,15 @@ class StructureTask:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a search: what was done ("add a -> b"), what it gained, and the score after it."""
+    """One step of a search: what was done ("add a -> b"), what it gained, and the score after it, if it was scored."""
 
     action: str
-    gain: float
-    score: float
+    gain: float | None = None
+    score: float | None = None
 
     def __str__(self) -> str:
+        if self.gain is None:
+            return self.action
         return f"{self.action}  gain {self.gain:.6g}  score {self.score:.6g}"
 
 
@@ -60,12 +62,13 @@ class Step:
 class LearntStructure:
     """A structure over attributes and class (the last node), its score, and how it was found.
 
+    score  by the task's criterion; None where the learner asks for none
     pairs  None where a family is a table over all its parents. Otherwise the family of a child is a sum of effects,
            its own and one for each of these pairs that it is the child of
     """
 
     dag: Dag
-    score: float
+    score: float | None = None
     steps: tuple[Step, ...] = ()
     pairs: RankedPairs | None = None
 
@@ -89,13 +92,15 @@ class StructureLearner(BaseEstimator, ABC):
 
     What it can do is declared by class attributes, which callers ask:
 
-    needs          of the rows; what needs no more than counts or passes learns from a stream and on a cluster
-    learns         the kind of network it is the structure of; effects want numeric columns at two granularities
-    leaves_one_out `task.evaluate` judges a row by tables without it
+    needs           of the rows; what needs no more than counts or passes learns from a stream and on a cluster
+    learns          the kind of network it is the structure of; effects want numeric columns at two granularities
+    asks_criterion  whether the structure is chosen by `task.criterion`; where not, giving one is an error
+    leaves_one_out  whether `task.evaluate` judges a row by tables without it
     """
 
     needs: ClassVar[Needs] = "counts"
     learns: ClassVar[NetworkKind] = "tables"
+    asks_criterion: ClassVar[bool] = True
     leaves_one_out: ClassVar[bool] = False
 
     @abstractmethod
@@ -105,6 +110,14 @@ class StructureLearner(BaseEstimator, ABC):
     def hidden(self, names: Sequence[str]) -> tuple[ColumnSchema, ...]:
         """Nodes of the structure that are not among the columns `names`, the class last: usually none."""
         return ()
+
+
+def report_steps(task: StructureTask, actions: Iterable[str]) -> tuple[Step, ...]:
+    """The steps of a search that scores nothing, each reported."""
+    steps = tuple(map(Step, actions))
+    for step in steps:
+        task.report(step)
+    return steps
 
 
 class Trace:

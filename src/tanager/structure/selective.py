@@ -12,12 +12,13 @@ from tanager.structure.protocol import LearntStructure, StructureLearner, Struct
 class Selective(StructureLearner):
     """Take in the attribute that most improves `task.evaluate`, until none does (Langley and Sage 1994).
 
-    The attributes left out have no edge at all, so they say nothing about the class. The structure's score is what
+    The attributes left out have no edge at all, so they say nothing about the class. The score after each step is what
     `task.evaluate` measured. Ties go to the lower column.
     """
 
     needs = "passes"
     leaves_one_out = True
+    asks_criterion = False
 
     def learn(self, task: StructureTask) -> LearntStructure:
         if task.evaluate is None:
@@ -33,7 +34,7 @@ class Selective(StructureLearner):
                 break
             chosen.add(others[best])
             trace.step(f"take in {task.names[others[best]]}", values[best] - trace.score)
-        return trace.learnt(selective_dag(n_attributes, chosen))
+        return LearntStructure(selective_dag(n_attributes, chosen), steps=tuple(trace.steps))
 
 
 def selective_dag(n_attributes: int, chosen: Collection[int]) -> Dag:

@@ -123,9 +123,11 @@ function showLearning(learning) {
   const grid = el("div", { class: "cards" });
   section.append(grid);
   const words = learning.parameters.filter((entry) => entry.words !== undefined).map((entry) => [entry.name, entry.words]);
-  grid.append(card("Model", dataTable("Options of the model", ["option", "value"], [["classifier", learning.classifier], ...learning.options, ["score of the structure", short(learning.score, 8)], ...words], {}, "options")));
-  if (learning.steps.length > 1) {
-    const points = learning.steps.map(([, , score], k) => [k + 1, score]);
+  const score = learning.score === null ? [] : [["score of the structure", short(learning.score, 8)]];
+  grid.append(card("Model", dataTable("Options of the model", ["option", "value"], [["classifier", learning.classifier], ...learning.options, ...score, ...words], {}, "options")));
+  const scored = learning.steps.every(([, , after]) => after !== null);
+  if (scored && learning.steps.length > 1) {
+    const points = learning.steps.map(([, , after], k) => [k + 1, after]);
     const ys = points.map(([, y]) => y);
     grid.append(card("Search: score after each step", lineChart({ title: "Score after each step", caption: false, description: `From ${short(ys[0], 6)} to ${short(ys.at(-1), 6)}.`, xLabel: "step", yLabel: "score", shape: [420, 230], limits: [1, points.length, Math.min(...ys), Math.max(...ys)], series: [{ points, kind: "main" }] })));
   }
@@ -134,7 +136,8 @@ function showLearning(learning) {
     grid.append(card(`Convergence: ${name}`, lineChart({ title: name, caption: false, description: `From ${short(ys[0], 6)} to ${short(ys.at(-1), 6)}.`, xLabel: "step", yLabel: name, shape: [420, 230], limits: [series[0][0], series.at(-1)[0], Math.min(...ys), Math.max(...ys)], series: [{ points: series, kind: "main" }] })));
   }
   if (learning.steps.length) {
+    const rows = learning.steps.map(([action, gain, after]) => (scored ? [action, short(gain, 5), short(after, 8)] : [action]));
     const more = learning.n_steps > learning.steps.length ? `, the first ${learning.steps.length}` : "";
-    grid.append(card(`Steps (${learning.n_steps}${more})`, dataTable("Steps of the search", ["step", "gain", "score"], learning.steps.map(([action, gain, score]) => [action, short(gain, 5), short(score, 8)]), { class: "steps" })));
+    grid.append(card(`Steps (${learning.n_steps}${more})`, dataTable("Steps of the search", scored ? ["step", "gain", "score"] : ["step"], rows, { class: "steps" })));
   }
 }

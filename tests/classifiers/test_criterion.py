@@ -1,0 +1,53 @@
+"""The option `criterion`: its default, who may be given one, and scikit-learn's method `score` beside it."""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.base import ClassifierMixin
+from sklearn.datasets import load_iris
+from sklearn.metrics import accuracy_score
+
+import tanager
+from tanager import BayesianNetworkClassifier, structure_score
+from tanager.errors import OptionError
+from tanager.scores import BIC
+from tanager.structure import STRUCTURES, Fixed
+
+X, y = load_iris(return_X_y=True)
+ASKING = [name for name, make in STRUCTURES.items() if make().asks_criterion]
+NOT_ASKING = [*(name for name in STRUCTURES if name not in ASKING), Fixed({1: [0]})]
+PRESETS_WITHOUT = ["KDBClassifier", "NaiveBayesClassifier", "PairwiseClassifier", "SelectiveNaiveBayesClassifier"]
+
+
+@pytest.mark.parametrize("structure", ASKING)
+def test_without_a_criterion_a_structure_that_asks_for_one_is_chosen_by_fcll(structure):
+    default, given = (
+        BayesianNetworkClassifier(structure, criterion, "frequency").fit(X, y) for criterion in (None, "fcll")
+    )
+    assert default.network_.dag == given.network_.dag
+    assert default.structure_score_ == given.structure_score_
+    attributes = len(X[0])
+    parents = {child: [each for each in default.network_.dag.parents[child] if each < attributes] for child in range(4)}
+    assert default.structure_score_ == pytest.approx(structure_score(X, y, parents, criterion="fcll"))
+
+
+@pytest.mark.parametrize("criterion", ["bic", BIC()])
+@pytest.mark.parametrize("structure", NOT_ASKING)
+def test_a_criterion_that_a_structure_does_not_ask_for_is_refused(structure, criterion):
+    clf = BayesianNetworkClassifier(structure, criterion)
+    with pytest.raises(OptionError, match=r"criterion=.* is chosen without one(.|\n)*'tan', 'bckg', 'hill-climb'"):
+        clf.fit(X, y)
+    assert clf.set_params(criterion=None).fit(X, y).structure_score_ is None
+
+
+@pytest.mark.parametrize("name", PRESETS_WITHOUT)
+def test_a_preset_that_asks_for_no_criterion_has_no_such_option(name):
+    clf = getattr(tanager, name)()
+    assert "criterion" not in clf.get_params()
+    assert clf.fit(X, y).structure_score_ is None
+
+
+def test_score_is_the_method_of_scikit_learn():
+    clf = tanager.TANClassifier(criterion="bic", parameters="frequency").fit(X, y)
+    assert tanager.TANClassifier.score is ClassifierMixin.score
+    assert clf.score(X, y) == accuracy_score(y, clf.predict(X))
