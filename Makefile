@@ -51,15 +51,15 @@ format: $(VENV)/.test
 TANAGER_DATA ?= ../shared/data
 RIVALS := lightgbm xgboost-cpu interpret-core scikit-bayes
 FIELD := $(VENV)-field
-COMPARE := $(FIELD)/bin/tanager compare --data $(TANAGER_DATA) -o experiments/results --page
+REPEAT := $(FIELD)/bin/python -m experiments.papers --field --data $(TANAGER_DATA)
 
 experiments: $(FIELD)/.installed  ## the papers again and the field today, within an hour, written to experiments/RESULTS.md
-	$(COMPARE) experiments/RESULTS.md --paper all --field
+	$(REPEAT)
 	$(FIELD)/bin/python -m experiments.readings
 	$(FIELD)/bin/python docs/summary.py
 
 experiments-slow: $(FIELD)/.installed  ## the same with every set and the slow rivals, in many hours, written to experiments/slow/RESULTS.md
-	$(COMPARE) experiments/slow/RESULTS.md --paper all --field --slow
+	$(REPEAT) --slow --page experiments/slow/RESULTS.md
 
 $(FIELD)/.installed: pyproject.toml
 	test -x $(FIELD)/bin/python || $(PYTHON) -m venv $(FIELD)

@@ -85,7 +85,7 @@ def time_fit() -> None:
         print_row(workload, ours, f"LogisticRegression(lbfgs, tol={tol:g}) to {peer_loss:.2g}", peer_seconds, asked)
         if peer_loss <= loss:
             break
-    one, _ = best_time(lambda: fit_with(clf.trace_.parameters["strength"], X, y))
+    one, _ = best_time(lambda: fit_with(clf.trace_.parameters.strength, X, y))
     print(f"| strength='auto' against strength given, {name} | {ours / one:.1f} times the fit | | | at most 8 |")
 
 

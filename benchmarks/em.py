@@ -18,7 +18,6 @@ from tanager import TANClassifier
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.parameters import EM, ParameterTask
-from tanager.parameters.em import PartlyLabelledTask
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
 
@@ -45,7 +44,8 @@ def iterations(dag: Dag, X: NDArray[np.int64], y: NDArray[np.int64]) -> None:
         half.counts.n_states,
         np.ones(N_ATTRIBUTES, dtype=bool),
     )
-    for what, work in (("", labelled), (", half of the classes missing", PartlyLabelledTask(dag, half.counts, others))):
+    partly = ParameterTask(dag, half.counts, unlabelled=others)
+    for what, work in (("", labelled), (", half of the classes missing", partly)):
         run(work, 1)
         few, _ = best_time(lambda work=work: run(work, 1))
         more, _ = best_time(lambda work=work: run(work, 4))
@@ -59,7 +59,7 @@ def whole_fit(X: NDArray[np.int64], y: NDArray[np.int64]) -> None:
     frequency, _ = best_time(
         lambda: TANClassifier(parameters="frequency", categorical_features="all").fit(gappy, y), n_times=1
     )
-    n_iterations = fitted.trace_.parameters["iterations"]
+    n_iterations = fitted.trace_.parameters.iterations
     print_row(f"fit, structure included, {n_iterations} iterations", seconds, "frequency", frequency)
 
 
@@ -77,14 +77,8 @@ def predictions(X: NDArray[np.int64], y: NDArray[np.int64]) -> None:
 def memory(dag: Dag, X: NDArray[np.int64], y: NDArray[np.int64]) -> None:
     """The larger table is the smaller one again and again; its parts have no two rows alike."""
     for times in (1, 10):
-        once = task(dag, X, y).counts
-        batch = EncodedBatch(
-            np.asfortranarray(np.tile(once.batch.codes, (times, 1))),
-            np.tile(once.batch.class_codes, times),
-            once.n_states,
-            once.batch.incomplete,
-        )
-        work = ParameterTask(dag, CountStore(batch, choose_engine("auto"), once.names))
+        batch = rows(X, y).take(np.tile(np.arange(N_ROWS), times))
+        work = count(dag, batch)
         work.counts.tables(dag.families)  # as structure learning leaves it
         peak = peak_memory(lambda work=work: run(work, 2))
         seconds, _ = best_time(lambda work=work: run(work, 2), n_times=1)
@@ -99,9 +93,17 @@ def run(work: ParameterTask, n_iterations: int) -> object:
 
 
 def task(dag: Dag, X: NDArray[np.int64], y: NDArray[np.int64]) -> ParameterTask:
+    return count(dag, rows(X, y))
+
+
+def rows(X: NDArray[np.int64], y: NDArray[np.int64]) -> EncodedBatch:
     n_states = (N_STATES,) * N_ATTRIBUTES + (N_CLASSES,)
-    batch = EncodedBatch(codes(X), y.astype(np.uint8), n_states, np.ones(N_ATTRIBUTES, dtype=bool))
-    return ParameterTask(dag, CountStore(batch, choose_engine("auto"), [f"x{node}" for node in range(len(n_states))]))
+    return EncodedBatch(codes(X), y.astype(np.uint8), n_states, np.ones(N_ATTRIBUTES, dtype=bool))
+
+
+def count(dag: Dag, batch: EncodedBatch) -> ParameterTask:
+    names = [f"x{node}" for node in range(len(batch.n_states))]
+    return ParameterTask(dag, CountStore(batch, choose_engine("auto"), names))
 
 
 def codes(X: NDArray[np.int64]) -> NDArray[np.uint8]:

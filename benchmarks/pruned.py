@@ -42,7 +42,7 @@ def main() -> None:
         trace = classifier(name, Pruned()).fit(X, y).trace_.parameters
         seconds = time.perf_counter() - start
         losses = np.mean([split_losses(name, X, y, seed) for seed in range(n_splits)], axis=0)
-        kept, parameters = trace["kept"], trace["parameters"]
+        kept, parameters = trace.kept, trace.parameters
         print(
             f"| {name}, {len(y):,} x {X.shape[1]} | {seconds:.1f} s | {kept} of {parameters} ({published[2]:.0%}) "
             f"| {losses[0]:.3f} ({published[0]:.3f}) | {losses[1]:.3f} ({published[1]:.3f}) |",

@@ -12,6 +12,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 from tanager import BayesianNetworkClassifier, calibration
+from tanager.plots import plot_calibration
 
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
@@ -31,11 +32,6 @@ for parameters in ("frequency", "acll", "conditional"):
 #
 # Of the rows given probability p for the class, a share p should be of it: the closer to the diagonal the better.
 
-fig, ax = plt.subplots(figsize=(5, 4.5), layout="constrained")
-ax.plot([0, 1], [0, 1], color="grey", linestyle="--")
-for parameters, found in measured.items():
-    curve = found.by_class[1]
-    ax.plot(curve.mean_predicted, curve.observed, marker="o", label=parameters)
+ax = plot_calibration({parameters: found.by_class[1] for parameters, found in measured.items()})
 ax.set(xlabel="predicted probability of class 1", ylabel="share of class 1")
-ax.legend()
 plt.show()

@@ -11,13 +11,14 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-from experiments.gap_ways import N_FOLDS, remove
 
+from experiments.gap_ways import N_FOLDS, remove
 from tanager import TANClassifier
 from tanager.experiments.data_sets import DataSet
-from tanager.experiments.folds import stratified_folds
-from tanager.experiments.metrics import measure, spread
+from tanager.experiments.measured_fold import add_unseen_classes
+from tanager.experiments.protocol import stratified_folds
 from tanager.gaps.average import Averaged
+from tanager.measures import measure_quality
 
 MOST_ROWS = 1_500
 TRAINING_RATE, RATES = 0.25, (0.0, 0.25)
@@ -42,7 +43,8 @@ def measure_training(data_set: DataSet) -> Iterator[dict[str, object]]:
             clf.gaps_ = Averaged(clf.network_, filler)
             for rate in RATES:
                 answer = clf.predict_proba(remove(X.take(test), rate, seed=fold))
-                quality = measure(spread(answer, clf.classes_, classes, len(train)), y[test], classes)
+                p = add_unseen_classes(answer, clf.classes_, classes, len(train))
+                quality = measure_quality(p, np.searchsorted(classes, y[test]))
                 yield {
                     "set": data_set.name,
                     "way": way,

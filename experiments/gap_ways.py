@@ -75,7 +75,7 @@ class Fitted:
 
         The strengths are those of the complete rows: a copy in another fold would make weak ones look good.
         """
-        batch = self.counts.batch
+        batch = self.counts.rows
         rates = np.random.default_rng(1).random((batch.n_rows, 1)) / 2
         gappy = self._drop(rates)
         codes = np.asfortranarray(np.concatenate([batch.codes, gappy.codes]))
@@ -92,7 +92,7 @@ class Fitted:
         return CountStore(batch, choose_engine("auto"), self.counts.names)
 
     def _drop(self, rate: float | Floats) -> EncodedBatch:
-        batch = self.counts.batch
+        batch = self.counts.rows
         none = np.array(batch.n_states[:-1])
         dropped = np.random.default_rng(0).random(batch.codes.shape) < rate
         codes = np.asfortranarray(np.where(dropped, none, batch.codes).astype(batch.codes.dtype))

@@ -19,16 +19,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from experiments.gap_ways import N_FOLDS, WAYS, Fitted, Labels, remove
 from numpy.typing import NDArray
 
 import tanager
 from experiments import gap_training
+from experiments.gap_ways import N_FOLDS, WAYS, Fitted, Labels, remove
 from tanager import BayesianNetworkClassifier
 from tanager.errors import DataWarning
 from tanager.experiments.data_sets import DataSet, find_data_sets
-from tanager.experiments.folds import stratified_folds
-from tanager.experiments.metrics import log_true, spread
+from tanager.experiments.measured_fold import add_unseen_classes
+from tanager.experiments.protocol import stratified_folds
+from tanager.measures import accuracy, log_loss
 from tanager.table.read_columns import read_table
 from tanager.threads import thread_limit
 
@@ -67,16 +68,15 @@ def measure_set(data_set: DataSet) -> Iterator[dict[str, object]]:
         removals = {rate: remove(X.take(test), rate, seed=fold) for rate in RATES}
         for structure in STRUCTURES:
             for rate, way, logs, seen in answers(structure, X.take(train), y[train], removals):
-                p = spread(np.exp(logs), seen, classes, len(train))
-                truth = y[test][:, np.newaxis] == classes
-                loss, right = -log_true(p, truth).mean(), truth[np.arange(len(test)), p.argmax(axis=1)].mean()
+                p = add_unseen_classes(np.exp(logs), seen, classes, len(train))
+                class_codes = np.searchsorted(classes, y[test])
                 yield {
                     "set": data_set.name,
                     "structure": structure,
                     "rate": rate,
                     "way": way,
-                    "log-loss": loss,
-                    "error": 1.0 - right,
+                    "log-loss": log_loss(p, class_codes),
+                    "error": 1.0 - accuracy(p, class_codes),
                 }
 
 

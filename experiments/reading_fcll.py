@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from experiments.reading_runs import SEEDS, Values, kept, run, show_spread, with_seed
 from sklearn.base import clone
 from sklearn.svm import SVC
 
+from experiments.papers.fcll_2011 import MAX_ROWS_4, OFE, fcll_2011
+from experiments.papers.published import fcll_2011 as published
+from experiments.reading_runs import SEEDS, Values, kept, run, show_spread, with_seed
 from tanager import BayesianNetworkClassifier
 from tanager.counts.family import Family
 from tanager.experiments.data_sets import DataSet
-from tanager.experiments.entries import Entry
+from tanager.experiments.entries import Entry, make_entries
 from tanager.experiments.on_table import OnTable
-from tanager.experiments.papers.fcll_2011 import MOST_ROWS_4, OFE, fcll_2011
-from tanager.experiments.published import fcll_2011 as published
 from tanager.experiments.statistics import wilcoxon
 from tanager.experiments.study import Study
-from tanager.experiments.text_table import TextTable
+from tanager.experiments.tables import TextTable
 from tanager.parameters import Frequency
 from tanager.scores.margins import MarginSums, Term, xlogx
 from tanager.scores.protocol import FamilyScore
@@ -55,8 +55,8 @@ class Weighted(MarginSums, FamilyScore):
 def by_weight(sets: Sequence[DataSet]) -> TextTable:
     """Z of trees by weighted informations against LL, over splits by several seeds."""
     (study,) = fcll_2011(sets, slow=False)
-    specs = {f"{t:g}": Entry(f"{t:g}", BayesianNetworkClassifier("tan", Weighted(t), HALF_A_ROW)) for t in WEIGHTS}
-    errors = np.array([run(with_seed(study, seed), specs).matrix("error") for seed in SEEDS])
+    entries = [Entry(f"{t:g}", BayesianNetworkClassifier("tan", Weighted(t), HALF_A_ROW)) for t in WEIGHTS]
+    errors = np.array([run(with_seed(study, seed), entries).matrix("error") for seed in SEEDS])
     rows = []
     for place, t in enumerate(WEIGHTS):
         z = np.array([wilcoxon(own[:, place], own[:, WEIGHTS.index(0.0)]).z for own in errors])
@@ -139,7 +139,7 @@ def by_input(sets: Sequence[DataSet]) -> TextTable:
     """Z against a linear machine by what it sees: the bins as the others, or the numbers themselves."""
     (study,) = fcll_2011(sets, slow=False)
     split = study.protocol.split
-    study = replace(study, data_sets=[each for each in study.data_sets if split.train_rows(each) <= MOST_ROWS_4])
+    study = replace(study, data_sets=[each for each in study.data_sets if split.train_rows(each) <= MAX_ROWS_4])
     rows = []
     for name, (tree_cuts, cuts, preparation) in INPUTS.items():
         zs = []
@@ -148,8 +148,8 @@ def by_input(sets: Sequence[DataSet]) -> TextTable:
                 replace(study, protocol=replace(study.protocol, cuts=own, seed=seed)) for own in (tree_cuts, cuts)
             )
             svm = Entry("SVM", OnTable(SVC(kernel="linear"), preparation))
-            errors = run(tree, {"TAN-fCLL": f"tan:fcll:{OFE}"}).matrix("error")
-            zs.append(wilcoxon(errors[:, 0], run(machine, {"SVM": svm}).matrix("error")[:, 0]).z)
+            errors = run(tree, make_entries({"TAN-fCLL": f"tan:fcll:{OFE}"})).matrix("error")
+            zs.append(wilcoxon(errors[:, 0], run(machine, [svm]).matrix("error")[:, 0]).z)
         rows.append([name, *show_spread(np.array(zs))])
     remark = f"C = 1, {len(study.data_sets)} sets, {len(SEEDS)} seeds; published: {published_z('SVM'):.2f}."
     return TextTable("TAN-fCLL against a linear SVM", ["the SVM sees", "mean Z", "lowest", "highest"], rows, [remark])

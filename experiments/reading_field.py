@@ -7,14 +7,14 @@ from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
-from experiments.reading_runs import Values, kept, run, with_seed
 
+from experiments.reading_runs import Values, kept, run, with_seed
 from tanager.experiments.data_sets import DataSet
+from tanager.experiments.entries import make_entries
 from tanager.experiments.field import OURS, field_study
 from tanager.experiments.results import UNITS, Results
 from tanager.experiments.study import Study
-from tanager.experiments.tables import ranks_of
-from tanager.experiments.text_table import TextTable
+from tanager.experiments.tables import TextTable, ranks_of
 
 DEFAULT, TABLES = "tanager default", ("NB conditional", "TAN-LL conditional")
 SPECS = {name: OURS[name] for name in (DEFAULT, *TABLES)}
@@ -26,7 +26,7 @@ MOST_ROWS = 3_600
 def by_split(sets: Sequence[DataSet]) -> TextTable:
     """The sets that come nearest to breaking the rule on the field's split, over several splits."""
     study, n_large, n_broken = _nearest(sets)
-    losses = np.array([_losses(run(with_seed(study, seed), SPECS)) for seed in SEEDS])
+    losses = np.array([_losses(run(with_seed(study, seed), make_entries(SPECS))) for seed in SEEDS])
     rows = []
     for data_set, own in zip(study.data_sets, losses.swapaxes(0, 1), strict=True):
         mean = own.mean(axis=0)
@@ -50,7 +50,7 @@ def by_inner_folds(sets: Sequence[DataSet]) -> TextTable:
     rows = []
     for seed in INNER_SEEDS:
         with patch("tanager.parameters.effects.problems.FOLD_SEED", seed):
-            own = run(study, {DEFAULT: OURS[DEFAULT]}).records
+            own = run(study, make_entries({DEFAULT: OURS[DEFAULT]})).records
         results = Results(field.sets, field.classifiers, [*own, *others])
         excess = _excess(_losses(results))[[data_set.n_rows > LEAST_ROWS for data_set in study.data_sets]]
         cells = [str(seed), f"{(excess > ALLOWED).sum()} of {len(excess)}", _show(excess.max())]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from tanager.experiments.entries import Entry
 from tanager.experiments.jobs import Record, run_job
-from tanager.experiments.papers.common import make_entries
 from tanager.experiments.results import Results
 from tanager.experiments.results_folder import LINES
 from tanager.experiments.study import Study
@@ -31,9 +30,9 @@ def kept(study: Study) -> Results:
     return results_of(study, [record for key, record in latest.items() if wanted.get(key) == record["estimator"]])
 
 
-def run(study: Study, specs: Mapping[str, str | Entry]) -> Results:
+def run(study: Study, entries: Sequence[Entry]) -> Results:
     """The study with other classifiers, here and now."""
-    study = replace(study, entries=make_entries(specs)[0])
+    study = replace(study, entries=entries)
     return results_of(study, [run_job(job) for job in study.jobs()])
 
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from experiments.reading_runs import SEEDS, Values, kept, run
 
+from experiments.papers.published import zhou_4_2 as published
+from experiments.papers.zhou_2002 import CLGD, paired_t, zhou_4_2
+from experiments.reading_runs import SEEDS, Values, kept, run
 from tanager.experiments.data_sets import DataSet
-from tanager.experiments.papers.zhou_2002 import CLGD, paired_t, zhou_4_2
-from tanager.experiments.published import zhou_4_2 as published
-from tanager.experiments.tables import show_p
-from tanager.experiments.text_table import TextTable
+from tanager.experiments.entries import make_entries
+from tanager.experiments.tables import TextTable, show_p
 
 WAYS = {
     "CLGD, iterations chosen on held-out folds": (CLGD, "classifier", SEEDS),
@@ -63,7 +63,7 @@ def by_way(sets: Sequence[DataSet]) -> TextTable:
             split = replace(study, protocol=replace(study.protocol, cuts=cuts, seed=seed))
             specs = {f"{name}+LM": f"{spec}:ll:frequency" for name, spec in (("NB", "naive-bayes"), ("TAN", "tan"))}
             specs |= {"NB": f"naive-bayes:ll:{parameters}", "TAN": f"tan:ll:{parameters}"}
-            errors = 100.0 * run(split, specs).matrix("error")
+            errors = 100.0 * run(split, make_entries(specs)).matrix("error")
             found.append([paired_t(errors[:, 2 + k], errors[:, k]) for k in (0, 1)])
             distances.append(np.abs(errors[:, :2] - printed)[same].mean())
         ps = [" to ".join(sorted({show_p(min(p)), show_p(max(p))}, key=float)) for p in zip(*found, strict=True)]

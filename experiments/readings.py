@@ -16,17 +16,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from experiments.reading_runs import FOLDER, kept, run
 from sklearn.base import clone
 
 from experiments import reading_fcll, reading_field, reading_zhou
+from experiments.papers.acll_2013 import DIRICHLET, LL, OWN_TABLES, STRUCTURES, UNIFORM, RareSites, acll_2013
+from experiments.papers.bckg_2007 import SITE, bckg_2007, bits_of_sites
+from experiments.papers.roos_2005 import count_within, roos_2005, share_kept
+from experiments.reading_runs import FOLDER, kept, run
 from tanager.experiments.data_sets import DataSet, find_data_sets
-from tanager.experiments.papers.acll_2013 import DIRICHLET, LL, OWN_TABLES, STRUCTURES, UNIFORM, RareSites, acll_2013
-from tanager.experiments.papers.bckg_2007 import SITE, bckg_2007, bits_of_sites
-from tanager.experiments.papers.roos_2005 import count_within, roos_2005, share_kept
+from tanager.experiments.entries import make_entries
 from tanager.experiments.results import Results
 from tanager.experiments.statistics import wilcoxon
-from tanager.experiments.text_table import TextTable
+from tanager.experiments.tables import TextTable
 from tanager.registry import check_option
 
 DATA = Path(os.environ.get("TANAGER_DATA", FOLDER / "../../shared/data"))
@@ -79,7 +80,7 @@ def roos_by_cuts(sets: Sequence[DataSet]) -> TextTable:
     fast = {"NB": "naive-bayes:ll:frequency", "cNB": "naive-bayes:ll:conditional(prior=uniform)"}
     found = {
         "training part": kept(training),
-        "all rows": run(everything, fast),
+        "all rows": run(everything, make_entries(fast)),
         "test part, two bins or more": kept(test),
     }
     rows = []
@@ -99,7 +100,8 @@ def acll_by_share(sets: Sequence[DataSet]) -> TextTable:
     for classes, study in zip("23", acll_2013(sets, slow=False)[::2], strict=True):
         for share in SHARES:
             rare = [replace(each, share=share) for each in study.data_sets if isinstance(each, RareSites)]
-            rows.append([classes, f"{share:g}", *cll_tests(run(replace(study, data_sets=rare), OWN_TABLES))])
+            results = run(replace(study, data_sets=rare), make_entries(OWN_TABLES))
+            rows.append([classes, f"{share:g}", *cll_tests(results)])
     header = ["classes", "share of sites", *(f"{one} against {other}" for one, other in TESTS)]
     return TextTable("Tables of theorem 3.8 for every tree, by the share of sites: Z", header, rows)
 
@@ -109,7 +111,7 @@ def acll_by_smoothing(sets: Sequence[DataSet]) -> TextTable:
     rows = []
     for classes, study in zip("23", acll_2013(sets, slow=False)[1::2], strict=True):
         specs = {each + name: f"{STRUCTURES[each]}:{how}" for each in STRUCTURES for name, how in SMOOTHINGS.items()}
-        results = run(study, specs)
+        results = run(study, make_entries(specs))
         rows += [[classes, name, *cll_tests(results, name)] for name in SMOOTHINGS]
     header = ["classes", "pseudo-rows", *(f"{one} against {other}" for one, other in TESTS)]
     return TextTable("Frequencies for every tree, by their smoothing: Z", header, rows)

@@ -1,10 +1,19 @@
-"""How much memory this process may still take."""
+"""How much memory the machine has, and how much of it this process may still take."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 UNKNOWN = 1 << 62
+
+
+def physical_memory() -> int:
+    """Bytes of memory of this machine; 4 GiB where the system does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 4 * 2**30
 
 
 def available_memory() -> int:

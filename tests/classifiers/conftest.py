@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tanager.table.stream import batch as stream_batch
 from tanager.table.stream import spool as stream_spool
 
 
 @pytest.fixture
 def small_chunks(monkeypatch):
     monkeypatch.setattr(stream_spool, "CHUNK_ROWS", 64)
-    monkeypatch.setattr(stream_batch, "CHUNK_ROWS", 50)

@@ -10,16 +10,11 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
-from classifiers.stream_tables import assert_same_model, cut, split, table_of_few_values
+from classifiers.stream_tables import assert_same_model, coded, cut, split, table_of_few_values
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier
-from tanager.classifiers.batch_reader import Roles, SchemaOptions
-from tanager.classifiers.out_of_core import running_counts, streamed_table
 from tanager.counts import running_counts as running_counts_module
 from tanager.counts.engine import choose_engine
-from tanager.counts.running_counts import RunningCounts
 from tanager.parameters import Frequency
-from tanager.structure import Tree
-from tanager.table.discretizer import choose_discretizer
 from tanager.table.stream import spool as stream_spool
 
 FEW = {"categorical_features": ["byte", "holes"]}
@@ -51,13 +46,18 @@ def test_rows_are_kept_from_the_batch_on_that_has_many_values(clf, small_chunks)
     numbers = [1.0] * 200 + np.random.default_rng(0).normal(size=200).tolist()
     table = table.set_column(4, "number", pa.array(numbers))
     parts = list(cut(table, [90, 200, 320]))
-    open_rows = streamed_table(iter(parts), Roles("outcome"), options_of(clf), counts_of(clf))
-    with open_rows as rows:
+    with coded(clf, iter(parts)) as rows:
         assert rows.counted is not None
-        assert sum(chunk.n_rows for chunk in rows.batch.chunks()) == 200
-        assert rows.batch.n_rows == 400
+        assert (rows.counted.n_rows, rows.rows.n_rows) == (200, 200)
+        assert rows.counts(choose_engine("numpy")).n_rows == 400
     X, y = split(table)
     assert_same_model(clone(clf).fit(iter(parts), "outcome"), clone(clf).fit(X, y))
+
+
+class OwnTable(Frequency):
+    """A part that says nothing of its own needs, but may count any family."""
+
+    needs = "counts"
 
 
 @pytest.mark.parametrize(
@@ -65,27 +65,20 @@ def test_rows_are_kept_from_the_batch_on_that_has_many_values(clf, small_chunks)
     [
         BayesianNetworkClassifier("tan", parameters="conditional", **FEW),
         BayesianNetworkClassifier("kdb", parameters="frequency", **FEW),
-        BayesianNetworkClassifier(type("OtherTree", (Tree,), {})(), parameters="frequency", **FEW),
-        BayesianNetworkClassifier("tan", parameters=type("OtherFrequency", (Frequency,), {})(), **FEW),
+        BayesianNetworkClassifier("tan", "cll", "frequency", **FEW),
+        BayesianNetworkClassifier("tan", parameters=OwnTable(), **FEW),
     ],
     ids=lambda clf: f"{clf.structure} {clf.parameters}",
 )
-def test_rows_are_kept_for_learners_that_may_need_them(clf):
-    assert counts_of(clf) is None
+def test_rows_are_kept_for_parts_that_may_need_them(clf):
+    with coded(clf, cut(table_of_few_values(), [200])) as rows:
+        assert rows.counted is None
+        assert rows.rows.n_rows == 400
 
 
 def test_rows_are_kept_where_tables_of_all_pairs_are_large(monkeypatch):
-    monkeypatch.setattr(running_counts_module, "MOST_CELLS", 100)
-    table = table_of_few_values()
+    monkeypatch.setattr(running_counts_module, "MAX_COUNTED_CELLS", 100)
     clf = BayesianNetworkClassifier("tan", parameters="frequency", **FEW)
-    with streamed_table(cut(table, [200]), Roles("outcome"), options_of(clf), counts_of(clf)) as rows:
+    with coded(clf, cut(table_of_few_values(), [200])) as rows:
         assert rows.counted is None
-        assert sum(chunk.n_rows for chunk in rows.batch.chunks()) == 400
-
-
-def counts_of(clf: BayesianNetworkClassifier) -> RunningCounts | None:
-    return running_counts(clf._structure(), clf._parameters(), clf._needs_filler(), choose_engine("numpy"))
-
-
-def options_of(clf: BayesianNetworkClassifier) -> SchemaOptions:
-    return SchemaOptions(choose_discretizer("mdlp"), clf.categorical_features, clf.missing == "category", False)
+        assert rows.rows.n_rows == 400

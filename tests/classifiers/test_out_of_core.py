@@ -20,18 +20,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from classifiers.stream_tables import assert_same_model, cut, mixed_table, split
+from classifiers.stream_tables import assert_same_model, coded, cut, mixed_table, split
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier
-from tanager.classifiers import batch_reader
-from tanager.classifiers.batch_reader import Roles, SchemaOptions
-from tanager.classifiers.out_of_core import streamed_table
-from tanager.counts.chunked_engine import ChunkedEngine
 from tanager.counts.engine import choose_engine
 from tanager.errors import DataError, DataWarning, FileError, MemoryLimitError, OptionError
-from tanager.table.discretizer import choose_discretizer
-from tanager.table.encoder import TableEncoder
-from tanager.table.read_columns import read_table
+from tanager.parameters import Frequency
+from tanager.table.rows import gather
 from tanager.table.stream import numbers as stream_numbers
+from tanager.table.stream import provisional_rows
 from tanager.table.stream import spool as stream_spool
 
 
@@ -98,39 +94,43 @@ def test_classes_in_a_dictionary_have_the_type_of_its_entries(kind):
 @given(st.lists(st.integers(0, 200), max_size=6), st.sampled_from(["auto", "category"]))
 def test_the_cut_into_batches_changes_no_count(edges, missing):
     table = mixed_table(200, gaps=0.1)
-    options = SchemaOptions(choose_discretizer("mdlp"), "from_dtype", missing == "category", False)
-    pairs = []
+    found = []
     for batches in (cut(table, edges), cut(table, [])):
-        with streamed_table(batches, Roles("outcome"), options) as rows:
-            engine = ChunkedEngine(choose_engine("numpy"))
-            counted = engine.count_pairs(rows.batch).counts
-            assert counted.dtype == np.int64
-            pairs.append([rows.schema, counted.tolist(), rows.class_rows.tolist()])
-            pairs[-1] += [own.tolist() for own in engine.count(rows.batch, [(0, 2, 4), (5,)])]
-    assert pairs[0] == pairs[1]
+        with coded(BayesianNetworkClassifier("kdb", parameters="frequency", missing=missing), batches) as rows:
+            counts = rows.counts(choose_engine("numpy"))
+            assert counts.pairs().counts.dtype == np.int64
+            found.append([rows.schema, counts.pairs().counts.tolist()])
+            found[-1] += [counts.flat(nodes).tolist() for nodes in ((0, 2, 4), (5,))]
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("missing", ["auto", "category"])
-def test_mapped_codes_are_those_of_the_encoder(missing, small_chunks, monkeypatch):
-    monkeypatch.setattr(stream_numbers, "MOST_DISTINCT", 250)  # so that numbers are spooled as they are from then on
+@pytest.mark.parametrize(
+    ("structure", "parameters"), [("kdb", "frequency"), ("tan", "conditional"), ("pairwise", "conditional")]
+)
+def test_codes_on_disk_are_those_in_memory(structure, parameters, missing, small_chunks, monkeypatch):
+    """Once as they are read from the spool, and once kept: "pairwise" at both granularities, its columns by name."""
+    monkeypatch.setattr(stream_numbers, "MAX_DISTINCT_NUMBERS", 250)  # so that numbers are spooled as they are then
     table = mixed_table(300, gaps=0.1)
-    options = SchemaOptions(choose_discretizer("mdlp"), "from_dtype", missing == "category", False)
-    with streamed_table(cut(table, [100, 120]), Roles("outcome"), options) as rows:
-        expected = TableEncoder(rows.schema).encode(read_table(split(table)[0]))
-        by_chunk = np.concatenate([chunk.codes for chunk in rows.batch.chunks()])
-        assert rows.batch.codes.flags.f_contiguous
-        assert rows.batch.codes.dtype == expected.dtype
-        again = np.concatenate([chunk.codes for chunk in rows.batch.chunks()])
-        for codes in (by_chunk, rows.batch.codes, again):
-            np.testing.assert_array_equal(codes, expected)
-        labels = rows.classes[rows.batch.class_codes]
-        np.testing.assert_array_equal(labels, table["outcome"].to_numpy())
-        n_states = np.array(rows.schema.n_states[:-1])
-        np.testing.assert_array_equal(rows.batch.incomplete, (expected == n_states).any(axis=0))
+    clf = BayesianNetworkClassifier(structure, parameters=parameters, missing=missing)
+    memory = clf._read(*split(table), None, clf._parts())
+    with coded(clf, cut(table, [100, 120])) as streamed:
+        assert streamed.schema == memory.schema
+        assert streamed.order == memory.order
+        blocks = list(streamed.rows.blocks())
+        assert len(blocks) > 1
+        rows, expected = gather(streamed.rows), gather(memory.rows)
+        assert rows.n_states == expected.n_states
+        assert {block.codes.dtype for block in blocks} == {expected.codes.dtype}
+        assert all(block.codes.flags.f_contiguous for block in blocks)
+        np.testing.assert_array_equal(rows.codes, expected.codes)
+        np.testing.assert_array_equal(rows.class_codes, expected.class_codes)
+        np.testing.assert_array_equal(streamed.rows.incomplete, memory.rows.incomplete)
+        assert streamed.rows.n_rows == 300
 
 
 def test_many_distinct_numbers_are_cut_within_the_error_of_the_sketch(monkeypatch):
-    monkeypatch.setattr(stream_numbers, "MOST_DISTINCT", 100)
+    monkeypatch.setattr(stream_numbers, "MAX_DISTINCT_NUMBERS", 100)
     rng = np.random.default_rng(3)
     x = rng.normal(size=40_000)
     table = pa.table({"x": x, "outcome": np.where(x + 0.2 * rng.normal(size=len(x)) > 0.5, "b", "a")})
@@ -258,7 +258,7 @@ def test_an_iterator_that_raises_leaves_no_file_behind(error, tmp_path, monkeypa
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     seen = []
     monkeypatch.setattr(
-        batch_reader,
+        provisional_rows,
         "choose_categorical",
         lambda *rest: seen.append(open_temporary_files(tmp_path)) or np.ones(5, bool),
     )
@@ -309,7 +309,7 @@ def test_a_file_that_changes_while_it_is_read_is_detected(tmp_path, monkeypatch)
         os.utime(file, ns=(1, 1))
         return np.ones(5, dtype=bool)
 
-    monkeypatch.setattr(batch_reader, "choose_categorical", touch)
+    monkeypatch.setattr(provisional_rows, "choose_categorical", touch)
     with pytest.raises(FileError, match=r"a.parquet' changed while it was read"):
         NaiveBayesClassifier().fit(data, "outcome")
 
@@ -364,17 +364,14 @@ def test_unusable_batches_are_refused_in_words(batches, y, message):
         NaiveBayesClassifier().fit(iter(batches), y)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"parameters": "em"}, r"parameters=EM\(\) needs all rows at once"),
-        ({"structure": "selective", "parameters": "frequency"}, "structure='selective' needs all rows"),
-        ({"structure": "hill-climb", "score": "cll"}, "score='cll' needs all rows"),
-    ],
-)
-def test_learners_of_whole_tables_are_refused(options, message):
-    with pytest.raises(OptionError, match=message):
-        BayesianNetworkClassifier(**options).fit(iter([mixed_table(20)]), "outcome")
+class WholeTable(Frequency):
+    needs = "memory"
+
+
+def test_a_part_that_needs_all_rows_at_once_is_refused_before_anything_is_read():
+    clf = BayesianNetworkClassifier("tan", parameters=WholeTable())
+    with pytest.raises(OptionError, match=r"WholeTable\(\) needs all rows in memory at once, and the table comes"):
+        clf.fit((pytest.fail("read") for _ in range(1)), "outcome")
 
 
 def test_a_batch_to_predict_that_lacks_a_column_is_refused():

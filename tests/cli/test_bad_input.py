@@ -139,7 +139,7 @@ BAD_ROWS = {
 @pytest.mark.parametrize(("content", "words"), BAD_ROWS.values(), ids=BAD_ROWS)
 def test_rows_a_model_cannot_take_are_refused(folder, capsys, content, words):
     (folder / "new.csv").write_text(content)
-    (folder / "out.csv").write_text("older predictions")
+    (folder / "out.csv").write_text("y\na\n")
     assert words in refused(folder, capsys, ["predict", "model.json", "new.csv", "-o", "out.csv"])
 
 

@@ -65,6 +65,7 @@ def test_json_holds_the_means(sets, capsys):
 
 def test_a_folder_of_csv_files_needs_only_the_class(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TANAGER_DATA", raising=False)
     (tmp_path / "a.csv").write_text("x,y\n" + "u,p\nv,q\n" * 10)
     assert run(["compare", "naive-bayes:ll:frequency", "--class", "y", "--folds", "2", "--jobs", "1"]) == 0
     assert "| a " in capsys.readouterr().out
@@ -79,10 +80,8 @@ def test_nothing_that_could_be_measured_is_an_error(sets, capsys):
 BAD = {
     "nothing to compare": ([], "nothing to compare"),
     "an unknown spec": (["tna"], "structure='tna' is not known; expected one of 'tan'"),
-    "an unknown paper": (["--paper", "zhu"], "paper='zhu' is not known; expected one of 'zhou"),
     "an unknown set": (["tan", "--sets", "eesy"], "no data set 'eesy'; the nearest are 'easy'"),
     "an unknown group": (["tan", "--group", "big"], "no group 'big'"),
-    "a paper without its sets": (["--paper", "roos-2005"], "no data set of the group 'roos18'"),
     "no such folder": (["tan", "--data", "nowhere"], "no folder 'nowhere'"),
     "a page in no folder": (["tan", "--page", "no/page.md"], "its folder"),
 }
@@ -117,7 +116,6 @@ def test_a_folder_with_other_results_is_refused(sets, capsys):
     assert "other settings" in capsys.readouterr().err
 
 
-def test_help_names_the_papers_and_has_an_example(capsys):
+def test_help_has_an_example(capsys):
     assert run(["compare", "--help"]) == 0
-    out = capsys.readouterr().out
-    assert all(word in out for word in ("zhou-4-2", "roos-2005", "tanager compare --field"))
+    assert "tanager compare --field" in capsys.readouterr().out

@@ -12,7 +12,6 @@ from sklearn.model_selection import StratifiedKFold
 from cli.iris_table import IRIS, NAMES, SPECIES
 from tanager import BayesianNetworkClassifier, load_model
 from tanager.cli.main import run
-from tanager.experiments.metrics import measure
 from tanager.files.write_table import write_table
 
 
@@ -51,14 +50,6 @@ def test_evaluate_equals_scikit_learns_measures_fold_by_fold(iris, capsys):
         assert result[name]["std"] == pytest.approx(np.std(folds, ddof=1))
     assert all(seconds > 0 for name in ("fit_seconds", "predict_seconds") for seconds in result[name]["folds"])
     assert result["rows"] == 150
-
-
-def test_two_classes_have_the_ordinary_auc():
-    y, p = np.array([0, 0, 1, 1, 1]), np.array([0.1, 0.6, 0.6, 0.8, 0.3])
-    measured = measure(np.column_stack([1 - p, p]), y, np.array([0, 1]))
-    assert measured == pytest.approx(
-        (accuracy_score(y, p > 0.5), log_loss(y, p), 2 * np.mean((p - y) ** 2), roc_auc_score(y, p))
-    )
 
 
 def test_evaluate_prints_a_table_with_every_measure(iris, capsys):

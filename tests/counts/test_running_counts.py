@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -10,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle import batch_of, count_rows
+from tanager.counts import engine as engine_module
 from tanager.counts import running_counts
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.counts.numpy_engine import NumpyEngine
-from tanager.counts.running_counts import CountedRows, Outline, RunningCounts, renumber
+from tanager.counts.running_counts import CountedRows, RunningCounts, renumber
 from tanager.table.batch import EncodedBatch
 
 GAP = -1
@@ -60,11 +62,11 @@ def count_in_batches(
     for low, high in pairwise([0, *sorted(edges), n_rows]):
         if low == high:
             continue
-        outline = Outline(*zip(*(column.outline(high) for column in columns), strict=True))
-        parts = zip(columns, outline.n_values, strict=True)
+        n_values, has_gap = zip(*(column.outline(high) for column in columns), strict=True)
+        parts = zip(columns, n_values, strict=True)
         *codes, classes = [column.provisional(slice(low, high), n).astype(np.uint8) for column, n in parts]
         own = None if weights is None else weights[low:high]
-        counts.add(np.array(codes, dtype=np.uint8).T, classes, own, outline)
+        counts.add(np.array(codes, dtype=np.uint8).T, classes, own, n_values, has_gap)
     found = counts.counted([column.meaning for column in columns], n_states)
     assert found is not None
     assert counts.n_rows == n_rows
@@ -119,8 +121,9 @@ def test_auto_compiles_once_all_batches_together_are_large_work(monkeypatch: pyt
         chosen.append(name)
         return NumpyEngine()
 
-    monkeypatch.setattr(running_counts, "choose_engine", choose)
-    monkeypatch.setattr(running_counts, "PAIRS_WORTH_COMPILING", 150)
+    monkeypatch.setattr(engine_module, "choose_engine", choose)
+    monkeypatch.setattr(engine_module, "PAIRS_WORTH_COMPILING", 150)
+    monkeypatch.setitem(sys.modules, "tanager.counts.numba_engine", None)  # as if no kernel were loaded yet
     columns = random_columns(0, 60, 0.0, (3, 3, 3))  # three pairs, so 60 updates in every batch of 20 rows
     count_in_batches(columns, [20, 40], RunningCounts(choose_engine("auto"), pairs=True), (3, 3, 3, 3))
     assert chosen == ["numpy", "numpy", "numba"]
@@ -149,7 +152,7 @@ def test_tables_have_room_up_to_so_many_cells(pairs, monkeypatch):
     n_states = (3, 4, 5, 2)
     cells = 2 * (3 * 4 + 3 * 5 + 4 * 5) if pairs else 2 * (3 + 4 + 5)
     for limit in (cells - 1, cells):
-        monkeypatch.setattr(running_counts, "MOST_CELLS", limit)
+        monkeypatch.setattr(running_counts, "MAX_COUNTED_CELLS", limit)
         assert RunningCounts(NumpyEngine(), pairs).has_room(n_states) == (limit == cells)
 
 

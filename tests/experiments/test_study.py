@@ -14,15 +14,12 @@ from sklearn.metrics import log_loss
 
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier
 from tanager.errors import DataError, FileError
-from tanager.experiments.cuts import two_bins_or_more
 from tanager.experiments.data_sets import DataSet
 from tanager.experiments.entries import parse_entry
-from tanager.experiments.folds import KFold
-from tanager.experiments.protocol import Protocol
+from tanager.experiments.protocol import KFold, Protocol
 from tanager.experiments.results_folder import results_folder
 from tanager.experiments.study import Study
 from tanager.structure import STRUCTURES
-from tanager.table.value_counts import count_values
 
 TIMES = ("fit_seconds", "predict_seconds")
 
@@ -48,9 +45,10 @@ def test_a_study_measures_each_pair_on_the_same_folds(sets, tmp_path):
     assert results.matrix("log_loss")[0, 0] == pytest.approx(np.mean(losses))
     np.testing.assert_allclose(results.matrix("error"), 1 - results.matrix("accuracy"))
     assert results.test_rows().tolist() == [40, 40, 40]
-    bins = results.calibration("naive-bayes")
-    assert bins[:, 0].sum() == 120
-    assert bins[:, 2].sum() == pytest.approx(40 * results.column("naive-bayes", "accuracy").sum(), abs=1.5)
+    curve = results.calibration("naive-bayes")
+    assert sum(curve.count) == 120
+    right = np.dot(curve.count, curve.observed)
+    assert right == pytest.approx(40 * results.column("naive-bayes", "accuracy").sum(), abs=1.5)
 
 
 def test_two_processes_give_the_numbers_of_one(sets, tmp_path):
@@ -169,63 +167,10 @@ def test_lines_are_json_with_every_measure(sets, tmp_path):
 
 def test_slow_pairs_are_left_out(sets):
     study = study_of(sets, "naive-bayes")
-    limited = [type(entry)(entry.name, entry.estimator, most_rows=28) for entry in study.entries]
+    limited = [type(entry)(entry.name, entry.estimator, max_rows=28) for entry in study.entries]
     given = Protocol(KFold(4, given=True))  # 30 training rows of `split`, 30 of the others
     assert study_of(sets, "naive-bayes", protocol=given).jobs()
     assert Study("s", "", sets, limited, given).jobs() == []
-
-
-def test_incomplete_rows_are_dropped_but_for_sets_that_need_them(sets):
-    X, y = sets[1].read()
-    complete = np.array([None not in row.values() for row in X.to_pylist()])
-    assert not complete.all()
-    dropped = Protocol(KFold(2), missing="drop").prepare(sets[1])
-    assert dropped.X.to_pylist() == X.filter(pa.array(complete)).to_pylist()
-    assert dropped.y.tolist() == y[complete].tolist()
-    kept = Protocol(KFold(2), missing="drop", kept_incomplete=("mixed",)).prepare(sets[1])
-    assert kept.X == X
-
-
-def test_cells_are_removed_at_random_and_nothing_else_changes(sets):
-    X, _ = sets[0].read()
-    spoilt = Protocol(KFold(2), removed_share=0.25).prepare(sets[0]).X
-    share = sum(column.null_count for column in spoilt.columns) / (2 * X.num_rows)
-    assert 0.1 < share < 0.4
-    for before, after in zip(X.columns, spoilt.columns, strict=True):
-        assert all(new in (old, None) for old, new in zip(before.to_pylist(), after.to_pylist(), strict=True))
-
-
-def test_numbers_can_be_categories(sets):
-    prepared = Protocol(KFold(2), categorical_sets=("easy",)).prepare(sets[0])
-    assert set(prepared.X.schema.types) == {pa.string()}
-
-
-def test_numbers_can_be_cut_before_the_split_by_all_rows(sets):
-    X, y = sets[0].read()
-    cut = Protocol(KFold(2), cuts="all rows").prepare(sets[0]).X
-    cuts = NaiveBayesClassifier().fit(X, y).encoder_.schema.attributes[0].cuts
-    bins = np.searchsorted(cuts, X.column("x").to_numpy(), side="right")
-    names = dict(zip(bins.tolist(), cut.column("x").to_pylist(), strict=True))
-    assert len(set(names.values())) == len(names) == len(cuts) + 1 > 1
-    assert [names[each] for each in bins.tolist()] == cut.column("x").to_pylist()
-    mixed, gaps = Protocol(KFold(2), cuts="all rows").prepare(sets[1]).X, sets[1].read()[0]
-    assert [column.null_count for column in mixed.columns] == [column.null_count for column in gaps.columns]
-
-
-def test_numbers_can_be_cut_by_the_test_rows_of_each_fold(sets):
-    X, y = sets[0].read()
-    protocol = Protocol(KFold(2), cuts="test rows")
-    data = protocol.prepare(sets[0])
-    assert data.X == X
-    for fold, (_, test) in enumerate(data.folds):
-        seen = protocol.attributes(data, fold)
-        for name in X.column_names:
-            x = X.column(name).to_numpy()
-            counts = count_values(x[test], (y[test] == "b").astype(int), n_classes=2)
-            bins = np.searchsorted(two_bins_or_more(counts, 2), x, side="right").tolist()
-            names = dict(zip(bins, seen.column(name).to_pylist(), strict=True))
-            assert len(set(names.values())) == len(names) >= 2
-            assert [names[each] for each in bins] == seen.column(name).to_pylist()
 
 
 def test_a_set_of_one_class_is_refused():

@@ -14,10 +14,9 @@ import pytest
 from experiments.trouble import Deadly, Slow
 from tanager.errors import TanagerError
 from tanager.experiments.entries import Entry, parse_entry
-from tanager.experiments.folds import KFold
-from tanager.experiments.protocol import Protocol
+from tanager.experiments.jobs import OutOfTime, time_limit
+from tanager.experiments.protocol import KFold, Protocol
 from tanager.experiments.study import Study
-from tanager.experiments.time_limit import OutOfTime, time_limit
 
 NAIVE_BAYES = "naive-bayes:ll:frequency"
 

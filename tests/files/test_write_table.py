@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tanager.errors import FileError
 from tanager.files.atomic import atomic_write, check_writable
 from tanager.files.read_table import read_table
-from tanager.files.write_table import check_table_target, write_table
+from tanager.files.write_table import table_suffix, write_table
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1, max_size=6).map("w".__add__)
 tables = st.builds(
@@ -54,7 +54,7 @@ def test_a_dash_is_standard_output(monkeypatch):
 
 
 def test_an_unknown_suffix_is_refused_with_the_valid_ones(tmp_path):
-    for refuse in (lambda path: write_table(pa.table({"a": [1]}), path), check_table_target):
+    for refuse in (lambda path: write_table(pa.table({"a": [1]}), path), table_suffix):
         with pytest.raises(FileError, match=r"\.csv, \.tsv, \.parquet"):
             refuse(tmp_path / "a.xls")
     assert not list(tmp_path.iterdir())

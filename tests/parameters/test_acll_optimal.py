@@ -39,14 +39,14 @@ def approximate_cll(rows, tables, beta):
 def test_small_changes_of_any_table_lower_the_approximate_likelihood(assumption):
     problem, rows = task()
     learnt = ACLLOptimal(assumption).learn(problem)
-    for table in learnt.tables:
+    for table in learnt.network.tables:
         np.testing.assert_allclose(table.sum(axis=1), 1.0)
     beta = uniform_beta(3) if assumption == "uniform" else float(dirichlet_beta(3, 1.0, len(rows)))
-    best = approximate_cll(rows, learnt.tables, beta)
+    best = approximate_cll(rows, learnt.network.tables, beta)
     generator = np.random.default_rng(1)
     for _ in range(10):
         moved = []
-        for table in learnt.tables:
+        for table in learnt.network.tables:
             other = table * np.exp(0.05 * generator.normal(size=table.shape))
             moved.append(other / other.sum(axis=1, keepdims=True))
         assert approximate_cll(rows, moved, beta) < best

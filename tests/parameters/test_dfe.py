@@ -71,7 +71,7 @@ def test_tables_are_those_of_the_definition(dag, passes, weighted, compiled, mon
     batch = random_batch(0, 60, N_STATES, weighted=weighted)
     learnt = learn(DFE(passes, alpha=0.5), dag, batch)
     expected = by_definition(dag, batch, passes, [[0.5] * r for r in N_STATES])
-    for table, other in zip(learnt.tables, expected, strict=True):
+    for table, other in zip(learnt.network.tables, expected, strict=True):
         np.testing.assert_allclose(table, other, rtol=1e-9)
 
 
@@ -80,7 +80,7 @@ def test_missing_cells_are_left_out(compiled, monkeypatch):
     monkeypatch.setattr(dfe, "ROWS_WORTH_COMPILING", 0 if compiled else 10**9)
     batch = random_batch(1, 40, N_STATES, gaps=0.3)
     expected = by_definition(NAIVE, batch, 1, [[1.0] * r for r in N_STATES])
-    for table, other in zip(learn(DFE(), NAIVE, batch).tables, expected, strict=True):
+    for table, other in zip(learn(DFE(), NAIVE, batch).network.tables, expected, strict=True):
         np.testing.assert_allclose(table, other, rtol=1e-9)
 
 
@@ -88,24 +88,22 @@ def test_friedman_spreads_its_pseudo_rows_as_the_marginal():
     batch = random_batch(2, 50, N_STATES)
     marginals = [5.0 * np.bincount(batch.column(node), minlength=r) / 50 for node, r in enumerate(N_STATES)]
     expected = by_definition(TREE, batch, 1, marginals)
-    for table, other in zip(learn(DFE(smoothing="friedman"), TREE, batch).tables, expected, strict=True):
+    for table, other in zip(learn(DFE(smoothing="friedman"), TREE, batch).network.tables, expected, strict=True):
         np.testing.assert_allclose(table, other, rtol=1e-9)
 
 
 def test_the_first_row_counts_as_far_as_chance_is_wrong():
     learnt = learn(DFE(), Dag.augmented_naive_bayes([()]), batch_of([[1]], [2], (2, 3)))
     step = 1 - 1 / 3
-    np.testing.assert_allclose(learnt.tables[1][0], np.array([1, 1, 1 + step]) / (3 + step))
-    np.testing.assert_allclose(learnt.tables[0][2], np.array([1, 1 + step]) / (2 + step))
-    assert learnt.trace["mean_loss"] == [pytest.approx(step)]
+    np.testing.assert_allclose(learnt.network.tables[1][0], np.array([1, 1, 1 + step]) / (3 + step))
+    np.testing.assert_allclose(learnt.network.tables[0][2], np.array([1, 1 + step]) / (2 + step))
+    assert learnt.trace.mean_loss == (pytest.approx(step),)
 
 
 def test_loss_falls_from_pass_to_pass_on_classes_that_can_be_told_apart():
     codes = np.random.default_rng(0).integers(0, 3, (200, 2))
-    losses = learn(DFE(5), Dag.augmented_naive_bayes([(), ()]), batch_of(codes, codes[:, 0], (3, 3, 3))).trace[
-        "mean_loss"
-    ]
-    assert (np.diff(losses) < 0).all()
+    learnt = learn(DFE(5), Dag.augmented_naive_bayes([(), ()]), batch_of(codes, codes[:, 0], (3, 3, 3)))
+    assert (np.diff(learnt.trace.mean_loss) < 0).all()
 
 
 def test_a_thousand_attributes_do_not_underflow():
@@ -114,7 +112,7 @@ def test_a_thousand_attributes_do_not_underflow():
     learnt = learn(
         DFE(), Dag.augmented_naive_bayes([()] * 1_000), batch_of(codes, rng.integers(0, 2, 30), (2,) * 1_001)
     )
-    assert all(np.isfinite(table).all() for table in learnt.tables)
+    assert all(np.isfinite(table).all() for table in learnt.network.tables)
 
 
 @pytest.mark.parametrize("passes", [0, -1, 1.5, "2"])

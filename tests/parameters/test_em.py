@@ -20,8 +20,8 @@ from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.errors import OptionError
 from tanager.network.sampling import sample_codes
-from tanager.parameters import EM, Frequency, ParameterTask, em, em_rows
-from tanager.parameters.em import PartlyLabelledTask
+from tanager.parameters import EM, Frequency, ParameterTask, em, gap_rows
+from tanager.parameters.gap_rows import GapRows
 from tanager.structure.dag import Dag
 from tanager.threads import thread_limit
 
@@ -34,9 +34,8 @@ def task(dag, batch, engine="numpy"):
     names = [f"n{node}" for node in range(len(batch.n_states))]
     labelled = batch.class_codes < batch.n_classes
     counts = CountStore(take_rows(batch, np.flatnonzero(labelled)), choose_engine(engine), names)
-    if labelled.all():
-        return ParameterTask(dag, counts)
-    return PartlyLabelledTask(dag, counts, take_rows(batch, np.flatnonzero(~labelled)))
+    unlabelled = None if labelled.all() else take_rows(batch, np.flatnonzero(~labelled))
+    return ParameterTask(dag, counts, unlabelled=unlabelled)
 
 
 def drawn(network, n_rows, seed, gaps=0.25, unlabelled=0.0):
@@ -79,15 +78,15 @@ def assert_same(one, other, **tolerance):
 def test_the_log_posterior_never_falls(network, seed, smoothing, alpha):
     batch = drawn(network, 60, seed, unlabelled=0.3)
     trace = EM(tol=1e-6, max_iter=3000, smoothing=smoothing, alpha=alpha).learn(task(network.dag, batch)).trace
-    values = np.array(trace["log_posterior"])
+    values = np.array(trace.log_posterior)
     assert np.diff(values).min() >= -1e-9 * abs(values[0])
-    assert len(values) == len(trace["log_likelihood"]) == trace["iterations"] + 1
+    assert len(values) == len(trace.log_likelihood) == trace.iterations + 1
 
 
 def test_with_next_to_no_smoothing_the_log_likelihood_never_falls():
     network = random_network(3, [3, 2, 3, 2], density=0.8)
     learnt = EM(alpha=1e-9, tol=1e-7, max_iter=2000).learn(task(network.dag, drawn(network, 200, 1, unlabelled=0.3)))
-    values = np.array(learnt.trace["log_likelihood"])
+    values = np.array(learnt.trace.log_likelihood)
     assert values[-1] > values[0] + 0.1
     assert np.diff(values).min() >= -1e-6
 
@@ -97,8 +96,21 @@ def test_the_trace_is_what_summing_over_all_completions_of_each_row_gives(unlabe
     network = random_network(5, [2, 3, 2, 2], density=0.7)
     batch = drawn(network, 50, 2, unlabelled=unlabelled)
     learnt = EM(alpha=0.7, tol=1e-7, max_iter=1000).learn(task(network.dag, batch))
-    expected = posterior_by_enumeration(learnt.tables, network.dag, batch, alpha=0.0)
-    assert learnt.trace["log_likelihood"][-1] == pytest.approx(expected, rel=1e-10)
+    expected = posterior_by_enumeration(learnt.network.tables, network.dag, batch, alpha=0.0)
+    assert learnt.trace.log_likelihood[-1] == pytest.approx(expected, rel=1e-10)
+
+
+def test_a_column_may_have_gaps_in_rows_without_a_class_alone():
+    network = random_network(5, [2, 3, 2, 2], density=0.7)
+    batch = drawn(network, 60, 2, gaps=0.0, unlabelled=0.5)
+    codes = batch.codes.copy()
+    codes[(batch.class_codes == 2) & (np.arange(60) % 2 == 0), 1] = 3
+    gappy = batch_of(codes, batch.class_codes, batch.n_states)
+    work = task(network.dag, gappy)
+    assert not work.counts.rows.incomplete.any()
+    learnt = EM(alpha=0.7, tol=1e-7, max_iter=1000).learn(work)
+    expected = posterior_by_enumeration(learnt.network.tables, network.dag, gappy, alpha=0.0)
+    assert learnt.trace.log_likelihood[-1] == pytest.approx(expected, rel=1e-10)
 
 
 def test_it_ends_where_a_general_optimiser_of_the_enumerated_posterior_ends():
@@ -115,8 +127,8 @@ def test_it_ends_where_a_general_optimiser_of_the_enumerated_posterior_ends():
         return -posterior_by_enumeration(tables(logits), dag, batch, alpha=1.0)
 
     best = minimize(loss, np.zeros(7), method="BFGS", options={"gtol": 1e-7, "maxiter": 300})
-    assert learnt.trace["log_posterior"][-1] == pytest.approx(-best.fun, abs=1e-6)
-    assert_same(learnt.tables, tables(best.x), atol=1e-4)
+    assert learnt.trace.log_posterior[-1] == pytest.approx(-best.fun, abs=1e-6)
+    assert_same(learnt.network.tables, tables(best.x), atol=1e-4)
 
 
 @settings(max_examples=20, deadline=None)
@@ -126,19 +138,19 @@ def test_naive_bayes_with_only_attributes_missing_is_at_its_optimum_from_the_sta
     batch = random_batch(seed, 80, (3, 2, 4, 3), gaps=0.4, weighted=weighted)
     naive = task(Dag.augmented_naive_bayes([()] * 3), batch)
     learnt = EM(smoothing=smoothing).learn(naive)
-    assert learnt.trace["iterations"] == 1
-    assert learnt.trace["converged"]
-    assert_same(learnt.tables, Frequency(smoothing).learn(naive).tables, rtol=1e-12)
+    assert learnt.trace.iterations == 1
+    assert learnt.trace.converged
+    assert_same(learnt.network.tables, Frequency(smoothing).learn(naive).network.tables, rtol=1e-12)
 
 
 @pytest.mark.parametrize("smoothing", ["laplace", "friedman"])
 def test_complete_rows_give_the_frequencies_and_need_no_iteration(smoothing):
     batch = random_batch(1, 60, CHAIN_STATES)
     learnt = EM(smoothing=smoothing).learn(task(CHAIN, batch))
-    assert learnt.trace["iterations"] == learnt.trace["rows_with_gaps"] == 0
-    assert_same(learnt.tables, Frequency(smoothing).learn(task(CHAIN, batch)).tables, rtol=1e-15)
-    expected = posterior_by_enumeration(learnt.tables, CHAIN, batch, alpha=0.0)
-    assert learnt.trace["log_likelihood"] == pytest.approx([expected], rel=1e-12)
+    assert learnt.trace.iterations == learnt.trace.rows_with_gaps == 0
+    assert_same(learnt.network.tables, Frequency(smoothing).learn(task(CHAIN, batch)).network.tables, rtol=1e-15)
+    expected = posterior_by_enumeration(learnt.network.tables, CHAIN, batch, alpha=0.0)
+    assert learnt.trace.log_likelihood == pytest.approx([expected], rel=1e-12)
 
 
 def missing_at_random(seed, n_rows, rule):
@@ -165,9 +177,9 @@ def missing_at_random(seed, n_rows, rule):
 def test_it_recovers_tables_that_complete_rows_get_wrong(rule):
     """Tolerance: entries of conditional tables of 40,000 rows are off by about 0.005; 0.03 is six times that."""
     truth, batch = missing_at_random(4, 40_000, rule)
-    learnt = EM().learn(task(CHAIN, batch)).tables
+    learnt = EM().learn(task(CHAIN, batch)).network.tables
     complete = take_rows(batch, np.flatnonzero(batch.codes[:, 1] < 3))
-    biased = Frequency().learn(task(CHAIN, complete)).tables
+    biased = Frequency().learn(task(CHAIN, complete)).network.tables
     errors = [max(np.abs(a - b).max() for a, b in zip(tables, truth, strict=True)) for tables in (learnt, biased)]
     assert errors[0] < 0.03
     assert errors[1] > 0.1
@@ -181,7 +193,7 @@ def test_rows_without_a_class_lead_nearer_to_the_truth():
     codes = sample_codes(dag, tables, 3_000, generator)
     codes[60:, -1] = 2
     batch = batch_of(codes[:, :-1], codes[:, -1], truth.n_states)
-    few, all_rows = (EM().learn(task(dag, rows)).tables for rows in (take_rows(batch, range(60)), batch))
+    few, all_rows = (EM().learn(task(dag, rows)).network.tables for rows in (take_rows(batch, range(60)), batch))
     distance = [sum(np.abs(a - b).sum() for a, b in zip(found, tables, strict=True)) for found in (few, all_rows)]
     assert distance[1] < 0.6 * distance[0]
 
@@ -197,28 +209,28 @@ def test_integer_weights_equal_repeated_rows(seed):
     weighted = batch_of(plain.codes, classes, CHAIN_STATES, repeats)
     repeated = take_rows(batch_of(plain.codes, classes, CHAIN_STATES), np.repeat(np.arange(40), repeats))
     one, other = (EM().learn(task(CHAIN, batch)) for batch in (weighted, repeated))
-    assert_same(one.tables, other.tables, rtol=1e-9)
-    assert one.trace["log_posterior"] == pytest.approx(other.trace["log_posterior"], rel=1e-12)
+    assert_same(one.network.tables, other.network.tables, rtol=1e-9)
+    assert one.trace.log_posterior == pytest.approx(other.trace.log_posterior, rel=1e-12)
 
 
 def test_inferring_the_rows_part_by_part_changes_nothing(monkeypatch):
     network = random_network(5, [2, 3, 2, 2], density=0.7)
     work = task(network.dag, drawn(network, 90, 2, gaps=0.1, unlabelled=0.3))
     whole = EM(tol=1e-7, max_iter=1000).learn(work)
-    monkeypatch.setattr(em_rows, "PART_ROWS", 7)
+    monkeypatch.setattr(gap_rows, "PART_ROWS", 7)
     parts = EM(tol=1e-7, max_iter=1000).learn(work)
-    assert_same(parts.tables, whole.tables, rtol=1e-9)
-    assert parts.trace["log_posterior"] == pytest.approx(whole.trace["log_posterior"], rel=1e-12)
-    assert parts.trace["rows_with_gaps"] == whole.trace["rows_with_gaps"]
+    assert_same(parts.network.tables, whole.network.tables, rtol=1e-9)
+    assert parts.trace.log_posterior == pytest.approx(whole.trace.log_posterior, rel=1e-12)
+    assert parts.trace.rows_with_gaps == whole.trace.rows_with_gaps
 
 
 def print_peaks():
     """Bytes that an iteration takes at most, for 4,000 and for 16,000 rows."""
-    em_rows.PART_ROWS = 512
+    gap_rows.PART_ROWS = 512
     for n_rows in (4_000, 16_000):
         batch = random_batch(0, n_rows, CHAIN_STATES, gaps=0.5)
-        rows = em_rows.GapRows.of(CHAIN, [batch], "abcd")
-        tables = Frequency().learn(task(CHAIN, batch)).tables
+        rows = GapRows(CHAIN, [batch], "abcd")
+        tables = Frequency().learn(task(CHAIN, batch)).network.tables
         with thread_limit(1):  # parts at work at the same time would add up
             rows.expect(tables)
             tracemalloc.start()
@@ -230,7 +242,7 @@ def print_peaks():
 def test_memory_is_that_of_a_part_whatever_the_number_of_rows():
     # In a process of its own: threads that other tests have left take memory too.
     command = [sys.executable, "-c", "from parameters.test_em import print_peaks; print_peaks()"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])}
     out = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
     few, many = map(int, out.split())
     # A part leaves a sum behind it, not its rows: an array over the rows would be 8 bytes for each.
@@ -250,7 +262,7 @@ def mixture(n_rows, seed=0):
 def test_a_hidden_node_is_learnt_up_to_the_names_of_its_states():
     """Entries of tables of 20,000 rows are off by about 0.005, those given a hidden node by a few times that."""
     dag, truth, batch = mixture(20_000)
-    found = EM(tol=1e-7, max_iter=1000).learn(task(dag, batch)).tables
+    found = EM(tol=1e-7, max_iter=1000).learn(task(dag, batch)).network.tables
     if found[0][0, 0] < found[0][1, 0]:  # the states of the hidden node have no names of their own
         found = (*(table[::-1] for table in found[:4]), found[4][:, ::-1], found[5])
     assert_same(found, truth, atol=0.04)
@@ -258,14 +270,14 @@ def test_a_hidden_node_is_learnt_up_to_the_names_of_its_states():
 
 def test_a_start_at_which_the_states_of_a_hidden_node_are_alike_would_never_be_left():
     dag, _, batch = mixture(500)
-    rows = em_rows.GapRows.of(dag, [batch], "abcdef")
+    rows = GapRows(dag, [batch], "abcdef")
     alike = tuple(np.full(family.shape(batch.n_states), 0.5) for family in dag.families)
     for _ in range(3):
         counts, likelihood = rows.expect(alike)
         alike = tuple((own + 1.0) / (own + 1.0).sum(axis=1, keepdims=True) for own in counts)
         assert all(np.allclose(table[0], table[1]) for table in alike[:4])
     learnt = EM().learn(task(dag, batch))
-    assert learnt.trace["log_likelihood"][-1] > likelihood + 50
+    assert learnt.trace.log_likelihood[-1] > likelihood + 50
     assert EM().learn(task(dag, batch)).trace == learnt.trace  # drawn, but always the same
 
 
@@ -278,7 +290,7 @@ def test_what_is_left_of_a_geometric_series_is_what_the_tolerance_speaks_of():
 
 def test_engines_agree():
     batch = random_batch(2, 300, CHAIN_STATES, gaps=0.3, weighted=True)
-    one, other = (EM().learn(task(CHAIN, batch, engine)).tables for engine in ("numpy", "numba"))
+    one, other = (EM().learn(task(CHAIN, batch, engine)).network.tables for engine in ("numpy", "numba"))
     assert_same(one, other, rtol=1e-9)
 
 
@@ -286,15 +298,15 @@ def test_a_state_seen_only_beside_missing_parents_keeps_a_probability():
     codes = [[0, 0], [1, 0], [2, 1], [2, 1], [0, 0]]
     batch = batch_of(codes, [0, 1, 0, 1, 1], (2, 2, 2))
     learnt = EM(smoothing="friedman").learn(task(Dag.augmented_naive_bayes([(), (0,)]), batch))
-    assert learnt.tables[1][:, 1].min() > 0
-    assert np.isfinite(learnt.trace["log_posterior"]).all()
+    assert learnt.network.tables[1][:, 1].min() > 0
+    assert np.isfinite(learnt.trace.log_posterior).all()
 
 
 def test_an_attribute_without_any_cell_changes_nothing_else():
     batch = random_batch(6, 80, (2, 2, 2), gaps=0.3)
     wider = batch_of(np.column_stack([batch.codes, np.full(80, 1)]), batch.class_codes, (2, 2, 1, 2))
-    plain = EM().learn(task(Dag.augmented_naive_bayes([(), (0,)]), batch)).tables
-    found = EM().learn(task(Dag.augmented_naive_bayes([(), (0,), (1,)]), wider)).tables
+    plain = EM().learn(task(Dag.augmented_naive_bayes([(), (0,)]), batch)).network.tables
+    found = EM().learn(task(Dag.augmented_naive_bayes([(), (0,), (1,)]), wider)).network.tables
     assert_same((*found[:2], found[3]), plain, rtol=1e-12)
     np.testing.assert_array_equal(found[2], 1.0)
 
@@ -303,8 +315,8 @@ def test_stopping_early_is_said():
     batch = random_batch(2, 300, CHAIN_STATES, gaps=0.5)
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):
         learnt = EM(max_iter=2, tol=1e-12).learn(task(CHAIN, batch))
-    assert learnt.trace["iterations"] == 2
-    assert not learnt.trace["converged"]
+    assert learnt.trace.iterations == 2
+    assert not learnt.trace.converged
 
 
 @pytest.mark.parametrize("options", [{"max_iter": 0}, {"tol": 0.0}, {"alpha": 0.0}, {"smoothing": "none"}])

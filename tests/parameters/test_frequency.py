@@ -40,17 +40,17 @@ def by_hand(prior):
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 3.0])
 def test_laplace_adds_alpha_rows_to_every_cell(alpha):
     learnt = Frequency(alpha=alpha).learn(task())
-    np.testing.assert_allclose(learnt.tables[1], by_hand([alpha] * 3), rtol=1e-15)
+    np.testing.assert_allclose(learnt.network.tables[1], by_hand([alpha] * 3), rtol=1e-15)
 
 
 def test_friedman_spreads_five_rows_as_the_marginal():
     learnt = Frequency(smoothing="friedman").learn(task())
-    np.testing.assert_allclose(learnt.tables[1], by_hand([5 * 1 / 5, 5 * 2 / 5, 5 * 2 / 5]), rtol=1e-15)
+    np.testing.assert_allclose(learnt.network.tables[1], by_hand([5 * 1 / 5, 5 * 2 / 5, 5 * 2 / 5]), rtol=1e-15)
 
 
 @pytest.mark.parametrize("smoothing", ["laplace", "friedman"])
 def test_the_class_keeps_its_plain_frequencies(smoothing):
-    assert Frequency(smoothing=smoothing).learn(task()).tables[2].tolist() == [[0.6, 0.4]]
+    assert Frequency(smoothing=smoothing).learn(task()).network.tables[2].tolist() == [[0.6, 0.4]]
 
 
 @pytest.mark.parametrize("engine", ["numpy", "torch"])
@@ -63,7 +63,7 @@ def test_tables_learnt_together_are_those_of_each_family_alone(engine, smoothing
     parents = ((), (0, 5), (1, 5), (2, 4, 5), (1, 5), ())
     batch, alpha = random_batch(1, 50, n_states), {"laplace": 1.0, "friedman": 5.0}[smoothing]
     counts = CountStore(batch, choose_engine(engine), tuple("abcdef"))
-    learnt = Frequency(smoothing).learn(ParameterTask(Dag(parents), counts)).tables
+    learnt = Frequency(smoothing).learn(ParameterTask(Dag(parents), counts)).network.tables
     for child, own in enumerate(parents):
         rows = count_rows(batch, (*own, child)).reshape(-1, n_states[child])
         pseudo = np.ones(n_states[child]) if smoothing == "laplace" else count_rows(batch, (child,)) / batch.n_rows
@@ -72,8 +72,8 @@ def test_tables_learnt_together_are_those_of_each_family_alone(engine, smoothing
 
 
 def test_weights_count_as_rows():
-    doubled = Frequency().learn(task(np.full(5, 2.0))).tables
-    halved = Frequency(alpha=0.5).learn(task()).tables
+    doubled = Frequency().learn(task(np.full(5, 2.0))).network.tables
+    halved = Frequency(alpha=0.5).learn(task()).network.tables
     for one, other in zip(doubled, halved, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-15)
 

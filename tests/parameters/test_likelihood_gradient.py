@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +15,7 @@ from tanager.counts.engine import choose_engine
 from tanager.errors import OptionError
 from tanager.network.inference.junction_tree import JunctionTree
 from tanager.parameters import Frequency, ParameterTask
-from tanager.parameters.em import EM, PartlyLabelledTask
+from tanager.parameters.em import EM
 from tanager.parameters.likelihood_gradient import LikelihoodGradient
 from tanager.structure.dag import Dag
 
@@ -63,9 +64,9 @@ def test_with_no_gap_the_tables_are_the_smoothed_frequencies(weighted):
     task = task_of(TAN, batch)
     for smoothing in ("laplace", "friedman"):
         found = LikelihoodGradient(smoothing, tol=1e-14).learn(task)
-        for own, expected in zip(found.tables, Frequency(smoothing).learn(task).tables, strict=True):
+        for own, expected in zip(found.network.tables, Frequency(smoothing).learn(task).network.tables, strict=True):
             np.testing.assert_allclose(own, expected, atol=1e-6)
-        assert found.trace["passes"] <= 3
+        assert found.trace.passes <= 3
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -73,11 +74,11 @@ def test_it_reaches_the_likelihood_that_em_reaches(seed):
     batch = random_batch(seed, 80, (2, 3, 2, 2, 2), gaps=0.5, weighted=seed == 2)
     task, smoothing = task_of(TAN, batch), laplace(TAN, batch.n_states)
     found = LikelihoodGradient(tol=1e-10).learn(task)
-    climbed = em(TAN, batch, Frequency().learn(task).tables, smoothing, 300)
+    climbed = em(TAN, batch, Frequency().learn(task).network.tables, smoothing, 300)
     reached = posterior(TAN, batch, climbed, smoothing)
-    assert posterior(TAN, batch, found.tables, smoothing) == pytest.approx(reached, abs=1e-5)
-    assert reached > posterior(TAN, batch, Frequency().learn(task).tables, smoothing) + 1e-3
-    for own, expected in zip(found.tables, climbed, strict=True):
+    assert posterior(TAN, batch, found.network.tables, smoothing) == pytest.approx(reached, abs=1e-5)
+    assert reached > posterior(TAN, batch, Frequency().learn(task).network.tables, smoothing) + 1e-3
+    for own, expected in zip(found.network.tables, climbed, strict=True):
         np.testing.assert_allclose(own, expected, atol=2e-3)
 
 
@@ -91,17 +92,17 @@ def test_no_em_step_from_where_it_ends_gains_anything_with_a_hidden_node():
     batch = batch_of(codes, seen[:, 3], (2, 2, 2, 2, 2))
     task, smoothing = task_of(dag, batch), laplace(dag, batch.n_states)
     found = LikelihoodGradient(tol=1e-10).learn(task)
-    reached = posterior(dag, batch, found.tables, smoothing)
-    further = posterior(dag, batch, em(dag, batch, found.tables, smoothing, 20), smoothing)
+    reached = posterior(dag, batch, found.network.tables, smoothing)
+    further = posterior(dag, batch, em(dag, batch, found.network.tables, smoothing, 20), smoothing)
     assert reached <= further + 1e-9
     assert reached == pytest.approx(further, abs=1e-5)
     for node in (0, 2, 3, 4):  # the hidden cause is found: nine in ten of each attribute agree with it
-        np.testing.assert_allclose(np.sort(found.tables[node].max(axis=1)), [0.9, 0.9], atol=0.06)
+        np.testing.assert_allclose(np.sort(found.network.tables[node].max(axis=1)), [0.9, 0.9], atol=0.06)
 
 
 def test_the_penalised_likelihood_never_falls():
     batch = random_batch(3, 100, (2, 3, 2, 3, 2), gaps=0.6)
-    values = LikelihoodGradient().learn(task_of(TAN, batch)).trace["objective"]
+    values = LikelihoodGradient().learn(task_of(TAN, batch)).trace.objective
     assert all(late <= early for early, late in pairwise(values))
 
 
@@ -110,8 +111,8 @@ def test_the_table_of_a_hidden_leaf_stays_at_equal_shares_since_no_cell_speaks_o
     codes = np.column_stack([np.arange(20) % 2, np.full(20, 2)])
     task = task_of(dag, batch_of(codes, (np.arange(20) // 2) % 2, (2, 2, 2)))
     found = LikelihoodGradient(tol=1e-14).learn(task)
-    assert (found.tables[1] == 0.5).all()
-    np.testing.assert_allclose(found.tables[0], Frequency().learn(task).tables[0], atol=1e-6)
+    assert (found.network.tables[1] == 0.5).all()
+    np.testing.assert_allclose(found.network.tables[0], Frequency().learn(task).network.tables[0], atol=1e-6)
 
 
 def test_rows_without_a_class_are_learnt_from():
@@ -120,11 +121,11 @@ def test_rows_without_a_class_are_learnt_from():
     codes = codes_of(batch)
     unlabelled = batch_of(codes[40:, :-1], np.full(20, 2), batch.n_states)
     some = task_of(TAN, take_rows(batch, range(40)))
-    task = PartlyLabelledTask(some.dag, some.counts, unlabelled)
-    found = LikelihoodGradient(tol=1e-10).learn(task).tables
-    for own, expected in zip(found, EM(tol=1e-12, max_iter=5000).learn(task).tables, strict=True):
+    task = replace(some, unlabelled=unlabelled)
+    found = LikelihoodGradient(tol=1e-10).learn(task).network.tables
+    for own, expected in zip(found, EM(tol=1e-12, max_iter=5000).learn(task).network.tables, strict=True):
         np.testing.assert_allclose(own, expected, atol=1e-3)
-    assert np.abs(found[0] - LikelihoodGradient(tol=1e-10).learn(some).tables[0]).max() > 1e-2
+    assert np.abs(found[0] - LikelihoodGradient(tol=1e-10).learn(some).network.tables[0]).max() > 1e-2
 
 
 def test_bad_options_and_too_few_iterations_are_told():

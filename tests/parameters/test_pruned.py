@@ -11,9 +11,10 @@ from oracle import batch_of, random_batch
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.errors import OptionError
-from tanager.network.log_joint import LogJoint
+from tanager.network.log_joint import LogJoint, normalize_log
 from tanager.parameters import ParameterTask
 from tanager.parameters import pruned as module
+from tanager.parameters.conditional.row_pass import indicators
 from tanager.parameters.pruned import Fit, Pruned, optimize, prune
 from tanager.parameters.pruned_objective import PrunedObjective
 from tanager.structure.dag import Dag
@@ -29,10 +30,13 @@ def informative(seed, n_rows=300, gaps=0.0, weighted=False, n_states=N_STATES):
     return batch_of(batch.codes, signal, n_states, batch.weights)
 
 
+def store(batch):
+    return CountStore(batch, choose_engine("numpy"), tuple(f"x{node}" for node in range(len(batch.n_states))))
+
+
 def learn(batch, dag=None):
-    names = tuple(f"x{node}" for node in range(len(batch.n_states)))
     dag = Dag.augmented_naive_bayes([()] * batch.n_attributes) if dag is None else dag
-    return Pruned().learn(ParameterTask(dag, CountStore(batch, choose_engine("numpy"), names)))
+    return Pruned().learn(ParameterTask(dag, store(batch)))
 
 
 def objective_by_rows(batch, beta, kept):
@@ -63,7 +67,7 @@ def points(draw):
     """An objective, a point and a mask with the class's parameters kept."""
     seed = draw(st.integers(0, 2**32 - 2))
     batch = random_batch(seed, 25, draw(st.sampled_from([N_STATES, (2, 1, 2), (3, 2)])), gaps=0.2, weighted=True)
-    model = PrunedObjective.of(batch)
+    model = PrunedObjective(store(batch))
     rng = np.random.default_rng(seed + 1)
     kept = rng.random(model.shape) < draw(st.sampled_from([0.5, 0.9, 1.0]))
     kept[-1] = True
@@ -110,7 +114,7 @@ def test_the_gain_of_each_candidate_is_what_the_rows_say(point):
 
 def test_the_gain_of_a_very_strong_parameter_is_finite():
     batch = batch_of([[0], [1]] * 5, [0, 1] * 5, (2, 2))
-    model, kept = PrunedObjective.of(batch), np.ones((3, 2), dtype=bool)
+    model, kept = PrunedObjective(store(batch)), np.ones((3, 2), dtype=bool)
     beta = np.array([[60.0, -60.0], [-60.0, 60.0], [0.0, 0.0]])
     fewer = kept.copy()
     fewer[0, 0] = False
@@ -123,7 +127,7 @@ def test_the_optimum_has_no_slope_and_whole_tables_are_centred(most, monkeypatch
     """Both kinds of scaling; `most` parameters have their matrix of second derivatives computed."""
     monkeypatch.setattr(module, "MOST_FOR_MATRIX", most)
     batch = informative(0, gaps=0.2, weighted=True)
-    model = PrunedObjective.of(batch)
+    model = PrunedObjective(store(batch))
     fit = Fit.of(model)
     assert fit.curvature.ndim == (2 if most else 1)
     gradient = model(fit.beta, fit.kept)[1]
@@ -137,7 +141,7 @@ def test_the_optimum_has_no_slope_and_whole_tables_are_centred(most, monkeypatch
 
 
 def test_any_start_reaches_the_same_optimum():
-    model = PrunedObjective.of(informative(1))
+    model = PrunedObjective(store(informative(1)))
     fit = Fit.of(model)
     kept = fit.kept.copy()
     kept[0, 0] = kept[4, 1] = kept[5, 2] = False
@@ -164,7 +168,7 @@ def by_definition(model, fit):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_loop_is_that_of_the_paper_and_never_ends_below_its_start(seed):
-    model = PrunedObjective.of(informative(seed))
+    model = PrunedObjective(store(informative(seed)))
     start = Fit.of(model)
     fit, expected = prune(model, start), by_definition(model, start)
     np.testing.assert_array_equal(fit.kept, expected.kept)
@@ -177,34 +181,36 @@ def test_the_loop_is_that_of_the_paper_and_never_ends_below_its_start(seed):
 def test_every_attribute_goes_when_the_class_depends_on_none():
     batch = batch_of([[a, b] for a in range(3) for b in range(2)] * 2, [0] * 6 + [1] * 6, (3, 2, 2))
     trace = learn(batch).trace
-    assert trace["kept_by_attribute"] == {"x0": 0, "x1": 0}
-    assert trace["kept"] == 2  # the class's own
-    assert trace["parameters"] == 2 + 2 * (3 + 2)
+    assert trace.kept_by_attribute == {"x0": 0, "x1": 0}
+    assert trace.kept == 2  # the class's own
+    assert trace.parameters == 2 + 2 * (3 + 2)
 
 
 def test_an_attribute_of_one_state_has_no_parameters():
     batch = batch_of(np.column_stack([np.zeros(20, int), np.arange(20) % 2]), np.arange(20) % 2, (1, 2, 2))
-    assert learn(batch).trace["parameters"] == 2 + 2 * 2
+    assert learn(batch).trace.parameters == 2 + 2 * 2
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_tables_predict_as_the_logistic_form_does(weighted):
     batch = informative(5, weighted=weighted)
-    model = PrunedObjective.of(batch)
+    model = PrunedObjective(store(batch))
     fit = prune(model, Fit.of(model))
     learnt = learn(batch)
-    for table in learnt.tables:
+    for table in learnt.network.tables:
         np.testing.assert_allclose(table.sum(axis=1), 1.0, rtol=1e-12)
-    predict = LogJoint.of(Dag.augmented_naive_bayes([()] * 3), learnt.tables, batch.n_states)
-    np.testing.assert_allclose(predict(batch.codes, normalized=True), model.log_posterior(fit.beta), atol=1e-9)
-    assert learnt.trace["objective"] >= learnt.trace["objective_start"]
+    predict = LogJoint.of(Dag.augmented_naive_bayes([()] * 3), learnt.network.tables, batch.n_states)
+    np.testing.assert_allclose(
+        predict(batch.codes, normalized=True), normalize_log(indicators(model.cells, batch) @ fit.beta), atol=1e-9
+    )
+    assert learnt.trace.objective >= learnt.trace.objective_start
 
 
 def test_a_row_of_weight_two_is_two_rows():
     batch = informative(6)
     twice = batch_of(np.tile(batch.codes, (2, 1)), np.tile(batch.class_codes, 2), N_STATES)
     weighted = batch_of(batch.codes, batch.class_codes, N_STATES, np.full(batch.n_rows, 2.0))
-    assert learn(weighted).trace["objective"] == pytest.approx(learn(twice).trace["objective"], abs=1e-3)
+    assert learn(weighted).trace.objective == pytest.approx(learn(twice).trace.objective, abs=1e-3)
 
 
 def test_other_structures_are_refused():

@@ -40,14 +40,14 @@ def without(batch, row):
 
 
 def log_posterior(dag, learnt_from, rows):
-    tables = Frequency().learn(ParameterTask(dag, store(learnt_from))).tables
+    tables = Frequency().learn(ParameterTask(dag, store(learnt_from))).network.tables
     return normalize_log(LogJoint.of(dag, tables, N_STATES)(rows.codes))[np.arange(rows.n_rows), rows.class_codes]
 
 
 @pytest.mark.parametrize("dag", DAGS.values(), ids=DAGS)
 def test_it_is_the_conditional_likelihood_of_the_fitted_network(dag):
     batch = make_batch(0)
-    assert RowLikelihood(batch, store(batch), Frequency())(dag) == pytest.approx(log_posterior(dag, batch, batch).sum())
+    assert RowLikelihood(store(batch), Frequency())(dag) == pytest.approx(log_posterior(dag, batch, batch).sum())
 
 
 @pytest.mark.parametrize("dag", [DAGS["naive Bayes"], DAGS["tree"], DAGS["an attribute apart"]])
@@ -55,12 +55,12 @@ def test_leaving_a_row_out_is_fitting_without_it(dag):
     batch = make_batch(1)
     expected = 0.0
     for row in range(batch.n_rows):
-        tables = list(Frequency().learn(ParameterTask(dag, store(without(batch, row)))).tables)
+        tables = list(Frequency().learn(ParameterTask(dag, store(without(batch, row)))).network.tables)
         rest = np.bincount(without(batch, row).class_codes, minlength=3) + 1.0  # the class is smoothed here
         tables[3] = (rest / rest.sum())[np.newaxis]
         logs = normalize_log(LogJoint.of(dag, tables, N_STATES)(batch.codes[[row]]))
         expected += logs[0, batch.class_codes[row]]
-    found = RowLikelihood(batch, store(batch), Frequency(), leave_one_out=True)(dag)
+    found = RowLikelihood(store(batch), Frequency(), leave_one_out=True)(dag)
     assert found == pytest.approx(expected, rel=1e-12)
 
 
@@ -73,5 +73,5 @@ def test_whole_weights_equal_repeated_rows(leave_one_out):
         np.asfortranarray(weighted.codes[again]), weighted.class_codes[again], N_STATES, weighted.incomplete
     )
     for dag in DAGS.values():
-        one, other = (RowLikelihood(b, store(b), Frequency(), leave_one_out)(dag) for b in (weighted, repeated))
+        one, other = (RowLikelihood(store(b), Frequency(), leave_one_out)(dag) for b in (weighted, repeated))
         assert one == pytest.approx(other, rel=1e-12)

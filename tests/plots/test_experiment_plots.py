@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from tanager.measures import ReliabilityCurve
 from tanager.plots import MeanRanks, PairedValues, plot_calibration, plot_critical_difference, plot_scatter
 
 mpl.use("Agg")
@@ -81,8 +82,8 @@ def test_a_critical_difference_diagram_names_every_rank_without_overlap():
 
 
 def test_a_calibration_curve_goes_through_mean_confidence_and_share_right():
-    bins = np.array([[100.0, 55.0, 50.0], [5.0, 4.0, 4.0], [200.0, 190.0, 150.0]])
-    ax = plot_calibration({"ours": bins, "nothing": np.zeros((3, 3))})
+    ours = ReliabilityCurve((0.55, 0.8, 0.95), (0.5, 0.8, 0.75), (100, 5, 200), (0.5, 0.7, 0.9, 1.0))
+    ax = plot_calibration({"ours": ours, "nothing": ReliabilityCurve((), (), (), (0.0, 1.0))})
     np.testing.assert_allclose(ax.lines[1].get_xydata(), [[0.55, 0.5], [0.95, 0.75]])
     assert len(ax.lines) == 2
 
@@ -92,7 +93,7 @@ def test_each_draws_on_the_axes_given(draw):
     value = {
         plot_scatter: pairs(),
         plot_critical_difference: MeanRanks(["a", "b"], [1.2, 1.8], 0.9, [(0, 1)]),
-        plot_calibration: {"a": np.full((10, 3), 20.0)},
+        plot_calibration: {"a": ReliabilityCurve((0.6,), (0.5,), (20,), (0.0, 1.0))},
     }[draw]
     ax = plt.subplots()[1]
     assert draw(value, ax) is ax

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -11,46 +10,26 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tanager.classifiers.additive import AdditiveLearner
-from tanager.classifiers.batch_reader import SchemaOptions
+from tanager.classifiers.coded_table import CodedTable
 from tanager.classifiers.encodes_tables import EncodesTables
-from tanager.classifiers.hidden import add_hidden, add_hidden_codes, count_with_hidden, hidden_columns, learn_hidden
-from tanager.classifiers.out_of_core import check_roles, check_streamable, running_counts, streamed_table
+from tanager.classifiers.hidden import add_hidden_codes
+from tanager.classifiers.learning import Learning, Learnt
+from tanager.classifiers.parts import Parts
 from tanager.classifiers.score_option import TwoScores
-from tanager.counts.count_store import CountStore
-from tanager.counts.engine import choose_engine
+from tanager.counts.engine import CountEngine, choose_engine
 from tanager.gaps.choose import choose_rule, needs_filler
-from tanager.gaps.filler import learn_filler
 from tanager.gaps.rule import GapRule
 from tanager.network.any_network import AnyNetwork
 from tanager.network.network import Network
-from tanager.parameters import EM, PARAMETERS, Frequency, LikelihoodGradient, ParameterLearner, ParameterTask
-from tanager.parameters.em import PartlyLabelledTask
-from tanager.parameters.row_likelihood import RowLikelihood
+from tanager.parameters import PARAMETERS, ParameterLearner
 from tanager.progress import working
 from tanager.registry import resolve
-from tanager.scores import CLL, SCORES, FamilyScore
-from tanager.structure import STRUCTURES, Pairwise, Selective, Step, StructureLearner, StructureTask
-from tanager.table.batch import EncodedBatch
-from tanager.table.discretizer import choose_discretizer
+from tanager.scores import CLL, FamilyScore
+from tanager.structure import STRUCTURES, StructureLearner
 from tanager.table.encoder import TableEncoder
 from tanager.table.read_columns import read_table
 from tanager.table.stream.source import is_stream, open_stream
-from tanager.table.training_table import warn_left_out
 from tanager.threads import thread_limit
-
-# Learners of the joint distribution: a class is one more cell that may be missing.
-LEARN_WITHOUT_CLASS = (EM, LikelihoodGradient)
-# Learners whose tables describe the attributes, so that a missing one can be summed out of their joint.
-DESCRIBE_ATTRIBUTES = (EM, Frequency, LikelihoodGradient)
-
-
-@dataclass(frozen=True)
-class Trace:
-    """What the search and the optimiser did."""
-
-    structure: tuple[Step, ...]
-    parameters: dict[str, object]
 
 
 class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseEstimator):
@@ -161,85 +140,32 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
         `pyarrow.dataset.Dataset`, a `polars.LazyFrame`, a `pyarrow.RecordBatchReader` or an iterator of record batches
         or frames. Memory then holds a batch and the counts; codes are in a temporary file if counts are not enough.
         """
-        if is_stream(X):
-            return self._fit_stream(X, y, sample_weight)
-        with thread_limit(self.n_jobs), working("Learning", shown=bool(self.verbose)):
-            training = self._learn_encoder(X, y, sample_weight)
-            unlabelled = None
-            if isinstance(self._parameters(), LEARN_WITHOUT_CLASS):
-                unlabelled = self._encode_unlabelled(training)
-            else:
-                warn_left_out(training)
-            self._learn_network(self._count_store(self._encode(training)), unlabelled)
-        return self
-
-    def _fit_stream(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> Self:
-        roles = check_roles(y, sample_weight)
-        check_streamable(self._structure(), self.__dict__["score"], self._parameters())
+        parts = self._parts()
         self._check_gap_options()
-        options = SchemaOptions(
-            choose_discretizer(self.discretizer),
-            self.categorical_features,
-            gap_states=self.missing == "category",
-            fine=isinstance(self._structure(), Pairwise),
-        )
-        engine = choose_engine(self.engine, self.device)
-        counts = running_counts(self._structure(), self._parameters(), self._needs_filler(), engine)
-        with thread_limit(self.n_jobs), streamed_table(X, roles, options, counts) as rows:
-            self.classes_ = rows.classes
-            self.n_features_in_ = len(rows.schema.attributes)
-            self.feature_names_in_ = np.array(rows.names[:-1], dtype=object)
-            self.encoder_ = TableEncoder(rows.schema, unseen_is_error=self.handle_unknown == "error")
-            self._learn_network(rows.count_store(engine))
+        with thread_limit(self.n_jobs), working("Learning", shown=bool(self.verbose)):
+            if is_stream(X):
+                with self._read_stream(X, y, sample_weight, parts) as table:
+                    self._learn(table, choose_engine(self.engine, self.device))
+            else:
+                self._learn(self._read(X, y, sample_weight, parts), choose_engine(self.engine, self.device))
         return self
 
-    def _learn_network(self, counts: CountStore, unlabelled: EncodedBatch | None = None) -> None:
-        learner = self._structure()
-        if isinstance(learner, Pairwise):
-            self._learn_effects(learner, counts.batch)
-            return
-        summed = "marginalize" if self.missing == "auto" else self.missing
-        hidden = hidden_columns(self._structure(), counts.names, self._parameters(), summed)
-        if hidden:
-            counts = count_with_hidden(counts, hidden)
-            unlabelled = None if unlabelled is None else add_hidden(unlabelled, hidden)
-        structure = self._structure().learn(self._structure_task(counts))
-        report = print if self.verbose else _ignore
-        task = ParameterTask(structure.dag, counts, report=report, skip_gaps=self.missing == "skip")
-        if unlabelled is not None:
-            task = PartlyLabelledTask(structure.dag, counts, unlabelled)
-        schema = self.encoder_.schema
-        columns = (*schema.attributes, *hidden, schema.target)
-        learnt = learn_hidden(self._parameters(), task, columns) if hidden else self._parameters().learn(task)
-        self.network_ = Network(columns, structure.dag, learnt.tables, schema.target.name)
-        # Hidden nodes can only be summed out.
-        filler = learn_filler(counts, columns) if self._needs_filler() and not hidden else None
-        self.gaps_ = choose_rule(self.network_, filler, self.missing)
-        self.structure_score_ = structure.score
-        self.trace_ = Trace(structure.steps, learnt.trace)
-
-    def _learn_effects(self, structure: Pairwise, batch: EncodedBatch) -> None:
-        report = print if self.verbose else _ignore
-        learner = AdditiveLearner(structure, self._parameters(), self.missing, self._structure_task, report)
-        learnt = learner.learn(batch, self.encoder_.schema, choose_engine(self.engine, self.device))
-        self.network_, self.gaps_ = learnt.network, choose_rule(learnt.network, learnt.filler, self.missing)
-        self.structure_score_ = learnt.structure.score
-        self.trace_ = Trace(learnt.structure.steps, learnt.effects.trace)
-
-    def _structure_task(self, counts: CountStore) -> StructureTask:
-        score = resolve("score", self.__dict__["score"], SCORES, "check_options")
-        score.check_options()
-        parameters = self._parameters()
-        smoothing = parameters if isinstance(parameters, Frequency) else Frequency()
-        wrapped = isinstance(self._structure(), Selective)  # judged on rows it has not learnt from
-        return StructureTask(
-            counts,
-            score,
-            counts.names,
+    def _learn(self, table: CodedTable, engine: CountEngine) -> Learnt:
+        """The second half of every fit, wherever the rows are."""
+        self.classes_ = table.classes
+        self.encoder_ = TableEncoder(table.schema, unseen_is_error=self.handle_unknown == "error")
+        learning = Learning(
+            self._parts(),
+            engine,
+            self.missing,
+            self._needs_filler(),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
             report=print if self.verbose else _ignore,
-            evaluate=RowLikelihood(counts.batch, counts, smoothing, leave_one_out=wrapped),
         )
+        learnt = learning.learn(table)
+        self.network_, self.gaps_ = learnt.network, choose_rule(learnt.network, learnt.filler, self.missing)
+        self.structure_score_, self.trace_ = learnt.structure_score, learnt.trace
+        return learnt
 
     def predict(self, X: object) -> NDArray[np.generic]:
         """The most probable class of each row; the first of equally probable ones."""
@@ -277,7 +203,10 @@ class BayesianNetworkClassifier(EncodesTables, TwoScores, ClassifierMixin, BaseE
         return getattr(self.gaps_, "filler", None)
 
     def _needs_filler(self) -> bool:
-        return needs_filler(self.missing, isinstance(self._parameters(), DESCRIBE_ATTRIBUTES))
+        return needs_filler(self.missing, self._parameters().describes_attributes)
+
+    def _parts(self) -> Parts:
+        return Parts.of(self._structure(), self.__dict__["score"], self._parameters())
 
     def _structure(self) -> StructureLearner:
         return resolve("structure", self.structure, STRUCTURES, "learn")

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from tanager.classifiers.coded_table import CodedTable, code_stream, code_table
+from tanager.classifiers.parts import Parts
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
-from tanager.counts.family import CountTable
+from tanager.counts.running_counts import RunningCounts
 from tanager.gaps.choose import MISSING
-from tanager.parameters.effects.layout import coarse_batch
 from tanager.registry import check_option
-from tanager.structure import Pairwise, StructureLearner
-from tanager.table.batch import EncodedBatch, code_dtype
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
+from tanager.table.needs import exceeds
 from tanager.table.read_columns import RawTable
+from tanager.table.stream.reader import ReadOptions, StreamReader
+from tanager.table.stream.roles import check_roles
+from tanager.table.stream.source import open_stream
 from tanager.table.training_table import TrainingTable, read_rows, read_training, warn_left_out
 
 
@@ -37,19 +41,39 @@ class EncodesTables(ABC):
     encoder_: TableEncoder
 
     @abstractmethod
-    def _structure(self) -> StructureLearner: ...
+    def _parts(self) -> Parts: ...
+
+    @abstractmethod
+    def _needs_filler(self) -> bool: ...
 
     def learn_counts(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
         """The first half of `fit`: check the data, learn the encoder, and give the counts of the labelled rows."""
-        training = self._learn_encoder(X, y, sample_weight)
-        warn_left_out(training)
-        return self._count_store(self._coarse(self._encode(training)))
-
-    def _learn_encoder(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> TrainingTable:
         self._check_gap_options()
+        table = self._read(X, y, sample_weight, self._parts())
+        self.classes_ = table.classes
+        self.encoder_ = TableEncoder(table.schema, unseen_is_error=self.handle_unknown == "error")
+        return table.counts(choose_engine(self.engine, self.device))
+
+    def count(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
+        """The counts of other rows, by the categories and cut points of the training rows."""
+        rows = self.read_labelled(X, y, sample_weight)
+        table = code_table(rows, self.encoder_.schema, tuple(range(len(rows.table.names))))
+        return table.counts(choose_engine(self.engine, self.device))
+
+    def read_labelled(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TrainingTable:
+        """Other rows that have a class, checked against the columns and classes of the training rows."""
+        check_is_fitted(self)
+        rows = read_rows(X, y, sample_weight, self.classes_, unlabelled=True)
+        self._check_columns(X, rows.table, reset=False)
+        warn_left_out(rows)
+        return rows
+
+    def _read(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, parts: Parts) -> CodedTable:
+        """A table in memory."""
         training = read_training(X, y, sample_weight, unlabelled=True)
         self._check_columns(X, training.table, reset=True)
-        self.classes_ = training.classes
+        if not parts.parameters.learns_without_class:
+            warn_left_out(training)
         schema = learn_schema(
             training.table,
             training.target,
@@ -58,48 +82,52 @@ class EncodesTables(ABC):
             choose_discretizer(self.discretizer),
             self.categorical_features,
             gap_states=self.missing == "category",
-            fine=isinstance(self._structure(), Pairwise),
+            fine=parts.two_granularities,
         )
-        self.encoder_ = TableEncoder(schema, unseen_is_error=self.handle_unknown == "error")
-        return training
+        return code_table(training, schema, parts.order(schema), unlabelled=parts.parameters.learns_without_class)
+
+    @contextmanager
+    def _read_stream(
+        self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, parts: Parts
+    ) -> Iterator[CodedTable]:
+        """A table that comes batch by batch, read once. Its rows are gone when the block ends, however it does."""
+        parts.check("disk")
+        roles = check_roles(y, sample_weight)
+        options = ReadOptions(
+            choose_discretizer(self.discretizer),
+            self.categorical_features,
+            gap_states=self.missing == "category",
+            fine=parts.two_granularities,
+            order=parts.order,
+            unlabelled=parts.parameters.learns_without_class,
+        )
+        running = self._running_counts(parts)
+        reader = StreamReader(roles, options, running)
+        try:
+            table = code_stream(reader.read(open_stream(X)), running)
+            if exceeds(parts.needs, "counts"):
+                unlabelled = None if table.unlabelled is None else table.unlabelled.kept()
+                table = replace(table, rows=table.rows.kept(), unlabelled=unlabelled)
+                reader.close()
+            names = table.schema.names[:-1]
+            self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+            yield table
+        finally:
+            reader.close()
+
+    def _running_counts(self, parts: Parts) -> RunningCounts | None:
+        """The counts that are all these parts need, taken as rows are read; None if they may need others, or rows.
+
+        Effects are learnt at a fine granularity too, which no counts of pairs have.
+        """
+        if exceeds(parts.needs, "pairs") or parts.two_granularities:
+            return None
+        pairs = parts.needs == "pairs" or self._needs_filler()
+        return RunningCounts(choose_engine(self.engine, self.device), pairs)
 
     def _check_gap_options(self) -> None:
         check_option("missing", self.missing, MISSING)
         check_option("handle_unknown", self.handle_unknown, ["marginalize", "error"])
-
-    def count(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
-        """The counts of other rows, by the categories and cut points of the training rows."""
-        check_is_fitted(self)
-        rows = read_rows(X, y, sample_weight, self.classes_, unlabelled=True)
-        self._check_columns(X, rows.table, reset=False)
-        warn_left_out(rows)
-        return self._count_store(self._coarse(self._encode(rows)))
-
-    def _coarse(self, batch: EncodedBatch) -> EncodedBatch:
-        return coarse_batch(batch, self.encoder_.schema.attributes)
-
-    def _encode(self, training: TrainingTable) -> EncodedBatch:
-        n_states = self.encoder_.schema.n_states
-        codes = self.encoder_.encode(training.table)
-        incomplete = np.array([(codes[:, j] == n_states[j]).any() for j in range(codes.shape[1])])
-        return EncodedBatch(codes, training.class_codes, n_states, incomplete, training.weights)
-
-    def _encode_unlabelled(self, training: TrainingTable) -> EncodedBatch | None:
-        """The rows without a class; a category that no labelled row has is missing in them."""
-        if training.unlabelled is None:
-            return None
-        schema, rows = self.encoder_.schema, training.unlabelled
-        codes = TableEncoder(schema).encode(rows.table)
-        unknown = np.full(len(codes), schema.target.n_states, dtype=code_dtype(schema.target.n_states))
-        incomplete = (codes == np.array(schema.n_states[:-1])).any(axis=0)
-        return EncodedBatch(codes, unknown, schema.n_states, incomplete, rows.weights)
-
-    def _count_store(
-        self, batch: EncodedBatch, known: Mapping[tuple[int, ...], CountTable] = MappingProxyType({})
-    ) -> CountStore:
-        schema = self.encoder_.schema
-        names = [column.name for column in (*schema.attributes, schema.target)]
-        return CountStore(batch, choose_engine(self.engine, self.device), names, known=known)
 
     def _check_columns(self, X: object, table: RawTable, reset: bool) -> None:
         """scikit-learn's own messages for other columns than in training; a pyarrow table is named too."""

@@ -3,38 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from tanager.classifiers.parts import Parts
 from tanager.counts.count_store import CountStore
 from tanager.errors import OptionError
 from tanager.network.network import Network
-from tanager.parameters import EM, Conditional, LearntTables, LikelihoodGradient, ParameterLearner, ParameterTask
-from tanager.structure import Fixed, StructureLearner
+from tanager.parameters import EM, Conditional, LearntNetwork, ParameterTask
+from tanager.parameters.protocol import ParameterTrace
 from tanager.table.batch import Codes, EncodedBatch, code_dtype
+from tanager.table.rows import Rows, gather
 from tanager.table.schema import ColumnSchema
 from tanager.tuning.data import QueryRows
 from tanager.tuning.run import STRENGTHS, TuneRun
 
-LEARN_HIDDEN = (EM, LikelihoodGradient, Conditional)
 
-
-def hidden_columns(
-    structure: StructureLearner, names: Sequence[str], parameters: ParameterLearner, missing: str
-) -> tuple[ColumnSchema, ...]:
+def hidden_columns(parts: Parts, names: Sequence[str], missing: str) -> tuple[ColumnSchema, ...]:
     """The hidden nodes of a structure for a table with these columns, the class last; or why they cannot be learnt."""
-    hidden = structure.hidden(names) if isinstance(structure, Fixed) else ()
+    hidden = parts.structure.hidden(names)
     if not hidden:
         return ()
     nodes = ", ".join(repr(column.name) for column in hidden)
-    if not isinstance(parameters, LEARN_HIDDEN):
+    if not parts.parameters.learns_hidden:
         raise OptionError(
-            f"the network has nodes that are no column of the table, {nodes}; {type(parameters).__name__} cannot learn "
-            "tables of hidden nodes.",
+            f"the network has nodes that are no column of the table, {nodes}; {type(parts.parameters).__name__} cannot "
+            "learn tables of hidden nodes.",
             hint="use parameters='em', 'likelihood-gradient' or 'conditional', or rename the columns.",
         )
-    if missing not in ("marginalize", "category"):
+    if missing not in ("auto", "marginalize", "category"):
         raise OptionError(f"missing={missing!r} cannot be used with hidden nodes, {nodes}: they have to be summed out.")
     return hidden
 
@@ -51,27 +52,33 @@ def add_hidden_codes(codes: Codes, n_states: Sequence[int]) -> Codes:
     return wider
 
 
-def add_hidden(batch: EncodedBatch, hidden: Sequence[ColumnSchema]) -> EncodedBatch:
-    """The batch with a column for each hidden node."""
-    n_states = (*batch.n_states[:-1], *(column.n_states for column in hidden), batch.n_states[-1])
-    incomplete = np.concatenate([batch.incomplete, np.ones(len(hidden), dtype=bool)])
-    return EncodedBatch(add_hidden_codes(batch.codes, n_states), batch.class_codes, n_states, incomplete, batch.weights)
+def add_hidden(rows: Rows, hidden: Sequence[ColumnSchema]) -> Rows:
+    """The rows with a column for each hidden node."""
+    n_states = (*rows.n_states[:-1], *(column.n_states for column in hidden), rows.n_states[-1])
+    return rows.map(partial(_add_columns, n_states=n_states), "hidden")
 
 
 def count_with_hidden(counts: CountStore, hidden: Sequence[ColumnSchema]) -> CountStore:
     """Counts of the table with a column for each hidden node."""
     names = [*counts.names[:-1], *(column.name for column in hidden), counts.names[-1]]
-    return CountStore(add_hidden(counts.batch, hidden), counts.engine, names)
+    return CountStore(add_hidden(counts.rows, hidden), counts.engine, names)
 
 
-def learn_hidden(parameters: ParameterLearner, task: ParameterTask, columns: tuple[ColumnSchema, ...]) -> LearntTables:
-    """Tables of a network with hidden nodes.
+@dataclass(frozen=True)
+class HiddenTrace(ParameterTrace):
+    """What EM did, the strength by which its tables hold, and the mean held-out loss of all strengths tried."""
 
-    For `Conditional` they are those of EM, then tuned for the class: pulled back to EM's as if `strength` rows had
-    been seen in each of their rows (`tune`). So where nothing is gained by telling classes apart EM's tables stay.
+    em: ParameterTrace
+    strength: float
+    held_out: tuple[tuple[float, float], ...]
+
+
+def tune_hidden(parameters: Conditional, task: ParameterTask) -> LearntNetwork:
+    """A network with hidden nodes that tells classes apart: the tables of EM, tuned for the class.
+
+    They are pulled back to EM's as if `strength` rows had been seen in each of their rows (`tune`). So where nothing is
+    gained by telling classes apart EM's tables stay.
     """
-    if not isinstance(parameters, Conditional):
-        return parameters.learn(task)
     options = parameters.fit_options()
     if options.prior in ("none", "uniform"):
         raise OptionError(
@@ -79,15 +86,16 @@ def learn_hidden(parameters: ParameterLearner, task: ParameterTask, columns: tup
             hint="use prior='generative'.",
         )
     start = EM().learn(task)
-    network = Network(columns, task.dag, start.tables, columns[-1].name)
-    batch = task.counts.batch
-    rows = QueryRows(
-        np.column_stack([batch.codes, batch.class_codes]),
-        (batch.n_attributes,),
-        np.ones(batch.n_rows) if batch.weights is None else batch.weights,
-    )
+    batch = gather(task.counts.rows)
+    rows = QueryRows(np.column_stack([batch.codes, batch.class_codes]), (batch.n_attributes,), batch.row_weights)
     strengths = STRENGTHS if options.strengths is None else options.strengths[:1]
     with threadpool_limits(1, "blas"):  # its threads and ours would wait for each other
-        chosen = TuneRun(network, options.objective, strengths, alpha=options.alpha).learn(rows)
-    trace = {"em": start.trace, "strength": chosen.strength, "held_out": list(chosen.held_out.items())}
-    return LearntTables(chosen.tables, trace)
+        chosen = TuneRun(cast(Network, start.network), options.objective, strengths, alpha=options.alpha).learn(rows)
+    trace = HiddenTrace(start.trace, chosen.strength, tuple(chosen.held_out.items()))
+    return LearntNetwork(task.network(chosen.tables), trace)
+
+
+def _add_columns(batch: EncodedBatch, n_states: tuple[int, ...]) -> EncodedBatch:
+    incomplete = np.ones(len(n_states) - 1, dtype=bool)
+    incomplete[: batch.n_attributes] = batch.incomplete
+    return EncodedBatch(add_hidden_codes(batch.codes, n_states), batch.class_codes, n_states, incomplete, batch.weights)

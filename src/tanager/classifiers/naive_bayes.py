@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Self
 
 import numpy as np
@@ -9,7 +10,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
-from tanager.counts.count_store import CountStore
+from tanager.classifiers.coded_table import CodedTable, code_table
+from tanager.classifiers.learning import Learnt
+from tanager.counts.engine import CountEngine, choose_engine
 from tanager.counts.family import CountTable
 from tanager.errors import DataError
 from tanager.parameters import ParameterLearner
@@ -105,10 +108,9 @@ class NaiveBayesClassifier(BayesianNetworkClassifier):
         return self
 
     def _add_to_counts(self, rows: TrainingTable) -> None:
-        schema = self.encoder_.schema
-        added = self._count_store(self._encode(rows))
-        known = {nodes: table + added.flat(nodes) for nodes, table in self._counted.items()}
-        self._learn_network(self._count_store(EncodedBatch.empty(schema.n_states), known))
+        positions = tuple(range(len(rows.table.names)))
+        added = code_table(rows, self.encoder_.schema, positions).counts(choose_engine(self.engine, self.device))
+        self._learn_counts({nodes: table + added.flat(nodes) for nodes, table in self._counted.items()})
 
     def _add_to_statistics(self, rows: TrainingTable) -> None:
         n_classes = len(self.classes_)
@@ -133,12 +135,19 @@ class NaiveBayesClassifier(BayesianNetworkClassifier):
             (node, len(batch)): statistics.table(attributes[node], n_classes) for node, statistics in enumerate(batch)
         }
         known[(len(batch),)] = class_counts
-        self._learn_network(self._count_store(EncodedBatch.empty(schema.n_states), known))
+        self._learn_counts(known)
 
-    def _learn_network(self, counts: CountStore, unlabelled: EncodedBatch | None = None) -> None:
-        super()._learn_network(counts, unlabelled)
+    def _learn_counts(self, known: Mapping[tuple[int, ...], CountTable]) -> None:
+        schema = self.encoder_.schema
+        order = tuple(range(len(schema.attributes)))
+        table = CodedTable(schema, order, self.classes_, EncodedBatch.empty(schema.n_states), known=known)
+        self._learn(table, choose_engine(self.engine, self.device))
+
+    def _learn(self, table: CodedTable, engine: CountEngine) -> Learnt:
+        learnt = super()._learn(table, engine)
         sets = (tuple(sorted(family.nodes)) for family in self.network_.dag.families)
-        self._counted = {nodes: counts.flat(nodes) for nodes in sets}
+        self._counted = {nodes: learnt.counts.flat(nodes) for nodes in sets}
+        return learnt
 
     def _structure(self) -> StructureLearner:
         return NaiveBayes()

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tanager.cli import options
 from tanager.cli.streams import STREAM, input_file, output_file
 from tanager.errors import OptionError
 from tanager.progress import say, working
@@ -26,6 +27,7 @@ def convert(
     to_format: Annotated[
         str | None, typer.Option("--to", metavar="FORMAT", help="The format on stdout, such as xdsl.")
     ] = None,
+    force: options.Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was written, as JSON.")] = False,
 ) -> None:
     """Write a network in another format, which the suffix says.
@@ -44,15 +46,15 @@ def convert(
 
       cat expert.bif | tanager convert - - --from bif --to xdsl > expert.xdsl
     """
-    from tanager.files.network_file import network_suffix, read_network, write_network
+    from tanager.files.network_file import network_kind, network_suffix, read_network, write_network
 
     if as_json and output == STREAM:
         raise OptionError("--json and OUT - would both print to stdout.", hint="give the network a file.")
     read_suffix = stream_suffix(source, from_format, "--from")
     write_suffix = stream_suffix(output, to_format, "--to")
-    network_suffix(output + write_suffix)
+    kind = network_kind(output + write_suffix)
     network_suffix(source + read_suffix)
-    with output_file(output, write_suffix) as target, working(f"Converting {source}"):
+    with output_file(output, write_suffix, kind, [source], force) as target, working(f"Converting {source}"):
         with input_file(source, read_suffix) as path:
             network = read_network(path)
         write_network(network, target)

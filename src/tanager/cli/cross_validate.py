@@ -7,8 +7,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
-from tanager.experiments.folds import stratified_folds
-from tanager.experiments.metrics import Measures, measure_fold
+from tanager.experiments.measured_fold import Measures, measure_fold
+from tanager.experiments.protocol import stratified_folds
 from tanager.progress import Update
 from tanager.table.training_table import read_training
 

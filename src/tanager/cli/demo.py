@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tanager.cli import options
 from tanager.cli.tables import new_table, print_table
-from tanager.errors import FileError
 from tanager.progress import working
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where the table, the model and the page go.")
     ] = Path("tanager-demo"),
+    force: options.Force = False,
 ) -> None:
     """Compare naive Bayes, trees and pairs on 569 breast cancer diagnoses; nothing is downloaded.
 
@@ -47,12 +48,16 @@ def demo(
     from tanager.classifiers import BayesianNetworkClassifier
     from tanager.cli.cross_validate import cross_validate
     from tanager.cli.evaluate import print_comparison
-    from tanager.files.model_file import save_model
-    from tanager.files.write_table import write_table
-    from tanager.report.write_page import write_page
+    from tanager.files.model_file import MODEL, save_model
+    from tanager.files.output_path import check_output, make_folder
+    from tanager.files.write_table import table_kind, write_table
+    from tanager.report.write_page import PAGE, write_page
 
     make_folder(output)
     X, y = _breast_cancer()
+    model, table, page = output / "model.json", output / "breast_cancer.csv", output / "report.html"
+    for file, kind in (model, MODEL), (table, table_kind([*X.column_names, CLASS])), (page, PAGE):
+        check_output(file, kind, force=force)
     measured = {}
     for name, (structure, parameters) in MODELS.items():
         with working(name):
@@ -60,7 +65,6 @@ def demo(
             measured[name] = cross_validate(clf, X, y, FOLDS, seed=0)
     print_comparison(measured, f"{X.num_rows} rows, {X.num_columns} attributes, {FOLDS} folds: mean ± std")
     clf = BayesianNetworkClassifier(random_state=0).fit(X, y)
-    model, table, page = output / "model.json", output / "breast_cancer.csv", output / "report.html"
     save_model(clf, model)
     write_table(X.append_column(CLASS, [y.tolist()]), table)
     write_page(clf, X, y, page)
@@ -80,17 +84,6 @@ def running_command() -> str:
     found = shutil.which(started.name)
     same = found is not None and started.exists() and Path(found).samefile(started)
     return started.name if same else quote(str(started))
-
-
-def make_folder(folder: Path) -> None:
-    from tanager.files.atomic import check_writable
-    from tanager.files.paths import reason
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"cannot make the folder {str(folder)!r}: {reason(error)}.") from error
-    check_writable(folder / "model.json")
 
 
 def _breast_cancer() -> tuple[pa.Table, NamedLabels]:

@@ -14,7 +14,7 @@ from tanager.errors import DataError, OptionError
 from tanager.progress import working
 
 if TYPE_CHECKING:
-    from tanager.experiments.metrics import Measures
+    from tanager.experiments.measured_fold import Measures
 
 
 def evaluate(
@@ -78,8 +78,9 @@ def evaluate(
 
 def _evaluate_model(path: str, data: str, missing: Sequence[str] | None, as_json: bool) -> None:
     from tanager.cli.training_data import leave_out_unlabelled, read_rows
-    from tanager.experiments.metrics import measure
     from tanager.files.model_file import load_model
+    from tanager.measures import measure_quality
+    from tanager.table.training_table import encode_labels
 
     clf = load_model(path)
     with working(f"Reading {data}"):
@@ -89,7 +90,7 @@ def _evaluate_model(path: str, data: str, missing: Sequence[str] | None, as_json
     X, truth = leave_out_unlabelled(X, y, clf.classes_)
     with working(f"Predicting {X.num_rows:,} rows"):
         probabilities = clf.predict_proba(X)
-    measured = measure(probabilities, truth, clf.classes_)._asdict()
+    measured = measure_quality(probabilities, encode_labels(truth, clf.classes_)[1])._asdict()
     if as_json:
         print(json.dumps({"rows": X.num_rows, "attributes": X.num_columns, **measured}, indent=2))
     else:
@@ -101,7 +102,7 @@ def summarize(measured: list[Measures]) -> dict[str, dict[str, float | list[floa
     """Mean, standard deviation (of a sample: n - 1) and every fold's value of each measure."""
     import numpy as np
 
-    from tanager.experiments.metrics import MEASURES
+    from tanager.experiments.measured_fold import MEASURES
 
     values = {name: [getattr(fold, name) for fold in measured] for name in MEASURES}
     return {

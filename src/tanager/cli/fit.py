@@ -30,6 +30,7 @@ def fit(
     seed: options.Seed = 0,
     missing: options.Missing = None,
     drop: options.Drop = None,
+    force: options.Force = False,
     stream: Annotated[
         bool | None,
         typer.Option(
@@ -56,13 +57,13 @@ def fit(
       zcat iris.csv.gz | tanager fit - --class species -o - > iris.json
     """
     from tanager.cli.training_data import Reading, open_training_data, read_training_data, streams
-    from tanager.files.model_file import save_model
+    from tanager.files.model_file import MODEL, save_model
 
     if as_json and output == STREAM:
         raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
     chosen = options.ModelOptions(structure, score, parameters, categorical, discretizer, engine, device, seed)
     reading = Reading(missing or (), drop or ())
-    with output_file(output, ".json") as path:
+    with output_file(output, ".json", MODEL, [data], force) as path:
         if streams(data, stream):
             names, source, count_rows = open_training_data(data, class_column, reading)
             with working(f"Reading and fitting {data} batch by batch"):

@@ -28,6 +28,7 @@ def predict(
         bool, typer.Option("--proba", help="The probability of every class, in place of the class.")
     ] = False,
     missing: options.Missing = None,
+    force: options.Force = False,
     stream: Annotated[
         bool | None,
         typer.Option(
@@ -53,14 +54,17 @@ def predict(
     """
     from tanager.cli.training_data import read_row_batches, read_rows, streams
     from tanager.files.model_file import load_model
-    from tanager.files.write_table import check_table_target, table_writer, write_table
+    from tanager.files.output_path import check_output
+    from tanager.files.write_table import table_kind, table_suffix, table_writer, write_table
 
     if as_json and output != STREAM:
         raise OptionError("--json prints to stdout, and --output names a file.", hint="give one of them.")
     if as_json and stream:
         raise OptionError("--json prints all rows as one list, so --stream cannot go with it.")
-    check_table_target(output)
+    if output != STREAM:
+        table_suffix(output)
     clf = load_model(model)
+    check_output(output, table_kind(_columns(clf, proba)), reads=[model, data], force=force)
     if not as_json and streams(data, stream):
         with working(f"Predicting {data} batch by batch"), table_writer(output) as write:
             for rows in read_row_batches(data, clf, missing):
@@ -79,8 +83,10 @@ def predict(
 def _predict_rows(clf: BayesianNetworkClassifier, rows: pa.Table, proba: bool) -> pa.Table:
     import pyarrow as pa
 
+    columns = list(clf.predict_proba(rows).T.copy()) if proba else [clf.predict(rows)]
+    return pa.table(columns, names=_columns(clf, proba))
+
+
+def _columns(clf: BayesianNetworkClassifier, proba: bool) -> list[str]:
     target = clf.network_.nodes[-1]
-    if not proba:
-        return pa.table({target: clf.predict(rows)})
-    names = [f"P({target}={label})" for label in clf.classes_]
-    return pa.table(list(clf.predict_proba(rows).T.copy()), names=names)
+    return [f"P({target}={label})" for label in clf.classes_] if proba else [target]

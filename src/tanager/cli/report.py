@@ -23,6 +23,7 @@ def report(
         str, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes; - is stdout.")
     ] = "report.html",
     missing: options.Missing = None,
+    force: options.Force = False,
 ) -> None:
     """Write one HTML page about a model: its network, what-if questions, and how good it is on DATA.
 
@@ -40,9 +41,9 @@ def report(
     """
     from tanager.cli.training_data import leave_out_unlabelled, read_rows
     from tanager.files.model_file import load_model
-    from tanager.report.write_page import write_page
+    from tanager.report.write_page import PAGE, write_page
 
-    with output_file(output, ".html") as path:
+    with output_file(output, ".html", PAGE, [model, data], force) as path:
         clf = load_model(model)
         X, y = None, None
         if data is not None:

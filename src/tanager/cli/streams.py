@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tanager.errors import FileError
+
+if TYPE_CHECKING:
+    from tanager.files.output_path import OutputKind
 
 STREAM = "-"
 
@@ -29,12 +33,12 @@ def input_file(path: str, suffix: str) -> Iterator[str]:
 
 
 @contextmanager
-def output_file(path: str, suffix: str) -> Iterator[str]:
+def output_file(path: str, suffix: str, kind: OutputKind, reads: Iterable[str | None], force: bool) -> Iterator[str]:
     """The path, checked now, or that of a file which goes to standard output when the block ends without an error."""
-    from tanager.files.atomic import check_writable
+    from tanager.files.output_path import check_output
 
+    check_output(path, kind, reads=reads, force=force)
     if path != STREAM:
-        check_writable(path)
         yield path
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +14,11 @@ from tanager.cli.convert import FORMATS, stream_suffix
 from tanager.cli.streams import STREAM, output_file
 from tanager.errors import OptionError
 from tanager.progress import say, working
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tanager.network.network import Network
 
 
 def tune(
@@ -42,6 +48,7 @@ def tune(
     impossible: Annotated[
         str, typer.Option(help="Rows of probability zero under the network: raise an error, or skip them.")
     ] = "raise",
+    force: options.Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every table's move.")] = False,
 ) -> None:
     """Change the tables of a network so that it answers a query better; the structure stays.
@@ -59,25 +66,22 @@ def tune(
 
       tanager tune expert.bif data.csv --query Cancer -o - --to xdsl > tuned.xdsl
     """
-    from tanager.cli.training_data import recognises_marks
-    from tanager.files.network_file import network_suffix, read_network, write_network
-    from tanager.files.read_table import read_table
+    from tanager.files.network_file import network_kind, read_network, write_network
     from tanager.tuning.tune import tune as tune_network
 
     if as_json and output == STREAM:
         raise OptionError("--json and -o - would both print to stdout.", hint="give the network a file.")
     suffix = stream_suffix(output or "", to_format, "--to")
-    if output is not None:
-        network_suffix(output + suffix)
+    target = (
+        nullcontext()
+        if output is None
+        else output_file(output, suffix, network_kind(output + suffix), [expert, data], force)
+    )
     worth = _strength(strength)
-    network = read_network(expert)
-    # States of a network file are text, also where they look like numbers.
-    texts = [column.name for column in network.columns if any(isinstance(state, str) for state in column.categories)]
-    with working(f"Reading {data}"):
-        table = read_table(
-            data, missing_values=missing or (), marks=recognises_marks(missing or ()), text_columns=texts
-        )
-    with nullcontext() if output is None else output_file(output, suffix) as path:
+    with target as path:
+        network = read_network(expert)
+        with working(f"Reading {data}"):
+            table = _read_columns(network, data, missing or ())
         with working("Tuning"):
             result = tune_network(
                 network,
@@ -96,6 +100,15 @@ def tune(
     if output is not None:
         say(f"{output}: {len(result.moved):,} of {len(network.nodes):,} tables tuned")
     print(json.dumps(result.to_dict(), indent=2) if as_json else result)
+
+
+def _read_columns(network: Network, path: str, missing: Sequence[str]) -> pa.Table:
+    """The table; states of a network file are text, also where they look like numbers."""
+    from tanager.cli.training_data import recognises_marks
+    from tanager.files.read_table import read_table
+
+    texts = [column.name for column in network.columns if any(isinstance(state, str) for state in column.categories)]
+    return read_table(path, missing_values=missing, marks=recognises_marks(missing), text_columns=texts)
 
 
 def _strength(text: str) -> float | str:

@@ -1,10 +1,10 @@
-"""CountStore: the counts of one table, asked for by family, each set of nodes counted once."""
+"""CountStore: the counts of one table, wherever its rows are, asked for by family; each set of nodes counted once."""
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from math import prod
 from types import MappingProxyType
@@ -12,12 +12,14 @@ from typing import NoReturn, cast
 
 import numpy as np
 
-from tanager.counts.engine import CountEngine, StackEngine
+from tanager.counts.engine import CountEngine, StackEngine, engine_for
 from tanager.counts.family import CountTable, Family
 from tanager.counts.family_stack import FamilyLayout, TableStack, families_of, family_layouts, stack_tables
 from tanager.counts.pair_tables import PairTables, pair_offsets
+from tanager.counts.running_counts import CountedRows
 from tanager.errors import MemoryLimitError
-from tanager.table.batch import EncodedBatch
+from tanager.memory import physical_memory
+from tanager.table.rows import Rows, add
 
 BYTES_PER_CELL = 8
 # Cells of a table up to which it is worth a copy to be arranged together with others.
@@ -26,25 +28,28 @@ NodeSet = tuple[int, ...]
 
 
 class CountStore:
-    """Counts of a batch, cached by set of nodes; a set inside a counted one is summed from it.
+    """Counts of rows, cached by set of nodes; a set inside a counted one is summed from it.
 
     `names` are the columns' names, the class last, for messages only. `memory_limit` in bytes bounds a request and
     the cache; the default is half of the machine's memory. `known` are tables counted elsewhere: ascending node
-    numbers to flat counts, the last node changing fastest.
+    numbers to flat counts, the last node changing fastest. `counted` are rows of the table that were counted as they
+    were read, and are not among `rows`.
     """
 
     def __init__(
         self,
-        batch: EncodedBatch,
+        rows: Rows,
         engine: CountEngine,
         names: Sequence[str],
         memory_limit: int | None = None,
         known: Mapping[NodeSet, CountTable] = MappingProxyType({}),
+        counted: CountedRows | None = None,
     ) -> None:
-        self.batch = batch
+        self.rows = rows
         self.names = tuple(names)
         self.memory_limit = physical_memory() // 2 if memory_limit is None else memory_limit
-        self._engine = engine
+        self._engine = engine_for(engine, rows.n_rows)
+        self._counted = counted
         self._tables: dict[NodeSet, CountTable] = {}
         self._sets_with: defaultdict[int, set[NodeSet]] = defaultdict(set)
         self._cells = 0
@@ -64,17 +69,21 @@ class CountStore:
         return bool(getattr(self._engine, "on_device", False))
 
     @property
+    def n_rows(self) -> int:
+        return self.rows.n_rows + (0 if self._counted is None else self._counted.n_rows)
+
+    @property
     def n_states(self) -> tuple[int, ...]:
         """States of each node, the class last."""
-        return self.batch.n_states
+        return self.rows.n_states
 
     @property
     def n_attributes(self) -> int:
-        return self.batch.n_attributes
+        return self.rows.n_attributes
 
     @property
     def n_classes(self) -> int:
-        return self.batch.n_classes
+        return self.rows.n_classes
 
     def table(self, family: Family) -> CountTable:
         """Counts of one family, (attribute-parent configurations, classes or 1, states): `Family.class_shape`."""
@@ -91,7 +100,7 @@ class CountStore:
         found = {nodes: table for nodes, table in known.items() if table is not None}
         unknown = {nodes: family for family, nodes in wanted if nodes not in found}
         self._make_room(unknown)
-        for nodes, counted in zip(unknown, self._engine.count(self.batch, list(unknown)), strict=True):
+        for nodes, counted in zip(unknown, self._count(list(unknown)), strict=True):
             found[nodes] = counted
             if keep:
                 self._keep(nodes, counted)
@@ -104,7 +113,7 @@ class CountStore:
         each family, unless some table is already known that may answer for it.
         """
         engine, target = self._engine, self.n_attributes
-        if not isinstance(engine, StackEngine) or self._pairs is not None:
+        if not isinstance(engine, StackEngine) or self._pairs is not None or self._counted is not None:
             return list(stack_tables(self.tables(families_of(parents)), target))
         self._keep_stacks()
         layouts = list(family_layouts(parents, self.n_states))
@@ -115,7 +124,7 @@ class CountStore:
         found = []
         for layout in layouts:
             if len(layout.states) > widest:
-                counted = engine.count_stack(self.batch, layout.nodes)
+                counted = self.rows.sum(partial(engine.count_stack, node_sets=layout.nodes), "count")
                 self._stacks.append((layout, counted))
                 found.append(layout.arrange(counted))
             else:
@@ -135,16 +144,24 @@ class CountStore:
             if size * BYTES_PER_CELL > self.memory_limit:
                 widest = int(np.argmax(self.n_states[:-1]))
                 self._refuse(f"the tables of all pairs of {self.n_attributes} attributes", size, widest)
-            self._pairs = self._engine.count_pairs(self.batch)
+            counted = self.rows.sum(self._engine.count_pairs, "count")
+            self._pairs = counted if self._counted is None else add(self._counted.pairs(), counted)
         return self._pairs
 
-    def without(self, rows: EncodedBatch, others: EncodedBatch) -> CountStore:
+    def without(self, rows: Rows, others: Rows) -> CountStore:
         """The counts of `rows`, which are these rows less the `others`: pairs are subtracted, not counted again."""
         rest = CountStore(rows, self._engine, self.names, self.memory_limit)
         all_pairs = self.pairs()
         left = all_pairs.counts - CountStore(others, self._engine, self.names, self.memory_limit).pairs().counts
         rest._pairs = PairTables(all_pairs.n_states, np.maximum(left, 0), all_pairs.offsets)
         return rest
+
+    def _count(self, node_sets: list[NodeSet]) -> list[CountTable]:
+        if not node_sets:
+            return []
+        found = self.rows.sum(partial(self._engine.count, node_sets=node_sets), "count")
+        # Those of no row at all are integers, which weights cannot be added to.
+        return found if self._counted is None else add([self._counted.table(nodes) for nodes in node_sets], found)
 
     def _known(self, nodes: NodeSet) -> CountTable | None:
         """Counts of a set that need no pass over the rows, flat, or None."""
@@ -171,7 +188,7 @@ class CountStore:
         return self._sum_out(by_parent.reshape(-1), (*attributes, target), nodes)
 
     def _complete(self, nodes: set[int]) -> bool:
-        return not any(node < self.n_attributes and self.batch.incomplete[node] for node in nodes)
+        return not any(node < self.n_attributes and self.rows.incomplete[node] for node in nodes)
 
     def _sum_out(self, table: CountTable, holder: NodeSet, nodes: NodeSet) -> CountTable:
         axes = tuple(axis for axis, node in enumerate(holder) if node not in nodes)
@@ -235,11 +252,3 @@ class CountStore:
             f"attribute {self.names[widest]!r} alone has {self.n_states[widest]:,} states.",
             hint=f"drop {self.names[widest]!r}, group its values, or treat it as numeric.",
         )
-
-
-def physical_memory() -> int:
-    """Bytes of memory of this machine; 4 GiB where the system does not say."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 4 * 2**30

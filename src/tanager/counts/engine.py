@@ -1,8 +1,10 @@
-"""CountEngine: the role of whatever turns batches into counts, and the choice of one."""
+"""CountEngine: the role of whatever turns blocks of rows into counts, and the choice of one."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -53,17 +55,34 @@ def choose_engine(name: str, device: str | None = None) -> CountEngine:
     return ENGINES[name]()
 
 
+@dataclass(frozen=True)
 class AutoEngine:
-    """NumPy for small work, which must not wait for a compiler; the compiled kernels for large work."""
+    """NumPy for small work, which must not wait for a compiler; the compiled kernels once they are worth their start.
+
+    They are where the work is large, and where kernels of the kind it takes are loaded already. `n_rows` are the rows
+    of the whole table where a batch is a block of it: what is chosen does not depend on how the table is cut.
+    """
+
+    n_rows: int = 0
 
     def count(self, batch: EncodedBatch, node_sets: Sequence[tuple[int, ...]]) -> list[CountTable]:
-        compiled = batch.n_rows * len(node_sets) > SETS_WORTH_COMPILING
-        return choose_engine("numba" if compiled else "numpy").count(batch, node_sets)
+        compiled = max(self.n_rows, batch.n_rows) * len(node_sets) > SETS_WORTH_COMPILING
+        return self._choose(batch, "sets", compiled).count(batch, node_sets)
 
     def count_pairs(self, batch: EncodedBatch) -> PairTables:
         n_pairs = batch.n_attributes * (batch.n_attributes - 1) // 2
-        compiled = batch.n_rows * n_pairs > PAIRS_WORTH_COMPILING
-        return choose_engine("numba" if compiled else "numpy").count_pairs(batch)
+        compiled = max(self.n_rows, batch.n_rows) * n_pairs > PAIRS_WORTH_COMPILING
+        return self._choose(batch, "pairs", compiled).count_pairs(batch)
+
+    def _choose(self, batch: EncodedBatch, what: str, compiled: bool) -> CountEngine:
+        loaded = sys.modules.get("tanager.counts.numba_engine")
+        ready = loaded is not None and loaded.kernels_of(batch, what) in loaded.LOADED
+        return choose_engine("numba" if compiled or ready else "numpy")
+
+
+def engine_for(engine: CountEngine, n_rows: int) -> CountEngine:
+    """The engine for the blocks of a table of so many rows."""
+    return replace(engine, n_rows=n_rows) if isinstance(engine, AutoEngine) else engine
 
 
 def _numpy_engine() -> CountEngine:

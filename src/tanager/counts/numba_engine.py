@@ -38,6 +38,17 @@ SLAB_BYTES = 1 << 26
 # A block of a mask is 512 words: two tiles of four of them fill the cache closest to the core.
 BLOCK_ROWS = 512 * ROWS_PER_WORD
 PARTNERS_PER_TASK = 16
+# What `kernels_of` gave for work done in this process: the same kernels need not be loaded again.
+LOADED: set[tuple[object, ...]] = set()
+
+
+def kernels_of(batch: EncodedBatch, what: str) -> tuple[object, ...]:
+    """Which kernels, of which types, count "sets" or "pairs" of a batch."""
+    types = (what, batch.codes.dtype, batch.weights is None)
+    if what == "sets":
+        return types
+    layout = _Layout.of(batch, 1)
+    return (*types, batch.n_classes <= MOST_CHOSEN, bool(layout.narrow.any()), bool(layout.narrow.all()))
 
 
 class NumbaEngine:
@@ -53,7 +64,9 @@ class NumbaEngine:
             count_nodes(*rows.arrays, rows.incomplete, np.array(nodes, np.int64), steps, counts)
             return counts[:-1]
 
-        return map_threads(count_one, node_sets)
+        found = map_threads(count_one, node_sets)
+        LOADED.add(kernels_of(batch, "sets"))
+        return found
 
     def count_pairs(self, batch: EncodedBatch) -> PairTables:
         rows = _Rows(batch)
@@ -65,6 +78,7 @@ class NumbaEngine:
         if not layout.narrow.all():
             partners, tasks = _histogram_tasks(layout.narrow)
             self._share(count_partners, *rows.arrays, offsets, partners, tasks, counts)
+        LOADED.add(kernels_of(batch, "pairs"))
         return PairTables(batch.n_states, counts, offsets)
 
     def _count_narrow(

@@ -22,6 +22,11 @@ class PairTables:
     counts: CountTable
     offsets: NDArray[np.int64]
 
+    def __iadd__(self, other: PairTables) -> PairTables:
+        """The counts of the rows of both, in place."""
+        self.counts[:] += other.counts
+        return self
+
     def index(self, i: int, j: int) -> int:
         """Number of the pair (i, j), i < j."""
         n_attributes = len(self.n_states) - 1

@@ -16,19 +16,13 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.counts.engine import (
-    PAIRS_WORTH_COMPILING,
-    SETS_WORTH_COMPILING,
-    AutoEngine,
-    CountEngine,
-    choose_engine,
-)
+from tanager.counts.engine import CountEngine, engine_for
 from tanager.counts.family import CountTable
 from tanager.counts.pair_tables import PairTables, pair_offsets
 from tanager.table.batch import Codes, EncodedBatch, Weights
 
 # Of all tables together: 32 MB, three times while a batch is added.
-MOST_CELLS = 1 << 22
+MAX_COUNTED_CELLS = 1 << 22
 # Renumbered at a time.
 BLOCK_CELLS = 1 << 16
 
@@ -36,7 +30,7 @@ Int64s = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Outline:
+class ValuesSoFar:
     """What the nodes of a batch hold so far, the class last: how many values, and whether a gap.
 
     These grow from batch to batch.
@@ -49,8 +43,8 @@ class Outline:
     def n_states(self) -> tuple[int, ...]:
         return tuple(n + gap for n, gap in zip(self.n_values, self.has_gap, strict=True))
 
-    def codes_in(self, later: Outline) -> list[Int64s]:
-        """The state of a later outline that each state is."""
+    def codes_in(self, later: ValuesSoFar) -> list[Int64s]:
+        """The state of later ones that each state is."""
         nodes = zip(self.n_values, self.has_gap, later.n_values, strict=True)
         return [np.array([*range(n), *[more] * gap], dtype=np.int64) for n, gap, more in nodes]
 
@@ -62,29 +56,40 @@ class RunningCounts:
         self.n_rows = 0
         self._engine = engine
         self._pairs = pairs
-        self._outline = Outline((), ())
+        self._values = ValuesSoFar((), ())
         self._counts: CountTable = np.empty(0, dtype=np.int64)
 
     def has_room(self, n_states: Sequence[int]) -> bool:
         """Whether the tables of such nodes are small enough to be held and added up for every batch."""
         states = np.array(n_states[:-1], dtype=np.float64)
         cells = (states.sum() ** 2 - (states**2).sum()) / 2 if self._of_pairs(len(states)) else states.sum()
-        return bool(cells * n_states[-1] <= MOST_CELLS)
+        return bool(cells * n_states[-1] <= MAX_COUNTED_CELLS)
 
-    def add(self, codes: Codes, class_codes: Codes, weights: Weights | None, outline: Outline) -> None:
-        """Count the rows of a batch; `codes` (n_rows, n_attributes), column-major, a gap as the last state."""
-        n_states = outline.n_states
+    def add(
+        self,
+        codes: Codes,
+        class_codes: Codes,
+        weights: Weights | None,
+        n_values: Sequence[int],
+        has_gap: Sequence[bool],
+    ) -> None:
+        """Count the rows of a batch; `codes` (n_rows, n_attributes), column-major, a gap as the last state.
+
+        Every node, the class last, has so many values so far, and a gap or none.
+        """
+        values = ValuesSoFar(tuple(n_values), tuple(has_gap))
+        n_states = values.n_states
         batch = EncodedBatch(codes, class_codes, n_states, np.zeros(codes.shape[1], dtype=bool), weights)
         self.n_rows += batch.n_rows
         counted = self._count(batch)
-        if self._outline == outline:
+        if self._values == values:
             self._counts += counted
             return
         if len(self._counts):
             sets = self._sets(codes.shape[1])
-            codes_now = self._outline.codes_in(outline)
-            counted += renumber(self._counts, sets, self._outline.n_states, codes_now, n_states)
-        self._outline, self._counts = outline, counted
+            codes_now = self._values.codes_in(values)
+            counted += renumber(self._counts, sets, self._values.n_states, codes_now, n_states)
+        self._values, self._counts = values, counted
 
     def counted(self, codes: Sequence[Codes], n_states: tuple[int, ...]) -> CountedRows | None:
         """The counts by final states, `codes` being those of each node's values, and last of a gap; None without a row.
@@ -93,19 +98,16 @@ class RunningCounts:
         """
         if self.n_rows == 0:
             return None
-        outline = self._outline
-        own = zip(codes, outline.n_values, outline.has_gap, strict=True)
+        values = self._values
+        own = zip(codes, values.n_values, values.has_gap, strict=True)
         final = [np.append(known[:n], [known[-1]] * gap).astype(np.int64) for known, n, gap in own]
         sets = self._sets(len(n_states) - 1)
-        return CountedRows(sets, outline.n_states, self._counts, tuple(final), n_states)
+        return CountedRows(self.n_rows, sets, values.n_states, self._counts, tuple(final), n_states)
 
     def _count(self, batch: EncodedBatch) -> CountTable:
-        n_attributes = batch.n_attributes
+        engine, n_attributes = engine_for(self._engine, self.n_rows), batch.n_attributes
         if self._of_pairs(n_attributes):
-            n_updates = self.n_rows * n_attributes * (n_attributes - 1) // 2
-            engine = settle(self._engine, n_updates > PAIRS_WORTH_COMPILING)
             return engine.count_pairs(batch).counts
-        engine = settle(self._engine, self.n_rows * n_attributes > SETS_WORTH_COMPILING)
         sets = [(n_attributes, node) for node in range(n_attributes)]
         return cast(CountTable, np.concatenate(engine.count(batch, sets)))
 
@@ -122,6 +124,7 @@ class RunningCounts:
 class CountedRows:
     """Counts of rows that are not kept.
 
+    n_rows    how many they are
     sets      (n_sets, 2 or 3) the nodes of each table: the class, then one attribute or two
     n_before  states of each node in the tables
     counts    the tables, flat, one after the other
@@ -129,6 +132,7 @@ class CountedRows:
     n_states  final states of each node
     """
 
+    n_rows: int
     sets: Int64s
     n_before: tuple[int, ...]
     counts: CountTable
@@ -198,10 +202,3 @@ def _offsets(sets: Int64s, n_states: Sequence[int] | Int64s) -> Int64s:
     """Where each set's table begins, and where the last ends."""
     sizes = np.asarray(n_states, dtype=np.int64)[sets].prod(axis=1)
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
-
-
-def settle(engine: CountEngine, compiled: bool) -> CountEngine:
-    """The engine that counts: what "auto" chooses does not depend on the size of one batch of many."""
-    if not isinstance(engine, AutoEngine):
-        return engine
-    return choose_engine("numba" if compiled else "numpy")

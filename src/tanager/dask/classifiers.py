@@ -10,7 +10,7 @@ from distributed import Client
 from sklearn.exceptions import NotFittedError
 
 from tanager import classifiers
-from tanager.dask.fit import OnCluster, to_ordinary
+from tanager.dask.fit import fit_partitions
 from tanager.dask.partitions import read_source
 
 
@@ -43,13 +43,16 @@ class BayesianNetworkClassifier:
         `sample_weight` names a column of X: a row of weight w counts as w rows.
 
         X is computed once if all its columns are categories, twice if there are numbers to cut; its codes stay on the
-        workers until fit returns. Rows without a class are left out with a warning.
+        workers until fit returns. As in memory, the parameter learners "em" and "likelihood-gradient" learn from rows
+        without a class too (X is then computed twice), the others leave them out with a warning.
         """
-        working = type(self.ordinary.__name__, (OnCluster, self.ordinary), {})(**self.options)
-        working.fit_partitions(X, y, sample_weight, self.client)
-        self._fitted = to_ordinary(working, self.ordinary)
-        self._weight = sample_weight
+        local = self._new_local()
+        fit_partitions(local, X, y, sample_weight, self.client)
+        self._fitted, self._weight = local, sample_weight
         return self
+
+    def _new_local(self) -> classifiers.BayesianNetworkClassifier:
+        return self.ordinary(**self.options)
 
     def predict(self, X: object) -> Any:
         """The most probable class of each row, a lazy Dask series with the index of X."""
@@ -104,6 +107,11 @@ class NaiveBayesClassifier(BayesianNetworkClassifier):
     """`tanager.NaiveBayesClassifier` learnt from a Dask data frame; see `tanager.dask.BayesianNetworkClassifier`."""
 
     ordinary = classifiers.NaiveBayesClassifier
+
+    def _new_local(self) -> classifiers.NaiveBayesClassifier:
+        local = classifiers.NaiveBayesClassifier(**self.options)
+        local._statistics = None  # as after its own `fit`: in `partial_fit` categories and cut points stay
+        return local
 
 
 class PairwiseClassifier(BayesianNetworkClassifier):

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 from uuid import uuid4
 
+from dask import delayed
 from distributed import Client, Future
 from distributed.client import CancelledError, ClosedClientError, default_client
 
 from tanager.errors import OptionError
+from tanager.threads import thread_limit
 
 Value = TypeVar("Value")
 
@@ -37,40 +40,40 @@ class Cluster:
 
     def __init__(self, client: Client | None) -> None:
         self._client = _find_client() if client is None else client
-        self._summed: list[Future] = []
+        self._gathered: list[Future] = []
 
-    def compute(self, tasks: Sequence[Any]) -> list[Future]:
-        """Start delayed tasks."""
+    def map_partitions(self, name: str, function: Callable[..., object], *partitions: Sequence[Any]) -> list[Future]:
+        """`function(partition, ..., number)` of delayed partitions or futures; the function is sent once."""
+        prefix, run = new_name(name), delayed(run_task, pure=False, traverse=False)
+        once = delayed(function, name=new_name("send"), traverse=False)
+        numbered = enumerate(zip(*partitions, strict=True))
+        tasks = [run(once, *own, number, dask_key_name=f"{prefix}-{number}") for number, own in numbered]
         with self._open():
-            return list(self._client.compute(list(tasks)))
+            return list(self._client.compute(tasks))
 
-    def map(
-        self, name: str, function: Callable[..., object], *parts: Sequence[object], **shared: object
-    ) -> list[Future]:
-        """`function(part, ..., **shared)` of every part, seen as "tanager-name"."""
+    def map(self, name: str, function: Callable[..., object], *parts: Sequence[object]) -> list[Future]:
+        """`function(part, ...)` of every part, seen as "tanager-name"."""
         prefix = new_name(name)
         keys = [(prefix, number) for number in range(len(parts[0]))]
         with self._open():
-            futures = list(self._client.map(function, *parts, key=keys, pure=False, **shared))
+            futures = list(self._client.map(partial(run_task, function), *parts, key=keys, pure=False))
         # Not before: a client sends a message at most every 10 ms, and the one that lets go would come first.
-        self._summed = []
+        self._gathered = []
         return futures
 
-    def map_groups(
-        self, name: str, function: Callable[..., object], groups: Sequence[Group], **shared: object
-    ) -> list[Future]:
-        """`function(parts, **shared)` of every group, at its worker while there is that worker."""
+    def map_groups(self, name: str, function: Callable[[list[Any]], object], groups: Sequence[Group]) -> list[Future]:
+        """`function(parts)` of every group, at its worker while there is that worker."""
         prefix = new_name(name)
         with self._open():
             return [
                 self._client.submit(
+                    run_task,
                     function,
                     group.parts,
                     key=(prefix, number),
                     workers=[group.worker],
                     allow_other_workers=True,
                     pure=False,
-                    **shared,
                 )
                 for number, group in enumerate(groups)
             ]
@@ -103,14 +106,13 @@ class Cluster:
             left = self.map(name, function, [left[first : first + FAN_IN] for first in range(0, len(left), FAN_IN)])
         return left
 
-    def sum(self, add: Callable[[list[Value]], Value], futures: Sequence[Future], most: int = 1) -> Value:
-        """The sum of all: in a tree on the workers until so many are left, then here.
-
-        Adding the last few here spares a step between workers, but brings as many of them over the network.
-        """
-        left = self.merge("add", add, futures, most)
-        self._summed = [*futures, *left]
-        return add(self.gather(left))
+    def gather_merged(
+        self, name: str, function: Callable[[list[Any]], object], futures: Sequence[Future], most: int
+    ) -> list[Any]:
+        """The values of `merge`."""
+        left = self.merge(name, function, futures, most)
+        self._gathered = [*futures, *left]
+        return self.gather(left)
 
     def gather(self, futures: Sequence[Future]) -> list[Any]:
         """The values, in order; an error on a worker is raised here."""
@@ -127,6 +129,12 @@ class Cluster:
             yield
         except (CancelledError, ClosedClientError) as error:
             raise OptionError("the Dask client was closed, or its tasks were cancelled.", hint=hint) from error
+
+
+def run_task(function: Callable[..., Value], *args: Any) -> Value:
+    """What every task runs: one thread, as a worker runs as many tasks at once as it has threads."""
+    with thread_limit(1):
+        return function(*args)
 
 
 def new_name(name: str) -> str:

@@ -1,76 +1,106 @@
-"""Codes of one partition, on a worker: from the frame, or from the codes of its first look."""
+"""Codes of one partition, on a worker: from the frame, or from the codes of its summary."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.dask.look import CodedRows, Look
-from tanager.dask.reader import Reader
+from tanager.dask.partition_summary import CodedRows, PartitionSummary
+from tanager.dask.reader import Reader, naming
+from tanager.dask.rows import join_blocks
 from tanager.errors import DataError
 from tanager.table.batch import Codes, EncodedBatch, code_dtype
-from tanager.table.encoder import TableEncoder, encode_column
+from tanager.table.encode_rows import encode_rows, without_class
+from tanager.table.encoder import encode_column
+from tanager.table.granularity import states_of_both
 from tanager.table.read_columns import Column
 from tanager.table.schema import ColumnSchema, TableSchema
-from tanager.table.stream.final_codes import Meaning
+from tanager.table.stream.final_codes import FinalCodes
 from tanager.table.training_table import encode_labels
-from tanager.threads import thread_limit
 
 
-def encode_part(
-    frame: Any, labels: Any, reader: Reader, number: int, schema: TableSchema, classes: NDArray[np.generic]
-) -> EncodedBatch:
-    """The rows of a partition that have a class."""
-    rows, _ = reader.read(frame, labels, number, classes)
-    if rows is None:
-        return EncodedBatch.empty(schema.n_states)
-    with _unchanged(number), thread_limit(1):  # the worker has its own
-        codes = TableEncoder(schema, unseen_is_error=True).encode(rows.table)
-    incomplete = [bool((codes[:, j] == column.n_states).any()) for j, column in enumerate(schema.attributes)]
-    return EncodedBatch(codes, rows.class_codes, schema.n_states, np.array(incomplete), rows.weights)
+@dataclass(frozen=True)
+class PartitionEncoder:
+    """How partitions become codes.
+
+    schema   attributes in the order of the rows
+    order    the column of the table that each of them is
+    classes  the labels, ascending
+    """
+
+    schema: TableSchema
+    order: tuple[int, ...]
+    classes: NDArray[np.generic]
+
+    @property
+    def _empty(self) -> EncodedBatch:
+        return EncodedBatch.empty(states_of_both(self.schema.attributes, len(self.classes)))
+
+    def encode_frame(self, frame: Any, labels: Any, number: int, reader: Reader, keep_unlabelled: bool) -> EncodedBatch:
+        """The rows with a class, then those without if they are to be kept, whose class code says missing."""
+        table, unlabelled = reader.read(frame, labels, number, self.classes)
+        blocks = []
+        if table is not None:
+            with _unchanged(number):
+                columns = table.table.select(self.order)
+                blocks.append(encode_rows(columns, self.schema, table.class_codes, table.weights, unseen_is_error=True))
+        if keep_unlabelled and unlabelled is not None:
+            with naming(number):
+                columns = unlabelled.table.select(self.order)
+                no_class = without_class(self.schema, columns.n_rows)
+                blocks.append(encode_rows(columns, self.schema, no_class, unlabelled.weights))
+        return join_blocks(blocks) if blocks else self._empty
+
+    def encode_summary(self, summary: PartitionSummary, number: int) -> EncodedBatch:
+        """The rows of a partition that were coded in its summary."""
+        rows, schema = summary.rows, self.schema
+        if rows is None:
+            return self._empty
+        dtype = code_dtype(max(schema.n_states))
+        gaps = [bool(summary.statistics.columns[position].gaps.any()) for position in self.order]
+        with _unchanged(number):
+            _, places = encode_labels(summary.statistics.classes, self.classes)
+            final = [
+                _final_codes(rows.values[position], column, dtype, not gap)
+                for position, column, gap in zip(self.order, schema.attributes, gaps, strict=True)
+            ]
+        incomplete = np.array(gaps) & ~np.array([column.gap_state for column in schema.attributes])
+        codes, class_codes = _write_codes(rows, self.order, final, dtype), rows.class_codes
+        if not np.array_equal(places, np.arange(len(places))):  # another partition has a class more
+            class_codes = places[class_codes]
+        return EncodedBatch(codes, class_codes, schema.n_states, incomplete, rows.weights)
 
 
-def encode_look(look: Look, number: int, schema: TableSchema, classes: NDArray[np.generic]) -> EncodedBatch:
-    """The rows of a partition that was coded when it was looked at."""
-    if look.rows is None:
-        return EncodedBatch.empty(schema.n_states)
-    dtype = code_dtype(max(schema.n_states))
-    gaps = np.array([column.gaps.any() for column in look.statistics.columns])
-    with _unchanged(number):
-        _, places = encode_labels(look.statistics.classes, classes)
-        columns = zip(look.rows.values, schema.attributes, gaps.tolist(), strict=True)
-        meanings = [_meaning(values, column, dtype, not gap) for values, column, gap in columns]
-    incomplete = gaps & ~np.array([column.gap_state for column in schema.attributes])
-    codes, class_codes = _write_codes(look.rows, meanings, dtype), look.rows.class_codes
-    if not np.array_equal(places, np.arange(len(places))):  # another partition has a class more
-        class_codes = places[class_codes]
-    return EncodedBatch(codes, class_codes, schema.n_states, incomplete, look.rows.weights)
-
-
-def _meaning(values: Column, schema: ColumnSchema, dtype: np.dtype[np.unsignedinteger], complete: bool) -> Meaning:
+def _final_codes(
+    values: Column, schema: ColumnSchema, dtype: np.dtype[np.unsignedinteger], complete: bool
+) -> FinalCodes:
     codes = encode_column(values, schema)
     if (codes > schema.missing_code).any():
         raise DataError(f"column {schema.name!r} holds another category.")
-    return Meaning(schema, np.append(codes, schema.gap_code).astype(dtype), complete)
+    return FinalCodes(schema, np.append(codes, schema.gap_code).astype(dtype), complete)
 
 
-def _write_codes(rows: CodedRows, meanings: list[Meaning], dtype: np.dtype[np.unsignedinteger]) -> Codes:
-    """The rows' own codes where they mean themselves, as mostly with integers."""
-    if not rows.wide and dtype == rows.codes.dtype and all(meaning.is_own_code for meaning in meanings):
+def _write_codes(
+    rows: CodedRows, order: Sequence[int], final: Sequence[FinalCodes], dtype: np.dtype[np.unsignedinteger]
+) -> Codes:
+    """The final codes, in the order given: the rows' own where these are the same, as mostly of integers."""
+    unchanged = dtype == rows.codes.dtype and not rows.wide and all(own.is_unchanged for own in final)
+    if unchanged and list(order) == list(range(len(order))):
         return rows.codes
     codes: Codes = np.empty(rows.codes.shape, dtype=dtype, order="F")
-    for position, meaning in enumerate(meanings):
-        meaning.write(rows.wide.get(position, rows.codes[:, position]), codes[:, position])
+    for place, (position, own) in enumerate(zip(order, final, strict=True)):
+        own.write(rows.wide.get(position, rows.codes[:, position]), codes[:, place])
     return codes
 
 
 @contextmanager
 def _unchanged(number: int) -> Iterator[None]:
-    """A category or class unseen at the first look means that the partition has changed."""
+    """A category or class unseen in the summaries means that the partition has changed."""
     try:
         yield
     except DataError as error:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight
 
 from tanager.errors import DataError, TanagerError
 from tanager.table.read_columns import check_unique, read_named
-from tanager.table.training_table import TrainingTable, read_rows
+from tanager.table.training_table import TrainingTable, UnlabelledRows, read_rows
 
 
 @dataclass(frozen=True)
@@ -23,14 +26,14 @@ class Reader:
 
     def read(
         self, frame: Any, labels: Any, number: int, classes: NDArray[np.generic] | None = None
-    ) -> tuple[TrainingTable | None, int]:
-        """The rows with a class, None if there is none, and how many have no class."""
-        try:
+    ) -> tuple[TrainingTable | None, UnlabelledRows | None]:
+        """The rows of a partition that have a class, and those that have none; None where there are none."""
+        with naming(number):
             return self._read(frame, labels, classes)
-        except TanagerError as error:
-            raise type(error)(f"partition {number}: {error}") from error
 
-    def _read(self, frame: Any, labels: Any, classes: NDArray[np.generic] | None) -> tuple[TrainingTable | None, int]:
+    def _read(
+        self, frame: Any, labels: Any, classes: NDArray[np.generic] | None
+    ) -> tuple[TrainingTable | None, UnlabelledRows | None]:
         self._check(frame)
         labels = labels if self.column is None else frame[self.column]
         if len(labels) != len(frame):
@@ -40,18 +43,32 @@ class Reader:
             used = frame[self.weight].to_numpy() != 0
             frame, labels = frame[used], labels[used]
             weights = frame[self.weight]
-        if labels.isna().all():  # or no row at all
-            return None, len(labels)
-        rows = read_rows(read_named(frame, self.names), labels, weights, classes, unlabelled=True)
-        return rows, 0 if rows.unlabelled is None else rows.unlabelled.table.n_rows
+        if not len(frame):
+            return None, None
+        table = read_named(frame, self.names)
+        if labels.isna().all():
+            if weights is not None:
+                weights = _check_sample_weight(weights, labels, dtype=np.float64, ensure_non_negative=True)
+            return None, UnlabelledRows(table, weights)
+        rows = read_rows(table, labels, weights, classes, unlabelled=True)
+        return rows, rows.unlabelled
 
     def _check(self, frame: Any) -> None:
         for name, what in ((self.column, "class"), (self.weight, "weight")):
             if name is not None and name not in frame.columns:
                 raise DataError(f"there is no {what} column {name!r}.")
-        own = [str(name) for name in frame.columns if name not in (self.column, self.weight)]
-        check_unique(own)
-        wrong = sorted(set(own).symmetric_difference(self.names))
+        attributes = [str(name) for name in frame.columns if name not in (self.column, self.weight)]
+        check_unique(attributes)
+        wrong = sorted(set(attributes).symmetric_difference(self.names))
         if wrong:
-            what = "there is another column" if wrong[0] in own else "there is no column"
+            what = "there is another column" if wrong[0] in attributes else "there is no column"
             raise DataError(f"{what} {wrong[0]!r}, unlike in the data frame.")
+
+
+@contextmanager
+def naming(number: int) -> Iterator[None]:
+    """An error in a partition begins with its number."""
+    try:
+        yield
+    except TanagerError as error:
+        raise type(error)(f"partition {number}: {error}") from error

@@ -1,4 +1,4 @@
-"""PartStatistics: what one partition says of columns and classes; adds up over partitions. Runs on the workers."""
+"""PartitionStatistics: what the columns and classes of partitions hold; adds up over partitions, on the workers."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from tanager.table.schema import ColumnSchema
 
 
 @dataclass(frozen=True)
-class PartStatistics:
-    """Of the rows of one or several partitions that have a class.
+class PartitionStatistics:
+    """Statistics of the rows with a class of one or several partitions.
 
-    classes     ascending
-    class_rows  (n_classes,) rows of each, or the sums of their weights
-    n_rows      of all
-    columns     of each attribute; empty if there is no row
-    seen_in     of each attribute, a partition in which it has a value, -1 if none
-    unlabelled  rows without a class
-    coded       all columns hold categories
+    classes       ascending
+    class_rows    (n_classes,) rows of each, or the sums of their weights
+    n_rows        how many have a class
+    columns       statistics of each attribute; empty if no row has a class
+    seen_in       of each attribute, a partition in which it has a value, -1 if none
+    n_unlabelled  how many rows have no class
+    coded         the summaries of these partitions have all rows that are needed
     """
 
     classes: NDArray[np.generic]
@@ -38,13 +38,13 @@ class PartStatistics:
     n_rows: int
     columns: tuple[ColumnStatistics, ...]
     seen_in: tuple[int, ...]
-    unlabelled: int
+    n_unlabelled: int
     coded: bool
 
     @classmethod
-    def empty(cls, unlabelled: int) -> PartStatistics:
+    def empty(cls, n_unlabelled: int, coded: bool) -> PartitionStatistics:
         """Those of no row with a class."""
-        return cls(np.empty(0), np.empty(0, dtype=np.int64), 0, (), (), unlabelled, True)
+        return cls(np.empty(0), np.empty(0, dtype=np.int64), 0, (), (), n_unlabelled, coded)
 
 
 def merge_packed(parts: Sequence[bytes]) -> bytes:
@@ -53,10 +53,10 @@ def merge_packed(parts: Sequence[bytes]) -> bytes:
     return pickle.dumps(merged, pickle.HIGHEST_PROTOCOL)
 
 
-def _merge(one: PartStatistics, other: PartStatistics) -> PartStatistics:
-    unlabelled, coded = one.unlabelled + other.unlabelled, one.coded and other.coded
+def _merge(one: PartitionStatistics, other: PartitionStatistics) -> PartitionStatistics:
+    n_unlabelled, coded = one.n_unlabelled + other.n_unlabelled, one.coded and other.coded
     if not one.columns or not other.columns:
-        return replace(one if one.columns else other, unlabelled=unlabelled)
+        return replace(one if one.columns else other, n_unlabelled=n_unlabelled, coded=coded)
     one, other = _with_classes(one, other.classes), _with_classes(other, one.classes)
     columns, seen_in = [], []
     for left, right, first, second in zip(one.columns, other.columns, one.seen_in, other.seen_in, strict=True):
@@ -69,10 +69,10 @@ def _merge(one: PartStatistics, other: PartStatistics) -> PartStatistics:
         columns.append(left.merge(right))
         seen_in.append(first if first >= 0 else second)
     n_rows, class_rows = one.n_rows + other.n_rows, one.class_rows + other.class_rows
-    return PartStatistics(one.classes, class_rows, n_rows, tuple(columns), tuple(seen_in), unlabelled, coded)
+    return PartitionStatistics(one.classes, class_rows, n_rows, tuple(columns), tuple(seen_in), n_unlabelled, coded)
 
 
-def _with_classes(part: PartStatistics, more: NDArray[np.generic]) -> PartStatistics:
+def _with_classes(part: PartitionStatistics, more: NDArray[np.generic]) -> PartitionStatistics:
     """The same with these classes too."""
     if np.array_equal(part.classes, more):
         return part
@@ -98,25 +98,27 @@ def _with_classes(part: PartStatistics, more: NDArray[np.generic]) -> PartStatis
 
 @dataclass(frozen=True)
 class LearntColumns:
-    """The schema of each attribute, the classes with their rows, and how many rows have a class and have none.
+    """The schema of each attribute, and of `PartitionStatistics` what is needed beside it.
 
-    `empty` are the attributes without any value; `coded`: all are categories, of which the parts have codes.
+    `empty` are the attributes without any value.
     """
 
     attributes: tuple[ColumnSchema, ...]
     classes: NDArray[np.generic]
     class_rows: CountTable
     n_rows: int
-    unlabelled: int
+    n_unlabelled: int
     empty: tuple[str, ...]
     coded: bool
 
 
 def learn_columns(packed: bytes, discretizer: object, gap_states: bool, fine: bool) -> LearntColumns:
     """Categories and cut points, from the statistics of all rows; on a worker, for they may be as long as the table."""
-    part: PartStatistics = pickle.loads(packed)
-    chosen, n_classes = choose_discretizer(discretizer), len(part.classes)
-    n_coarse = n_coarse_bins(len(part.columns), fine)
-    attributes = tuple(column.schema(chosen, n_classes, gap_states, n_coarse) for column in part.columns)
-    empty = tuple(column.name for column, seen_in in zip(attributes, part.seen_in, strict=True) if seen_in < 0)
-    return LearntColumns(attributes, part.classes, part.class_rows, part.n_rows, part.unlabelled, empty, part.coded)
+    merged: PartitionStatistics = pickle.loads(packed)
+    cut, n_classes = choose_discretizer(discretizer), len(merged.classes)
+    n_coarse = n_coarse_bins(len(merged.columns), fine)
+    attributes = tuple(column.schema(cut, n_classes, gap_states, n_coarse) for column in merged.columns)
+    empty = tuple(column.name for column, seen_in in zip(attributes, merged.seen_in, strict=True) if seen_in < 0)
+    return LearntColumns(
+        attributes, merged.classes, merged.class_rows, merged.n_rows, merged.n_unlabelled, empty, merged.coded
+    )

@@ -1,1 +1,1 @@
-"""Layer 10: comparisons over data sets: folds, measures, tests, tables, pictures; the papers, the field today."""
+"""Layer 10: comparisons over data sets: folds, measures, tests, tables, pictures; the field today."""

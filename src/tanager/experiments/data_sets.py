@@ -11,18 +11,20 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from tanager.errors import DataError, FileError, OptionError
-from tanager.experiments.metrics import Labels
 from tanager.files.paths import check_readable, reason
 from tanager.files.read_table import read_table
 from tanager.registry import nearest_first
 from tanager.table.training_table import say_left_out
 
+Labels = NDArray[np.generic]
+
 MANIFEST = "manifest.json"
 OPENML = "openml:"
 TABLES = ("csv", "tsv", "parquet", "arff")
-MOST_NAMES = 10
+MAX_NAMES = 10
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,10 @@ class DataSet(SetDescription, ABC):
     def read(self) -> tuple[pa.Table, Labels]:
         """Attributes and classes (as text)."""
 
+    def files(self) -> tuple[Path, ...]:
+        """What is read."""
+        return ()
+
 
 @dataclass(frozen=True, kw_only=True)
 class FileSet(DataSet):
@@ -64,6 +70,9 @@ class FileSet(DataSet):
             n_apart = table.num_rows - len(y)
             raise DataError(f"{n_apart:,} rows of {self.name!r} have no class, but its own split counts them.")
         return X, y
+
+    def files(self) -> tuple[Path, ...]:
+        return (self.path,)
 
 
 @dataclass(frozen=True)
@@ -95,7 +104,7 @@ class OpenMLSet(DataSet):
 def split_class(table: pa.Table, class_column: str, name: str) -> tuple[pa.Table, Labels]:
     """Attributes and class of the rows that have one; a table without that column is refused with the nearest ones."""
     if class_column not in table.column_names:
-        nearest = ", ".join(map(repr, nearest_first(class_column, table.column_names)[:MOST_NAMES]))
+        nearest = ", ".join(map(repr, nearest_first(class_column, table.column_names)[:MAX_NAMES]))
         raise DataError(
             f"the set {name!r} has no class column {class_column!r}; its columns, nearest first, are {nearest}.",
             hint="name the class column with --class.",

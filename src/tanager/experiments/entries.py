@@ -40,12 +40,12 @@ SPEC_HINT = (
 class Entry:
     """A classifier under the name it has in tables; an unfitted estimator that takes a pyarrow table.
 
-    most_rows  data sets of more training rows than this are left out, as too slow
+    max_rows  data sets of more training rows than this are left out, as too slow
     """
 
     name: str
     estimator: BaseEstimator
-    most_rows: int | None = None
+    max_rows: int | None = None
 
     @cached_property
     def text(self) -> str:
@@ -73,6 +73,11 @@ def parse_entry(spec: str) -> Entry:
     """The classifier a spec stands for; `NAME=SPEC` gives it another name."""
     label, _, rest = spec.partition("=") if re.match(r"[^(:]+=", spec) else (spec, "", spec)
     return Entry(label.strip(), parse_estimator(rest.strip()))
+
+
+def make_entries(specs: Mapping[str, str]) -> list[Entry]:
+    """A classifier under each name."""
+    return [Entry(name, parse_estimator(spec)) for name, spec in specs.items()]
 
 
 def parse_estimator(spec: str) -> BaseEstimator:

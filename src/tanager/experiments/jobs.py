@@ -1,11 +1,15 @@
-"""One data set x classifier x fold: fit, measure, and give a record to keep."""
+"""One data set x classifier x fold: fit within a limit of time, measure, and give a record to keep."""
 
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -13,11 +17,11 @@ import pyarrow as pa
 from threadpoolctl import threadpool_limits
 
 from tanager.errors import TanagerError
-from tanager.experiments.data_sets import DataSet
+from tanager.experiments.data_sets import DataSet, Labels
 from tanager.experiments.entries import Entry
-from tanager.experiments.metrics import Labels, MeasuredFold, Probabilities, measure_fold
+from tanager.experiments.measured_fold import MeasuredFold, measure_fold
 from tanager.experiments.protocol import Prepared, Protocol
-from tanager.experiments.time_limit import OutOfTime, time_limit
+from tanager.measures import bin_sums, predicted_class
 
 Record = dict[str, Any]
 """One line of results. Always: set, classifier, estimator, fold; then the measures, or `failure`, the reason in words,
@@ -29,8 +33,8 @@ Pair = tuple[str, str]
 Key = tuple[str, str, int]
 """Both, and the fold."""
 
-N_BINS = 10
-"""Bins of confidence, for calibration curves."""
+BIN_EDGES = np.linspace(0.0, 1.0, 11)
+"""Of the bins of confidence, for calibration curves."""
 
 Extra = Callable[[MeasuredFold, pa.Table, Labels], Mapping[str, float]]
 """A study's further measures: of a measured fold and its test rows."""
@@ -100,14 +104,13 @@ def _measure(job: Job) -> Record:
     (train, test), X = data.folds[job.fold], job.protocol.attributes(data, job.fold)
     clf = job.entry.configured(job.protocol.seed, job.protocol.missing)
     fold = measure_fold(clf, X, data.y, train, test, data.classes)
-    values = vars(fold.measures) | {"parameters": count_parameters(fold.fitted)}
-    if job.extra is not None:
-        values |= job.extra(fold, X.take(test), data.y[test])
+    extra = {} if job.extra is None else job.extra(fold, X.take(test), data.y[test])
     record: Record = {"train_rows": len(train), "test_rows": len(test)}
     # JSON has no NaN: a measure that the classifier cannot give is left out.
-    record |= {name: value for name, value in values.items() if value is not None and math.isfinite(value)}
+    record |= {name: value for name, value in {**vars(fold.measures), **extra}.items() if math.isfinite(value)}
     if fold.probabilities is not None:
-        record["calibration"] = calibration_bins(fold.probabilities, data.y[test], data.classes)
+        top = predicted_class(fold.probabilities, np.searchsorted(data.classes, data.y[test]))
+        record["calibration"] = np.round(bin_sums(*top, BIN_EDGES), 6).tolist()
     return record
 
 
@@ -123,25 +126,28 @@ _last: dict[str, Prepared] = {}
 """The last data set of this process: the jobs of one set come one after another."""
 
 
-def count_parameters(fitted: Any) -> float | None:
-    """Logistic parameters of a naive Bayes network, s (1 + sum_i r_i) less those pruned; None for other classifiers.
+class OutOfTime(BaseException):
+    """A block of `time_limit` was stopped. No `Exception`, lest a classifier catch it and go on."""
 
-    An attribute of one state has none (Roos et al. 2005, table I).
+
+@contextmanager
+def time_limit(seconds: float | None) -> Iterator[None]:
+    """Stop the block by `OutOfTime` after so many seconds, as soon as it is back in Python.
+
+    No limit where there are no alarms: on Windows, and outside the main thread.
     """
-    network = getattr(fitted, "network_", None)
-    if network is None or any(len(parents) > 1 for parents in network.dag.parents):
-        return None
-    kept = fitted.trace_.parameters.get("kept")
-    if kept is not None:
-        return float(kept)
-    sizes = [len(network.states[name]) for name in network.nodes if name != network.target]
-    return float(len(fitted.classes_) * (1 + sum(size for size in sizes if size > 1)))
+    alarms = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    if seconds is None or not alarms:
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, _stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
 
 
-def calibration_bins(probabilities: Probabilities, y: Labels, classes: Labels) -> list[list[float]]:
-    """[rows, sum of confidence, rows predicted right] for each bin of confidence, the predicted class's probability."""
-    confidence = probabilities.max(axis=1)
-    right = classes[probabilities.argmax(axis=1)] == y
-    bins = np.minimum((confidence * N_BINS).astype(int), N_BINS - 1)
-    sums = [np.bincount(bins, weights, N_BINS) for weights in (np.ones(len(y)), confidence, right)]
-    return np.round(np.column_stack(sums), 6).tolist()
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise OutOfTime

@@ -14,6 +14,7 @@ from tanager.experiments.results import UNITS, Results
 from tanager.experiments.statistics import binomial_error
 from tanager.experiments.study import Study
 from tanager.experiments.tables import has_ranks, ranks_of
+from tanager.files.output_path import OutputKind, begins_with
 from tanager.plots.calibration_curve import plot_calibration
 from tanager.plots.critical_difference import MeanRanks, plot_critical_difference
 from tanager.plots.scatter import PairedValues, plot_scatter
@@ -21,10 +22,11 @@ from tanager.plots.scatter import PairedValues, plot_scatter
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_SCATTERS = 4
-MOST_CURVES = 7
+MAX_SCATTERS = 4
+MAX_CURVES = 7
 FORMATS = ("png", "svg")
 DOTS_PER_INCH = 150
+PICTURE = OutputKind("a picture that Matplotlib drew", begins_with(rb"(\x89PNG|<\?xml).*Matplotlib"))
 
 Picture = tuple[str, Path]
 """What it shows, and its PNG file."""
@@ -43,6 +45,11 @@ def draw_pictures(study: Study, results: Results, folder: Path) -> list[Picture]
         ]
 
 
+def older_pictures(study: Study, folder: Path) -> list[Path]:
+    """The files that the pictures of a study might replace: what it can draw is known only when it is done."""
+    return [file for suffix in FORMATS for file in folder.glob(f"{study.name}-*.{suffix}")]
+
+
 def paired_values(results: Results, first: str, second: str, measure: str) -> PairedValues:
     """The second classifier across, the first upwards; where the measure is a share, bars of one binomial error."""
     unit = UNITS[measure]
@@ -55,12 +62,8 @@ def paired_values(results: Results, first: str, second: str, measure: str) -> Pa
 
 
 def _scatters(study: Study, results: Results) -> Iterator[tuple[str, str, Axes]]:
-    """The paper's first tests, or the first classifier against the next ones."""
     measure = study.measures[0]
-    pairs = [(test.first, test.second) for test in study.comparison.tests]
-    pairs = pairs or [(results.classifiers[0], other) for other in results.classifiers[1:]]
-    known = [pair for pair in pairs if {*pair} <= {*results.classifiers}]
-    for first, second in known[:MOST_SCATTERS]:
+    for first, second in study.pairs(results)[:MAX_SCATTERS]:
         values = paired_values(results, first, second, measure)
         if not np.isnan(values.x + values.y).all():
             caption = f"{first} (upwards) against {second} (across): {UNITS[measure].heading}"
@@ -86,7 +89,7 @@ def _ranks(study: Study, results: Results) -> Iterator[tuple[str, str, Axes]]:
 def _calibration(study: Study, results: Results) -> Iterator[tuple[str, str, Axes]]:
     """The best classifiers by log-loss."""
     if "log_loss" in study.measures and has_ranks(results, "log_loss"):
-        best = [results.classifiers[place] for place in ranks_of(results, "log_loss").order[:MOST_CURVES]]
+        best = [results.classifiers[place] for place in ranks_of(results, "log_loss").order[:MAX_CURVES]]
         curves = {name: results.calibration(name) for name in best}
         yield "calibration of the probabilities, all sets together", "calibration", plot_calibration(curves)
 

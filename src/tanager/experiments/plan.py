@@ -10,13 +10,9 @@ from tanager.errors import OptionError
 from tanager.experiments.data_sets import DataSet, choose, find_data_sets
 from tanager.experiments.entries import parse_entry
 from tanager.experiments.field import field_study
-from tanager.experiments.folds import KFold
-from tanager.experiments.papers import PAPERS
-from tanager.experiments.protocol import Protocol
+from tanager.experiments.protocol import KFold, Protocol
 from tanager.experiments.study import Study
-from tanager.registry import check_option
 
-EVERY_PAPER = "all"
 NOTES = (
     "Discretisation and encoding are learnt on the training part of each fold; the same folds for all.",
     "Ours: an empty cell is a state of its own. Others: one-hot, numbers scaled, median and indicator for gaps.",
@@ -26,14 +22,13 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Request:
-    """Classifiers by spec, papers by name, the field; on which sets, and how.
+    """Classifiers by spec, the field; on which sets, and how.
 
     sets    names, also `openml:NAME`; None for all
     groups  of the manifest; None for all
     """
 
     classifiers: Sequence[str] = ()
-    papers: Sequence[str] = ()
     field: bool = False
     quick: bool = False
     slow: bool = False
@@ -46,10 +41,8 @@ class Request:
 
     def studies(self, folder: Path) -> list[Study]:
         """Everything asked for; what cannot be done is refused before any work."""
-        if not (self.classifiers or self.papers or self.field or self.quick):
-            raise OptionError(
-                "there is nothing to compare.", hint="name classifiers such as tan:fcll, or --paper, or --field."
-            )
+        if not (self.classifiers or self.field or self.quick):
+            raise OptionError("there is nothing to compare.", hint="name classifiers such as tan:fcll, or --field.")
         only_openml = self.sets is not None and all(name.startswith("openml:") for name in self.sets)
         sets = [] if only_openml and not folder.is_dir() else find_data_sets(folder, self.class_column)
         chosen = choose(sets, self.sets, self.groups)
@@ -58,8 +51,6 @@ class Request:
     def _studies(self, chosen: Sequence[DataSet]) -> Iterator[Study]:
         if self.classifiers:
             yield self._own(chosen)
-        for name in PAPERS if EVERY_PAPER in self.papers else self.papers:
-            yield from PAPERS[check_option("paper", name, [*PAPERS, EVERY_PAPER])](chosen, self.slow)
         if self.field or self.quick:
             yield field_study(chosen, self.quick, self.slow)
 
@@ -69,8 +60,5 @@ class Request:
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
             raise OptionError(f"classifier {repeated[0]!r} is named twice.", hint="NAME=SPEC gives it another name.")
-        for data_set in chosen:
-            if not data_set.n_rows:  # no manifest speaks for it: better to hear now what is wrong with it
-                data_set.read()
         split = KFold(self.n_folds, self.given_split)
         return Study("compare", "Comparison", chosen, entries, Protocol(split), notes=NOTES)

@@ -1,20 +1,81 @@
-"""Protocol: how the rows of every data set are read, spoilt or dropped, and split."""
+"""Protocol: how the rows of every data set are read and split into training and test rows, the same for all."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Literal
+from typing import Protocol as Role
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedKFold
 
-from tanager.errors import DataError
-from tanager.experiments.cuts import cut_numbers, two_bins_or_more
-from tanager.experiments.data_sets import DataSet
-from tanager.experiments.folds import Fold, KFold, Split
-from tanager.experiments.metrics import Labels
-from tanager.table.discretize_mdl import mdl_cuts
+from tanager.errors import DataError, DataWarning, OptionError
+from tanager.experiments.data_sets import DataSet, Labels, SetDescription
+
+Rows = NDArray[np.intp]
+Fold = tuple[Rows, Rows]
+"""Row numbers to train on and to test on."""
+
+
+class Split(Role):
+    """How the rows of a data set are split. Work is planned before any data is read: only `folds` needs them."""
+
+    def count(self, data_set: SetDescription) -> int:
+        """Number of folds."""
+        ...
+
+    def train_rows(self, data_set: SetDescription) -> float:
+        """About how many rows a fold trains on; 0 if the set does not say how many it has."""
+        ...
+
+    def folds(self, data_set: SetDescription, y: Labels, seed: int) -> list[Fold]:
+        """The folds of a set with classes y."""
+        ...
+
+
+@dataclass(frozen=True)
+class KFold:
+    """Stratified k-fold cross-validation. With `given`, a set that brings a split of its own keeps to it."""
+
+    n_folds: int = 5
+    given: bool = False
+
+    def count(self, data_set: SetDescription) -> int:
+        return self.n_folds if self._given_rows(data_set) is None else 1
+
+    def train_rows(self, data_set: SetDescription) -> float:
+        n_train = self._given_rows(data_set)
+        return data_set.n_rows * (1 - 1 / self.n_folds) if n_train is None else n_train
+
+    def folds(self, data_set: SetDescription, y: Labels, seed: int) -> list[Fold]:
+        n_train = self._given_rows(data_set)
+        if n_train is None:
+            return stratified_folds(y, self.n_folds, seed)
+        return [(np.arange(n_train), np.arange(n_train, len(y)))]
+
+    def _given_rows(self, data_set: SetDescription) -> int | None:
+        return data_set.n_train if self.given else None
+
+
+def stratified_folds(y: Labels, n_folds: int, seed: int) -> list[Fold]:
+    """Each row tests once; the classes are spread evenly over the folds."""
+    if n_folds < 2:
+        raise OptionError(f"folds={n_folds} leaves nothing to test on; expected at least 2.")
+    codes, sizes = np.unique(y, return_inverse=True)[1], np.unique(y, return_counts=True)[1]
+    if n_folds > sizes.max():
+        raise DataError(f"every class has fewer rows than the {n_folds} folds: the largest has {sizes.max()}.")
+    if n_folds > sizes.min():
+        warnings.warn(
+            f"a class has only {sizes.min()} rows, fewer than the {n_folds} folds: some folds are without it.",
+            DataWarning,
+            stacklevel=2,
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # scikit-learn's words for the same
+        return list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(codes, codes))
 
 
 @dataclass(frozen=True)
@@ -31,57 +92,27 @@ class Prepared:
 class Protocol:
     """What a comparison holds fixed.
 
-    split            which rows train and test
-    missing          empty cells: "category" makes them a state of their own; "drop" leaves incomplete rows out;
-                     "marginalize" leaves them empty, to be summed out
-    kept_incomplete  sets whose rows are all kept even with missing="drop"
-    removed_share    this share of all cells is emptied at random first, in training and test rows (Zhou 2002, 4.2.3)
-    categorical_sets sets whose numbers are categories
-    cuts             who decides where numbers are cut into bins: "classifier", each by itself from its training rows;
-                     to repeat what papers did: "all rows" before the split, or "test rows" of each fold, with two bins
-                     or more for every attribute. Such cuts have seen the answers: no classifier is judged by them
-    seed             for the folds, the cells removed and every classifier
+    split    which rows train and test
+    missing  an empty cell, to ours: "category", a state of its own; "marginalize", summed out
+    seed     for the folds and every classifier
     """
 
     split: Split = field(default_factory=KFold)
-    missing: Literal["category", "drop", "marginalize"] = "category"
-    kept_incomplete: tuple[str, ...] = ()
-    removed_share: float = 0.0
-    categorical_sets: tuple[str, ...] = ()
-    cuts: Literal["classifier", "all rows", "test rows"] = "classifier"
+    missing: Literal["category", "marginalize"] = "category"
     seed: int = 0
 
     def prepare(self, data_set: DataSet) -> Prepared:
         """Read a data set by these rules."""
-        X, y = data_set.read()
-        if data_set.name in self.categorical_sets:
-            X = pa.table([column.cast(pa.string()) for column in X.columns], names=X.column_names)
-        if self.missing == "drop" and data_set.name not in self.kept_incomplete:
-            complete = np.ones(len(y), dtype=bool)
-            for column in X.columns:
-                complete &= column.is_valid().to_numpy()
-            if data_set.n_train is not None and not complete.all():
-                raise DataError(f"rows of {data_set.name!r} are incomplete; its own split counts rows that would go.")
-            X, y = X.filter(pa.array(complete)), y[complete]
-        if self.removed_share:
-            X = self._remove_cells(X)
-        if self.cuts == "all rows":
-            X = cut_numbers(X, y, np.arange(len(y)), mdl_cuts)
+        X, y = self.read(data_set)
         classes = np.unique(y)
         if len(classes) < 2:
             raise DataError(f"the set {data_set.name!r} holds {len(classes)} class(es) in {len(y)} rows.")
         return Prepared(X, y, classes, self.split.folds(data_set, y, self.seed))
 
+    def read(self, data_set: DataSet) -> tuple[pa.Table, Labels]:
+        """Attributes and classes of the rows compared on."""
+        return data_set.read()
+
     def attributes(self, data: Prepared, fold: int) -> pa.Table:
         """The attributes of a prepared set as the classifiers of one fold see them."""
-        if self.cuts == "test rows":
-            return cut_numbers(data.X, data.y, data.folds[fold][1], two_bins_or_more)
         return data.X
-
-    def _remove_cells(self, X: pa.Table) -> pa.Table:
-        random = np.random.default_rng(self.seed)
-        columns = []
-        for column in X.columns:
-            removed = pa.array(random.random(X.num_rows) < self.removed_share)
-            columns.append(pc.if_else(removed, pa.scalar(None, column.type), column))
-        return pa.table(columns, names=X.column_names)

@@ -10,7 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.experiments.jobs import N_BINS, Record
+from tanager.experiments.jobs import BIN_EDGES, Record
+from tanager.measures import ReliabilityCurve
 
 Matrix = NDArray[np.float64]
 
@@ -37,10 +38,8 @@ UNITS = {
     "train_cll": Unit("conditional log likelihood of the training rows, nats", digits=1, less_is_better=False),
     "fit_seconds": Unit("seconds to fit"),
     "predict_seconds": Unit("seconds to predict"),
-    "parameters": Unit("parameters", digits=1),
-    "site_bits": Unit("-log2 P(site), bits per held-out site", digits=2),
 }
-"""Every measure by the name it is asked for."""
+"""Every measure by the name it is asked for; a study with a measure of its own adds it."""
 
 
 @dataclass(frozen=True)
@@ -102,14 +101,14 @@ class Results:
             total[record["classifier"]] += record.get("fit_seconds", 0.0) + record.get("predict_seconds", 0.0)
         return dict(sorted(total.items(), key=lambda each: -each[1]))
 
-    def calibration(self, classifier: str) -> Matrix:
-        """(bins, 3): rows, sum of confidence, rows right, over all sets and folds."""
+    def calibration(self, classifier: str) -> ReliabilityCurve:
+        """How often the predicted class is right, by its probability, over all sets and folds."""
         bins = [
             record["calibration"]
             for record in self.records
             if record["classifier"] == classifier and "calibration" in record
         ]
-        return np.sum(bins, axis=0) if bins else np.zeros((N_BINS, 3))
+        return ReliabilityCurve.of_sums(np.sum(bins, axis=0) if bins else np.zeros((0, 3)), BIN_EDGES)
 
 
 def _value(record: Record, measure: str) -> float:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from tanager.errors import FileError
 from tanager.experiments.jobs import Record
+from tanager.files.output_path import check_not_read
 from tanager.files.paths import reason
 
 LINES, SETTINGS, LOCK = "results.jsonl", "settings.json", "lock"
@@ -30,14 +32,35 @@ class ResultsFolder:
         self._lines.flush()
 
 
+def check_results_folder(folder: Path, settings: str, reads: Iterable[Path] = ()) -> None:
+    """Raise if the folder holds anything but a run with these settings where results go, or one of the files read."""
+    for name in (LINES, SETTINGS, LOCK):
+        check_not_read(folder / name, reads)
+    file = folder / SETTINGS
+    if not os.path.exists(file) and not os.path.exists(folder / LINES):
+        return
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))["protocol"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise FileError(f"{str(file)!r} does not say what the results beside it are of.") from None
+    if found != settings:
+        raise FileError(
+            f"the results folder {str(folder)!r} holds a run with other settings: {found}; now: {settings}.",
+            hint="name another folder with --output, or delete this one.",
+        )
+
+
 @contextmanager
 def results_folder(folder: Path, settings: str) -> Iterator[ResultsFolder]:
     """Open a folder for one run of a study with these settings; refuse a folder in use, or with other settings."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with (folder / LOCK).open("wb") as lock:
+        with (folder / LOCK).open("ab") as lock:
             _take(lock, folder)
-            _check_settings(folder, settings)
+            check_results_folder(folder, settings)
+            if not (folder / SETTINGS).exists():
+                text = json.dumps({"protocol": settings}, indent=2)
+                (folder / SETTINGS).write_text(text + "\n", encoding="utf-8")
             with (folder / LINES).open("a+b") as lines:
                 yield ResultsFolder(_read(lines, folder / LINES), lines)
     except OSError as error:
@@ -60,22 +83,6 @@ def _take(lock: BinaryIO, folder: Path) -> None:
             f"another run is writing to the results folder {str(folder)!r}.",
             hint="wait for it, or name another folder with --output.",
         ) from None
-
-
-def _check_settings(folder: Path, settings: str) -> None:
-    file = folder / SETTINGS
-    if not file.exists():
-        file.write_text(json.dumps({"protocol": settings}, indent=2) + "\n", encoding="utf-8")
-        return
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))["protocol"]
-    except (ValueError, KeyError, TypeError):
-        raise FileError(f"{str(file)!r} does not say what the results beside it are of.") from None
-    if found != settings:
-        raise FileError(
-            f"the results folder {str(folder)!r} holds a run with other settings: {found}; now: {settings}.",
-            hint="name another folder with --output, or delete this one.",
-        )
 
 
 def _read(lines: BinaryIO, path: Path) -> list[Record]:

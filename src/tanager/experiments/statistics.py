@@ -39,9 +39,7 @@ class Wilcoxon:
 
 def wilcoxon(first: ArrayLike, second: ArrayLike, less_is_better: bool = True) -> Wilcoxon:
     """Compare (n,) values of two classifiers on the same data sets; sets where either is NaN are left out."""
-    gains = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
-    gains = gains[~np.isnan(gains)] if less_is_better else -gains[~np.isnan(gains)]
-    gains[np.abs(gains) < TIE] = 0.0
+    gains = _gains(first, second, less_is_better)
     if not gains.any():
         return Wilcoxon(0.0, 0.5, len(gains))
     test: Any = stats.wilcoxon(gains, zero_method="wilcox", correction=False, method="approx", alternative="greater")
@@ -61,9 +59,16 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
 def win_tie_loss(first: ArrayLike, second: ArrayLike, less_is_better: bool = True) -> tuple[int, int, int]:
     """On how many sets the first is better, equal, worse."""
+    gains = _gains(first, second, less_is_better)
+    return int((gains > 0).sum()), int((gains == 0).sum()), int((gains < 0).sum())
+
+
+def _gains(first: ArrayLike, second: ArrayLike, less_is_better: bool) -> NDArray[np.float64]:
+    """By how much the first is better on each set where both have a value; 0 for a tie."""
     gains = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
     gains = gains[~np.isnan(gains)] if less_is_better else -gains[~np.isnan(gains)]
-    return int((gains >= TIE).sum()), int((np.abs(gains) < TIE).sum()), int((gains <= -TIE).sum())
+    gains[np.abs(gains) < TIE] = 0.0
+    return gains
 
 
 def binomial_error(share: ArrayLike, n_rows: ArrayLike) -> NDArray[np.float64]:

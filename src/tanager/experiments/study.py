@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tanager.experiments.comparison import Comparison
 from tanager.experiments.data_sets import DataSet
 from tanager.experiments.entries import Entry
 from tanager.experiments.jobs import Extra, Job, Key, Record, key_of, pair_of
 from tanager.experiments.protocol import Protocol
 from tanager.experiments.results import Results
 from tanager.experiments.results_folder import results_folder
+from tanager.experiments.tables import (
+    TextTable,
+    failures_table,
+    has_ranks,
+    measure_table,
+    rank_table,
+    versus_table,
+    wilcoxon_table,
+)
 from tanager.experiments.work import work
+
+# Every pair of more classifiers than this is a table nobody reads; then the first is compared with the others.
+MAX_CLASSIFIERS_FOR_ALL_PAIRS = 6
 
 Progress = Callable[[Record, int, int], None]
 """Called with each new record, how many are done, and how many there are in all."""
@@ -25,7 +36,7 @@ def ignore(record: Record, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Study:
-    """What is compared, how, and (`comparison`) what a paper says of it.
+    """What is compared, and how.
 
     notes          facts about the protocol for the reader
     measures       the measures whose tables are shown, the first of them the one that decides
@@ -41,7 +52,6 @@ class Study:
     protocol: Protocol = field(default_factory=Protocol)
     measures: tuple[str, ...] = ("error", "log_loss")
     notes: tuple[str, ...] = ()
-    comparison: Comparison = field(default_factory=Comparison)
     extra: Extra | None = None
     limit_seconds: float | None = None
 
@@ -51,9 +61,15 @@ class Study:
             Job(data_set, entry, fold, self.protocol, self.extra, self.limit_seconds)
             for data_set in self.data_sets
             for entry in self.entries
-            if entry.most_rows is None or self.protocol.split.train_rows(data_set) <= entry.most_rows
+            if entry.max_rows is None or self.protocol.split.train_rows(data_set) <= entry.max_rows
             for fold in range(self.protocol.split.count(data_set))
         ]
+
+    def check_sets(self) -> None:
+        """Read the sets that no manifest speaks for: better to hear before any work what is wrong with them."""
+        for data_set in self.data_sets:
+            if not data_set.n_rows:
+                data_set.read()
 
     def run(self, folder: Path, n_jobs: int = 1, progress: Progress = ignore) -> Results:
         """Do what is not yet in the folder, failures again, and give all results of the study."""
@@ -74,6 +90,32 @@ class Study:
             latest = {key_of(record): record for record in kept.records if _fits(record, wanted)}
         names = [data_set.name for data_set in self.data_sets], [entry.name for entry in self.entries]
         return Results(*names, [latest[job.key] for job in jobs])
+
+    def tables(self, results: Results) -> Iterator[TextTable]:
+        """What to say of the results, the most important first."""
+        yield from self.rank_tables(results)
+        yield from self.test_tables(results)
+        yield from self.measure_tables(results)
+        if results.failures:
+            yield failures_table(results)
+
+    def rank_tables(self, results: Results) -> Iterator[TextTable]:
+        if len(self.measures) > 1 and all(has_ranks(results, measure) for measure in self.measures):
+            yield rank_table(results, self.measures)
+
+    def test_tables(self, results: Results) -> Iterator[TextTable]:
+        if 1 < len(results.classifiers) <= MAX_CLASSIFIERS_FOR_ALL_PAIRS:
+            yield wilcoxon_table(results, self.measures[0])
+        if len(results.classifiers) > 1:
+            yield versus_table(results, self.measures[0], results.classifiers[0])
+
+    def measure_tables(self, results: Results) -> Iterator[TextTable]:
+        for measure in self.measures:
+            yield measure_table(results, measure)
+
+    def pairs(self, results: Results) -> Sequence[tuple[str, str]]:
+        """Classifiers to draw against each other: the first and each of the others."""
+        return [(results.classifiers[0], other) for other in results.classifiers[1:]]
 
     def _settled(self, record: Record) -> bool:
         """Whether a record need not be tried again: it has no failure, or one of time, and there is not more of it."""

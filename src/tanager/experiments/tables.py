@@ -1,15 +1,34 @@
-"""Results -> tables of text: values, ranks, tests; and ours beside the published."""
+"""Results -> tables of text, to print or to write as Markdown: values, ranks, tests, failures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from tanager.experiments.comparison import Comparison, Figures
 from tanager.experiments.results import UNITS, Results
 from tanager.experiments.statistics import Ranks, Wilcoxon, holm, mean_ranks, wilcoxon, win_tie_loss
-from tanager.experiments.text_table import TextTable
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A title, a heading per column, rows of cells (the first cell names the row), and remarks below."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    remarks: Sequence[str] = ()
+
+    def markdown(self) -> str:
+        """A heading, the table, the remarks."""
+        cells = [[cell.replace("|", "\\|") for cell in row] for row in (self.header, *self.rows)]
+        widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
+        rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
+        lines = [f"### {self.title}", "", *(_line(row, widths) for row in (cells[0], rule, *cells[1:]))]
+        if self.remarks:
+            lines += ["", *self.remarks]
+        return "\n".join(lines) + "\n"
 
 
 def measure_table(results: Results, measure: str) -> TextTable:
@@ -93,67 +112,6 @@ def wilcoxon_table(results: Results, measure: str) -> TextTable:
     return TextTable(f"Wilcoxon's signed-rank test: {UNITS[measure].heading}", ["", *names[1:]], rows)
 
 
-def published_table(results: Results, comparison: Comparison, measure: str) -> TextTable:
-    """Ours and the published figure in one cell, for every cell that the paper gives."""
-    unit, figures = UNITS[measure], comparison.figures[measure]
-    columns = list(dict.fromkeys(column for row in figures.values() for column in row))
-    values = {column: results.column(column, measure) for column in columns}
-    rows = []
-    for name in (name for name in results.sets if name in figures):
-        cells = [name + ("*" if name in comparison.not_same else "")]
-        for column in columns:
-            ours = unit.show(values[column][results.sets.index(name)]) or "-"
-            cells.append(f"{ours} / {_show_figure(figures[name].get(column), unit.digits)}")
-        rows.append(cells)
-    remarks = [f"\\* {name}: {why}." for name, why in comparison.not_same.items() if name in results.sets]
-    means = [_means(results, figures, measure, column, comparison) for column in columns]
-    rows.append(["**mean**", *(f"{_show(ours, unit.digits)} / {_show(theirs, unit.digits)}" for ours, theirs in means)])
-    remarks.append("Means over the sets without a star where both have a figure.")
-    return TextTable(f"{unit.heading}: ours / published", ["set", *columns], rows, remarks)
-
-
-def _means(
-    results: Results, figures: Figures, measure: str, column: str, comparison: Comparison
-) -> tuple[float, float]:
-    """Mean of ours and of theirs, in the paper's units, over the sets that are the same data."""
-    own = results.column(column, measure) * UNITS[measure].factor
-    pairs = [
-        (own[place], figures[name][column][0])
-        for place, name in enumerate(results.sets)
-        if name not in comparison.not_same and column in figures.get(name, {}) and not np.isnan(own[place])
-    ]
-    ours, theirs = np.mean(pairs, axis=0) if pairs else (np.nan, np.nan)
-    return float(ours), float(theirs)
-
-
-def mean_difference(results: Results, comparison: Comparison, measure: str, column: str) -> float:
-    """Our mean minus the published one, over the sets that are the same data, in the paper's units."""
-    ours, theirs = _means(results, comparison.figures[measure], measure, column, comparison)
-    return ours - theirs
-
-
-def signed_rank_table(results: Results, comparison: Comparison, measure: str) -> TextTable:
-    """The paper's signed-rank tests, ours beside the published."""
-    less = UNITS[measure].less_is_better
-    rows = []
-    for test in comparison.tests:
-        ours = wilcoxon(results.column(test.first, measure), results.column(test.second, measure), less)
-        z = "-" if test.z is None else f"{test.z:.2f}"
-        found = (f"{ours.z:.2f}", show_p(ours.p), ours.arrow) if ours.n else ("-", "-", "not run")
-        rows.append([f"{test.first} against {test.second}", found[0], z, found[1], test.p, found[2], str(ours.n)])
-    header = ["", "Z ours", "Z published", "p ours", "p published", "ours", "sets"]
-    return TextTable(f"Signed-rank tests: {UNITS[measure].heading}", header, rows)
-
-
-def claims_table(results: Results, comparison: Comparison) -> TextTable:
-    """What ought to show, whether it does, and what was found."""
-    rows = []
-    for claim in comparison.claims:
-        holds, found = claim.check(results)
-        rows.append([claim.text, "yes" if holds else "**no**", found])
-    return TextTable("What ought to show", ["claim", "shown", "found"], rows)
-
-
 def failures_table(results: Results) -> TextTable:
     """Pairs that could not be measured, each with the reason."""
     seen: dict[tuple[str, str, str], int] = {}
@@ -174,12 +132,7 @@ def show_test(test: Wilcoxon) -> str:
     return f"{test.z:.2f} ({show_p(test.p)}) {test.arrow}"
 
 
-def _show(value: float, digits: int) -> str:
-    return "-" if np.isnan(value) else f"{value:.{digits}f}"
-
-
-def _show_figure(figure: tuple[float, float] | None, digits: int) -> str:
-    if figure is None:
-        return "-"
-    value, margin = figure
-    return f"{value:.{digits}f}" + (f"±{margin:.{digits}f}" if margin else "")
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Padded, so that the text can be read as it is: the first column to the left, numbers to the right."""
+    first, *others = zip(cells, widths, strict=True)
+    return "| " + " | ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)]) + " |"

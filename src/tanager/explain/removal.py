@@ -9,7 +9,6 @@ from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.hidden import add_hidden_codes
 from tanager.errors import DataError, OptionError
 from tanager.explain.cells import Model, network_of
-from tanager.table.training_table import read_rows
 
 Floats = NDArray[np.float64]
 
@@ -29,14 +28,13 @@ def removal(model: Model, X: object, y: ArrayLike, sample_weight: ArrayLike | No
     if X is None:
         raise DataError("explain was given y without X.", hint="explain(model, X, y).")
     network = network_of(model)
-    batch = model.count(X, y, sample_weight).batch  # which checks the columns, but has bins at their coarse granularity
-    labelled = read_rows(X, y, sample_weight, model.classes_, unlabelled=True)
+    labelled = model.read_labelled(X, y, sample_weight)
     codes = add_hidden_codes(model.encoder_.encode(labelled.table), network.n_states)
-    weights = np.ones(len(codes)) if batch.weights is None else batch.weights
+    weights = np.ones(len(codes)) if labelled.weights is None else labelled.weights
     lost = np.zeros(len(network.terms))
     for first in range(0, len(codes), BLOCK_ROWS):
         rows = slice(first, first + BLOCK_ROWS)
-        own = np.arange(len(codes[rows])), batch.class_codes[rows]
+        own = np.arange(len(codes[rows])), labelled.class_codes[rows]
         whole = model.gaps_.log_posterior(codes[rows])[own]
         for term, logs in enumerate(model.gaps_.without_each(codes[rows])):
             lost[term] += weights[rows] @ (whole - logs[own])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -20,8 +21,10 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     target = _target(path)
     try:
         if _is_special(target):
-            with target.open("ab"):
-                return
+            # Not opened: whoever reads a pipe would take its closing for the end.
+            if not os.access(target, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return
         # An unnamed file: it proves that the folder takes files and leaves nothing behind.
         with tempfile.TemporaryFile(dir=target.parent):
             return
@@ -65,7 +68,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 def _target(path: str | os.PathLike[str]) -> Path:
     """The file to write, links followed; a folder or an impossible name is refused."""
     try:
-        target = Path(os.path.realpath(path))
+        # What /dev/stdout leads to may be a pipe, which has no path of its own.
+        target = Path(path) if _is_special(Path(path)) else Path(os.path.realpath(path))
         if target.is_dir():
             raise FileError(f"cannot write {str(path)!r}: it is a folder.", hint="name a file inside it.")
         if not target.parent.is_dir():

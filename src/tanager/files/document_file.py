@@ -10,6 +10,7 @@ from typing import NoReturn, TypeVar
 
 from tanager.errors import FileError, TanagerError
 from tanager.files.atomic import atomic_write
+from tanager.files.output_path import OutputKind, begins_with
 from tanager.files.paths import check_readable, reason
 from tanager.network.json_values import DocumentError, Json
 
@@ -63,6 +64,12 @@ def write_json(path: str | os.PathLike[str], kind: str, document: Json) -> None:
     except UnicodeEncodeError as error:
         raise FileError(f"cannot save the {kind} to {str(path)!r}: a text in it is not valid Unicode.") from error
     write_document(path, kind, content + b"\n")
+
+
+def document_kind(name: str, key: str) -> OutputKind:
+    """A JSON document of ours, known by the key that comes after the format and the versions."""
+    versions = rb'\s*\{\s*"format":\s*\d+,\s*"versions":\s*\{\s*"tanager":[^}]*\},\s*'
+    return OutputKind(name, begins_with(versions + f'"{key}":'.encode()))
 
 
 def _read(file: Path, kind: str) -> bytes:

@@ -8,10 +8,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.errors import FileError
-from tanager.files.document_file import parse_json, read_document, write_json
+from tanager.files.document_file import document_kind, parse_json, read_document, write_json
 from tanager.files.parse_model import from_document
 from tanager.files.write_model import to_document
 from tanager.network.json_values import DocumentError
+
+MODEL = document_kind("a model of Tanager", "classifier")
 
 
 def save_model(clf: BayesianNetworkClassifier, path: str | os.PathLike[str]) -> None:

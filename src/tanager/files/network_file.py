@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tanager.errors import FileError
-from tanager.files.document_file import parse_json, read_document, write_document, write_json
+from tanager.files.document_file import document_kind, parse_json, read_document, write_document, write_json
 from tanager.files.network_bif import read_bif, write_bif
 from tanager.files.network_dsl import read_dsl, write_dsl
 from tanager.files.network_hugin import read_net, write_net
 from tanager.files.network_nodes import FileNode, network_of, with_target
 from tanager.files.network_uai import read_uai, write_uai
 from tanager.files.network_xml import read_bifxml, read_xdsl, write_bifxml, write_xdsl
+from tanager.files.output_path import OutputKind
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.document import network_from_document, network_to_document
 from tanager.network.json_values import DocumentError, Json
@@ -105,6 +106,22 @@ def network_suffix(path: str | os.PathLike[str]) -> str:
             f"expected one of {', '.join((*FORMATS, JSON))}."
         )
     return suffix
+
+
+def network_kind(path: str | os.PathLike[str]) -> OutputKind:
+    """A network in the format that the suffix says; a model is not one, though it can be read as one."""
+    suffix = network_suffix(path)
+    if suffix == JSON:
+        return document_kind("a network of Tanager", "target")
+    return OutputKind(f"a {suffix} network", _is_network)
+
+
+def _is_network(file: Path) -> bool:
+    try:
+        read_network(file)
+    except FileError:
+        return False
+    return True
 
 
 def _parser(form: Format) -> Callable[[bytes], Network]:

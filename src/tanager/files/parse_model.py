@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
-from tanager.classifiers.bayesian_network import Trace
+from tanager.classifiers.learning import Trace
 from tanager.counts.engine import ENGINES
 from tanager.files.model_parts import CLASSIFIERS, PARTS
+from tanager.files.trace_document import read_trace
 from tanager.gaps.choose import MISSING, choose_rule
 from tanager.network.additive_document import read_effect_parts
 from tanager.network.document import check_form, read_columns, read_network_parts
@@ -143,11 +144,8 @@ def _classes(labels: tuple[Category, ...], document: Json) -> NDArray[np.generic
 
 def _trace(document: Json) -> Trace:
     trace = mapping(document, "trace")
-    parameters = from_json(trace.get("parameters"), "trace.parameters", PARTS)
-    if not isinstance(parameters, dict):
-        raise DocumentError("trace.parameters must be a dict")
     steps = [from_json(step, "trace.structure", PARTS) for step in sequence(trace.get("structure"), "trace.structure")]
-    return Trace(tuple(map(_step, steps)), parameters)
+    return Trace(tuple(map(_step, steps)), read_trace(trace.get("parameters")))
 
 
 def _step(step: object) -> Step:

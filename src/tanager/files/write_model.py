@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.files.model_parts import CLASSIFIERS, PARTS
+from tanager.files.trace_document import write_trace
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.additive_document import effect_parts
 from tanager.network.document import FORMAT, network_parts, write_columns
@@ -47,7 +48,7 @@ def to_document(clf: BayesianNetworkClassifier) -> dict[str, Json]:
         "structure_score": to_json(clf.structure_score_, "structure_score_", PARTS),
         "trace": {
             "structure": [to_json(asdict(step), "trace_", PARTS) for step in clf.trace_.structure],
-            "parameters": to_json(clf.trace_.parameters, "trace_", PARTS),
+            "parameters": write_trace(clf.trace_.parameters),
         },
     }
 

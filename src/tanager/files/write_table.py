@@ -6,7 +6,7 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -17,9 +17,11 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from tanager.errors import FileError
-from tanager.files.atomic import atomic_write, check_writable
+from tanager.files.atomic import atomic_write
+from tanager.files.output_path import OutputKind
 
-SUFFIXES = (".csv", ".tsv", ".parquet")
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+SUFFIXES = (*DELIMITERS, ".parquet")
 
 
 def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
@@ -35,22 +37,33 @@ def table_writer(path: str | os.PathLike[str]) -> Iterator[Callable[[pa.Table], 
         yield _TextWriter(sys.stdout.buffer, ",")
         sys.stdout.buffer.flush()
         return
-    suffix = _suffix(path)
+    suffix = table_suffix(path)
     with atomic_write(path) as stream, ExitStack() as stack:
         if suffix == ".parquet":
             yield _ParquetWriter(stream, stack)
         else:
-            yield _TextWriter(stream, "\t" if suffix == ".tsv" else ",")
+            yield _TextWriter(stream, DELIMITERS[suffix])
 
 
-def check_table_target(path: str | os.PathLike[str]) -> None:
-    """Raise now if `write_table` could not write to `path` later."""
-    if os.fspath(path) != "-":
-        _suffix(path)
-        check_writable(path)
+def table_kind(names: Sequence[str]) -> OutputKind:
+    """A table with just these columns, in the format that the suffix says, and begun as `write_table` does."""
+
+    def is_in(file: Path) -> bool:
+        suffix = table_suffix(file)
+        if suffix == ".parquet":
+            try:
+                return pyarrow.parquet.read_schema(file).names == list(names)
+            except pa.ArrowException:
+                return False
+        header = _header(names, DELIMITERS[suffix])
+        with file.open("rb") as stream:
+            return stream.read(len(header)) == header
+
+    return OutputKind("a table with the columns that are written now", is_in)
 
 
-def _suffix(path: str | os.PathLike[str]) -> str:
+def table_suffix(path: str | os.PathLike[str]) -> str:
+    """The suffix, if it is that of a format."""
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise FileError(
@@ -86,13 +99,17 @@ class _TextWriter:
         # pyarrow before version 23 puts quotes around every name, and "needed" around every text; they are in the way
         # of people and small tools, so here they stand only where they must.
         if not self._begun:
-            header = io.StringIO()
-            csv.writer(header, delimiter=self._delimiter, lineterminator="\n").writerow(table.column_names)
-            self._stream.write(header.getvalue().encode())
+            self._stream.write(_header(table.column_names, self._delimiter))
             self._begun = True
         style = "needed" if _has_special_text(table, self._delimiter) else "none"
         options = pyarrow.csv.WriteOptions(include_header=False, delimiter=self._delimiter, quoting_style=style)
         pyarrow.csv.write_csv(table, self._stream, options)
+
+
+def _header(names: Sequence[str], delimiter: str) -> bytes:
+    line = io.StringIO()
+    csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(names)
+    return line.getvalue().encode()
 
 
 def _has_special_text(table: pa.Table, delimiter: str) -> bool:

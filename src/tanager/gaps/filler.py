@@ -31,10 +31,11 @@ def learn_filler(counts: CountStore, columns: Sequence[ColumnSchema]) -> Network
 
     Naive Bayes for counts without rows, which know no pairs, and where pairs are too many.
     """
-    alone = counts.batch.n_rows == 0 or counts.n_attributes > MOST_ATTRIBUTES
+    alone = counts.n_rows == 0 or counts.n_attributes > MOST_ATTRIBUTES
     learner = NaiveBayes() if alone else Tree()
     dag = learner.learn(StructureTask(counts, LL(), counts.names)).dag
-    return Network(tuple(columns), dag, Frequency().learn(ParameterTask(dag, counts)).tables, columns[-1].name)
+    task = ParameterTask(dag, counts, schema=tuple(columns))
+    return task.network(Frequency().tables(task))
 
 
 @dataclass(frozen=True)

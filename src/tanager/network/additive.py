@@ -142,6 +142,20 @@ class AdditiveNetwork(HasColumns):
         for (parent, child), table in zip(self.pairs, self.tables, strict=True):
             yield table[coarse[:, parent], coarse[:, child]]
 
+    def reordered(self, order: Sequence[int]) -> AdditiveNetwork:
+        """The same network with its nodes in another order: node k of the new one is node order[k] of this one."""
+        place = np.argsort(np.asarray(order, dtype=np.intp)).tolist()
+        attributes = order[:-1]
+        return AdditiveNetwork(
+            tuple(self.columns[node] for node in order),
+            self.intercept,
+            tuple(self.mains[attribute] for attribute in attributes),
+            tuple((place[parent], place[child]) for parent, child in self.pairs),
+            self.tables,
+            tuple(self.densities[attribute] for attribute in attributes),
+            tuple(self.spreads[attribute] for attribute in attributes) if self.spreads else (),
+        )
+
     def coarsen(self, codes: Codes) -> Codes:
         """The codes of each attribute at its coarse granularity."""
         lookups = (column.coarse_codes.astype(codes.dtype) for column in self.columns[:-1])

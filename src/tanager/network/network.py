@@ -174,6 +174,18 @@ class Network(HasColumns):
         codes = sample_codes(self.dag, self.tables, n, np.random.default_rng(random_state))
         return {name: np.array(self.states[name])[codes[:, node]] for node, name in enumerate(self.nodes)}
 
+    def reordered(self, order: Sequence[int]) -> Network:
+        """The same network with its nodes in another order: node k of the new one is node order[k] of this one."""
+        place = np.argsort(np.asarray(order, dtype=np.intp)).tolist()
+        parents, tables = [], []
+        for node in order:
+            old = self.dag.parents[node]
+            axes = sorted(range(len(old)), key=lambda axis: place[old[axis]])
+            cells = self.tables[node].reshape(*(self.n_states[parent] for parent in old), -1)
+            tables.append(cells.transpose(*axes, len(old)).reshape(self.tables[node].shape))
+            parents.append(tuple(place[parent] for parent in old))
+        return Network(tuple(self.columns[node] for node in order), Dag(tuple(parents)), tuple(tables), self.target)
+
     def to_dict(self) -> dict[str, Json]:
         """Everything the network is, ready for JSON: `tanager.network.document` says what is where."""
         from tanager.network.document import network_to_document  # which makes networks, and so needs this file

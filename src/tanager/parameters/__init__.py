@@ -10,7 +10,7 @@ from tanager.parameters.dfe import DFE
 from tanager.parameters.em import EM
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.likelihood_gradient import LikelihoodGradient
-from tanager.parameters.protocol import LearntTables, ParameterLearner, ParameterTask
+from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.parameters.pruned import Pruned
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
     "ACLLOptimal",
     "Conditional",
     "Frequency",
-    "LearntTables",
+    "LearntNetwork",
     "LikelihoodGradient",
     "ParameterLearner",
     "ParameterTask",

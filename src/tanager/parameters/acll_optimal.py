@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tanager.parameters.protocol import LearntTables, ParameterLearner, ParameterTask
+from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.scores.acll import ACLL
 
 
@@ -13,6 +13,8 @@ class ACLLOptimal(ParameterLearner):
     `ACLL`, which gives the weights w.
     """
 
+    needs = "families"
+
     def __init__(
         self, assumption: str = "uniform", *, a: float = 1.0, b: float | None = None, pseudo_count: float | None = None
     ) -> None:
@@ -21,7 +23,7 @@ class ACLLOptimal(ParameterLearner):
         self.b = b
         self.pseudo_count = pseudo_count
 
-    def learn(self, task: ParameterTask) -> LearntTables:
+    def learn(self, task: ParameterTask) -> LearntNetwork:
         score = ACLL(self.assumption, a=self.a, b=self.b, pseudo_count=self.pseudo_count, at="optimum")
         score.check_options()
         families, n_states = task.dag.families, task.counts.n_states
@@ -29,4 +31,4 @@ class ACLLOptimal(ParameterLearner):
         for family, counted in zip(families, task.counts.tables(families), strict=True):
             learnt = score.probabilities(counted, score.weights(counted, family, n_states))
             tables.append(learnt.reshape(family.shape(n_states)))
-        return LearntTables(tuple(tables))
+        return LearntNetwork(task.network(tables))

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.counts.engine import choose_engine
 from tanager.counts.family import Family
 from tanager.errors import OptionError
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.frequency import Frequency
-from tanager.parameters.protocol import LearntTables, ParameterLearner, ParameterTask
+from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.table.batch import EncodedBatch
+from tanager.table.rows import LocalRows, add
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -25,39 +26,57 @@ ROWS_WORTH_COMPILING = 30_000
 BLOCK_PLACES = 1 << 20
 
 
+@dataclass(frozen=True)
+class DFETrace(ParameterTrace):
+    """How wrong the tables were while rows came in.
+
+    passes     over the rows
+    mean_loss  the mean of 1 - P(c_t | x_t) over the rows, in each pass
+    """
+
+    passes: int
+    mean_loss: tuple[float, ...]
+
+
 class DFE(ParameterLearner):
     """Start from empty tables; row by row, add 1 - P(c_t | x_t) of the tables so far to the row's families.
 
     (Su, Zhang, Ling and Matwin 2008.) The tables are the frequencies F so gathered, smoothed as by `Frequency`, the
     class's too; a row of weight w adds w (1 - P). The rows are taken in the order of the table, `passes` times: a
     table sorted by class should be shuffled first. A family with a missing cell is left out of its row.
-
-    The trace has the mean of 1 - P over the rows in each pass, `mean_loss`.
     """
+
+    needs = "order"
 
     def __init__(self, passes: int = 1, smoothing: str = "laplace", alpha: float | None = None) -> None:
         self.passes = passes
         self.smoothing = smoothing
         self.alpha = alpha
 
-    def learn(self, task: ParameterTask) -> LearntTables:
+    def learn(self, task: ParameterTask) -> LearntNetwork:
         _check_passes(self.passes)
-        batch, families = task.counts.batch, task.dag.families
+        rows, n_states = cast(LocalRows, task.counts.rows), task.counts.n_states
         pseudo = self._pseudo_rows(task)
-        running = RunningTables.of(ClassCells.of(task.dag, batch.n_states), pseudo)
-        compiled = batch.n_rows * self.passes >= ROWS_WORTH_COMPILING
-        added = np.zeros(batch.n_rows)
+        running = RunningTables.of(ClassCells.of(task.dag, n_states), pseudo)
+        compiled = rows.n_rows * self.passes >= ROWS_WORTH_COMPILING
+        # Families without the class say nothing of it: they are counted beside the running tables.
+        others = [family for family in task.dag.families if family not in running.cells.families]
+        counted = [np.zeros(family.size(n_states)) for family in others]
         mean_loss = []
         for _ in range(self.passes):
-            losses = running.add_rows(batch, compiled)
-            mean_loss.append(float(losses.mean()))
-            added += losses if batch.weights is None else losses * batch.weights
-        counted = choose_engine("auto").count(replace(batch, weights=added), [family.nodes for family in families])
-        tables = []
-        for family, own, prior in zip(families, counted, pseudo, strict=True):
-            cells = own.reshape(family.shape(batch.n_states)) + prior
-            tables.append(cells / cells.sum(axis=1, keepdims=True))
-        return LearntTables(tuple(tables), {"passes": int(self.passes), "mean_loss": mean_loss})
+            total = 0.0
+            for block in rows.blocks():
+                losses = running.add_rows(block, compiled)
+                total += float(losses.sum())
+                weighted = replace(block, weights=losses * block.row_weights)
+                add(counted, task.counts.engine.count(weighted, [family.nodes for family in others]))
+            mean_loss.append(total / rows.n_rows)
+        tables = [np.empty(0)] * len(n_states)
+        for family, cells in zip(others, counted, strict=True):
+            tables[family.child] = cells.reshape(family.shape(n_states)) + pseudo[family.child]
+        smoothed = running.cells.unpack(running.counted, tables)
+        network = task.network([cells / cells.sum(axis=1, keepdims=True) for cells in smoothed])
+        return LearntNetwork(network, DFETrace(int(self.passes), tuple(mean_loss)))
 
     def _pseudo_rows(self, task: ParameterTask) -> list[Array]:
         """(states,) pseudo-rows of each node; a class without parents has them too, as its table starts empty."""
@@ -103,7 +122,7 @@ class RunningTables:
     def add_rows(self, batch: EncodedBatch, compiled: bool) -> Array:
         """Take in the rows one after the other; 1 - P(c_t | x_t) of each, before it came in."""
         losses = np.empty(batch.n_rows)
-        weights = np.ones(batch.n_rows) if batch.weights is None else batch.weights
+        weights = batch.row_weights
         block = max(1, BLOCK_PLACES // len(self.cells.families))
         for first in range(0, batch.n_rows, block):
             rows = slice(first, first + block)

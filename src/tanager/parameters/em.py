@@ -11,26 +11,31 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 from sklearn.exceptions import ConvergenceWarning
 
-from tanager.counts.family import CountTable
 from tanager.errors import OptionError
-from tanager.parameters.em_rows import GapRows
 from tanager.parameters.frequency import Frequency
-from tanager.parameters.protocol import LearntTables, ParameterLearner, ParameterTask
-from tanager.table.batch import EncodedBatch
+from tanager.parameters.gap_rows import GapRows
+from tanager.parameters.likelihood_start import all_rows, pseudo_rows, start_tables
+from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 
 Array = NDArray[np.float64]
-Tables = Sequence[Array]
-
-HIDDEN_SEED = 0
-# How far, in logs, the tables of a hidden node start from equal shares, from which EM cannot move.
-HIDDEN_SPREAD = 0.5
 
 
 @dataclass(frozen=True)
-class PartlyLabelledTask(ParameterTask):
-    """A task with rows whose class is missing beside those counted; their class codes all say missing."""
+class EMTrace(ParameterTrace):
+    """How EM climbed.
 
-    unlabelled: EncodedBatch
+    log_likelihood  of the cells present, at the start and after each iteration
+    log_posterior   with the pseudo-rows, likewise
+    iterations      how many there were
+    converged       whether it stopped because too little was left to gain
+    rows_with_gaps  how many rows were inferred
+    """
+
+    log_likelihood: tuple[float, ...]
+    log_posterior: tuple[float, ...]
+    iterations: int
+    converged: bool
+    rows_with_gaps: int
 
 
 class EM(ParameterLearner):
@@ -64,10 +69,12 @@ class EM(ParameterLearner):
         How pseudo-rows are spread, as in `Frequency`; Friedman's by the node's frequencies where it is present.
     alpha : float or None
         Pseudo-rows: 1 ("laplace") or 5 ("friedman") unless given.
-
-    The trace tells `log_likelihood` and `log_posterior` of the start and after each iteration, `iterations`,
-    `converged`, and how many rows were inferred, `rows_with_gaps`.
     """
+
+    needs = "passes"
+    describes_attributes = True
+    learns_without_class = True
+    learns_hidden = True
 
     def __init__(
         self, max_iter: int = 500, tol: float = 1e-5, smoothing: str = "laplace", alpha: float | None = None
@@ -77,37 +84,25 @@ class EM(ParameterLearner):
         self.smoothing = smoothing
         self.alpha = alpha
 
-    def learn(self, task: ParameterTask) -> LearntTables:
+    def learn(self, task: ParameterTask) -> LearntNetwork:
         if not self.max_iter > 0 or not self.tol > 0:
             raise OptionError(f"max_iter={self.max_iter!r} and tol={self.tol!r} of EM must be numbers above zero.")
-        pseudo_rows = self._pseudo_rows(task)
-        tables = _start(task, pseudo_rows)
-        batches = [task.counts.batch, *([task.unlabelled] if isinstance(task, PartlyLabelledTask) else [])]
-        rows = GapRows.of(task.dag, batches, task.counts.names)
+        pseudo = pseudo_rows(task, Frequency(self.smoothing, self.alpha))
+        tables = start_tables(task, pseudo, range(task.dag.n_nodes))
+        rows = GapRows(task.dag, all_rows(task), task.counts.names)
         counts, likelihood = rows.expect(tables)
-        likelihoods, posteriors = [likelihood], [likelihood + _log_prior(tables, pseudo_rows)]
+        likelihoods, posteriors = [likelihood], [likelihood + _log_prior(tables, pseudo)]
         converged = rows.n_with_gaps == 0
         while not converged and len(posteriors) <= self.max_iter:
-            tables = _frequencies(counts, pseudo_rows)
+            tables = _frequencies(counts, pseudo)
             counts, likelihood = rows.expect(tables)
             likelihoods.append(likelihood)
-            posteriors.append(likelihood + _log_prior(tables, pseudo_rows))
+            posteriors.append(likelihood + _log_prior(tables, pseudo))
             converged = _still_to_come(posteriors[-3:]) < self.tol * rows.total_weight
         if not converged:
             self._warn(_still_to_come(posteriors[-3:]) / rows.total_weight)
-        return LearntTables(tables, _trace(likelihoods, posteriors, converged, rows.n_with_gaps))
-
-    def _pseudo_rows(self, task: ParameterTask) -> list[Array]:
-        """(states,) of each node."""
-        smoothing = Frequency(self.smoothing, self.alpha)
-        unlabelled = task.unlabelled if isinstance(task, PartlyLabelledTask) else None
-        return [
-            # A state may be seen only in rows without a class, and must not be impossible then.
-            smoothing.pseudo_rows(
-                task.counts, family, more=0.0 if unlabelled is None else _rows_by_state(unlabelled, family.child)
-            )
-            for family in task.dag.families
-        ]
+        trace = EMTrace(tuple(likelihoods), tuple(posteriors), len(posteriors) - 1, converged, rows.n_with_gaps)
+        return LearntNetwork(task.network(tables), trace)
 
     def _warn(self, still_to_come: float) -> None:
         warnings.warn(
@@ -118,38 +113,8 @@ class EM(ParameterLearner):
         )
 
 
-def _rows_by_state(batch: EncodedBatch, node: int) -> Array:
-    """(states,) the rows, or the sum of their weights, that have the node in each state."""
-    n_states = batch.n_states[node]
-    return np.bincount(batch.column(node), batch.weights, minlength=n_states + 1)[:n_states].astype(np.float64)
-
-
-def hidden_nodes(batch: EncodedBatch) -> set[int]:
-    """Attributes of more than one state that no row has a cell of."""
-    incomplete = np.flatnonzero(batch.incomplete).tolist()
-    return {
-        node for node in incomplete if batch.n_states[node] > 1 and batch.column(node).min() == batch.n_states[node]
-    }
-
-
-def _start(task: ParameterTask, pseudo_rows: Sequence[Array]) -> tuple[Array, ...]:
-    """Frequencies of the rows in which a family is present; random shares for families with a hidden node."""
-    counts, families = task.counts, task.dag.families
-    counted = [
-        own.reshape(family.shape(counts.n_states))
-        for own, family in zip(counts.tables(families), families, strict=True)
-    ]
-    tables = list(_frequencies(counted, pseudo_rows))
-    hidden, generator = hidden_nodes(counts.batch), np.random.default_rng(HIDDEN_SEED)
-    for node, family in enumerate(families):
-        if not hidden.isdisjoint(family.nodes):
-            uneven = tables[node] * np.exp(HIDDEN_SPREAD * generator.normal(size=tables[node].shape))
-            tables[node] = uneven / uneven.sum(axis=1, keepdims=True)
-    return tuple(tables)
-
-
-def _frequencies(counts: Sequence[CountTable], pseudo_rows: Sequence[Array]) -> tuple[Array, ...]:
-    smoothed = (own + prior for own, prior in zip(counts, pseudo_rows, strict=True))
+def _frequencies(counts: Sequence[Array], pseudo: Sequence[Array]) -> tuple[Array, ...]:
+    smoothed = (own + prior for own, prior in zip(counts, pseudo, strict=True))
     return tuple(cells / cells.sum(axis=1, keepdims=True) for cells in smoothed)
 
 
@@ -163,18 +128,6 @@ def _still_to_come(values: Sequence[float]) -> float:
     return float(rises[-1]) * max(1.0, ratio / (1.0 - ratio)) if ratio < 1.0 or rises[-1] <= 0 else np.inf
 
 
-def _log_prior(tables: Tables, pseudo_rows: Sequence[Array]) -> float:
+def _log_prior(tables: Sequence[Array], pseudo: Sequence[Array]) -> float:
     """sum_jk a_k log theta_jk: the log density, but for a constant, of Dirichlet priors with parameters a + 1."""
-    return sum(float(xlogy(prior, table).sum()) for prior, table in zip(pseudo_rows, tables, strict=True))
-
-
-def _trace(
-    likelihoods: list[float], posteriors: list[float], converged: bool, rows_with_gaps: int
-) -> dict[str, object]:
-    return {
-        "log_likelihood": likelihoods,
-        "log_posterior": posteriors,
-        "iterations": len(posteriors) - 1,
-        "converged": converged,
-        "rows_with_gaps": rows_with_gaps,
-    }
+    return sum(float(xlogy(prior, table).sum()) for prior, table in zip(pseudo, tables, strict=True))

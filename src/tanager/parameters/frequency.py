@@ -9,7 +9,7 @@ from tanager.collector import no_collection
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
 from tanager.errors import OptionError
-from tanager.parameters.protocol import LearntTables, ParameterLearner, ParameterTask
+from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.registry import check_option
 
 
@@ -28,15 +28,23 @@ class Frequency(ParameterLearner):
     the row holds; the remedy is `EM`.
     """
 
+    needs = "families"
+    describes_attributes = True
+    smooths_counts = True
+
     def __init__(self, smoothing: str = "laplace", alpha: float | None = None) -> None:
         self.smoothing = smoothing
         self.alpha = alpha
 
-    def learn(self, task: ParameterTask) -> LearntTables:
-        with no_collection():
-            return self._learn(task)
+    def learn(self, task: ParameterTask) -> LearntNetwork:
+        return LearntNetwork(task.network(self.tables(task)))
 
-    def _learn(self, task: ParameterTask) -> LearntTables:
+    def tables(self, task: ParameterTask) -> tuple[NDArray[np.float64], ...]:
+        """The table of each node, (parent configurations, states)."""
+        with no_collection():
+            return self._tables(task)
+
+    def _tables(self, task: ParameterTask) -> tuple[NDArray[np.float64], ...]:
         parents, counts = task.dag.parents, task.counts
         tables: list[NDArray[np.float64]] = []
         stacks = counts.stacks(parents)  # thousands of small tables are worth a step together
@@ -47,7 +55,7 @@ class Frequency(ParameterLearner):
             smoothed = rows + np.stack([self.pseudo_rows(counts, family) for family in families])[:, np.newaxis]
             tables.extend(smoothed / smoothed.sum(axis=2, keepdims=True))
         place = np.argsort(np.concatenate([stack.children for stack in stacks]))
-        return LearntTables(tuple([tables[position] for position in place.tolist()]))
+        return tuple([tables[position] for position in place.tolist()])
 
     def pseudo_rows(
         self, counts: CountStore, family: Family, smooth_class: bool = False, more: NDArray[np.float64] | float = 0.0

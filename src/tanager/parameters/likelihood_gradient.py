@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from tanager.errors import OptionError
+from tanager.network.inference.triangulate import relevant_nodes
 from tanager.parameters.conditional.network_fit import Array, PulledTables, fit_tables, warn_if_unfinished
-from tanager.parameters.conditional.network_objectives import NetworkObjective
-from tanager.parameters.em import PartlyLabelledTask
+from tanager.parameters.conditional.network_objectives import to_beta
 from tanager.parameters.frequency import Frequency
-from tanager.parameters.protocol import LearntTables, ParameterLearner, ParameterTask
+from tanager.parameters.gap_rows import GapRows
+from tanager.parameters.likelihood_start import all_rows, pseudo_rows, start_tables
+from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
+from tanager.structure.dag import Dag
 
-HIDDEN_SEED = 0
-# How far the tables of a hidden node start from equal shares, where the gradient is zero.
-HIDDEN_SPREAD = 0.5
+
+@dataclass(frozen=True)
+class LikelihoodGradientTrace(ParameterTrace):
+    """How the gradient was followed.
+
+    objective  minus what is maximised, up to a constant, at the start and after each iteration
+    passes     over the rows
+    end        why it stopped: "tolerance", "max_iter", or "precision" when no step lowered the objective any more
+    """
+
+    objective: tuple[float, ...]
+    passes: int
+    end: str
 
 
 class LikelihoodGradient(ParameterLearner):
@@ -27,9 +40,6 @@ class LikelihoodGradient(ParameterLearner):
     tables, and with gaps the maximum is the one EM climbs to. The fit starts at the smoothed frequencies of the cells
     present. A family with a hidden node, one that is missing in every row, starts at random shares, drawn with a fixed
     seed; there the maximum may be a local one. A row without a class helps too: its class is one more missing cell.
-
-    The trace has the `objective`, minus what is maximised up to a constant, at the start and after each iteration, the
-    number of `passes` over the rows, and why it came to an `end`.
 
     Parameters
     ----------
@@ -42,6 +52,11 @@ class LikelihoodGradient(ParameterLearner):
         What may be left to gain, as a share of the objective.
     """
 
+    needs = "passes"
+    describes_attributes = True
+    learns_without_class = True
+    learns_hidden = True
+
     def __init__(
         self, smoothing: str = "laplace", alpha: float | None = None, max_iter: int = 500, tol: float = 1e-6
     ) -> None:
@@ -50,51 +65,36 @@ class LikelihoodGradient(ParameterLearner):
         self.max_iter = max_iter
         self.tol = tol
 
-    def learn(self, task: ParameterTask) -> LearntTables:
+    def learn(self, task: ParameterTask) -> LearntNetwork:
         if not self.max_iter > 0 or not self.tol > 0:
             raise OptionError(
                 f"max_iter={self.max_iter!r} and tol={self.tol!r} of LikelihoodGradient must be numbers above zero."
             )
-        codes, weights = _all_rows(task)
-        objective = NetworkObjective(
-            task.dag, task.counts.n_states, codes, weights=weights, name="ll", names=task.counts.names
-        )
-        pseudo = self._pseudo_rows(task)
-        start = _start(task, pseudo, objective.nodes)
+        by_state = pseudo_rows(task, Frequency(self.smoothing, self.alpha))
+        rows = GapRows(task.dag, all_rows(task), task.counts.names)
+        objective = Likelihood(task.dag, rows)
+        start = start_tables(task, by_state, objective.nodes)
+        pseudo = [np.broadcast_to(prior, table.shape) for prior, table in zip(by_state, start, strict=True)]
         with threadpool_limits(1, "blas"):  # its threads and ours would wait for each other
-            problem = PulledTables(objective, start, pseudo, objective.expected_counts(start))
+            problem = PulledTables(objective, start, pseudo, rows.expect(start)[0])
             fit = fit_tables(problem, np.zeros(problem.size), self.max_iter, self.tol)
         warn_if_unfinished(fit, "LikelihoodGradient", self.max_iter)
-        return LearntTables(fit.tables, {"objective": fit.values, "passes": objective.n_passes, "end": fit.end})
-
-    def _pseudo_rows(self, task: ParameterTask) -> list[Array]:
-        """In every cell."""
-        smoothing, n_states = Frequency(self.smoothing, self.alpha), task.counts.n_states
-        return [
-            np.tile(smoothing.pseudo_rows(task.counts, family), (family.shape(n_states)[0], 1))
-            for family in task.dag.families
-        ]
+        trace = LikelihoodGradientTrace(tuple(fit.values), objective.n_passes, fit.end)
+        return LearntNetwork(task.network(fit.tables), trace)
 
 
-def _all_rows(task: ParameterTask) -> tuple[NDArray[np.unsignedinteger], Array]:
-    """Codes (n_rows, n_nodes), the class last, and weights; rows without a class too, where the task has them."""
-    parts = [task.counts.batch]
-    if isinstance(task, PartlyLabelledTask):
-        parts.append(task.unlabelled)
-    codes = np.concatenate([np.column_stack([part.codes, part.class_codes]) for part in parts])
-    weights = np.concatenate([np.ones(part.n_rows) if part.weights is None else part.weights for part in parts])
-    return codes, weights
+class Likelihood:
+    """- sum_t w_t log P(cells present in row t), and its gradient by beta, the tables being softmax beta.
 
+    nodes  whose tables some row depends on
+    """
 
-def _start(task: ParameterTask, pseudo: list[Array], needed: Collection[int]) -> tuple[Array, ...]:
-    """Smoothed frequencies of the rows in which a family is present, uneven for families with a hidden node."""
-    batch, families = task.counts.batch, task.dag.families
-    hidden = {node for node in needed if (batch.column(node) >= batch.n_states[node]).all()}
-    generator = np.random.default_rng(HIDDEN_SEED)
-    tables = []
-    for family, counted, prior in zip(families, task.counts.tables(families), pseudo, strict=True):
-        cells = counted.reshape(prior.shape) + prior
-        if not hidden.isdisjoint(family.nodes) and family.child in needed:
-            cells = cells * np.exp(HIDDEN_SPREAD * generator.normal(size=cells.shape))
-        tables.append(cells / cells.sum(axis=1, keepdims=True))
-    return tuple(tables)
+    def __init__(self, dag: Dag, rows: GapRows) -> None:
+        self._rows = rows
+        self.nodes = tuple(sorted(relevant_nodes(dag, np.flatnonzero(rows.seen).tolist())))
+        self.n_passes = 0
+
+    def __call__(self, tables: Sequence[Array]) -> tuple[float, tuple[Array, ...]]:
+        self.n_passes += 1
+        counts, likelihood = self._rows.expect(tables)
+        return -likelihood, tuple(to_beta(table, -own) for table, own in zip(tables, counts, strict=True))

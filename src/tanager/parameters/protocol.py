@@ -1,44 +1,98 @@
-"""ParameterLearner: the role of whatever fills the tables of a structure."""
+"""ParameterLearner: the role of whatever fills the tables, or fits the effects, of a structure."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from tanager.counts.count_store import CountStore
+from tanager.network.additive import AdditiveNetwork
+from tanager.network.network import Network
 from tanager.structure.dag import Dag
+from tanager.structure.protocol import NetworkKind, RankedPairs
+from tanager.table.needs import Needs
+from tanager.table.rows import Rows
+from tanager.table.schema import ColumnSchema
 
 
 @dataclass(frozen=True)
 class ParameterTask:
-    """What a learner may look at: the structure and the counts of the training table.
+    """What a learner may look at.
 
-    `report` is called with a line of text now and then, for progress. `skip_gaps` says that a family with a missing
-    cell will be left out of its row at prediction, so that it should be in training.
+    dag         the structure
+    counts      counts of the training table, by family; `counts.rows` are its rows
+    schema      what each node holds, the class last; by default states are numbered
+    pairs       None where a family is a table. Otherwise the structure's pairs: a family is a sum of effects
+    rows        for effects: the rows at both granularities (`table.granularity`)
+    unlabelled  rows whose class is missing, beside those counted
+    skip_gaps   a family with a missing cell will be left out of its row at prediction, so it should be in training
+    report      called with a line of text now and then, for progress
     """
 
     dag: Dag
     counts: CountStore
-    report: Callable[[str], None] = field(default=lambda line: None, kw_only=True, compare=False)
+    schema: tuple[ColumnSchema, ...] = field(default=(), kw_only=True)
+    pairs: RankedPairs | None = field(default=None, kw_only=True)
+    rows: Rows | None = field(default=None, kw_only=True)
+    unlabelled: Rows | None = field(default=None, kw_only=True)
     skip_gaps: bool = field(default=False, kw_only=True)
+    report: Callable[[str], None] = field(default=lambda line: None, kw_only=True, compare=False)
+
+    @cached_property
+    def columns(self) -> tuple[ColumnSchema, ...]:
+        """What each node holds, the class last."""
+        if self.schema:
+            return self.schema
+        named = zip(self.counts.names, self.counts.n_states, strict=True)
+        return tuple(ColumnSchema(name, "categorical", tuple(range(n_states))) for name, n_states in named)
+
+    def network(self, tables: Sequence[NDArray[np.float64]]) -> Network:
+        """The network of the structure and these tables: (parent configurations, states) for each node."""
+        return Network(self.columns, self.dag, tuple(tables), self.columns[-1].name)
 
 
 @dataclass(frozen=True)
-class LearntTables:
-    """One (parent configurations, states) array per node, rows summing to one, and what the learner did."""
+class ParameterTrace:
+    """What a learner did; each learner that has something to say has a trace of its own."""
 
-    tables: tuple[NDArray[np.float64], ...]
-    trace: dict[str, object] = field(default_factory=dict)
+
+@dataclass(frozen=True)
+class LearntNetwork:
+    """The finished network, and what the learner did."""
+
+    network: Network | AdditiveNetwork
+    trace: ParameterTrace = field(default_factory=ParameterTrace)
 
 
 class ParameterLearner(BaseEstimator, ABC):
-    """A scikit-learn parameter object: its options are the arguments of `__init__`; it holds no data."""
+    """A scikit-learn parameter object: its options are the arguments of `__init__`; it holds no data.
+
+    What it can do is declared by class attributes, which callers ask:
+
+    needs                 of the rows; what needs no more than counts or passes learns from a stream and on a cluster
+    fits                  the kinds of network it can finish
+    describes_attributes  its tables are probabilities of attributes, so that a missing cell can be summed out of them
+    learns_without_class  rows without a class help too
+    learns_hidden         it can fill tables of nodes that are missing in every row
+    tunes_hidden          it does so by tuning the tables of EM for the class (`tanager.tuning`)
+    smooths_counts        its `pseudo_rows` are what counts are smoothed by, in searches that judge classifiers too
+    """
+
+    needs: ClassVar[Needs] = "counts"
+    fits: ClassVar[tuple[NetworkKind, ...]] = ("tables",)
+    describes_attributes: ClassVar[bool] = False
+    learns_without_class: ClassVar[bool] = False
+    learns_hidden: ClassVar[bool] = False
+    tunes_hidden: ClassVar[bool] = False
+    smooths_counts: ClassVar[bool] = False
 
     @abstractmethod
-    def learn(self, task: ParameterTask) -> LearntTables:
-        """Fill the tables."""
+    def learn(self, task: ParameterTask) -> LearntNetwork:
+        """Finish the network."""

@@ -13,8 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from tanager.errors import OptionError
 from tanager.network.normalize import normalize_tables
-from tanager.parameters.conditional.class_cells import ClassCells
-from tanager.parameters.protocol import LearntTables, ParameterLearner, ParameterTask
+from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.parameters.pruned_objective import PrunedObjective
 from tanager.structure.dag import Dag
 
@@ -29,6 +28,24 @@ RIDGE = 1e-3  # keeps the matrix definite along shifts of a centred table, which
 TOLERANCE = 1e-3  # largest scaled gradient; CLL+ is then within about its square per parameter of the maximum
 
 
+@dataclass(frozen=True)
+class PrunedTrace(ParameterTrace):
+    """What was left out, and what that gained.
+
+    parameters         in all, the class's included
+    kept               of them
+    kept_by_attribute  the class's not included
+    objective_start    CLL+ of cNB, before pruning
+    objective          CLL+ after it
+    """
+
+    parameters: int
+    kept: int
+    kept_by_attribute: dict[str, int]
+    objective_start: float
+    objective: float
+
+
 class Pruned(ParameterLearner):
     """pNB of Roos et al. 2005 (5.6): start from cNB and drop parameters beta_{c, x_i = k} while CLL+ rises.
 
@@ -41,33 +58,33 @@ class Pruned(ParameterLearner):
     is not higher after optimising, that step is undone and the search ends. A removed parameter is 0 in the logistic
     form: it says nothing for or against its class. The class's own parameters stay.
 
-    The trace tells `parameters` (in all, the class's included), `kept`, `kept_by_attribute` and CLL+ before (cNB) and
-    after. Only for naive Bayes; the rows may have gaps, whose terms are left out.
+    Only for naive Bayes; the rows may have gaps, whose terms are left out.
     """
 
-    def learn(self, task: ParameterTask) -> LearntTables:
-        batch, names = task.counts.batch, task.counts.names
-        if task.dag != Dag.augmented_naive_bayes([()] * batch.n_attributes):
+    needs = "passes"
+
+    def learn(self, task: ParameterTask) -> LearntNetwork:
+        counts, families = task.counts, task.dag.families
+        if task.dag != Dag.augmented_naive_bayes([()] * counts.n_attributes):
             raise OptionError(
                 "parameters='pruned' are defined for naive Bayes, which this structure is not.",
                 hint="use structure='naive-bayes', or parameters='conditional'.",
             )
-        model = PrunedObjective.of(batch)
+        model = PrunedObjective(counts)
         with threadpool_limits(1, "blas"):  # the matrices are small: threads cost more than they give
             start = Fit.of(model)
             pruned = prune(model, start)
-        kept = np.bincount(model.attributes, pruned.kept[:-1].sum(axis=1), batch.n_attributes).astype(int)
-        trace: dict[str, object] = {
-            "parameters": int(start.kept.sum()),
-            "kept": int(pruned.kept.sum()),
-            "kept_by_attribute": dict(zip(names, kept.tolist(), strict=False)),
-            "objective_start": start.objective,
-            "objective": pruned.objective,
-        }
-        logs = ClassCells.of(task.dag, batch.n_states).unpack(pruned.beta, [np.empty(0)] * task.dag.n_nodes)
-        return LearntTables(
-            normalize_tables(task.dag, logs, batch.n_states, task.counts.tables(task.dag.families)), trace
+        kept = np.bincount(model.attributes, pruned.kept[:-1].sum(axis=1), counts.n_attributes).astype(int)
+        trace = PrunedTrace(
+            parameters=int(start.kept.sum()),
+            kept=int(pruned.kept.sum()),
+            kept_by_attribute=dict(zip(counts.names, kept.tolist(), strict=False)),
+            objective_start=start.objective,
+            objective=pruned.objective,
         )
+        logs = model.cells.unpack(pruned.beta, [np.empty(0)] * task.dag.n_nodes)
+        tables = normalize_tables(task.dag, logs, counts.n_states, counts.tables(families))
+        return LearntNetwork(task.network(tables), trace)
 
 
 @dataclass(frozen=True)

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Self
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from tanager.counts.count_store import CountStore
 from tanager.network.log_joint import normalize_log
-from tanager.table.batch import EncodedBatch
+from tanager.parameters import pruned_rows
+from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.conditional.objectives import Objective
+from tanager.structure.dag import Dag
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Places = NDArray[np.int64]
 
-BLOCK_ROWS = 4_096
 
-
-@dataclass(frozen=True)
 class PrunedObjective:
     r"""CLL+ = sum_t w_t log P(c_t | x_t) + log prior (Roos et al. 2005, eq. 24 and 25).
 
@@ -34,57 +33,26 @@ class PrunedObjective:
     least when the table is flat, and more the steeper it is, so that there is one finite maximum. (The sum over the
     kept entries alone would rise without end as they grow together.)
 
-    indicators  (n_rows, n_cells) one at the cells of each row, the last column all ones
-    classes     (n_rows, n_classes) the weight of the row in the column of its class
+    n_states    (n_attributes,)
     attributes  (n_cells - 1,) whose state each cell is
+    firsts      (n_attributes,) the first cell of each
+    sizes       (n_cells - 1, 1) states of the cell's attribute
+    shares      (n_cells - 1, 1) P(x_i = k) among the rows in which x_i is present
     """
 
-    indicators: csr_array
-    classes: Array
-    attributes: Places
-    n_states: Places
-
-    @classmethod
-    def of(cls, batch: EncodedBatch) -> Self:
-        n_states = np.array(batch.n_states[:-1], dtype=np.int64)
-        rows, attributes = np.nonzero(batch.codes < n_states)
-        every, last = np.arange(batch.n_rows), int(n_states.sum())
-        cells = (np.cumsum(n_states) - n_states)[attributes] + batch.codes[rows, attributes]
-        places = np.append(rows, every), np.append(cells, np.full(batch.n_rows, last))
-        indicators = csr_array((np.ones(len(places[0])), places), shape=(batch.n_rows, last + 1))
-        classes = np.zeros((batch.n_rows, batch.n_classes))
-        classes[every, batch.class_codes] = 1.0 if batch.weights is None else batch.weights
-        return cls(indicators, classes, np.repeat(np.arange(len(n_states)), n_states), n_states)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_cells, n_classes)"""
-        return int(self.indicators.shape[1]), int(self.classes.shape[1])
-
-    @cached_property
-    def firsts(self) -> Places:
-        """The first cell of each attribute."""
-        return np.cumsum(self.n_states) - self.n_states
-
-    @cached_property
-    def weights(self) -> Array:
-        """(n_rows, 1)"""
-        return self.classes.sum(axis=1, keepdims=True)
-
-    @cached_property
-    def transposed(self) -> csr_array:
-        return csr_array(self.indicators.T)
-
-    @cached_property
-    def sizes(self) -> Array:
-        """(n_cells - 1, 1) states of the cell's attribute."""
-        return self.n_states[self.attributes].astype(np.float64)[:, np.newaxis]
-
-    @cached_property
-    def shares(self) -> Array:
-        """(n_cells - 1, 1) P(x_i = k) among the rows in which x_i is present."""
-        counted = (self.transposed @ self.weights)[:-1]
-        return counted / np.maximum(self._table_sum(counted), np.finfo(float).tiny)
+    def __init__(self, counts: CountStore) -> None:
+        """`counts` of the rows, and the rows."""
+        dag = Dag.augmented_naive_bayes([()] * counts.n_attributes)
+        self.cells = ClassCells.of(dag, counts.n_states)
+        self.shape = (self.cells.n_cells, self.cells.n_classes)
+        self.n_states: Places = np.array(counts.n_states[:-1], dtype=np.int64)
+        self.attributes: Places = np.repeat(np.arange(len(self.n_states)), self.n_states)
+        self.firsts: Places = np.cumsum(self.n_states) - self.n_states
+        self.sizes = self.n_states[self.attributes].astype(np.float64)[:, np.newaxis]
+        counted = self.cells.pack(counts.tables(dag.families)).sum(axis=1, keepdims=True)[:-1]
+        self.shares = counted / np.maximum(self._table_sum(counted), np.finfo(float).tiny)
+        self._rows = counts.rows.kept()
+        self._loss = Objective(self.cells, self._rows, engine=counts.engine)
 
     @cached_property
     def table_pairs(self) -> tuple[Places, Places]:
@@ -93,10 +61,6 @@ class PrunedObjective:
         one = np.repeat(np.arange(len(sizes)), sizes)
         step = np.arange(len(one)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         return one, self.firsts[self.attributes[one]] + step
-
-    def log_posterior(self, beta: Array) -> Array:
-        """log P(c | x), (n_rows, n_classes)."""
-        return normalize_log(self.indicators @ beta)
 
     def log_prior(self, beta: Array, kept: Mask) -> tuple[float, Array]:
         """And its gradient."""
@@ -108,23 +72,13 @@ class PrunedObjective:
 
     def __call__(self, beta: Array, kept: Mask) -> tuple[float, Array]:
         """CLL+ and its gradient by every entry of beta."""
-        logs = self.log_posterior(beta)
+        loss, slopes = self._loss(beta)
         prior, gradient = self.log_prior(beta, kept)
-        gradient += self.transposed @ (self.classes - self.weights * np.exp(logs))
-        return float((self.classes * logs).sum()) + prior, gradient
+        return prior - loss, gradient - slopes
 
     def gains(self, beta: Array, kept: Mask) -> Array:
         """By how much CLL+ rises when one parameter alone is left out; -inf for one that is or cannot be."""
-        logs = self.log_posterior(beta)
-        log_others = np.log(np.maximum(-np.expm1(logs), np.finfo(float).tiny))  # log(1 - P(c | x))
-        rows = np.repeat(np.arange(len(logs)), np.diff(self.indicators.indptr))
-        cells = self.indicators.indices
-        result = np.empty(beta.shape)
-        for c in range(self.shape[1]):
-            value = beta[cells, c]
-            fall = self.classes[rows, c] * value
-            fall += self.weights[rows, 0] * np.logaddexp(log_others[rows, c], logs[rows, c] - value)
-            result[:, c] = -np.bincount(cells, fall, minlength=len(beta))
+        result = self._rows.sum(partial(pruned_rows.removal_gains, cells=self.cells, beta=beta), "gains")
         result[:-1] += self._prior_gains(beta, kept)
         result[~kept] = result[-1] = -np.inf
         return result
@@ -139,18 +93,7 @@ class PrunedObjective:
 
     def curvature(self, beta: Array, kept: Mask) -> Array:
         """-d2 CLL+ / d beta2, (n_cells, n_classes, n_cells, n_classes)."""
-        n_cells, n_classes = self.shape
-        posterior = np.exp(self.log_posterior(beta))
-        result = np.zeros((n_cells, n_classes, n_cells, n_classes))
-        for first in range(0, len(posterior), BLOCK_ROWS):
-            block = slice(first, first + BLOCK_ROWS)
-            dense, p = self.indicators[block].toarray(), posterior[block]
-            for c in range(n_classes):
-                for d in range(c + 1):
-                    weight = self.weights[block, 0] * p[:, c] * (float(c == d) - p[:, d])
-                    result[:, c, :, d] += dense.T @ (weight[:, np.newaxis] * dense)
-        for c in range(1, n_classes):
-            result[:, :c, :, c] = result[:, c, :, :c].transpose(1, 2, 0)
+        result = self._rows.sum(partial(pruned_rows.curvature, cells=self.cells, beta=beta), "curvature")
         self._add_prior_curvature(result, beta, kept)
         return result
 
@@ -165,10 +108,9 @@ class PrunedObjective:
 
     def curvature_diagonal(self, beta: Array, kept: Mask) -> Array:
         """The diagonal of `curvature`, (n_cells, n_classes)."""
-        posterior = np.exp(self.log_posterior(beta))
         share, _, theta = self._tables(beta, kept)
         of_class = np.exp(normalize_log(beta[-1:].copy()))
-        result = self.transposed @ (self.weights * posterior * (1.0 - posterior))
+        result = self._rows.sum(partial(pruned_rows.curvature_diagonal, cells=self.cells, beta=beta), "curvature")
         result[:-1] += share * self.sizes * theta * (1.0 - theta)
         result[-1:] += self.shape[1] * of_class * (1.0 - of_class)
         return result

@@ -3,83 +3,56 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family, strides
+from tanager.memory import available_memory
 from tanager.network.log_joint import normalize_log
 from tanager.parameters.frequency import Frequency
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
+from tanager.table.rows import Prepared
 
-CACHE_BYTES = 256 * 2**20
+Array = NDArray[np.float64]
+
+# What a place keeps of its rows, at most and as a share of the memory it has left.
+CACHE_BYTES = 2**30
+CACHE_SHARE = 4
+MAX_FRACTIONS = 1_024
 
 
 class RowLikelihood:
     """sum_t w_t log P(c_t | x_t), the tables being smoothed frequencies of the same rows.
 
     With `leave_one_out` the tables that judge row t are those of the other rows: its own count, 1 (or its weight, if
-    less), is taken from the cells of its class. What a family adds to the log joint of every row and class is kept,
-    so a structure that differs in one family costs one more pass.
+    less), is taken from the cells of its class. What a family adds to the log joint of every row and class is kept
+    where the rows are, so a structure that differs in one family costs one more pass.
     """
 
-    def __init__(
-        self, batch: EncodedBatch, counts: CountStore, smoothing: Frequency, leave_one_out: bool = False
-    ) -> None:
-        self._batch = batch
+    def __init__(self, counts: CountStore, smoothing: Frequency, leave_one_out: bool = False) -> None:
         self._counts = counts
         self._smoothing = smoothing
         self._leave_one_out = leave_one_out
-        self._known: OrderedDict[Family, NDArray[np.float64]] = OrderedDict()
-        self._most = max(64, CACHE_BYTES // (8 * max(1, batch.n_rows * batch.n_classes)))
+        self._fractions = lru_cache(MAX_FRACTIONS)(self._smoothed_fractions)
 
     def __call__(self, dag: Dag) -> float:
-        log_joint = np.zeros((self._batch.n_rows, self._batch.n_classes))
-        for family in dag.families:
-            # A family without the class is the same for every class and cancels in P(c | x).
-            if self._batch.n_attributes in family.nodes:
-                log_joint += self._addend(family)
-        own = normalize_log(log_joint)[np.arange(len(log_joint)), self._batch.class_codes]
-        return float(own.sum() if self._batch.weights is None else own @ self._batch.weights)
+        # A family without the class is the same for every class and cancels in P(c | x).
+        families = [family for family in dag.families if self._counts.n_attributes in family.nodes]
+        return self._rows.sum(_log_likelihood, [self._fractions(family) for family in families])
 
-    def _addend(self, family: Family) -> NDArray[np.float64]:
-        """(n_rows, n_classes) log P(child | parents), the class in every state."""
-        if family in self._known:
-            self._known.move_to_end(family)
-            return self._known[family]
-        addend = self._compute(family)
-        self._known[family] = addend
-        if len(self._known) > self._most:
-            self._known.popitem(last=False)
-        return addend
+    @cached_property
+    def _rows(self) -> Prepared[list[BlockAddends]]:
+        """Made when they are first asked: most structures are learnt from counts alone."""
+        return self._counts.rows.kept().prepare(partial(_make_addends, leave_one_out=self._leave_one_out))
 
-    def _compute(self, family: Family) -> NDArray[np.float64]:
-        batch = self._batch
-        attributes = tuple(node for node in family.nodes if node != batch.n_attributes)
-        cells = np.zeros(batch.n_rows, dtype=np.int64)
-        complete = np.ones(batch.n_rows, dtype=bool)
-        for node, stride in zip(attributes, strides(attributes, batch.n_states), strict=True):
-            cells += batch.column(node).astype(np.int64) * stride
-            complete &= batch.column(node) < batch.n_states[node]
-        above, below = self._fractions(family)
-        cells[~complete] = len(above)
-        with np.errstate(divide="ignore"):
-            # One cell more, whose log is 0: a family with a gap is left out of its row.
-            result: NDArray[np.float64] = np.vstack([np.log(above / below), np.zeros(batch.n_classes)])[cells]
-        if self._leave_one_out:
-            present = np.flatnonzero(cells < len(above))
-            weight = np.ones(len(cells)) if batch.weights is None else np.minimum(1.0, batch.weights)
-            at, weight, classes = cells[present], weight[present], batch.class_codes[present]
-            if family.child == batch.n_attributes:  # the classes share their denominator
-                result[present] = np.log(above[at] / (below[at] - weight[:, np.newaxis]))
-            result[present, classes] = np.log((above[at, classes] - weight) / (below[at, classes] - weight))
-        return result
-
-    def _fractions(self, family: Family) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Numerators and denominators of the family's table, (attribute cells, classes)."""
-        n_states, target = self._batch.n_states, self._batch.n_attributes
+    def _smoothed_fractions(self, family: Family) -> Fractions:
+        n_states, target = self._counts.n_states, self._counts.n_attributes
         counted = self._counts.table(family)
         prior = self._smoothing.pseudo_rows(self._counts, family)
         if self._leave_one_out and family.child == target:
@@ -87,6 +60,76 @@ class RowLikelihood:
         above = counted + prior
         below = np.broadcast_to(above.sum(axis=-1, keepdims=True), above.shape)
         if family.child == target:
-            return above[:, 0], below[:, 0]
+            return Fractions(family, above[:, 0], below[:, 0])
         by_cell = [part.swapaxes(1, 2).reshape(-1, n_states[target]) for part in (above, below)]
-        return by_cell[0], by_cell[1]
+        return Fractions(family, *by_cell)
+
+
+@dataclass(frozen=True, eq=False)
+class Fractions:
+    """The table of a family as numerators and denominators, (attribute cells, classes)."""
+
+    family: Family
+    above: Array
+    below: Array
+
+
+class BlockAddends:
+    """What families add to the log joint of the rows of a block; those of the last `n_kept` families asked are kept."""
+
+    def __init__(self, block: EncodedBatch, leave_one_out: bool, n_kept: int) -> None:
+        self._block = block
+        self._leave_one_out = leave_one_out
+        self._n_kept = n_kept
+        self._known: OrderedDict[Family, Array] = OrderedDict()
+
+    def log_likelihood(self, fractions: Sequence[Fractions]) -> float:
+        """sum_t w_t log P(c_t | x_t) of a structure whose families with the class are these."""
+        log_joint = np.zeros((self._block.n_rows, self._block.n_classes))
+        for family in fractions:
+            log_joint += self._addend(family)
+        of_class = normalize_log(log_joint)[np.arange(len(log_joint)), self._block.class_codes]
+        return float(of_class.sum() if self._block.weights is None else of_class @ self._block.weights)
+
+    def _addend(self, fractions: Fractions) -> Array:
+        """(n_rows, n_classes) log P(child | parents), the class in every state."""
+        family = fractions.family
+        if family in self._known:
+            self._known.move_to_end(family)
+            return self._known[family]
+        addend = self._compute(fractions)
+        self._known[family] = addend
+        if len(self._known) > self._n_kept:
+            self._known.popitem(last=False)
+        return addend
+
+    def _compute(self, fractions: Fractions) -> Array:
+        block, above, below = self._block, fractions.above, fractions.below
+        attributes = tuple(node for node in fractions.family.nodes if node != block.n_attributes)
+        cells = np.zeros(block.n_rows, dtype=np.int64)
+        complete = np.ones(block.n_rows, dtype=bool)
+        for node, stride in zip(attributes, strides(attributes, block.n_states), strict=True):
+            cells += block.column(node).astype(np.int64) * stride
+            complete &= block.column(node) < block.n_states[node]
+        cells[~complete] = len(above)
+        with np.errstate(divide="ignore"):
+            # One cell more, whose log is 0: a family with a gap is left out of its row.
+            result: Array = np.vstack([np.log(above / below), np.zeros(block.n_classes)])[cells]
+        if self._leave_one_out:
+            present = np.flatnonzero(cells < len(above))
+            weight = np.minimum(1.0, block.row_weights)
+            at, weight, classes = cells[present], weight[present], block.class_codes[present]
+            if fractions.family.child == block.n_attributes:  # the classes share their denominator
+                result[present] = np.log(above[at] / (below[at] - weight[:, np.newaxis]))
+            result[present, classes] = np.log((above[at, classes] - weight) / (below[at, classes] - weight))
+        return result
+
+
+def _make_addends(blocks: list[EncodedBatch], leave_one_out: bool) -> list[BlockAddends]:
+    n_bytes = 8 * sum(block.n_rows * block.n_classes for block in blocks)
+    n_kept = min(CACHE_BYTES, available_memory() // CACHE_SHARE) // max(1, n_bytes)
+    return [BlockAddends(block, leave_one_out, n_kept) for block in blocks if block.n_rows]
+
+
+def _log_likelihood(blocks: Sequence[BlockAddends], fractions: Sequence[Fractions]) -> float:
+    return sum((block.log_likelihood(fractions) for block in blocks), 0.0)

@@ -6,20 +6,21 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from tanager.measures import ReliabilityCurve
 
 LINE_COLOUR = "#b0672a"
 FEWEST_ROWS = 10
 
 
-def plot_calibration(curves: Mapping[str, NDArray[np.float64]], ax: Axes | None = None) -> Axes:
-    """A line per classifier; a curve is (bins, 3): rows, sum of confidence, rows right.
+def plot_calibration(curves: Mapping[str, ReliabilityCurve], ax: Axes | None = None) -> Axes:
+    """A line per classifier: the share of rows in which an event happened, by the probability given to it.
 
-    The confidence of a row is the probability of the class predicted. Below the diagonal a classifier is surer than
-    it ought to be. Bins of fewer than ten rows are left out.
+    The event is that the predicted class is right, for the curve `top` of `tanager.calibration`. Below the diagonal
+    a classifier is surer than it ought to be. Bins of fewer than ten rows are left out.
     """
     if ax is None:
         import matplotlib.pyplot as plt
@@ -27,10 +28,10 @@ def plot_calibration(curves: Mapping[str, NDArray[np.float64]], ax: Axes | None 
         ax = plt.subplots(figsize=(4.8, 4.6), layout="constrained")[1]
     ax.plot([0, 1], [0, 1], color=LINE_COLOUR, lw=1)
     lowest = 1.0
-    for name, bins in curves.items():
-        full = bins[bins[:, 0] >= FEWEST_ROWS]
-        if len(full):
-            confidence, right = full[:, 1] / full[:, 0], full[:, 2] / full[:, 0]
+    for name, curve in curves.items():
+        full = np.array(curve.count) >= FEWEST_ROWS
+        if full.any():
+            confidence, right = np.array(curve.mean_predicted)[full], np.array(curve.observed)[full]
             ax.plot(confidence, right, "o-", ms=3, lw=1.2, label=name)
             lowest = min(lowest, confidence.min(), right.min())
     ends = (max(0.0, lowest - 0.05), 1.02)

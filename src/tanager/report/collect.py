@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
-from tanager.classifiers.calibration import Calibration, calibration
 from tanager.classifiers.hidden import add_hidden_codes
 from tanager.errors import MemoryLimitError
 from tanager.explain import explain
@@ -20,7 +19,7 @@ from tanager.report.json_page import Json, pack
 from tanager.report.layout import HEIGHT, LONGEST, place_nodes
 from tanager.report.learning import describe_learning
 from tanager.report.nodes import describe_node
-from tanager.report.quality import measure_quality
+from tanager.report.quality import describe_quality
 from tanager.structure.dag import Dag
 from tanager.table.batch import Codes
 from tanager.table.read_columns import RawTable, read_table
@@ -40,19 +39,11 @@ class Rows:
     proba: NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Truth:
-    """The class codes of the rows, and how well the probabilities fit them."""
-
-    class_codes: NDArray[np.intp]
-    calibrated: Calibration
-
-
 def collect(clf: BayesianNetworkClassifier, X: object = None, y: ArrayLike | None = None) -> dict[str, Json]:
     """The content of the page, ready for JSON."""
     network = clf.network_
     rows = None if X is None else _read_rows(clf, X)
-    truth = None if y is None else _read_classes(clf, X, y)
+    class_codes = None if y is None else read_rows(X, y, None, clf.classes_).class_codes.astype(np.intp)
     page: dict[str, Json] = {
         "version": __version__,
         "title": f"{network.nodes[-1]} · {type(clf).__name__}",
@@ -64,11 +55,10 @@ def collect(clf: BayesianNetworkClassifier, X: object = None, y: ArrayLike | Non
         "quality": None,
     }
     if rows is not None:
-        class_codes = None if truth is None else truth.class_codes
         page["rows"] = _pack_rows(rows, class_codes)
         page["columns"] = summarize_columns(rows.table, rows.codes, network, class_codes)
-        if truth is not None:
-            page["quality"] = measure_quality(rows.proba, truth.class_codes, clf.gaps_.prior(), truth.calibrated)
+        if class_codes is not None:
+            page["quality"] = describe_quality(rows.proba, class_codes, clf.classes_, clf.gaps_.prior())
     return page
 
 
@@ -123,11 +113,6 @@ def _read_rows(clf: BayesianNetworkClassifier, X: object) -> Rows:
     proba = clf.predict_proba(X)  # which also checks the columns
     table = read_table(X)
     return Rows(table, add_hidden_codes(clf.encoder_.encode(table), clf.network_.n_states), proba)
-
-
-def _read_classes(clf: BayesianNetworkClassifier, X: object, y: ArrayLike) -> Truth:
-    class_codes = read_rows(X, y, None, clf.classes_).class_codes.astype(np.intp)
-    return Truth(class_codes, calibration(clf, X, clf.classes_[class_codes]))
 
 
 def _pack_rows(rows: Rows, class_codes: NDArray[np.intp] | None) -> dict[str, Json]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import fields
 
 import numpy as np
 
 from tanager.classifiers import BayesianNetworkClassifier
+from tanager.parameters.protocol import ParameterTrace
 from tanager.report.json_page import Json, number
 
 MOST_STEPS = 500
@@ -32,13 +34,13 @@ def _words(value: object) -> str:
     return text if len(text) <= 200 else text[:199] + "…"
 
 
-def _entries(trace: Mapping[str, object], prefix: str = "") -> list[Json]:
+def _entries(trace: ParameterTrace, prefix: str = "") -> list[Json]:
     """Names with either a word or a series of numbers, whatever the parameter learner noted; nested ones flattened."""
     result: list[Json] = []
-    for key, value in trace.items():
-        name = f"{prefix}{key}".replace("_", " ")
-        if isinstance(value, Mapping):
-            result += _entries({str(inner): each for inner, each in value.items()}, f"{prefix}{key} ")
+    for field in fields(trace):
+        name, value = f"{prefix}{field.name}".replace("_", " "), getattr(trace, field.name)
+        if isinstance(value, ParameterTrace):
+            result += _entries(value, f"{name} ")
         elif (series := _series(value)) is not None:
             result.append({"name": name, "series": series})
         else:

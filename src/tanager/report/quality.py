@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import precision_recall_curve, roc_auc_score, roc_curve
+from sklearn.metrics import precision_recall_curve, roc_curve
 
-from tanager.classifiers.calibration import Calibration, ReliabilityCurve
+from tanager.measures import (
+    ReliabilityCurve,
+    accuracy,
+    areas_under_roc,
+    confusion_matrix,
+    log_loss,
+    mean_area,
+    measure_calibration,
+    one_hot,
+)
 from tanager.report.json_page import Json, number, numbers
 
-MOST_CURVES = 60
-MOST_POINTS = 6_000
+MAX_CURVES = 60
+MAX_POINTS = 6_000
 
 Floats = NDArray[np.float64]
 
 
-def measure_quality(
-    proba: Floats, class_codes: NDArray[np.intp], prior: Floats, calibrated: Calibration
+def describe_quality(
+    proba: Floats, class_codes: NDArray[np.intp], classes: NDArray[np.generic], prior: Floats
 ) -> dict[str, Json]:
     """Measures of P(class | row), (n_rows, n_classes), against the true classes.
 
@@ -24,25 +33,23 @@ def measure_quality(
     rest.
     """
     n_rows, n_classes = proba.shape
-    truth = class_codes[:, np.newaxis] == np.arange(n_classes)
-    predicted = proba.argmax(axis=1)
-    confusion = np.bincount(class_codes * n_classes + predicted, minlength=n_classes**2).reshape(n_classes, n_classes)
-    with np.errstate(divide="ignore"):
-        prior_loss = -np.log(prior)[class_codes].mean()
-    aucs = [_auc(truth[:, k], proba[:, k]) for k in range(n_classes)]
+    truth = one_hot(class_codes, n_classes)
+    confusion = confusion_matrix(proba, class_codes)
+    calibrated = measure_calibration(proba, class_codes, classes)
+    areas = areas_under_roc(proba, class_codes)
     return {
         "n_rows": n_rows,
-        "accuracy": number((predicted == class_codes).mean()),
+        "accuracy": number(accuracy(proba, class_codes)),
         "log_loss": number(calibrated.log_loss),
-        "prior_log_loss": number(prior_loss),
+        "prior_log_loss": number(log_loss(np.broadcast_to(prior, proba.shape), class_codes)),
         "brier": number(calibrated.brier),
         "calibration_error": number(calibrated.expected_error),
-        "auc": number(float(np.nanmean(aucs))) if np.isfinite(aucs).any() else None,
-        "confusion": confusion.tolist() if n_classes <= MOST_CURVES else None,
-        "classes": [_class_row(confusion, k, aucs[k]) for k in range(n_classes)],
+        "auc": number(mean_area(areas)),
+        "confusion": confusion.tolist() if n_classes <= MAX_CURVES else None,
+        "classes": [_class_row(confusion, k, areas[k]) for k in range(n_classes)],
         "curves": [
             _curves(truth[:, k], proba[:, k], n_classes, calibrated.by_class[k])
-            for k in range(min(n_classes, MOST_CURVES))
+            for k in range(min(n_classes, MAX_CURVES))
         ],
     }
 
@@ -59,17 +66,13 @@ def _class_row(confusion: NDArray[np.intp], k: int, auc: float) -> dict[str, Jso
     }
 
 
-def _auc(truth: NDArray[np.bool_], proba: Floats) -> float:
-    return float(roc_auc_score(truth, proba)) if truth.any() and not truth.all() else float("nan")
-
-
 def _curves(
     truth: NDArray[np.bool_], proba: Floats, n_classes: int, reliability: ReliabilityCurve
 ) -> dict[str, Json] | None:
     """ROC, precision and recall, and calibration of one class; None where the rows are all of it or none is."""
     if truth.all() or not truth.any():
         return None
-    n_points = max(20, min(200, MOST_POINTS // n_classes))
+    n_points = max(20, min(200, MAX_POINTS // n_classes))
     false_rate, true_rate, _ = roc_curve(truth, proba)
     precision, recall, _ = precision_recall_curve(truth, proba, drop_intermediate=True)
     return {

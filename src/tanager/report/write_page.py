@@ -12,9 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.errors import DataError, DataWarning
 from tanager.files.atomic import atomic_write, check_writable
+from tanager.files.output_path import OutputKind, begins_with
 from tanager.report.collect import collect
 from tanager.report.render import render
 
+PAGE = OutputKind(
+    "a page of `tanager report`", begins_with(rb'<!doctype html>.*<meta name="generator" content="Tanager">')
+)
 LARGE_PAGE = 3_000_000
 """Bytes."""
 

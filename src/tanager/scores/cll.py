@@ -6,10 +6,13 @@ from typing import ClassVar
 
 from sklearn.base import BaseEstimator
 
+from tanager.table.needs import Needs
+
 
 class CLL(BaseEstimator):
     """sum_t log P(c_t | x_t). It depends on a whole network and its rows, so only its name lives in this layer."""
 
+    needs: ClassVar[Needs] = "passes"
     decomposable: ClassVar[bool] = False
     score_equivalent: ClassVar[bool] = False
 

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import CountTable, Family
 from tanager.counts.pair_tables import PairTables
+from tanager.table.needs import Needs
 
 
 class FamilyScore(BaseEstimator, ABC):
@@ -21,6 +22,8 @@ class FamilyScore(BaseEstimator, ABC):
     A subclass is a scikit-learn parameter object: its options are the arguments of `__init__`. It holds no data.
     """
 
+    needs: ClassVar[Needs] = "families"
+    """Of the rows: the counts of the families it is asked for."""
     decomposable: ClassVar[bool] = True
     score_equivalent: ClassVar[bool]
     """True when both directions of an edge score the same, so that a spanning tree finds the best tree."""

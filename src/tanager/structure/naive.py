@@ -10,6 +10,8 @@ from tanager.structure.protocol import LearntStructure, StructureLearner, Struct
 class NaiveBayes(StructureLearner):
     """No search: attributes are independent given the class."""
 
+    needs = "families"
+
     def learn(self, task: StructureTask) -> LearntStructure:
         dag = Dag.augmented_naive_bayes([()] * task.counts.n_attributes)
         return LearntStructure(dag, total_score(task, dag))

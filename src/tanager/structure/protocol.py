@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import ClassVar, Literal
 
 from sklearn.base import BaseEstimator
 
@@ -13,6 +14,13 @@ from tanager.counts.count_store import CountStore
 from tanager.scores.cll import CLL
 from tanager.scores.protocol import FamilyScore
 from tanager.structure.dag import Dag
+from tanager.table.needs import Needs
+from tanager.table.schema import ColumnSchema
+
+NetworkKind = Literal["tables", "effects"]
+"""What a network is made of: a table for each family, or effects of attributes and of pairs that add up."""
+Pairs = tuple[tuple[int, int], ...]
+"""(parent, child) attributes, the most telling pair first."""
 
 
 @dataclass(frozen=True)
@@ -53,21 +61,50 @@ class LearntStructure:
     """A structure over attributes and class (the last node), its score, and how it was found.
 
     pairs  None where a family is a table over all its parents. Otherwise the family of a child is a sum of effects,
-           its own and one for each of these (parent, child) pairs of attributes, the most telling first
+           its own and one for each of these pairs that it is the child of
     """
 
     dag: Dag
     score: float
     steps: tuple[Step, ...] = ()
-    pairs: tuple[tuple[int, int], ...] | None = None
+    pairs: RankedPairs | None = None
+
+
+@dataclass(frozen=True)
+class RankedPairs:
+    """Pairs of attributes to choose from.
+
+    pairs    the most telling first
+    numbers  how many of them may be taken, ascending
+    rank     the pairs by the counts of other rows
+    """
+
+    pairs: Pairs
+    numbers: tuple[int, ...]
+    rank: Callable[[CountStore], Pairs] = field(compare=False)
 
 
 class StructureLearner(BaseEstimator, ABC):
-    """A scikit-learn parameter object: its options are the arguments of `__init__`; it holds no data."""
+    """A scikit-learn parameter object: its options are the arguments of `__init__`; it holds no data.
+
+    What it can do is declared by class attributes, which callers ask:
+
+    needs          of the rows; what needs no more than counts or passes learns from a stream and on a cluster
+    learns         the kind of network it is the structure of; effects want numeric columns at two granularities
+    leaves_one_out `task.evaluate` judges a row by tables without it
+    """
+
+    needs: ClassVar[Needs] = "counts"
+    learns: ClassVar[NetworkKind] = "tables"
+    leaves_one_out: ClassVar[bool] = False
 
     @abstractmethod
     def learn(self, task: StructureTask) -> LearntStructure:
         """Choose the structure."""
+
+    def hidden(self, names: Sequence[str]) -> tuple[ColumnSchema, ...]:
+        """Nodes of the structure that are not among the columns `names`, the class last: usually none."""
+        return ()
 
 
 class Trace:

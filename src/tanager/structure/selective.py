@@ -16,6 +16,9 @@ class Selective(StructureLearner):
     `task.evaluate` measured. Ties go to the lower column.
     """
 
+    needs = "passes"
+    leaves_one_out = True
+
     def learn(self, task: StructureTask) -> LearntStructure:
         if task.evaluate is None:
             raise OptionError("structure 'selective' judges classifiers on rows; use it through a classifier.")

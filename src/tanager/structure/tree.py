@@ -39,6 +39,8 @@ class Tree(StructureLearner):
     forbidden_edges  likewise
     """
 
+    needs = "pairs"
+
     def __init__(
         self,
         root: Node | None = None,

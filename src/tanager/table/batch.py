@@ -1,11 +1,16 @@
-"""EncodedBatch: rows as small integers, the only form in which later layers see data."""
+"""EncodedBatch: rows as small integers in memory, the only form in which later layers see data."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tanager.table.needs import Place
+from tanager.table.rows import Made, Outline, PreparedHere, Value
 
 Codes = NDArray[np.unsignedinteger]
 Weights = NDArray[np.float64]
@@ -13,15 +18,15 @@ Weights = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class EncodedBatch:
-    """Rows of a table as codes.
+    """Rows of a table as codes: a block of `Rows`, and the `Rows` of a table that is in memory.
 
     Nodes are numbered as everywhere after this layer: the attributes 0 .. n-1 in column order, then the class, n.
 
     codes        (n_rows, n_attributes), column-major, in the smallest unsigned dtype that holds every code
     class_codes  (n_rows,), unsigned
     n_states     states of each node, the class last; the code of a missing cell is the node's number of states
+    incomplete   (n_attributes,) booleans: whether a cell of the column may be missing
     weights      (n_rows,) positive, or None for all ones
-    incomplete   (n_attributes,) booleans: whether the column has a missing cell
     """
 
     codes: Codes
@@ -29,6 +34,17 @@ class EncodedBatch:
     n_states: tuple[int, ...]
     incomplete: NDArray[np.bool_]
     weights: Weights | None = None
+    n_rows: int = field(init=False)
+    n_attributes: int = field(init=False)
+    n_classes: int = field(init=False)
+
+    place: ClassVar[Place] = "memory"
+
+    def __post_init__(self) -> None:
+        for name, value in zip(
+            ("n_rows", "n_attributes", "n_classes"), (*self.codes.shape, self.n_states[-1]), strict=True
+        ):
+            object.__setattr__(self, name, int(value))
 
     @classmethod
     def empty(cls, n_states: tuple[int, ...]) -> EncodedBatch:
@@ -38,20 +54,42 @@ class EncodedBatch:
         return cls(codes, codes[:, :0].reshape(-1), n_states, np.zeros(n_attributes, dtype=bool))
 
     @property
-    def n_rows(self) -> int:
-        return int(self.codes.shape[0])
+    def outline(self) -> Outline:
+        least = None if self.weights is None or not self.n_rows else float(self.weights.min())
+        return Outline(self.n_states, self.incomplete, self.n_rows, least)
 
     @property
-    def n_attributes(self) -> int:
-        return int(self.codes.shape[1])
-
-    @property
-    def n_classes(self) -> int:
-        return self.n_states[-1]
+    def row_weights(self) -> Weights:
+        """(n_rows,) the weights, ones where none are given."""
+        return np.ones(self.n_rows) if self.weights is None else self.weights
 
     def column(self, node: int) -> Codes:
         """The codes of one node, contiguous."""
         return self.class_codes if node == self.n_attributes else self.codes[:, node]
+
+    def take(self, rows: slice | NDArray[np.bool_] | NDArray[np.integer]) -> EncodedBatch:
+        """Some rows, in the order given; a slice of them is a view."""
+        codes = self.codes[rows] if isinstance(rows, slice) else np.asfortranarray(self.codes[rows])
+        incomplete = self.incomplete.copy()
+        for node in np.flatnonzero(incomplete).tolist():
+            incomplete[node] = (codes[:, node] == self.n_states[node]).any()
+        weights = None if self.weights is None else self.weights[rows]
+        return EncodedBatch(codes, self.class_codes[rows], self.n_states, incomplete, weights)
+
+    def map(self, function: Callable[[EncodedBatch], EncodedBatch], name: str = "map") -> EncodedBatch:
+        return function(self)
+
+    def sum(self, function: Callable[[EncodedBatch], Value], name: str = "sum") -> Value:
+        return function(self)
+
+    def prepare(self, make: Callable[[list[EncodedBatch]], Made], name: str = "prepare") -> PreparedHere[Made]:
+        return PreparedHere(make([self]))
+
+    def kept(self) -> EncodedBatch:
+        return self
+
+    def blocks(self) -> tuple[EncodedBatch]:
+        return (self,)
 
 
 def code_dtype(n_states: int) -> np.dtype[np.unsignedinteger]:

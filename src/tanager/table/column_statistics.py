@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from tanager.errors import DataError
 from tanager.table.batch import Codes, Weights
-from tanager.table.categories import learn_categories
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import encode_column
-from tanager.table.fine_bins import fine_bins
+from tanager.table.learn_column import learn_column
 from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn, gaps
 from tanager.table.schema import ColumnSchema
 from tanager.table.value_counts import ValueCounts, count_values
@@ -76,16 +75,10 @@ class ColumnStatistics:
         return replace(self, like=like, counts=self.counts.merge(renamed))
 
     def schema(self, discretizer: Discretizer, n_classes: int, gap_states: bool, n_coarse: int = 0) -> ColumnSchema:
-        """The column's categories or cut points, as `learn_schema` finds them; `n_coarse` is that of `fine_bins`."""
-        gap = gap_states and bool(self.gaps.any())
-        if self.categorical:
-            ordered = isinstance(self.like, DictionaryColumn) and self.like.ordered
-            categories = learn_categories(self._cells())
-            return ColumnSchema(self.like.name, "categorical", categories, gap_state=gap, ordered=ordered)
-        assert isinstance(self.like, NumericColumn)
-        cuts, groups = fine_bins(discretizer(self.counts, n_classes), self.counts, n_coarse)
-        bins = tuple(cuts.tolist())
-        return ColumnSchema(self.like.name, "numeric", cuts=bins, unit=self.like.unit, gap_state=gap, groups=groups)
+        """The column's categories or cut points (`learn_column`)."""
+        counts = None if self.categorical else self.counts
+        gap_state = gap_states and bool(self.gaps.any())
+        return learn_column(self._cells(), counts, gap_state, discretizer, n_classes, n_coarse)
 
     def table(self, schema: ColumnSchema, n_classes: int) -> NDArray[np.float64]:
         """Counts of (state, class), flat, the class changing fastest."""

@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.registry import nearest_first
 from tanager.table.batch import Codes, Weights, code_dtype
-from tanager.table.categories import check_same_type, encode_categories, learn_categories
+from tanager.table.categories import check_same_type, encode_categories
 from tanager.table.discretizer import Discretizer
-from tanager.table.fine_bins import fine_bins, n_coarse_bins
+from tanager.table.fine_bins import n_coarse_bins
 from tanager.table.integer_matrix import IntegerLookup, learn_integer_categories
+from tanager.table.learn_column import learn_column
 from tanager.table.look_up import NARROW_SPAN, look_up, shift, spans_little
 from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn, RawTable, gaps
 from tanager.table.schema import ColumnSchema, TableSchema
@@ -52,17 +53,14 @@ def learn_schema(
 
     def learn(position: int) -> ColumnSchema:
         column = table.columns[position]
-        gap = gap_states and bool(gaps(column).any())
-        if chosen[position]:
-            ordered = isinstance(column, DictionaryColumn) and column.ordered
-            return ColumnSchema(column.name, "categorical", learn_categories(column), gap_state=gap, ordered=ordered)
-        assert isinstance(column, NumericColumn)
-        counted = count_values(column.values, class_codes, weights, n_classes=target.n_states)
-        if counted.values.size == 0:
-            empty.append(column.name)
-        cuts, groups = fine_bins(discretizer(counted, target.n_states), counted, n_coarse)
-        bins = tuple(cuts.tolist())
-        return ColumnSchema(column.name, "numeric", cuts=bins, unit=column.unit, gap_state=gap, groups=groups)
+        gap_state = gap_states and bool(gaps(column).any())
+        counts = None
+        if not chosen[position]:
+            assert isinstance(column, NumericColumn)
+            counts = count_values(column.values, class_codes, weights, n_classes=target.n_states)
+            if counts.values.size == 0:
+                empty.append(column.name)
+        return learn_column(column, counts, gap_state, discretizer, target.n_states, n_coarse)
 
     if table.matrix is not None and table.matrix.dtype.kind in "iu" and chosen.all():
         found = learn_integer_categories(table.matrix)
@@ -139,24 +137,29 @@ class TableEncoder:
 
     def encode(self, table: RawTable) -> Codes:
         """Codes (n_rows, n_attributes), column-major, in the smallest unsigned dtype; missing cells as n_states."""
-        codes = np.empty(
-            (table.n_rows, len(self.schema.attributes)), order="F", dtype=code_dtype(max(self.schema.n_states))
-        )
-        if table.matrix is not None and table.matrix.dtype.kind in "iu" and self._integers is not None:
-            unseen = self._integers.encode(table.matrix, codes)
-            if self.unseen_is_error and unseen:
-                self._encode_columns(table.columns, codes, 0)  # finds and names the cell
-        elif table.matrix is not None:
-            self._encode_blocks(table, codes)
-        else:
-            self._encode_columns(table.columns, codes, 0)
+        shape = (table.n_rows, len(self.schema.attributes))
+        codes = np.empty(shape, order="F", dtype=code_dtype(max(self.schema.n_states)))
+        self.encode_into(codes, table, range(shape[1]))
         return codes
+
+    def encode_into(self, codes: Codes, table: RawTable, places: Sequence[int]) -> None:
+        """Write the codes of each attribute into the column of `codes` that is its place."""
+        n_columns = len(self.schema.attributes)
+        if table.matrix is not None and table.matrix.dtype.kind in "iu" and self._integers is not None:
+            # A matrix of categories has one granularity, so that the places are those of its own columns.
+            unseen = self._integers.encode(table.matrix, codes[:, :n_columns])
+            if self.unseen_is_error and unseen:
+                self._encode_columns(table.columns, codes, 0, places)  # finds and names the cell
+        elif table.matrix is not None:
+            self._encode_blocks(table, codes, places)
+        else:
+            self._encode_columns(table.columns, codes, 0, places)
 
     @cached_property
     def _integers(self) -> IntegerLookup | None:
         return IntegerLookup.of(self.schema.attributes)
 
-    def _encode_blocks(self, table: RawTable, codes: Codes) -> None:
+    def _encode_blocks(self, table: RawTable, codes: Codes, places: Sequence[int]) -> None:
         """A row-major matrix by blocks of rows that fit the cache: reading a column of it whole would miss it."""
         matrix = table.matrix
         assert matrix is not None
@@ -165,13 +168,13 @@ class TableEncoder:
         def encode_block(start: int) -> None:
             block = np.ascontiguousarray(matrix[start : start + rows].T)
             columns = [NumericColumn(name, values) for name, values in zip(table.names, block, strict=True)]
-            self._encode_columns(columns, codes[start : start + rows], start)
+            self._encode_columns(columns, codes[start : start + rows], start, places)
 
         map_threads(encode_block, range(0, table.n_rows, rows))
 
-    def _encode_columns(self, columns: Sequence[Column], codes: Codes, first_row: int) -> None:
-        def encode_into(position: int) -> None:
-            column, schema, own = columns[position], self.schema.attributes[position], codes[:, position]
+    def _encode_columns(self, columns: Sequence[Column], codes: Codes, first_row: int, places: Sequence[int]) -> None:
+        def encode_one(position: int) -> None:
+            column, schema, own = columns[position], self.schema.attributes[position], codes[:, places[position]]
             if len(own) >= ROWS_WORTH_LOOK_UP and self._look_up(column, schema, own):
                 return
             found = encode_column(column, schema)
@@ -184,9 +187,9 @@ class TableEncoder:
 
         if len(codes) < ROWS_WORTH_THREADS:
             for position in range(len(columns)):
-                encode_into(position)
+                encode_one(position)
         else:
-            map_threads(encode_into, range(len(columns)))
+            map_threads(encode_one, range(len(columns)))
 
     def _look_up(self, column: Column, schema: ColumnSchema, out: Codes) -> bool:
         """Write the codes by look-up, ten times as fast; False where cells are too many, or one is an error."""

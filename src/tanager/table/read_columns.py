@@ -65,6 +65,15 @@ class RawTable:
         """The column of that name."""
         return self.columns[self.names.index(name)]
 
+    def select(self, positions: Sequence[int]) -> RawTable:
+        """The table of some columns, in the order given."""
+        if list(positions) == list(range(len(self.names))):
+            return self
+        names = tuple(self.names[position] for position in positions)
+        matrix = None if self.matrix is None else self.matrix[:, positions]
+        read = tuple(self.read[position] for position in positions) if self.read else ()
+        return RawTable(names, self.named, self.n_rows, matrix, read)
+
     def take(self, rows: NDArray[np.bool_]) -> RawTable:
         """The table of some of the rows."""
         matrix = None if self.matrix is None else self.matrix[rows]

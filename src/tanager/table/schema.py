@@ -38,26 +38,24 @@ class ColumnSchema:
     gap_state: bool = False
     groups: tuple[int, ...] = ()
     ordered: bool = False
+    n_states: int = field(init=False, repr=False, compare=False)
+    missing_code: int = field(init=False, repr=False, compare=False)
+    gap_code: int = field(init=False, repr=False, compare=False)
+    """The code of a cell that holds nothing."""
+    has_order: bool = field(init=False, repr=False, compare=False)
+    """Whether neighbouring states, but for the gap state, are alike: bins, and categories declared so."""
 
-    @property
-    def n_states(self) -> int:
+    def __post_init__(self) -> None:
         # A column without any value still has one state, which no cell is in.
         values = max(1, len(self.categories)) if self.kind == "categorical" else len(self.cuts) + 1
-        return values + self.gap_state
-
-    @property
-    def missing_code(self) -> int:
-        return self.n_states
-
-    @property
-    def gap_code(self) -> int:
-        """The code of a cell that holds nothing."""
-        return self.n_states - 1 if self.gap_state else self.missing_code
-
-    @property
-    def has_order(self) -> bool:
-        """Whether neighbouring states, but for the gap state, are alike: bins, and categories declared so."""
-        return self.kind == "numeric" or self.ordered
+        derived = {
+            "n_states": values + self.gap_state,
+            "missing_code": values + self.gap_state,
+            "gap_code": values,  # the last state if a gap is one, else the missing code
+            "has_order": self.kind == "numeric" or self.ordered,
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
 
     @cached_property
     def coarse(self) -> ColumnSchema:
@@ -102,6 +100,29 @@ class TableSchema:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_states", tuple(column.n_states for column in (*self.attributes, self.target)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the attributes, then the class."""
+        return tuple(column.name for column in (*self.attributes, self.target))
+
+    @property
+    def two_granularities(self) -> bool:
+        """Whether a column has two."""
+        return any(column.groups for column in self.attributes)
+
+    @property
+    def learning_order(self) -> tuple[int, ...]:
+        """The columns in the order in which they are worked on: by name, so that their order in the table is nothing.
+
+        Columns without names of their own stay as they are.
+        """
+        positions = range(len(self.attributes))
+        return tuple(sorted(positions, key=lambda k: self.attributes[k].name) if self.named else positions)
+
+    def select(self, positions: Sequence[int]) -> TableSchema:
+        """The schema of some attributes, in the order given."""
+        return TableSchema(tuple(self.attributes[position] for position in positions), self.target, self.named)
 
 
 def format_values(values: Sequence[float], unit: Unit) -> list[str]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tanager.counts.count_store import CountStore
+from tanager.counts.engine import CountEngine
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.compiled_pass import Layout, Shape
+from tanager.table.batch import EncodedBatch
 from tanager.torch.device import WORKING_BYTES, to_device, with_less_memory
 from tanager.torch.engine import TorchEngine
 from tanager.torch.rows import DeviceRows
@@ -27,12 +29,14 @@ LOOK_UPS_WORTH_DEVICE = 2_000_000
 BYTES_PER_SCORE = 80
 
 
-def pass_on_device(cells: ClassCells, counts: CountStore, power: int) -> TorchPass | None:
-    """The pass over the rows of the counts, or None where the host is quicker."""
-    if counts.batch.n_rows * len(cells.families) < LOOK_UPS_WORTH_DEVICE:
-        return None
-    rows = cast(TorchEngine, counts.engine).rows(counts.batch)
-    return TorchPass(rows, Layout.of(cells, Shape.of([counts.batch])), power)
+def passes_on_device(
+    engine: CountEngine | None, cells: ClassCells, blocks: Sequence[EncodedBatch], power: int
+) -> list[TorchPass]:
+    """The pass over each block on the device of the engine; none where the host is quicker."""
+    if sum(block.n_rows for block in blocks) * len(cells.families) < LOOK_UPS_WORTH_DEVICE:
+        return []
+    layout = Layout.of(cells, Shape.of(blocks))
+    return [TorchPass(cast(TorchEngine, engine).rows(block), layout, power) for block in blocks]
 
 
 class TorchPass:

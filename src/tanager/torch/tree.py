@@ -21,6 +21,7 @@ from tanager.counts.family import Family
 from tanager.scores.margins import MarginSums, Term, xlogx
 from tanager.scores.protocol import FamilyScore
 from tanager.structure.spanning import NO_PARENT, Parents
+from tanager.table.batch import EncodedBatch
 from tanager.torch.device import with_less_memory
 from tanager.torch.engine import TorchEngine
 from tanager.torch.products import Cells, OneHots
@@ -47,8 +48,9 @@ def tree_on_device(counts: CountStore, score: FamilyScore, root: int, forest: bo
     states = np.array(counts.n_states[:-1])
     n_cells = counts.n_classes * (int(states.sum()) ** 2 - int((states**2).sum())) // 2
     formula = _formula(counts, score)
+    here = counts.rows.place == "memory"
     even = len(states) * int(states.max(initial=0)) <= 2 * int(states.sum())
-    if formula is None or n_cells <= CELLS_WORTH_HOST or counts.batch.incomplete.any() or not even:
+    if not here or formula is None or n_cells <= CELLS_WORTH_HOST or counts.rows.incomplete.any() or not even:
         return None
     engine = cast(TorchEngine, counts.engine)
     gains, alone = with_less_memory(
@@ -78,7 +80,7 @@ def edge_gains(
     No row has a gap. Then the margins of a pair that miss one of its attributes are those of the other alone, and only
     N_jck and N_jk have to be summed pair by pair.
     """
-    rows = engine.rows(counts.batch)
+    rows = engine.rows(cast(EncodedBatch, counts.rows))
     n_attributes, n_states = counts.n_attributes, max(counts.n_states[:-1])
     one_hots = OneHots(rows, Cells.by_state(n_attributes, n_states, rows.device), n_bytes)
     by_class = one_hots.sums().reshape(-1, n_states, n_attributes)

@@ -14,7 +14,7 @@ from tanager.network.inference.junction_tree import JunctionTree, Tables
 from tanager.network.network import Network
 from tanager.parameters.conditional.network_fit import PulledTables, fit_tables, warn_if_unfinished
 from tanager.parameters.conditional.network_objectives import NetworkObjective
-from tanager.parameters.conditional.strengths import MOST_ROWS, strongest_good
+from tanager.parameters.conditional.strengths import MAX_ROWS_FOR_FOLDS, strongest_good
 from tanager.table.batch import Codes
 from tanager.tuning.data import QueryRows
 from tanager.tuning.result import QueryMeasures
@@ -82,8 +82,10 @@ class TuneRun:
         """Position of the strength chosen, and the mean held-out loss at those tried."""
         if len(rows.codes) < INNER_FOLDS:
             return 0, {}
-        if len(rows.codes) > MOST_ROWS:
-            rows = rows.take(np.random.default_rng(self.seed).choice(len(rows.codes), MOST_ROWS, replace=False))
+        if len(rows.codes) > MAX_ROWS_FOR_FOLDS:
+            rows = rows.take(
+                np.random.default_rng(self.seed).choice(len(rows.codes), MAX_ROWS_FOR_FOLDS, replace=False)
+            )
         folds = list(_folds(rows, INNER_FOLDS, self.seed))
         judges = [_Judge.of(self.network, test) for _, test in folds]
         weights = np.concatenate([test.weights for _, test in folds])

@@ -22,9 +22,10 @@ from tanager.network.log_joint import LogJoint
 from tanager.parameters import ParameterTask
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.learner import Conditional
-from tanager.parameters.conditional.objectives import Objective, indicators
+from tanager.parameters.conditional.objectives import Objective
 from tanager.parameters.conditional.optimize import Penalized, minimize
 from tanager.parameters.conditional.priors import PRIORS
+from tanager.parameters.conditional.row_pass import indicators
 from tanager.structure.dag import Dag
 
 N_STATES = (3, 2, 2, 3)
@@ -62,8 +63,8 @@ def test_without_prior_it_is_logistic_regression_on_the_indicators_of_the_struct
     features = indicators(ClassCells.of(dag, N_STATES), batch)
     peer = LogisticRegression(C=np.inf, tol=1e-9, max_iter=5_000).fit(features, batch.class_codes)
     expected = -peer.predict_log_proba(features)[np.arange(batch.n_rows), batch.class_codes].mean()
-    assert log_loss(dag, learnt.tables, batch) == pytest.approx(expected, abs=1e-6)
-    assert learnt.trace["optimum"] == "global"
+    assert log_loss(dag, learnt.network.tables, batch) == pytest.approx(expected, abs=1e-6)
+    assert learnt.trace.optimum == "global"
 
 
 @pytest.mark.parametrize("prior", ["none", "uniform", "hierarchical"])
@@ -87,7 +88,7 @@ def test_every_start_leads_to_the_same_value(prior):
 def test_mixed_at_one_is_the_frequencies(dag):
     task = task_of(dag, noisy())
     learnt = Conditional("mixed", prior=None, alpha=1.0, tol=1e-14, max_iter=5_000).learn(task)
-    for family, table in zip(dag.families, learnt.tables, strict=True):
+    for family, table in zip(dag.families, learnt.network.tables, strict=True):
         counted = task.counts.table(family).reshape(table.shape)
         np.testing.assert_allclose(table, counted / counted.sum(axis=1, keepdims=True), atol=1e-6)
 
@@ -96,14 +97,16 @@ def test_mixed_at_zero_is_cll():
     batch, dag = noisy(), DAGS["tree"]
     mixed = Conditional("mixed", prior=None, alpha=0.0, tol=1e-10, max_iter=5_000).learn(task_of(dag, batch))
     conditional = Conditional(prior=None, tol=1e-10, max_iter=5_000).learn(task_of(dag, batch))
-    assert log_loss(dag, mixed.tables, batch) == pytest.approx(log_loss(dag, conditional.tables, batch), abs=1e-6)
-    assert mixed.trace["optimum"] == "maybe local"
+    assert log_loss(dag, mixed.network.tables, batch) == pytest.approx(
+        log_loss(dag, conditional.network.tables, batch), abs=1e-6
+    )
+    assert mixed.trace.optimum == "maybe local"
 
 
 def test_mixed_lies_between_the_conditional_and_the_joint_optimum():
     batch, dag = noisy(), DAGS["tree"]
     losses = [
-        log_loss(dag, Conditional("mixed", None, alpha=alpha).learn(task_of(dag, batch)).tables, batch)
+        log_loss(dag, Conditional("mixed", None, alpha=alpha).learn(task_of(dag, batch)).network.tables, batch)
         for alpha in (0.0, 0.5, 1.0)
     ]
     assert losses == sorted(losses)
@@ -114,22 +117,22 @@ def test_mixed_lies_between_the_conditional_and_the_joint_optimum():
 def test_the_tables_have_the_loss_the_trace_tells(objective, dag):
     batch = noisy()
     learnt = Conditional(objective, "generative", 4.0, tol=1e-8).learn(task_of(dag, batch))
-    for table in learnt.tables:
+    for table in learnt.network.tables:
         np.testing.assert_allclose(table.sum(axis=1), 1.0, atol=1e-12)
-    logs = LogJoint.of(dag, learnt.tables, N_STATES)(batch.codes, normalized=True)
+    logs = LogJoint.of(dag, learnt.network.tables, N_STATES)(batch.codes, normalized=True)
     p = np.exp(logs[np.arange(batch.n_rows), batch.class_codes])
     value = {"cll": -np.log(p).sum(), "error": (1 - p).sum(), "squared": ((1 - p) ** 2).sum()}[objective]
     # What is missing is the penalty, small beside the loss and never negative.
-    assert 0.9 * learnt.trace["objective"][-1] < value <= learnt.trace["objective"][-1]
-    assert learnt.trace["objective"][-1] < learnt.trace["objective"][0]
-    assert learnt.trace["optimum"] == ("global" if objective == "cll" and dag is not IMPERFECT else "maybe local")
+    assert 0.9 * learnt.trace.objective[-1] < value <= learnt.trace.objective[-1]
+    assert learnt.trace.objective[-1] < learnt.trace.objective[0]
+    assert learnt.trace.optimum == ("global" if objective == "cll" and dag is not IMPERFECT else "maybe local")
 
 
 @pytest.mark.parametrize("objective", ["cll", "error", "squared"])
 def test_infinite_strengths_leave_the_class_frequencies(objective):
     batch, dag = take_rows(noisy(), np.r_[0:100]), DAGS["tree"]
     learnt = Conditional(objective, strength=np.inf, tol=1e-10).learn(task_of(dag, batch))
-    posterior = np.exp(LogJoint.of(dag, learnt.tables, N_STATES)(batch.codes, normalized=True))
+    posterior = np.exp(LogJoint.of(dag, learnt.network.tables, N_STATES)(batch.codes, normalized=True))
     frequencies = np.bincount(batch.class_codes) / batch.n_rows
     np.testing.assert_allclose(posterior, np.broadcast_to(frequencies, posterior.shape), atol=1e-5)
 
@@ -139,12 +142,12 @@ def test_gaps_are_summed_over_as_in_prediction():
     codes[np.random.default_rng(1).random(len(codes)) < 0.3, 1] = N_STATES[1]
     batch, dag = batch_of(codes, noisy().class_codes, N_STATES), DAGS["naive Bayes"]
     learnt = Conditional(prior=None, tol=1e-9).learn(task_of(dag, batch))
-    joint = np.log(learnt.tables[3][0]) + sum(
-        np.log(np.vstack([learnt.tables[node].T, np.ones(3)]))[codes[:, node]] for node in range(3)
+    joint = np.log(learnt.network.tables[3][0]) + sum(
+        np.log(np.vstack([learnt.network.tables[node].T, np.ones(3)]))[codes[:, node]] for node in range(3)
     )
     own = joint[np.arange(300), batch.class_codes] - np.log(np.exp(joint).sum(axis=1))
-    assert -own.sum() == pytest.approx(learnt.trace["objective"][-1], rel=1e-9)
-    assert learnt.trace["optimum"] == "maybe local"
+    assert -own.sum() == pytest.approx(learnt.trace.objective[-1], rel=1e-9)
+    assert learnt.trace.optimum == "maybe local"
 
 
 def test_weights_are_repeated_rows():
@@ -153,7 +156,7 @@ def test_weights_are_repeated_rows():
     weighted = batch_of(batch.codes, batch.class_codes, N_STATES, times)
     repeated = take_rows(batch, np.repeat(np.arange(60), times))
     learner = Conditional(strength=(1.0, 4.0), tol=1e-12)
-    one, other = (learner.learn(task_of(DAGS["tree"], each)).tables for each in (weighted, repeated))
+    one, other = (learner.learn(task_of(DAGS["tree"], each)).network.tables for each in (weighted, repeated))
     for table, expected in zip(one, other, strict=True):
         np.testing.assert_allclose(table, expected, atol=1e-7)
 
@@ -169,7 +172,7 @@ def test_separable_rows_without_a_prior_warn_once_and_stop():
     with pytest.warns(SeparationWarning, match="Use a prior") as caught:
         learnt = Conditional(prior=None).learn(task)
     assert len(caught) == 1
-    assert all(np.isfinite(table).all() for table in learnt.tables)
+    assert all(np.isfinite(table).all() for table in learnt.network.tables)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         Conditional(strength=1.0).learn(task)
@@ -202,14 +205,14 @@ def test_a_handful_of_rows_is_enough_to_fit(rows):
     batch = batch_of(np.arange(2 * rows).reshape(rows, 2) % 2, np.arange(rows) % 2, (2, 2, 2))
     for options in ({}, {"stopping": "cross-tuning"}):
         learnt = Conditional(**options).learn(task_of(Dag.augmented_naive_bayes([(), (0,)]), batch))
-        assert all(np.isfinite(table).all() for table in learnt.tables)
+        assert all(np.isfinite(table).all() for table in learnt.network.tables)
 
 
 def test_a_class_without_rows_is_unlikely_everywhere():
     batch = random_batch(0, 200, N_STATES, empty_class=True)
     for prior in ("hierarchical", "generative", "uniform"):
         learnt = Conditional(prior=prior).learn(task_of(DAGS["tree"], batch))
-        logs = LogJoint.of(DAGS["tree"], learnt.tables, N_STATES)(batch.codes, normalized=True)
+        logs = LogJoint.of(DAGS["tree"], learnt.network.tables, N_STATES)(batch.codes, normalized=True)
         assert logs[:, 2].max() < np.log(0.05)
         assert np.isfinite(logs).all()
 
@@ -217,7 +220,7 @@ def test_a_class_without_rows_is_unlikely_everywhere():
 def test_a_class_without_attributes_has_its_frequencies():
     batch = noisy()
     learnt = Conditional().learn(task_of(Dag(((), (), (), ())), batch))
-    np.testing.assert_allclose(learnt.tables[3][0], np.bincount(batch.class_codes) / 300, rtol=1e-6)
+    np.testing.assert_allclose(learnt.network.tables[3][0], np.bincount(batch.class_codes) / 300, rtol=1e-6)
 
 
 def test_small_tables_never_wait_for_the_compiler():
@@ -240,10 +243,10 @@ def test_it_is_a_parameter_of_the_classifier():
     better = fitted.fit(X, y).predict_log_proba(X)[np.arange(len(y)), y].mean()
     worse = BayesianNetworkClassifier("tan").fit(X, y).predict_log_proba(X)[np.arange(len(y)), y].mean()
     assert better > worse
-    assert fitted.trace_.parameters["strength"] == (1.0, 4.0)
+    assert fitted.trace_.parameters.strength == (1.0, 4.0)
 
 
-DATA = Path(os.environ.get("TANAGER_DATA", Path(__file__).parents[2] / "../shared/data"))
+DATA = Path(os.environ.get("TANAGER_DATA", Path(__file__).parents[3] / "../shared/data"))
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"no benchmark tables in {DATA}; set TANAGER_DATA")

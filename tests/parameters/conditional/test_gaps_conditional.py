@@ -44,7 +44,7 @@ def gappy_task(dag, n_states, n_rows=40, seed=0, gaps=0.3, **options) -> Paramet
 
 
 def with_tables(network: Network, cells: ClassCells, task: ParameterTask, beta) -> Network:
-    tables = cells.unpack(np.exp(cells.log_normalize(beta)), Frequency().learn(task).tables)
+    tables = cells.unpack(np.exp(cells.log_normalize(beta)), Frequency().learn(task).network.tables)
     return Network(network.columns, network.dag, tables, network.target)
 
 
@@ -72,7 +72,7 @@ def test_changes_of_the_loss_are_those_of_the_joint_summed_over_the_gaps(network
     objective = GapObjective(cells, task, name, alpha)
     betas = np.random.default_rng(seed).normal(size=(2, cells.n_cells, cells.n_classes))
     found = [objective(beta)[0] for beta in betas]
-    batch = task.counts.batch
+    batch = task.counts.rows
     expected = [loss_by_rows(with_tables(network, cells, task, beta), batch, name, alpha) for beta in betas]
     assert found[0] - found[1] == pytest.approx(expected[0] - expected[1], rel=1e-9, abs=1e-9)
     if name != "mixed":
@@ -96,7 +96,7 @@ def test_the_gradient_is_that_of_finite_differences(network, seed, name):
 def test_a_gap_in_an_attribute_of_one_state_leaves_the_objective_of_complete_rows(name):
     n_states, alpha = (1, 3, 2, 2, 3), 0.4 if name == "mixed" else 0.0
     task = gappy_task(TAN, n_states, gaps=0.0)
-    batch = task.counts.batch
+    batch = task.counts.rows
     codes = batch.codes.copy(order="F")
     codes[0], codes[1:, 0] = 0, 0
     complete = EncodedBatch(codes, batch.class_codes, n_states, np.zeros(4, bool), batch.weights)
@@ -119,13 +119,13 @@ def test_in_naive_bayes_no_row_needs_inference():
     network = random_network(0, [2, 3, 2, 2], density=0.0)
     dag = Dag.augmented_naive_bayes([[], [], []])
     task = gappy_task(dag, network.n_states)
-    assert not rows_to_infer(dag, task.counts.batch).any()
+    assert not rows_to_infer(dag, task.counts.rows).any()
     cells = ClassCells.of(dag, network.n_states)
     beta = np.random.default_rng(0).normal(size=(cells.n_cells, cells.n_classes))
     columns = random_network(0, list(network.n_states), density=0.0).columns
     tables = cells.unpack(np.exp(cells.log_normalize(beta)), [np.empty(0)] * 4)
-    by_rows = loss_by_rows(Network(columns, dag, tables, columns[-1].name), task.counts.batch, "cll", 0.0)
-    assert Objective(cells, task.counts.batch, "cll", normalized=True)(beta)[0] == pytest.approx(by_rows, rel=1e-9)
+    by_rows = loss_by_rows(Network(columns, dag, tables, columns[-1].name), task.counts.rows, "cll", 0.0)
+    assert Objective(cells, task.counts.rows, "cll", normalized=True)(beta)[0] == pytest.approx(by_rows, rel=1e-9)
 
 
 @pytest.mark.parametrize("objective", ["cll", "squared"])
@@ -137,8 +137,8 @@ def test_the_fit_by_inference_has_the_lower_loss_of_the_cells_present(objective,
         task = gappy_task(TAN, n_states, 300, seed=3, skip_gaps=skip_gaps)
         learnt = Conditional(objective, prior, strength=1e-3, tol=1e-6).learn(task)
         columns = random_network(0, list(n_states), density=0.0).columns
-        network = Network(columns, TAN, learnt.tables, columns[-1].name)
-        batch = task.counts.batch
+        network = Network(columns, TAN, learnt.network.tables, columns[-1].name)
+        batch = task.counts.rows
         p = np.exp(SummedOut(network).log_posterior(batch.codes))[np.arange(300), batch.class_codes]
         losses.append(batch.weights @ (-np.log(p) if objective == "cll" else (1 - p) ** 2))
     assert losses[0] < losses[1]
@@ -146,7 +146,7 @@ def test_the_fit_by_inference_has_the_lower_loss_of_the_cells_present(objective,
 
 def test_without_gaps_both_ways_learn_the_same_tables():
     task = gappy_task(TAN, (3, 2, 3, 2, 2), 200, gaps=0.0)
-    batch = task.counts.batch
+    batch = task.counts.rows
     codes = np.asfortranarray(batch.codes[1:])
     whole = EncodedBatch(codes, batch.class_codes[1:], batch.n_states, np.zeros(4, bool), batch.weights[1:])
     found = [
@@ -155,13 +155,13 @@ def test_without_gaps_both_ways_learn_the_same_tables():
         )
         for skip_gaps in (False, True)
     ]
-    for one, other in zip(found[0].tables, found[1].tables, strict=True):
+    for one, other in zip(found[0].network.tables, found[1].network.tables, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 def test_too_many_rows_are_not_inferred(monkeypatch):
-    monkeypatch.setattr("tanager.parameters.conditional.fit.MOST_INFERRED", 10)
+    monkeypatch.setattr("tanager.parameters.conditional.fit.MAX_ROWS_TO_INFER", 10)
     task, skipping = (gappy_task(TAN, (3, 2, 3, 2, 2), 60, skip_gaps=skip) for skip in (False, True))
-    found, expected = (Conditional(strength=1.0).learn(own).tables for own in (task, skipping))
+    found, expected = (Conditional(strength=1.0).learn(own).network.tables for own in (task, skipping))
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)

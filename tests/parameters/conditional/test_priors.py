@@ -127,7 +127,7 @@ def test_pairs_of_infinite_strength_give_the_naive_bayes_fit():
 def test_infinite_strengths_give_the_class_frequencies():
     task, cells, beta = fit(DAGS["two parents"], "hierarchical", (np.inf,))
     assert not beta[: cells.first_class_cell].any()
-    frequencies = np.bincount(task.counts.batch.class_codes) / 60
+    frequencies = np.bincount(task.counts.rows.class_codes) / 60
     np.testing.assert_allclose(beta[-1] - beta[-1, 0], np.log(frequencies / frequencies[0]), atol=1e-9)
 
 
@@ -154,7 +154,7 @@ def test_the_fit_moves_continuously_with_the_strengths(level):
 def test_a_generative_prior_of_infinite_strength_gives_the_frequencies():
     task, cells, beta = fit(DAGS["tree"], "generative", (np.inf,))
     tables = cells.unpack(beta, [np.empty(0)] * 4)
-    for found, expected in zip(tables[:3], Frequency().learn(task).tables, strict=False):
+    for found, expected in zip(tables[:3], Frequency().learn(task).network.tables, strict=False):
         np.testing.assert_allclose(np.exp(found), expected, rtol=1e-14)
 
 

@@ -90,7 +90,7 @@ def test_folds_keep_apart_what_they_learn_from_and_what_they_judge(n_rows, n_fol
     task = task_of(Dag.augmented_naive_bayes([(), ()]), batch)
     judged = []
     for part, rest in split_folds(task, 200, seed=0):
-        learnt = set(part.counts.batch.codes[:, 0].tolist())
+        learnt = set(part.counts.rows.codes[:, 0].tolist())
         assert not learnt & set(rest.codes[:, 0].tolist())
         assert np.ptp(np.bincount(rest.class_codes)) <= 2  # every class alike
         judged.extend(rest.codes[:, 0].tolist())
@@ -101,7 +101,7 @@ def test_a_class_of_one_row_is_never_held_out():
     classes = np.r_[np.zeros(20, int), np.ones(20, int), 2]
     batch = batch_of(np.zeros((41, 1), int), classes, (1, 3))
     for part, rest in split_folds(task_of(Dag.augmented_naive_bayes([()]), batch), 100, seed=0):
-        assert 2 in part.counts.batch.class_codes
+        assert 2 in part.counts.rows.class_codes
         assert 2 not in rest.class_codes
 
 
@@ -110,10 +110,10 @@ def test_noise_is_left_to_the_class_frequencies():
     batch = random_batch(0, 100, (3, 3, 3, 3, 2))
     dag = Dag.augmented_naive_bayes([(), (0,), (1,), (2,)])
     learnt = Conditional().learn(task_of(dag, batch))
-    posterior = np.exp(LogJoint.of(dag, learnt.tables, batch.n_states)(batch.codes, normalized=True))
+    posterior = np.exp(LogJoint.of(dag, learnt.network.tables, batch.n_states)(batch.codes, normalized=True))
     frequencies = np.bincount(batch.class_codes) / 100
     assert np.abs(posterior - frequencies).max() < 0.1
-    assert learnt.trace["strength"][0] >= 100.0
+    assert learnt.trace.strength[0] >= 100.0
 
 
 def test_a_class_that_is_a_function_of_a_pair_gets_weak_pairs():
@@ -122,37 +122,37 @@ def test_a_class_that_is_a_function_of_a_pair_gets_weak_pairs():
     batch = batch_of(codes, codes[:, 0] ^ codes[:, 1], (2, 2, 2, 2))
     dag = Dag.augmented_naive_bayes([(), (0,), (1,)])
     learnt = Conditional().learn(task_of(dag, batch))
-    assert learnt.trace["strength"][1] < 1.0
-    logs = LogJoint.of(dag, learnt.tables, batch.n_states)(batch.codes, normalized=True)
+    assert learnt.trace.strength[1] < 1.0
+    logs = LogJoint.of(dag, learnt.network.tables, batch.n_states)(batch.codes, normalized=True)
     assert -logs[np.arange(200), batch.class_codes].mean() < 0.05
 
 
 def test_the_strengths_chosen_are_the_strongest_within_reach_of_the_best():
     learnt = Conditional().learn(task_of(TREE, noisy()))
-    held_out = dict(learnt.trace["held_out"])
-    assert learnt.trace["strength"] in held_out
-    assert held_out[learnt.trace["strength"]] < 1.05 * min(held_out.values())
-    assert learnt.trace["passes_on_folds"] > 0
+    held_out = dict(learnt.trace.held_out)
+    assert learnt.trace.strength in held_out
+    assert held_out[learnt.trace.strength] < 1.05 * min(held_out.values())
+    assert learnt.trace.passes_on_folds > 0
 
 
 def test_choosing_strengths_is_the_same_fit_as_giving_them():
     task = task_of(TREE, noisy())
     chosen = Conditional(tol=1e-10).learn(task)
-    fixed = Conditional(strength=chosen.trace["strength"], tol=1e-10).learn(task)
-    for table, expected in zip(chosen.tables, fixed.tables, strict=True):
+    fixed = Conditional(strength=chosen.trace.strength, tol=1e-10).learn(task)
+    for table, expected in zip(chosen.network.tables, fixed.network.tables, strict=True):
         np.testing.assert_allclose(table, expected, atol=1e-5)
 
 
 def test_cross_tuning_makes_the_iterations_that_were_best_on_held_out_rows():
     task = task_of(TREE, noisy(n_rows=80))
     tuned = Conditional(prior=None, stopping="cross-tuning").learn(task)
-    curve = tuned.trace["held_out_by_iteration"]
-    assert len(tuned.trace["objective"]) - 1 == np.argmin(curve)
+    curve = tuned.trace.by_iteration
+    assert len(tuned.trace.objective) - 1 == np.argmin(curve)
     converged = Conditional(prior=None, tol=1e-6).learn(task)
-    assert len(tuned.trace["objective"]) < len(converged.trace["objective"])
+    assert len(tuned.trace.objective) < len(converged.trace.objective)
 
 
 def test_cross_tuning_keeps_the_frequencies_where_nothing_can_be_gained():
     task = task_of(Dag.augmented_naive_bayes([()] * 4), random_batch(0, 60, (4, 4, 4, 4, 2)))
     tuned = Conditional(prior=None, stopping="cross-tuning").learn(task)
-    assert len(tuned.trace["objective"]) <= 3
+    assert len(tuned.trace.objective) <= 3

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tanager import BayesianNetworkClassifier
-from tanager.parameters import Conditional, Frequency, additive_choice
+from tanager.parameters import Conditional, Frequency
+from tanager.parameters.effects import choice
 from tanager.parameters.effects.choice import shares_by_loss
 from tanager.parameters.effects.layout import EffectLayout
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
@@ -112,9 +113,9 @@ def test_the_model_is_the_mean_of_both_by_their_shares(monkeypatch):
     X, y = sites(150)
     found = {}
     for shares in ((1.0, 0.0), (0.0, 1.0), (0.3, 0.7)):
-        monkeypatch.setattr(additive_choice, "shares_by_loss", lambda *_, shares=shares: shares)
+        monkeypatch.setattr(choice, "shares_by_loss", lambda *_, shares=shares: shares)
         clf = BayesianNetworkClassifier().fit(X, y)
-        assert clf.trace_.parameters["naive_bayes_share"] == shares[1]
+        assert clf.trace_.parameters.naive_bayes_share == shares[1]
         found[shares] = log_odds(clf, X)
     zero, naive_bayes, mixed = found.values()
     assert np.abs(zero - naive_bayes).max() > 0.1
@@ -122,7 +123,7 @@ def test_the_model_is_the_mean_of_both_by_their_shares(monkeypatch):
 
 
 def test_independent_attributes_have_their_effects_shrunk_to_naive_bayes():
-    assert BayesianNetworkClassifier().fit(*sites(150)).trace_.parameters["naive_bayes_share"] > 0.5
+    assert BayesianNetworkClassifier().fit(*sites(150)).trace_.parameters.naive_bayes_share > 0.5
 
 
 def test_attributes_that_repeat_each_other_have_not():
@@ -131,11 +132,11 @@ def test_attributes_that_repeat_each_other_have_not():
     hidden = np.where(rng.random(150) < 0.7, y, 1 - y)
     repeated = np.where(rng.random((150, 20)) < 0.9, hidden[:, np.newaxis], 1 - hidden[:, np.newaxis])
     X = pd.DataFrame(repeated).astype(str)
-    assert BayesianNetworkClassifier().fit(X, y).trace_.parameters["naive_bayes_share"] < 0.2
+    assert BayesianNetworkClassifier().fit(X, y).trace_.parameters.naive_bayes_share < 0.2
 
 
 def test_with_strengths_given_or_numbers_alone_effects_shrink_to_zero():
     X, y = sites(150)
     given = BayesianNetworkClassifier(parameters=Conditional(strength=1.0)).fit(X, y)
     numbers = BayesianNetworkClassifier().fit(np.random.default_rng(0).normal(size=(150, 2)), y)
-    assert [clf.trace_.parameters["naive_bayes_share"] for clf in (given, numbers)] == [0, 0]
+    assert [clf.trace_.parameters.naive_bayes_share for clf in (given, numbers)] == [0, 0]

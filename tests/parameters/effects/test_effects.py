@@ -12,9 +12,11 @@ from sklearn.linear_model import LogisticRegression
 from tanager import BayesianNetworkClassifier, TANClassifier
 from tanager.errors import OptionError
 from tanager.network.additive import AdditiveNetwork
-from tanager.parameters import Conditional, additive_choice, strengths
+from tanager.parameters import Conditional
+from tanager.parameters.conditional import strengths
 from tanager.parameters.conditional.fit import FOLD_SEED
 from tanager.parameters.conditional.held_out import split_rows
+from tanager.parameters.effects import choice
 from tanager.parameters.effects.center import Effects, mean_effects
 from tanager.structure import Fixed, Pairwise
 from tanager.table.batch import EncodedBatch
@@ -236,7 +238,7 @@ def test_an_ordered_categorical_shares_strength_between_neighbours():
 
 
 def test_with_strengths_chosen_on_folds_the_model_is_a_mean_of_the_fit_on_all_rows_and_of_the_folds_mean(monkeypatch):
-    monkeypatch.setattr(additive_choice, "TO_ZERO", replace(additive_choice.TO_ZERO, tolerance=1e-9))
+    monkeypatch.setattr(choice, "TO_ZERO", replace(choice.TO_ZERO, tolerance=1e-9))
     monkeypatch.setattr(strengths, "FOLD_MAX_ITER", 5_000)
     rng = np.random.default_rng(3)
     codes = rng.integers(0, 3, (240, 3))
@@ -244,8 +246,8 @@ def test_with_strengths_chosen_on_folds_the_model_is_a_mean_of_the_fit_on_all_ro
     ordered = pd.CategoricalDtype([0, 1, 2], ordered=True)  # unordered attributes have two models
     X = pd.DataFrame(codes, columns=["a", "b", "c"]).astype(ordered)
     chosen = pairwise(pairs=1).fit(X, y)  # all three pairs, whatever their order
-    strength = tuple(chosen.trace_.parameters["strength"])
-    share = chosen.trace_.parameters["share_of_folds"]
+    strength = tuple(chosen.trace_.parameters.strength)
+    share = chosen.trace_.parameters.share_of_folds
     assert share == pytest.approx(0.5 * (1 - 240 / 750))
     assert len(chosen.network_.pairs) == 3
     batch = EncodedBatch(np.asfortranarray(codes.astype(np.uint8)), y.astype(np.uint8), (3, 3, 3, 3), np.zeros(3, bool))
@@ -257,7 +259,7 @@ def test_with_strengths_chosen_on_folds_the_model_is_a_mean_of_the_fit_on_all_ro
     expected = np.average([log_odds(fit, X) for fit in fits], axis=0, weights=[1 - share, *[share / 3] * 3])
     np.testing.assert_allclose(log_odds(chosen, X), expected, atol=1e-3)
     assert np.abs(log_odds(fits[0], X) - expected).max() > 0.1
-    assert fits[0].trace_.parameters["share_of_folds"] == 0
+    assert fits[0].trace_.parameters.share_of_folds == 0
 
 
 def test_the_more_rows_the_less_the_folds_count():
@@ -265,7 +267,7 @@ def test_the_more_rows_the_less_the_folds_count():
     X = rng.normal(size=(900, 2))
     y = rng.random(900) < 1 / (1 + np.exp(-X[:, 0]))
     fits = [BayesianNetworkClassifier().fit(X[:n], y[:n]) for n in (100, 400, 750, 900)]
-    shares = [fit.trace_.parameters["share_of_folds"] for fit in fits]
+    shares = [fit.trace_.parameters.share_of_folds for fit in fits]
     assert 0.5 > shares[0] > shares[1] > shares[2] == shares[3] == 0
 
 

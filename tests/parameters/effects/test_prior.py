@@ -105,10 +105,10 @@ def test_many_rows_change_the_scale_of_the_descent_and_not_the_optimum(monkeypat
     X, y = make_moons(300, noise=0.3, random_state=0)
     clf = BayesianNetworkClassifier(parameters=Conditional(strength=(1.0, 1.0), tol=1e-12, max_iter=5_000))
     expected = clf.fit(X, y).predict_proba(X)
-    passes = clf.trace_.parameters["passes"]
+    passes = clf.trace_.parameters.passes
     monkeypatch.setattr("tanager.parameters.effects.problems.MANY_ROWS", 1)
     np.testing.assert_allclose(clf.fit(X, y).predict_proba(X), expected, atol=1e-5)
-    assert clf.trace_.parameters["passes"] != passes
+    assert clf.trace_.parameters.passes != passes
 
 
 @pytest.mark.parametrize("centred", [False, True])

@@ -112,7 +112,7 @@ def test_counts_by_class_are_those_of_all_rows_together(span, weighted):
 
 
 def test_numbers_too_many_to_keep_are_spooled_as_they_are_and_counted_by_a_sketch(monkeypatch):
-    monkeypatch.setattr(stream_numbers, "MOST_DISTINCT", 300)
+    monkeypatch.setattr(stream_numbers, "MAX_DISTINCT_NUMBERS", 300)
     rng = np.random.default_rng(0)
     values = rng.normal(size=1_000)
     coder = NumberCoder(cut=True)
@@ -166,4 +166,14 @@ def test_dictionaries_of_batches_may_differ():
     assert (first.tolist(), later.tolist()) == ([0, 255], [1, 0])
     schema = coder.learn("a", np.array([0]), choose_discretizer("mdlp"), gap_states=False, n_coarse=0)
     assert schema.categories == ("a", "b")
-    assert coder.meaning(schema, np.dtype(np.uint8)).tolist() == [1, 0, 2]
+    assert coder.final_codes(schema, np.dtype(np.uint8)).codes.tolist() == [1, 0, 2]
+
+
+def test_a_category_that_a_schema_of_other_rows_lacks_is_missing_there():
+    coder, other = ColumnCoder(), ColumnCoder()
+    encode(coder, DictionaryColumn("a", np.array([0, 1], np.int32), ("x", "y")))
+    encode(other, DictionaryColumn("a", np.array([0, 1, 2], np.int32), ("new", "y", "x")))
+    schema = coder.learn("a", np.array([0]), choose_discretizer("mdlp"), gap_states=False, n_coarse=0)
+    own, final = (each.final_codes(schema, np.dtype(np.uint8)) for each in (coder, other))
+    assert final.codes.tolist() == [2, 1, 0, 2]
+    assert (own.incomplete, final.incomplete) == (False, True)

@@ -1,9 +1,8 @@
-"""What is read from a spool is what was written to it."""
+"""What is read from a spool, or from a file of arrays, is what was written to it."""
 
 from __future__ import annotations
 
 import errno
-import os
 
 import numpy as np
 import pytest
@@ -12,7 +11,8 @@ from hypothesis import strategies as st
 
 from tanager.errors import MemoryLimitError
 from tanager.table.stream import spool as stream_spool
-from tanager.table.stream.spool import Spool, codes_like, mapped_array
+from tanager.table.stream.scratch_file import ScratchFile
+from tanager.table.stream.spool import Spool
 
 DTYPES = [np.uint8, np.uint16, np.uint32, np.float32, np.float64]
 
@@ -54,29 +54,31 @@ def test_cells_come_back_in_order_whatever_the_batches_and_their_dtypes(batches,
     assert found == written
 
 
-def test_mapped_arrays_stay_when_their_file_is_closed_and_take_no_name(tmp_path, monkeypatch):
+def test_arrays_stay_when_their_file_is_closed_and_it_takes_no_name(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    codes = mapped_array((3, 5), np.dtype(np.uint16)).T
-    codes[:] = np.arange(15).reshape(5, 3)
-    assert codes.flags.f_contiguous
-    assert codes.sum() == 105
+    file = ScratchFile()
+    odd, codes = np.arange(3, dtype=np.uint8), np.asfortranarray(np.arange(15, dtype=np.uint16).reshape(5, 3))
+    assert file.append(odd) == 0
+    file.align()
+    start = file.append(codes)
+    data = file.read(0, file.size)
+    file.close()
+    found = data[start:].view(np.uint16).reshape(3, 5).T
+    assert found.flags.aligned
+    np.testing.assert_array_equal(found, codes)
+    np.testing.assert_array_equal(data[:3], odd)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_codes_like_are_mapped_where_codes_are():
-    mapped = mapped_array((3, 5), np.dtype(np.uint8)).T[1:4]
-    for codes, expected in ((mapped, True), (np.zeros((5, 3), np.uint8, order="F"), False)):
-        made = codes_like(codes, 7, 2, codes.dtype)
-        assert made.shape == (7, 2)
-        assert made.flags.f_contiguous
-        assert made.flags.owndata != expected
+def test_a_full_disk_is_an_error_with_the_bytes_that_are_left_to_write():
+    class Full:
+        def write(self, data: memoryview) -> int:
+            if len(data) < 1_000:
+                raise OSError(errno.ENOSPC, "no space left on device")
+            return 400
 
-
-@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="the system cannot take space beforehand")
-def test_a_full_disk_is_an_error_before_the_first_store(monkeypatch):
-    def full(*rest: object) -> None:
-        raise OSError(errno.ENOSPC, "no space left on device")
-
-    monkeypatch.setattr(os, "posix_fallocate", full)
-    with pytest.raises(MemoryLimitError, match="the codes take 1,000 bytes"):
-        mapped_array((10, 100), np.dtype(np.uint8))
+    file = ScratchFile()
+    file.close()
+    file._file = Full()
+    with pytest.raises(MemoryLimitError, match="the codes of the next rows take 600 bytes"):
+        file.append(np.zeros((10, 100), np.uint8))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.counts.count_store import physical_memory
 from tanager.errors import MemoryLimitError, OptionError
+from tanager.memory import physical_memory
 from tanager.network.inference.elimination_plan import EliminationPlan
 from tanager.network.inference.evidence_rows import EvidenceRows, PlaceCodes, RowCodes
 from tanager.network.inference.row_elimination import RowElimination, log_sum

@@ -27,10 +27,12 @@ OPEN_GROUPS = 8
 # A part of the rows is worth a thread from this many look-ups, and from a few for each entry it has to add up.
 PART_LOOK_UPS = 1 << 19
 LOOK_UPS_PER_ENTRY = 24
-MOST_PARTS = 64
+MAX_PARTS = 64
 
 # Attributes, ascending, and the positions in `ClassCells.families` of families that hold no others.
 Group = tuple[tuple[int, ...], list[int]]
+# The rows first .. last - 1 of a batch.
+Run = tuple[EncodedBatch, int, int]
 
 
 class CompiledPass:
@@ -47,17 +49,15 @@ class CompiledPass:
         self._layout = Layout.of(cells, Shape.of(batches))
         self._members = self._layout.members
         self._transposed = self._members.T
-        n_rows = sum(batch.n_rows for batch in batches)
-        self._parts = [
-            part for batch in batches for part in self._cut(batch, most=MOST_PARTS * batch.n_rows // max(1, n_rows))
-        ]
+        self._parts = [_runs(batches, first, last) for first, last in pairwise(self._edges(batches))]
 
-    def _cut(self, batch: EncodedBatch, most: int) -> list[tuple[EncodedBatch, int, int]]:
-        n_odds = batch.n_classes - 1
-        look_ups = batch.n_rows * len(self._layout.offsets) * n_odds
+    def _edges(self, batches: Sequence[EncodedBatch]) -> list[int]:
+        """The rows, numbered through all batches, at which parts begin, and their end."""
+        n_rows, n_odds = sum(batch.n_rows for batch in batches), batches[0].n_classes - 1
+        look_ups = n_rows * len(self._layout.offsets) * n_odds
         n_parts = look_ups // max(PART_LOOK_UPS, LOOK_UPS_PER_ENTRY * self._members.shape[0] * n_odds)
-        edges = np.linspace(0, batch.n_rows, 1 + max(1, min(most, n_parts))).astype(int).tolist()
-        return [(batch, first, last) for first, last in pairwise(edges)]
+        edges: list[int] = np.linspace(0, n_rows, 1 + max(1, min(MAX_PARTS, n_parts))).astype(int).tolist()
+        return edges
 
     def __call__(self, odds: Array) -> tuple[float, Array]:
         """Loss and its gradient at log odds against the last class; both (n_cells, n_classes - 1)."""
@@ -67,22 +67,22 @@ class CompiledPass:
         tables = self._members @ (odds[:, 0] if two else odds)
         kernel = pass_two_classes if two else pass_many_classes
 
-        def run(part: tuple[EncodedBatch, int, int]) -> tuple[float, Array]:
-            batch, first, last = part
-            gradient = np.zeros_like(tables)
-            loss = kernel(
-                batch.codes,
-                batch.class_codes,
-                np.empty(0) if batch.weights is None else batch.weights,
-                self._layout.nodes,
-                self._layout.strides,
-                self._layout.offsets,
-                tables,
-                gradient,
-                first,
-                last,
-                self._power,
-            )
+        def run(part: list[Run]) -> tuple[float, Array]:
+            loss, gradient = 0.0, np.zeros_like(tables)
+            for batch, first, last in part:
+                loss += kernel(
+                    batch.codes,
+                    batch.class_codes,
+                    np.empty(0) if batch.weights is None else batch.weights,
+                    self._layout.nodes,
+                    self._layout.strides,
+                    self._layout.offsets,
+                    tables,
+                    gradient,
+                    first,
+                    last,
+                    self._power,
+                )
             return loss, gradient
 
         found = map_threads(run, self._parts)
@@ -90,6 +90,17 @@ class CompiledPass:
         for _, gradient in found[1:]:
             total += gradient
         return sum(loss for loss, _ in found), (self._transposed @ total).reshape(odds.shape)
+
+
+def _runs(batches: Sequence[EncodedBatch], first: int, last: int) -> list[Run]:
+    """The rows first .. last - 1, numbered through all batches."""
+    runs = []
+    for batch in batches:
+        low, high = max(first, 0), min(last, batch.n_rows)
+        if low < high:
+            runs.append((batch, low, high))
+        first, last = first - batch.n_rows, last - batch.n_rows
+    return runs
 
 
 @dataclass(frozen=True)

@@ -9,20 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from tanager.counts.count_store import CountStore
 from tanager.errors import SeparationWarning
 from tanager.network.normalize import normalize_tables
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.cross_tuning import choose_iterations
-from tanager.parameters.conditional.gap_objective import MOST_ROWS as MOST_INFERRED
-from tanager.parameters.conditional.gap_objective import GapObjective, rows_to_infer
+from tanager.parameters.conditional.gap_objective import MAX_ROWS_TO_INFER, GapObjective, count_rows_to_infer
 from tanager.parameters.conditional.held_out import Fold, HeldOut, split_folds
-from tanager.parameters.conditional.objectives import POWERS, Objective, RowPass, worth_compiling
+from tanager.parameters.conditional.objectives import Objective
 from tanager.parameters.conditional.optimize import Descent, Penalized, minimize
 from tanager.parameters.conditional.priors import PRIORS
-from tanager.parameters.conditional.strengths import MOST_ROWS, TABLES, Chosen, choose_strengths
+from tanager.parameters.conditional.row_pass import worth_compiling
+from tanager.parameters.conditional.strengths import MAX_ROWS_FOR_FOLDS, TABLES, Chosen, choose_strengths
+from tanager.parameters.conditional.trace import ConditionalTrace
 from tanager.parameters.frequency import Frequency
-from tanager.parameters.protocol import LearntTables, ParameterTask
+from tanager.parameters.protocol import LearntNetwork, ParameterTask
 from tanager.structure.canonical import is_perfect_for
 
 Array = NDArray[np.float64]
@@ -53,43 +53,47 @@ class ConditionalFit:
         self._task = task
         self._options = options
         self._cells = ClassCells.of(task.dag, task.counts.n_states)
-        self._compiled = worth_compiling(self._cells, task.counts.batch)  # for all rows, then for parts of them too
+        self._compiled = worth_compiling(self._cells, task.counts.rows)  # for all rows, then for parts of them too
         # Free numbers can be made into tables only where the canonical form is perfect (Roos 2005, theorem 3). `mixed`
         # speaks of P(x), and leaving out a missing cell is summing over it only if its states sum to one.
         perfect = is_perfect_for(task.dag, task.dag.n_nodes - 1)
-        self._normalized = options.objective == "mixed" or not perfect or bool(task.counts.batch.incomplete.any())
+        self._normalized = options.objective == "mixed" or not perfect or bool(task.counts.rows.incomplete.any())
 
-    def learn(self) -> LearntTables:
+    def learn(self) -> LearntNetwork:
         problem = self._problem(self._task, self._infers_gaps())
         chosen, start = self._choose_strengths(problem)
         problem.set_strengths(chosen.strengths)
         self._task.report(f"strengths {chosen.strengths} after {chosen.n_passes} passes over held-out folds")
-        trace: dict[str, object] = {"strength": chosen.strengths, "held_out": list(chosen.losses.items())}
+        by_iteration: tuple[float, ...] = ()
         if self._options.stopping == "cross-tuning":
-            n_iterations, trace["held_out_by_iteration"] = self._choose_iterations(chosen)
+            n_iterations, by_iteration = self._choose_iterations(chosen)
             descent = minimize(problem, problem.zero, n_iterations, 0.0)
         else:
             bound = BOUND if problem.free else np.inf
             descent = minimize(problem, start, self._options.max_iter, self._options.tol, bound)
             self._warn(descent, problem)
         self._task.report(describe_descent(descent, problem.n_passes))
-        trace |= {
-            "objective": descent.values,
-            "gradient_norm": descent.gradient_norms,
-            "passes": problem.n_passes,
-            "passes_on_folds": chosen.n_passes,
-            "end": descent.end,
-            "optimum": "global" if self._options.objective == "cll" and not self._normalized else "maybe local",
-        }
-        return LearntTables(self._tables(problem.beta(descent.u)), trace)
+        trace = ConditionalTrace(
+            strength=chosen.strengths,
+            held_out=tuple(chosen.losses.items()),
+            objective=tuple(descent.values),
+            gradient_norm=tuple(descent.gradient_norms),
+            passes=problem.n_passes,
+            passes_on_folds=chosen.n_passes,
+            end=descent.end,
+            optimum="global" if self._options.objective == "cll" and not self._normalized else "maybe local",
+            by_iteration=by_iteration,
+        )
+        return LearntNetwork(self._task.network(self._tables(problem.beta(descent.u))), trace)
 
     def _infers_gaps(self) -> bool:
         """Whether gaps are summed out by inference in the fit on all rows; on folds their families are left out.
 
         Folds by inference too would gain half as much again, and take ten times as long.
         """
-        n_rows = int(rows_to_infer(self._task.dag, self._task.counts.batch).sum())
-        return not self._task.skip_gaps and 0 < n_rows <= MOST_INFERRED
+        if self._task.skip_gaps:
+            return False
+        return 0 < count_rows_to_infer(self._task.dag, self._task.counts.rows) <= MAX_ROWS_TO_INFER
 
     def _problem(self, task: ParameterTask, infer_gaps: bool = False) -> Penalized:
         counts = self._cells.pack(task.counts.tables(task.dag.families))
@@ -98,21 +102,13 @@ class ConditionalFit:
             # Left to itself it would not be the class frequency: fewest errors are expected from certainty.
             prior = prior.with_intercept()
         alpha = self._options.alpha if self._options.objective == "mixed" else 0.0
-        name, batch = self._options.objective, task.counts.batch
+        name, rows, engine = self._options.objective, task.counts.rows, task.counts.engine
         if infer_gaps:
             objective: Objective = GapObjective(self._cells, task, name, alpha)
         else:
-            on_device = self._pass_on_device(task.counts)
-            objective = Objective(self._cells, batch, name, self._normalized, alpha, counts, self._compiled, on_device)
+            objective = Objective(self._cells, rows, name, self._normalized, alpha, counts, self._compiled, engine)
         mirrored = self._cells.n_classes == 2 and not self._normalized and prior.log_entries == 0.0
         return Penalized(self._cells, objective, prior, counts.sum(axis=1), mirrored)
-
-    def _pass_on_device(self, counts: CountStore) -> RowPass | None:
-        if not counts.on_device:
-            return None
-        from tanager.torch.row_pass import pass_on_device
-
-        return pass_on_device(self._cells, counts, POWERS[self._options.objective])
 
     def _folds(self, most_rows: int) -> list[Fold]:
         folds = []
@@ -125,22 +121,23 @@ class ConditionalFit:
         """The strengths, and effects to start from: what the folds agree on."""
         if self._options.strengths is not None:
             return Chosen(self._options.strengths), problem.zero
-        folds = self._folds(MOST_ROWS)
+        folds = self._folds(MAX_ROWS_FOR_FOLDS)
         chosen = choose_strengths(folds, TABLES)
         return chosen, np.mean([fold.u for fold in folds], axis=0)
 
-    def _choose_iterations(self, chosen: Chosen) -> tuple[int, list[float]]:
-        folds = self._folds(self._task.counts.batch.n_rows)
+    def _choose_iterations(self, chosen: Chosen) -> tuple[int, tuple[float, ...]]:
+        folds = self._folds(self._task.counts.rows.n_rows)
         for fold in folds:
             fold.problem.set_strengths(chosen.strengths)
-        return choose_iterations(folds, self._options.max_iter)
+        n_iterations, means = choose_iterations(folds, self._options.max_iter)
+        return n_iterations, tuple(means)
 
     def _warn(self, descent: Descent, problem: Penalized) -> None:
         warn_if_unfinished(descent, self._options.max_iter)
-        weights = self._task.counts.batch.weights
+        least = self._task.counts.rows.outline.least_weight
         # Below log 2 in all, each row has more than half of its probability on its class.
         separated = self._options.objective == "cll" and descent.values[-1] < np.log(2.0) * (
-            1.0 if weights is None else weights.min()
+            1.0 if least is None else least
         )
         if problem.free and (separated or descent.end == "bound"):
             warnings.warn(
@@ -154,7 +151,7 @@ class ConditionalFit:
         """Tables that sum to one; those of families without the class are frequencies."""
         task, n_states = self._task, self._task.counts.n_states
         counts = task.counts.tables(task.dag.families)
-        others = Frequency().learn(task).tables
+        others = Frequency().tables(task)
         if self._options.objective == "mixed" and self._options.prior == "none":
             others = tuple(_plain_frequencies(own.reshape(-1, own.shape[-1])) for own in counts)
         if self._normalized:

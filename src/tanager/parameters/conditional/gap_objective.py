@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.counts.count_store import CountStore
-from tanager.counts.engine import choose_engine
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.network_objectives import NetworkObjective
 from tanager.parameters.conditional.objectives import Objective
@@ -14,11 +15,12 @@ from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import ParameterTask
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
+from tanager.table.rows import Rows, gather
 
 Array = NDArray[np.float64]
 
-# Rows to infer in every pass. One over so many rows of 30 attributes takes 0.2 s, and a fit some thirty of them.
-MOST_ROWS = 20_000
+# A pass over so many rows of 30 attributes takes 0.2 s, and a fit some thirty of them.
+MAX_ROWS_TO_INFER = 20_000
 
 
 class GapObjective(Objective):
@@ -30,17 +32,17 @@ class GapObjective(Objective):
     """
 
     def __init__(self, cells: ClassCells, task: ParameterTask, name: str = "cll", alpha: float = 0.0) -> None:
-        batch, names = task.counts.batch, task.counts.names
-        hard = rows_to_infer(task.dag, batch)
-        easy = _take(batch, ~hard)
+        """The rows to infer, few enough, come into memory; the others stay where they are."""
+        rows, names, engine = task.counts.rows, task.counts.names, task.counts.engine
+        easy = rows.map(partial(_take_rows, dag=task.dag, hard=False), "easy").kept()
         counts = None
         if alpha > 0.0:
-            counts = cells.pack(CountStore(easy, choose_engine("auto"), names).tables(task.dag.families))
-        super().__init__(cells, easy, name, normalized=True, alpha=alpha, counts=counts)
-        rest = _take(batch, hard)
-        codes, target = np.column_stack([rest.codes, rest.class_codes]), batch.n_attributes
-        self._inferred = NetworkObjective(task.dag, batch.n_states, codes, [target], rest.weights, name, alpha, names)
-        self._others = Frequency().learn(task).tables
+            counts = cells.pack(CountStore(easy, engine, names).tables(task.dag.families))
+        super().__init__(cells, easy, name, True, alpha, counts)
+        hard = gather(rows.map(partial(_take_rows, dag=task.dag, hard=True), "hard"))
+        codes, target = np.column_stack([hard.codes, hard.class_codes]), rows.n_attributes
+        self._inferred = NetworkObjective(task.dag, rows.n_states, codes, [target], hard.weights, name, alpha, names)
+        self._others = Frequency().tables(task)
 
     def __call__(self, beta: Array) -> tuple[float, Array]:
         value, gradient = super().__call__(beta)
@@ -48,18 +50,29 @@ class GapObjective(Objective):
         return value + inferred, gradient + self._cells.pack(slopes)
 
 
+def count_rows_to_infer(dag: Dag, rows: Rows) -> int:
+    """How many rows have a gap that leaving out families does not sum out."""
+    if not _linked(dag).intersection(np.flatnonzero(rows.incomplete).tolist()):
+        return 0
+    return rows.sum(partial(_count_hard, dag=dag), "gaps")
+
+
 def rows_to_infer(dag: Dag, batch: EncodedBatch) -> NDArray[np.bool_]:
     """Rows with a gap in an attribute that is a parent, or has an attribute as parent."""
-    target = dag.n_nodes - 1
-    linked = {node for edge in dag.edges if edge[0] != target for node in edge} - {target}
     found = np.zeros(batch.n_rows, dtype=bool)
-    for node in linked.intersection(np.flatnonzero(batch.incomplete).tolist()):
+    for node in _linked(dag).intersection(np.flatnonzero(batch.incomplete).tolist()):
         found |= batch.column(node) == batch.n_states[node]
     return found
 
 
-def _take(batch: EncodedBatch, rows: NDArray[np.bool_]) -> EncodedBatch:
-    codes = np.asfortranarray(batch.codes[rows])
-    incomplete = (codes == np.array(batch.n_states[:-1])).any(axis=0)
-    weights = None if batch.weights is None else batch.weights[rows]
-    return EncodedBatch(codes, batch.class_codes[rows], batch.n_states, incomplete, weights)
+def _linked(dag: Dag) -> set[int]:
+    target = dag.n_nodes - 1
+    return {node for edge in dag.edges if edge[0] != target for node in edge} - {target}
+
+
+def _take_rows(batch: EncodedBatch, dag: Dag, hard: bool) -> EncodedBatch:
+    return batch.take(rows_to_infer(dag, batch) == hard)
+
+
+def _count_hard(batch: EncodedBatch, dag: Dag) -> int:
+    return int(rows_to_infer(dag, batch).sum())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
@@ -13,16 +13,20 @@ from scipy import sparse
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.parameters.conditional.class_cells import ClassCells
-from tanager.parameters.conditional.objectives import indicators
 from tanager.parameters.conditional.optimize import Penalized
+from tanager.parameters.conditional.row_pass import indicators
 from tanager.parameters.protocol import ParameterTask
-from tanager.table.batch import EncodedBatch
+from tanager.table.batch import EncodedBatch, Weights
+from tanager.table.rows import Rows, gather
 
 Array = NDArray[np.float64]
-Rows = NDArray[np.intp]
+Places = NDArray[np.integer]
 
 N_FOLDS = 3
 ONE_FOLD_ROWS = 3_000
+# With more rows than this, folds are drawn from every second of them, every third, ...: what is drawn from takes 25
+# bytes for each row.
+MAX_ROWS_TO_DRAW_FROM = 1 << 26
 
 
 class HeldOut:
@@ -33,7 +37,7 @@ class HeldOut:
         self._normalized = normalized
         self._indicators: sparse.csr_array = indicators(cells, batch)
         self._classes = batch.class_codes.astype(np.intp)
-        self.weights = np.ones(batch.n_rows) if batch.weights is None else batch.weights
+        self.weights = batch.row_weights
 
     def losses(self, beta: Array) -> Array:
         """- log P(class | attributes) of every row, (n_rows,)."""
@@ -56,27 +60,30 @@ class Fold:
 
 def split_folds(task: ParameterTask, most_rows: int, seed: int) -> Iterator[tuple[ParameterTask, EncodedBatch]]:
     """(what to fit on, rows held out) of each fold of `split_rows`."""
-    for kept, held_out in split_rows(task.counts.batch, most_rows, seed):
+    for kept, held_out in split_rows(task.counts.rows, most_rows, seed):
         yield ParameterTask(task.dag, CountStore(kept, choose_engine("auto"), task.counts.names)), held_out
 
 
-def split_rows(batch: EncodedBatch, most_rows: int, seed: int) -> Iterator[tuple[EncodedBatch, EncodedBatch]]:
-    """(rows to fit on, rows held out) of each fold, every class spread evenly.
+def split_rows(
+    rows: Rows, most_rows: int, seed: int, key: Places | None = None
+) -> Iterator[tuple[EncodedBatch, EncodedBatch]]:
+    """(rows to fit on, rows held out) of each fold, in memory, every class spread evenly.
 
     Three folds; one of them where a third of the rows is a thousand; and where there are twice `most_rows`, so many
-    rows to fit on and so many others: more would hardly say more.
+    rows to fit on and so many others: more would hardly say more. `key` are the columns that tell rows apart, all by
+    default.
     """
-    if batch.n_rows > 2 * most_rows:
-        return _halves(batch, most_rows, seed)
-    return islice(_folds(batch, seed), None if batch.n_rows <= ONE_FOLD_ROWS else 1)
+    if rows.n_rows > 2 * most_rows:
+        return _halves(rows, most_rows, seed)
+    return islice(_folds(gather(rows), seed, key), None if rows.n_rows <= ONE_FOLD_ROWS else 1)
 
 
-def _folds(batch: EncodedBatch, seed: int) -> Iterator[tuple[EncodedBatch, EncodedBatch]]:
+def _folds(batch: EncodedBatch, seed: int, key: Places | None) -> Iterator[tuple[EncodedBatch, EncodedBatch]]:
     """Equal rows are taken together and their weight is dealt out unit by unit, class by class, to the folds in turn.
 
     So a row of weight w is dealt out as w rows are, and the order of the rows does not matter.
     """
-    rows = np.column_stack([batch.class_codes, batch.codes])
+    rows = np.column_stack([batch.class_codes, batch.codes if key is None else batch.codes[:, key]])
     distinct, first, kind = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     weights = np.bincount(kind.reshape(-1), batch.weights).astype(np.float64)
     order = np.random.default_rng(seed).permutation(len(first))
@@ -96,19 +103,29 @@ def _dealt(units: Array, number: int) -> Array:
     return dealt
 
 
-def _halves(batch: EncodedBatch, most_rows: int, seed: int) -> Iterator[tuple[EncodedBatch, EncodedBatch]]:
-    order = np.random.default_rng(seed).permutation(batch.n_rows)
-    order = order[np.argsort(batch.class_codes[order], kind="stable")]
+def _halves(rows: Rows, most_rows: int, seed: int) -> Iterator[tuple[EncodedBatch, EncodedBatch]]:
+    step = -(-rows.n_rows // MAX_ROWS_TO_DRAW_FROM)
+    drawn = rows.map(_without_attributes, "classes").take(np.arange(0, rows.n_rows, step))
+    weights = drawn.row_weights
+    order = np.random.default_rng(seed).permutation(drawn.n_rows)
+    order = order[np.argsort(drawn.class_codes[order], kind="stable")]
     order = order[np.linspace(0, len(order) - 1, 2 * most_rows).astype(np.intp)]
-    weights = np.ones(batch.n_rows) if batch.weights is None else batch.weights
     for_fit = np.arange(len(order)) % 2 == 0
     kept, held_out = np.sort(order[for_fit]), np.sort(order[~for_fit])
-    yield _weighted(batch, kept, weights[kept]), _weighted(batch, held_out, weights[held_out])
+    fold = [replace(rows.take(own * step), weights=_plain(weights[own])) for own in (kept, held_out)]
+    yield fold[0], fold[1]
 
 
-def _weighted(batch: EncodedBatch, rows: Rows, weights: Array) -> EncodedBatch:
+def _without_attributes(batch: EncodedBatch) -> EncodedBatch:
+    """The classes and weights alone."""
+    return replace(batch, codes=batch.codes[:, :0], n_states=batch.n_states[-1:], incomplete=batch.incomplete[:0])
+
+
+def _weighted(batch: EncodedBatch, rows: Places, weights: Array) -> EncodedBatch:
     """The same table with these rows only, less those of weight zero."""
-    rows, weights = rows[weights > 0], weights[weights > 0]
-    codes = np.asfortranarray(batch.codes[rows])
-    whole = None if (weights == 1.0).all() else weights  # counts of rows stay integers
-    return EncodedBatch(codes, batch.class_codes[rows], batch.n_states, batch.incomplete, whole)
+    return replace(batch.take(rows[weights > 0]), weights=_plain(weights[weights > 0]))
+
+
+def _plain(weights: Array) -> Weights | None:
+    """None for ones: counts of rows stay integers."""
+    return None if (weights == 1.0).all() else weights

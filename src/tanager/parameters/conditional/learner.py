@@ -11,9 +11,8 @@ from tanager.errors import OptionError
 from tanager.parameters.conditional.fit import ConditionalFit, FitOptions
 from tanager.parameters.conditional.objectives import POWERS
 from tanager.parameters.conditional.priors import PRIORS
-from tanager.parameters.effects.fit import AdditiveFit
-from tanager.parameters.effects.problems import AdditiveProblems, AdditiveTask
-from tanager.parameters.protocol import LearntTables, ParameterLearner, ParameterTask
+from tanager.parameters.effects.fit import EffectsFit
+from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.registry import check_option
 
 DEFAULT_ALPHA = 0.5
@@ -25,7 +24,7 @@ class Conditional(ParameterLearner):
     Where the canonical form of the structure is perfect (naive Bayes, TAN, ...), the fit is over free numbers beta,
     log P(c | x) = sum of beta over the families - log sum_c' exp(...), in which `cll` has one optimum, and the tables
     are made from them. For other structures, and for `mixed`, it is over normalised tables, and may end in a local
-    optimum; `trace["optimum"]` says which.
+    optimum; `trace.optimum` says which.
 
     Parameters
     ----------
@@ -55,6 +54,11 @@ class Conditional(ParameterLearner):
         fitted to a tenth of it.
     """
 
+    needs = "passes"
+    fits = ("tables", "effects")
+    learns_hidden = True
+    tunes_hidden = True
+
     def __init__(
         self,
         objective: str = "cll",
@@ -73,15 +77,11 @@ class Conditional(ParameterLearner):
         self.max_iter = max_iter
         self.tol = tol
 
-    def learn(self, task: ParameterTask) -> LearntTables:
+    def learn(self, task: ParameterTask) -> LearntNetwork:
         options = self.fit_options()
+        fit = ConditionalFit(task, options) if task.pairs is None else EffectsFit(task, options)
         with threadpool_limits(1, "blas"):  # its threads and ours would wait for each other
-            return self._fit(task, options).learn()
-
-    def _fit(self, task: ParameterTask, options: FitOptions) -> AdditiveFit | ConditionalFit:
-        if isinstance(task, AdditiveTask):
-            return AdditiveFit(AdditiveProblems(task, options.objective), options)
-        return ConditionalFit(task, options)
+            return fit.learn()
 
     def fit_options(self) -> FitOptions:
         """The options with their defaults filled in, or an error that names the wrong one."""

@@ -5,16 +5,25 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from tanager.network.inference.junction_tree import Tables
-from tanager.parameters.conditional.network_objectives import NetworkObjective, to_beta
+from tanager.parameters.conditional.network_objectives import to_beta
 from tanager.parameters.conditional.optimize import walk_down
 
 Array = NDArray[np.float64]
+
+
+class TableObjective(Protocol):
+    """A loss at tables and its gradient by beta, theta = softmax beta; `nodes` are those whose tables it looks at."""
+
+    nodes: tuple[int, ...]
+
+    def __call__(self, tables: Tables) -> tuple[float, tuple[Array, ...]]: ...
 
 
 @dataclass
@@ -39,7 +48,7 @@ class PulledTables:
     """
 
     def __init__(
-        self, objective: NetworkObjective, centre: Tables, pseudo: Sequence[Array], rows: dict[int, Array]
+        self, objective: TableObjective, centre: Tables, pseudo: Sequence[Array], rows: dict[int, Array] | Tables
     ) -> None:
         self._objective = objective
         self._centre = tuple(centre)

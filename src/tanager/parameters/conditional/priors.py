@@ -84,7 +84,7 @@ def hierarchical_prior(task: ParameterTask, cells: ClassCells) -> Prior:
 
 def generative_start(task: ParameterTask, cells: ClassCells) -> Array:
     """Logs of the smoothed frequencies, the class included."""
-    tables = list(Frequency().learn(task).tables)
+    tables = list(Frequency().tables(task))
     own = cells.families[-1]
     counted = task.counts.table(own).reshape(own.shape(cells.n_states))
     tables[own.child] = (counted + 1.0) / (counted + 1.0).sum(axis=1, keepdims=True)

@@ -54,7 +54,7 @@ TABLES = Walk(
     tolerance=1e-2,
 )
 # Strengths say how far effects spread, which more rows do not change, while they leave less to the prior.
-MOST_ROWS = 5_000
+MAX_ROWS_FOR_FOLDS = 5_000
 
 
 @dataclass

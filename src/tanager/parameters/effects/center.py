@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.structure.pairwise import Pairs
+from tanager.structure.protocol import Pairs
 from tanager.table.schema import ColumnSchema
 
 Array = NDArray[np.float64]

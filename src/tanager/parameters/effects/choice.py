@@ -17,7 +17,7 @@ from tanager.parameters.conditional.strengths import (
     excess_errors,
     visit_strengths,
 )
-from tanager.parameters.effects.problems import AdditiveProblems, EffectFold, Part
+from tanager.parameters.effects.problems import EffectFold, EffectProblems, Part
 from tanager.parameters.effects.start import Found
 
 Array = NDArray[np.float64]
@@ -53,20 +53,20 @@ class Choice:
         return self.number if np.isfinite(self.chosen.strengths[-1]) else 0
 
 
-def choose_models(problems: AdditiveProblems, given: Strengths | None) -> list[Choice]:
+def choose_models(problems: EffectProblems, given: Strengths | None) -> list[Choice]:
     """With strengths given one model; else two where there are several folds, one of which may have no share.
 
     Where attributes are nearly independent given the class, naive Bayes is a far better guess than zero of what few
     rows leave open, and otherwise a worse one. A single fold means thousands of rows, to which it makes no difference.
     """
-    task = problems.task
-    if given is not None and len(task.numbers) == 1:
-        return [Choice(False, task.numbers[0], Chosen(given), ())]
+    numbers = problems.ranked.numbers
+    if given is not None and len(numbers) == 1:
+        return [Choice(False, numbers[0], Chosen(given), ())]
     parts = problems.parts()
-    folds = [problems.fold(part, task.numbers[0]) for part in parts]
+    folds = [problems.fold(part, numbers[0]) for part in parts]
     weights = np.concatenate([fold.held_out.weights for fold in folds])
     found = [_choose(problems, parts, folds, False, given)]
-    unordered = any(not column.has_order and column.n_states > 1 for column in task.columns)
+    unordered = any(not column.has_order and column.n_states > 1 for column in problems.columns)
     if given is None and len(parts) > 1 and unordered and len(weights):
         found.append(_choose(problems, parts, folds, True, given))
     shares = shares_by_loss([losses for _, losses in found], weights)
@@ -87,13 +87,13 @@ def shares_by_loss(losses: Sequence[Array], weights: Array) -> list[float]:
 
 
 def _choose(
-    problems: AdditiveProblems, parts: list[Part], folds: list[EffectFold], centred: bool, given: Strengths | None
+    problems: EffectProblems, parts: list[Part], folds: list[EffectFold], centred: bool, given: Strengths | None
 ) -> tuple[Choice, Array]:
     """Also the losses of the rows held out.
 
     The strengths are those of the fewest pairs, which `folds` have; then as many are taken as lower the loss.
     """
-    numbers, walk = problems.task.numbers, TO_NAIVE_BAYES if centred else TO_ZERO
+    numbers, walk = problems.ranked.numbers, TO_NAIVE_BAYES if centred else TO_ZERO
     number = numbers[0]
     for fold in folds:
         fold.begin(centred, fold.problem.zero)

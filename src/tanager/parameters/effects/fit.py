@@ -8,23 +8,25 @@ the same kind.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import OptionError
+from tanager.network.additive import AdditiveNetwork
 from tanager.parameters.conditional.fit import FitOptions, describe_descent, warn_if_unfinished
 from tanager.parameters.conditional.optimize import Descent, minimize
+from tanager.parameters.conditional.trace import ConditionalTrace
 from tanager.parameters.effects.center import Effects, centre_effects, mean_effects
 from tanager.parameters.effects.choice import Choice, choose_models
 from tanager.parameters.effects.layout import EffectLayout
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
 from tanager.parameters.effects.prior import MANY_ROWS, shares_of
-from tanager.parameters.effects.problems import AdditiveProblems
+from tanager.parameters.effects.problems import EffectProblems
 from tanager.parameters.effects.start import start_from_folds
-from tanager.parameters.protocol import LearntTables
-from tanager.structure.pairwise import Pairs
+from tanager.parameters.protocol import LearntNetwork, ParameterTask
+from tanager.structure.protocol import Pairs
 
 Array = NDArray[np.float64]
 Centred = tuple[Effects, Pairs]
@@ -37,12 +39,17 @@ FINER = 0.1
 
 
 @dataclass(frozen=True)
-class LearntEffects(LearntTables):
-    """Effects in place of tables, the pairs taken, and how far main effects differ between folds."""
+class EffectsTrace(ConditionalTrace):
+    """Of the model with the larger share where the network is a mean of two.
 
-    effects: Effects = field(kw_only=True)
-    pairs: Pairs = field(kw_only=True)
-    spreads: tuple[Array, ...] = field(kw_only=True)
+    pairs              how many there are in the network
+    naive_bayes_share  of the model whose main effects shrink to those of naive Bayes
+    share_of_folds     of the folds' fits in the network
+    """
+
+    pairs: int = 0
+    naive_bayes_share: float = 0.0
+    share_of_folds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -57,21 +64,21 @@ class _Fitted:
     folds: tuple[Centred, ...]
 
 
-class AdditiveFit:
+class EffectsFit:
     """The models of one training table."""
 
-    def __init__(self, problems: AdditiveProblems, options: FitOptions) -> None:
+    def __init__(self, task: ParameterTask, options: FitOptions) -> None:
         if options.prior != "hierarchical" or options.objective == "mixed" or options.stopping != "tolerance":
             raise OptionError(
                 f"objective={options.objective!r}, prior={options.prior!r}, stopping={options.stopping!r} of "
                 "Conditional cannot fit the sums of effects of structure='pairwise'.",
                 hint="use prior='hierarchical', stopping='tolerance' and an objective other than 'mixed'.",
             )
-        self._problems = problems
-        self._task = problems.task
+        self._problems = EffectProblems(task, options.objective)
+        self._task = task
         self._options = options
 
-    def learn(self) -> LearntEffects:
+    def learn(self) -> LearntNetwork:
         choices = choose_models(self._problems, self._options.strengths)
         models = [self._fit(choice) for choice in choices if choice.share > 0.0]
         # The mean has the pairs of the first; a model of fewer pairs has the best of them.
@@ -80,20 +87,30 @@ class AdditiveFit:
         folded = self._share_of_folds(models[0])
         leader = max(models, key=lambda model: model.choice.share)
         chosen, descent = leader.choice.chosen, leader.descent
-        trace: dict[str, object] = {
-            "strength": chosen.strengths,
-            "held_out": list(chosen.losses.items()),
-            "naive_bayes_share": sum(choice.share for choice in choices if choice.centred),
-            "pairs": len(pairs),
-            "share_of_folds": folded,
-            "objective": descent.values,
-            "gradient_norm": descent.gradient_norms,
-            "passes": sum(model.n_passes for model in models),
-            "passes_on_folds": sum(choice.chosen.n_passes for choice in choices),
-            "end": descent.end,
-            "optimum": "global" if self._options.objective == "cll" else "maybe local",
-        }
-        return LearntEffects((), trace, effects=_mean(models, folded), pairs=pairs, spreads=_spreads(models))
+        trace = EffectsTrace(
+            strength=chosen.strengths,
+            held_out=tuple(chosen.losses.items()),
+            objective=tuple(descent.values),
+            gradient_norm=tuple(descent.gradient_norms),
+            passes=sum(model.n_passes for model in models),
+            passes_on_folds=sum(choice.chosen.n_passes for choice in choices),
+            end=descent.end,
+            optimum="global" if self._options.objective == "cll" else "maybe local",
+            pairs=len(pairs),
+            naive_bayes_share=sum(choice.share for choice in choices if choice.centred),
+            share_of_folds=folded,
+        )
+        effects = _mean(models, folded)
+        network = AdditiveNetwork(
+            self._task.columns,
+            effects.intercept,
+            effects.mains,
+            pairs,
+            effects.tables,
+            effects.densities,
+            _spreads(models),
+        )
+        return LearntNetwork(network, trace)
 
     def _share_of_folds(self, model: _Fitted) -> float:
         if self._options.strengths is not None or len(model.folds) < 2:
@@ -102,8 +119,9 @@ class AdditiveFit:
 
     def _fit(self, choice: Choice) -> _Fitted:
         options, chosen = self._options, choice.chosen
-        layout = self._problems.layout(self._task.pairs, choice.n_pairs)
-        problem, rows = self._problems.problem(layout, self._task.batch)
+        problems = self._problems
+        layout = problems.layout(problems.ranked.pairs, choice.n_pairs)
+        problem, rows = problems.problem(layout, problems.rows, self._task.counts.engine)
         if choice.centred:
             problem.set_centre(naive_bayes_odds(layout, rows))
         problem.set_strengths(chosen.strengths)

@@ -1,4 +1,4 @@
-"""ColumnCoder: one column that comes batch by batch -> provisional codes, then its schema and what the codes mean."""
+"""ColumnCoder: one column that comes batch by batch -> provisional codes, then its schema and the final codes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tanager.table.encoder import encode_column
 from tanager.table.look_up import look_up, occurring
 from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn, gaps, kind_of
 from tanager.table.schema import Category, ColumnSchema, Unit
-from tanager.table.stream.final_codes import Cells
+from tanager.table.stream.final_codes import FinalCodes, RawCells
 from tanager.table.stream.numbers import BatchRows, NumberCoder
 from tanager.table.value_counts import ValueCounts, count_values
 
@@ -64,7 +64,7 @@ class ColumnCoder:
         self._gaps: NDArray[np.float64] = np.zeros(1)
         self._empty: tuple[NumericColumn, bool] | None = None
 
-    def encode(self, column: Column, categorical: bool, rows: BatchRows, out: Codes) -> Cells:
+    def encode(self, column: Column, categorical: bool, rows: BatchRows, out: Codes) -> RawCells:
         """One batch: codes that keep their meaning in later batches, or the numbers themselves.
 
         They are in `out`, (n_rows,) bytes, where they fit there.
@@ -138,15 +138,16 @@ class ColumnCoder:
             self._join(*self._empty)
         return self.statistics(name, class_order).schema(discretizer, len(class_order), gap_states, n_coarse)
 
-    def meaning(self, schema: ColumnSchema, dtype: np.dtype[np.unsignedinteger]) -> Codes:
-        """The final code of each provisional one; the last entry is that of a missing cell."""
+    def final_codes(self, schema: ColumnSchema, dtype: np.dtype[np.unsignedinteger]) -> FinalCodes:
+        """What the codes stand for by a schema, that of these rows or of others; a category it lacks is missing."""
         found: NDArray[np.integer] = np.empty(0, dtype=np.intp)
         if isinstance(self._like, NumericColumn):
             found = encode_column(replace(self._like, values=self.values), schema)
         elif self._like is not None:
             indices = np.arange(len(self._text.dictionary), dtype=np.int32)
             found = encode_column(DictionaryColumn(schema.name, indices, tuple(self._text.dictionary)), schema)
-        return np.append(found, schema.gap_code).astype(dtype)
+        found = np.minimum(found, schema.missing_code)
+        return FinalCodes(schema, np.append(found, schema.gap_code).astype(dtype), not self.incomplete)
 
     @property
     def n_values(self) -> int:

@@ -1,4 +1,4 @@
-"""Codes given to cells before the schema is known, and what they mean once it is."""
+"""Codes given to cells before the schema is known, and the final codes they stand for once it is."""
 
 from __future__ import annotations
 
@@ -15,24 +15,30 @@ from tanager.table.look_up import look_up
 from tanager.table.read_columns import NumericColumn
 from tanager.table.schema import ColumnSchema
 
-Cells = NDArray[Any]
+RawCells = NDArray[Any]
 """Provisional codes, the largest number of their dtype for a missing cell; or numbers as they are."""
 
 
 @dataclass(frozen=True)
-class Meaning:
-    """What the cells of a column are.
+class FinalCodes:
+    """The final code of every provisional code of a column.
 
-    codes     final codes of provisional ones, the last that of a missing cell
-    complete  no cell is missing
+    codes     by provisional code; the last is that of an empty cell
+    complete  no cell is empty
     """
 
     schema: ColumnSchema
     codes: Codes
     complete: bool
 
+    @property
+    def incomplete(self) -> bool:
+        """Whether a cell is missing: empty, or a category that the schema does not have."""
+        occurring = self.codes[:-1] if self.complete else self.codes
+        return bool((occurring == self.schema.missing_code).any())
+
     @cached_property
-    def is_own_code(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Whether provisional codes are the final ones."""
         return self.complete and np.array_equal(self.codes[:-1], np.arange(len(self.codes) - 1))
 
@@ -42,7 +48,7 @@ class Meaning:
         table[-1] = self.codes[-1]  # there may be more values than bytes by now, but 255 said missing
         return table
 
-    def write(self, cells: Cells, out: Codes) -> None:
+    def write(self, cells: RawCells, out: Codes) -> None:
         """The final codes of some rows."""
         if cells.dtype.kind == "f":
             out[:] = encode_column(NumericColumn(self.schema.name, cells), self.schema)

@@ -15,7 +15,7 @@ from tanager.table.read_columns import Numbers
 from tanager.table.stream.sketch import ValueSketch
 from tanager.table.value_counts import ValueCounts, count_values
 
-MOST_DISTINCT = (1 << 16) - 1
+MAX_DISTINCT_NUMBERS = (1 << 16) - 1
 UNKNOWN = -1
 BYTES: tuple[np.dtype[np.integer], ...] = (np.dtype(np.int8), np.dtype(np.uint8))
 
@@ -157,8 +157,8 @@ def _holds(dtype: np.dtype[np.integer], low: int, high: int) -> bool:
 class NumberCoder:
     """A numeric column: provisional codes, and how often each class has each value.
 
-    With `cut` the numbers are to be cut into bins: once they are more than `MOST_DISTINCT`, they are kept as they are
-    in place of codes, and counted by a `ValueSketch`.
+    With `cut` the numbers are to be cut into bins: once they are more than `MAX_DISTINCT_NUMBERS`, they are kept as
+    they are in place of codes, and counted by a `ValueSketch`.
     """
 
     def __init__(self, cut: bool) -> None:
@@ -173,7 +173,7 @@ class NumberCoder:
             codes = self.vocabulary.codes(values, out)
             if not self._cut:
                 return codes
-            if len(self.vocabulary.values) <= MOST_DISTINCT:
+            if len(self.vocabulary.values) <= MAX_DISTINCT_NUMBERS:
                 self._count(codes, rows)
                 return codes
             self.sketch = ValueSketch()

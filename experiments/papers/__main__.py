@@ -1,0 +1,66 @@
+"""The papers' experiments again, and the field today, as one page.
+
+    python -m experiments.papers [zhou-4-2 ...] [--field] [--slow] [--page FILE]
+
+Without a name all papers are repeated. Results are kept in experiments/results; a run goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from experiments.papers import PAPERS
+from tanager.errors import TanagerError
+from tanager.experiments.data_sets import choose, find_data_sets
+from tanager.experiments.field import field_study
+from tanager.experiments.run_studies import check_measured, check_outputs, run_studies, write_studies
+from tanager.experiments.study import Study
+from tanager.registry import check_option
+
+FOLDER = Path(__file__).parent.parent
+
+
+COMMAND = ["python", "-m", "experiments.papers"]
+
+
+def main(arguments: Sequence[str]) -> None:
+    options = parse(arguments)
+    studies = list(plan(options))
+    check_outputs(studies, options.data, options.output, options.page.parent, options.page)
+    finished = run_studies(studies, options.output, options.jobs)
+    write_studies(finished, options.page.parent, options.page, shlex.join([*COMMAND, *arguments]))
+    check_measured(finished)
+
+
+def parse(arguments: Sequence[str]) -> Namespace:
+    parser = ArgumentParser(prog=" ".join(COMMAND), description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("papers", nargs="*", metavar="PAPER", help=", ".join(PAPERS))
+    parser.add_argument("--field", action="store_true", help="the field too, after the papers")
+    parser.add_argument("--slow", action="store_true", help="also the sets and rivals that take hours")
+    parser.add_argument("--data", type=Path, default=Path(os.environ.get("TANAGER_DATA", FOLDER / "../../shared/data")))
+    parser.add_argument("--sets", type=lambda text: text.split(","), help="only these, by name")
+    parser.add_argument("--output", type=Path, default=FOLDER / "results", help="where results are kept, to go on")
+    parser.add_argument("--page", type=Path, default=FOLDER / "RESULTS.md")
+    parser.add_argument("--jobs", type=int, default=-1, help="processes; -1: one for every core")
+    return parser.parse_args(arguments)
+
+
+def plan(options: Namespace) -> Iterator[Study]:
+    """The studies asked for; what cannot be done is refused before any work."""
+    sets = choose(find_data_sets(options.data), options.sets)
+    for name in options.papers or PAPERS:
+        yield from PAPERS[check_option("paper", name, PAPERS)](sets, options.slow)
+    if options.field:
+        yield field_study(sets, slow=options.slow)
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except TanagerError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,97 @@
+"""A coded table -> a finished network: count, choose the structure, fit the parameters; wherever the rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+from tanager.classifiers.coded_table import CodedTable
+from tanager.classifiers.hidden import add_hidden, count_with_hidden, hidden_columns, tune_hidden
+from tanager.classifiers.parts import Parts
+from tanager.counts.count_store import CountStore
+from tanager.counts.engine import CountEngine
+from tanager.gaps.filler import learn_filler
+from tanager.network.additive import AdditiveNetwork
+from tanager.network.network import Network
+from tanager.parameters import Conditional, Frequency, ParameterTask
+from tanager.parameters.protocol import ParameterTrace
+from tanager.parameters.row_likelihood import RowLikelihood
+from tanager.structure import Step, StructureTask
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What the search and the optimiser did."""
+
+    structure: tuple[Step, ...]
+    parameters: ParameterTrace
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """A network, what says what its missing cells may hold, the score of its structure, and how it came about."""
+
+    network: Network | AdditiveNetwork
+    filler: Network | None
+    structure_score: float
+    trace: Trace
+    counts: CountStore
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How a network is learnt.
+
+    missing  as the classifier's
+    fills    whether P(class | row) will be averaged over what a missing cell may hold
+    seed     for structure learners that draw at random
+    report   called with what happens, step by step
+    """
+
+    parts: Parts
+    engine: CountEngine
+    missing: str
+    fills: bool
+    seed: int
+    report: Callable[[object], None]
+
+    def learn(self, table: CodedTable) -> Learnt:
+        parts, counts, columns, unlabelled = self.parts, table.counts(self.engine), table.columns, table.unlabelled
+        hidden = hidden_columns(parts, counts.names, self.missing)
+        if hidden:
+            counts, columns = count_with_hidden(counts, hidden), (*columns[:-1], *hidden, columns[-1])
+            unlabelled = None if unlabelled is None else add_hidden(unlabelled, hidden)
+        structure = parts.structure.learn(self._structure_task(counts))
+        task = ParameterTask(
+            structure.dag,
+            counts,
+            schema=columns,
+            pairs=structure.pairs,
+            rows=table.rows,
+            unlabelled=unlabelled,
+            skip_gaps=self.missing == "skip",
+            report=self.report,
+        )
+        if hidden and parts.parameters.tunes_hidden:
+            learnt = tune_hidden(cast(Conditional, parts.parameters), task)
+        else:
+            learnt = parts.parameters.learn(task)
+        order = table.table_order
+        filler = None
+        if self.fills and not hidden:
+            filler = learn_filler(counts, [column.coarse for column in columns]).reordered(order)
+        network = learnt.network if hidden else learnt.network.reordered(order)
+        return Learnt(network, filler, structure.score, Trace(structure.steps, learnt.trace), counts)
+
+    def _structure_task(self, counts: CountStore) -> StructureTask:
+        parts = self.parts
+        smoothing = cast(Frequency, parts.parameters) if parts.parameters.smooths_counts else Frequency()
+        return StructureTask(
+            counts,
+            parts.criterion,
+            counts.names,
+            seed=self.seed,
+            report=self.report,
+            evaluate=RowLikelihood(counts, smoothing, parts.structure.leaves_one_out),
+        )

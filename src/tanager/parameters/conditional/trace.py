@@ -1,0 +1,34 @@
+"""What a discriminative fit tells of itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tanager.parameters.conditional.strengths import Strengths
+from tanager.parameters.protocol import ParameterTrace
+
+
+@dataclass(frozen=True)
+class ConditionalTrace(ParameterTrace):
+    """A choice of strengths on held-out folds, then a descent on all rows.
+
+    strength         of each level of the prior
+    held_out         mean held-out loss of all strengths tried, in the order in which they were
+    objective        penalised loss at the start and after each iteration
+    gradient_norm    of the scaled gradient, likewise
+    passes           over all rows
+    passes_on_folds  over the rows of folds
+    end              why the descent stopped
+    optimum          "global" where there is no other, else "maybe local"
+    by_iteration     mean held-out loss after 0, 1, ... iterations, for stopping="cross-tuning"
+    """
+
+    strength: Strengths
+    held_out: tuple[tuple[Strengths, float], ...]
+    objective: tuple[float, ...]
+    gradient_norm: tuple[float, ...]
+    passes: int
+    passes_on_folds: int
+    end: str
+    optimum: str
+    by_iteration: tuple[float, ...] = ()

@@ -1,0 +1,141 @@
+"""ProvisionalRows: the rows of batches as provisional codes, counted at once or put on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tanager.table.batch import Codes, Weights, code_dtype
+from tanager.table.encoder import choose_categorical
+from tanager.table.read_columns import RawTable
+from tanager.table.rows import Outline
+from tanager.table.schema import TableSchema
+from tanager.table.stream.coder import ColumnCoder
+from tanager.table.stream.final_blocks import FinalBlocks
+from tanager.table.stream.final_codes import FinalCodes, RawCells
+from tanager.table.stream.numbers import BatchRows
+from tanager.table.stream.rows import DiskRows
+from tanager.table.stream.scratch_file import check_space
+from tanager.table.stream.spool import Spool
+from tanager.threads import map_threads
+
+# Of a numeric column that is to be cut: from more values on fewer bins are counted faster later, by way of the disk.
+MAX_VALUES_COUNTED_UNCUT = 8
+
+
+class RowCounter(Protocol):
+    """What counts rows as they are read, so that they need not be kept."""
+
+    @property
+    def n_rows(self) -> int: ...
+
+    def has_room(self, n_states: Sequence[int]) -> bool:
+        """Whether the tables of nodes with so many values, a gap being one of them, are small enough."""
+        ...
+
+    def add(
+        self,
+        codes: Codes,
+        class_codes: Codes,
+        weights: Weights | None,
+        n_values: Sequence[int],
+        has_gap: Sequence[bool],
+    ) -> None:
+        """Count the rows of a batch whose nodes have so many values so far; a gap has the code after their last."""
+        ...
+
+
+class ProvisionalRows:
+    """Codes every column for itself; rows go to the `counter` as long as it takes them, then to a spool.
+
+    `n_expected` rows are known to come, or none is.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        categorical_features: ArrayLike | str | None,
+        counter: RowCounter | None = None,
+        n_expected: int = 0,
+    ) -> None:
+        self.coders = {name: ColumnCoder() for name in names}
+        self.spool = Spool()
+        self._categorical_features = categorical_features
+        self._counter = counter
+        self._n_expected = n_expected
+        self._least_weight: float | None = None
+        self._codes: Codes = np.empty((0, 0), dtype=np.uint8)
+
+    @property
+    def n_rows(self) -> int:
+        return self.spool.n_rows + self._n_counted
+
+    @property
+    def _n_counted(self) -> int:
+        return 0 if self._counter is None else self._counter.n_rows
+
+    def add(self, table: RawTable, rows: BatchRows, classes: Codes | None) -> None:
+        """Add the rows of a batch; `classes` are written with them."""
+        if rows.weights is not None:
+            least = float(rows.weights.min())
+            self._least_weight = least if self._least_weight is None else min(least, self._least_weight)
+        cells = self._encode(table, rows)
+        if classes is None or not self._count(cells, rows):
+            self._keep([*cells, *(each for each in (classes, rows.weights) if each is not None)])
+
+    def _encode(self, table: RawTable, rows: BatchRows) -> list[RawCells]:
+        columns = tuple(column for column in table.columns if column.name in self.coders)
+        attributes = RawTable(tuple(self.coders), named=True, n_rows=table.n_rows, read=columns)
+        categorical = choose_categorical(attributes, self._categorical_features).tolist()
+        coders = list(self.coders.values())
+        if self._codes.shape != (len(columns), table.n_rows):
+            self._codes = np.empty((len(columns), table.n_rows), dtype=np.uint8)
+        out = self._codes
+
+        def encode(position: int) -> RawCells:
+            return coders[position].encode(columns[position], categorical[position], rows, out[position])
+
+        return map_threads(encode, range(len(columns)))
+
+    def _count(self, cells: list[RawCells], rows: BatchRows) -> bool:
+        """Count the rows of a batch at once, if that is enough and worth it."""
+        coders = list(self.coders.values())
+        if self._counter is None or any(coder.is_cut and coder.n_values > MAX_VALUES_COUNTED_UNCUT for coder in coders):
+            return False
+        n_values = [*(coder.n_values for coder in coders), rows.n_classes]
+        has_gap = [*(coder.incomplete for coder in coders), False]
+        n_states = [n + gap for n, gap in zip(n_values, has_gap, strict=True)]
+        if any(column.dtype != np.uint8 for column in cells) or not self._counter.has_room(n_states):
+            return False
+        for column, coder in zip(cells, coders, strict=True):
+            if coder.incomplete:
+                np.minimum(column, coder.n_values, out=column)
+        self._counter.add(self._codes.T, rows.class_codes, rows.weights, n_values, has_gap)
+        return True
+
+    def _keep(self, columns: list[RawCells]) -> None:
+        if self.spool.n_rows == 0:
+            # A byte a cell, if columns have few values; more is refused when it comes to it.
+            row_bytes = sum(8 if column.dtype == np.float64 else 1 for column in columns)
+            check_space(max(self._n_expected - self._n_counted, 0) * row_bytes, "the codes, at a byte for each cell,")
+        self.spool.append(columns)
+        self._codes = np.empty((0, 0), dtype=np.uint8)  # they are the spool's now
+
+    def final_codes(self, schema: TableSchema) -> list[FinalCodes]:
+        """Of every column, by the schema of the table."""
+        dtype = code_dtype(max(schema.n_states))
+        coded = zip(self.coders.values(), schema.attributes, strict=True)
+        return [coder.final_codes(column, dtype) for coder, column in coded]
+
+    def rows(
+        self, attributes: Sequence[FinalCodes], order: tuple[int, ...], target: FinalCodes, labelled: bool
+    ) -> DiskRows:
+        """Those on disk; what may be missing there may also be missing in those counted."""
+        self.spool.flush()
+        weighted = self._least_weight is not None
+        blocks = FinalBlocks(self.spool, attributes, order, target, labelled, weighted)
+        outline = Outline(blocks.n_states, blocks.incomplete, self.spool.n_rows, self._least_weight)
+        return DiskRows(blocks.n_states, blocks, known=outline)

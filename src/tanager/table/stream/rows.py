@@ -1,0 +1,105 @@
+"""DiskRows: the rows of a table too large for memory, as blocks that come one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.table.batch import EncodedBatch
+from tanager.table.join_blocks import check_fits, join_blocks
+from tanager.table.needs import Place
+from tanager.table.rows import Made, Outline, PreparedHere, RowNumbers, Value, add
+from tanager.table.stream.keep import keep_blocks
+
+Change = Callable[[EncodedBatch], EncodedBatch]
+
+
+@dataclass(frozen=True)
+class DiskRows:
+    """`Rows` on disk.
+
+    n_states  states of each node, the class last
+    source    gives the blocks as they are on disk, in their order, as often as it is called
+    changes   what `map` was given, made to a block whenever it is read
+    known     the outline, where it is known without looking at the rows
+    mapped    the arrays of the source's blocks lie in a file and can be looked at there
+    """
+
+    n_states: tuple[int, ...]
+    source: Callable[[], Iterable[EncodedBatch]]
+    changes: tuple[Change, ...] = ()
+    known: Outline | None = None
+    mapped: bool = False
+
+    place: ClassVar[Place] = "disk"
+
+    @cached_property
+    def outline(self) -> Outline:
+        return self.known or self.sum(lambda block: block.outline)
+
+    @property
+    def incomplete(self) -> NDArray[np.bool_]:
+        return self.outline.incomplete
+
+    @property
+    def n_rows(self) -> int:
+        return self.outline.n_rows
+
+    @property
+    def n_attributes(self) -> int:
+        return len(self.n_states) - 1
+
+    @property
+    def n_classes(self) -> int:
+        return self.n_states[-1]
+
+    def blocks(self) -> Iterator[EncodedBatch]:
+        """The rows in their order, block by block."""
+        return map(self._change, self.source())
+
+    def map(self, function: Change, name: str = "map") -> DiskRows:
+        """Nothing is done before the rows are asked for."""
+        n_states = function(EncodedBatch.empty(self.n_states)).n_states
+        return replace(self, n_states=n_states, changes=(*self.changes, function), known=None)
+
+    def sum(self, function: Callable[[EncodedBatch], Value], name: str = "sum") -> Value:
+        blocks = self.blocks()
+        total = function(next(blocks, EncodedBatch.empty(self.n_states)))
+        for block in blocks:
+            total = add(total, function(block))
+        return total
+
+    def prepare(self, make: Callable[[list[EncodedBatch]], Made], name: str = "prepare") -> PreparedHere[Made]:
+        return PreparedHere(make(list(self.kept().blocks()) or [EncodedBatch.empty(self.n_states)]))
+
+    def take(self, numbers: RowNumbers) -> EncodedBatch:
+        check_fits(len(numbers), self.n_states)
+        taken, first = [], 0
+        for block in self.blocks():
+            low, high = np.searchsorted(numbers, [first, first + block.n_rows])
+            if high > low:
+                taken.append(block.take(numbers[low:high] - first))
+            first += block.n_rows
+        return join_blocks(taken, self.n_states)
+
+    def kept(self) -> DiskRows:
+        """Every block is written once; what is a view of arrays in a file is not written again."""
+        if self.mapped and not self.changes:
+            return self
+        blocks = keep_blocks((self._change(block), _arrays(block) if self.mapped else ()) for block in self.source())
+        return DiskRows(self.n_states, lambda: blocks, known=self.known, mapped=True)
+
+    def _change(self, block: EncodedBatch) -> EncodedBatch:
+        for change in self.changes:
+            block = change(block)
+        return block
+
+
+def _arrays(block: EncodedBatch) -> tuple[NDArray[Any], ...]:
+    arrays = (block.codes, block.class_codes)
+    return arrays if block.weights is None else (*arrays, block.weights)

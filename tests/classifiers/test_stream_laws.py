@@ -1,0 +1,152 @@
+"""Every structure and every learner learns from a table in batches what it learns from the table in memory."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+
+from classifiers.stream_tables import (
+    assert_same_model,
+    coded,
+    cut,
+    mixed_table,
+    model_arrays,
+    split,
+    table_of_few_values,
+    without_some_classes,
+)
+from tanager import BayesianNetworkClassifier
+from tanager.classifiers.parts import Parts
+from tanager.parameters import EM, PARAMETERS, Conditional, Frequency, LikelihoodGradient
+from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
+from tanager.structure import STRUCTURES
+from tanager.table.batch import EncodedBatch
+from tanager.table.rows import gather
+
+pytestmark = pytest.mark.filterwarnings("ignore:the class is missing")
+
+MADE_OF_COUNTS = ("frequency", "acll")
+TIGHT = {
+    "conditional": Conditional(tol=1e-7),
+    "em": EM(tol=1e-10),
+    "likelihood-gradient": LikelihoodGradient(tol=1e-10),
+}
+CLASSIFIERS = [
+    BayesianNetworkClassifier(structure, parameters=TIGHT.get(parameters, parameters))
+    for structure, parameters in product(STRUCTURES, PARAMETERS)
+    if STRUCTURES[structure].learns in PARAMETERS[parameters].fits
+]
+BY_CRITERION = [BayesianNetworkClassifier("hill-climb", "cll", "frequency")]
+EDGES = [40, 41, 130]
+
+
+def weighted(table: pa.Table) -> pa.Table:
+    """With weights whose sums are exact in whatever order they are added."""
+    weights = np.random.default_rng(1).integers(0, 5, table.num_rows) / 2
+    return table.append_column("w", pa.array(weights))
+
+
+def assert_streams(clf: BayesianNetworkClassifier, table: pa.Table) -> None:
+    weight = "w" if "w" in table.column_names else None
+    streamed = clone(clf).fit(cut(table, EDGES), "outcome", weight)
+    X, y = split(table.drop_columns(["w"]) if weight else table)
+    memory = clone(clf).fit(X, y, table["w"].to_numpy() if weight else None)
+    assert_same_model(streamed, memory)
+    if clf.parameters in MADE_OF_COUNTS:
+        for own, expected in zip(model_arrays(streamed), model_arrays(memory), strict=True):
+            np.testing.assert_array_equal(own, expected)
+    np.testing.assert_allclose(streamed.predict_proba(X), memory.predict_proba(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("clf", [*CLASSIFIERS, *BY_CRITERION], ids=str)
+def test_every_structure_and_learner_streams_rows_with_weights_gaps_and_without_a_class(clf, small_chunks):
+    assert_streams(clf, without_some_classes(weighted(mixed_table(200, gaps=0.1))))
+
+
+@pytest.mark.parametrize("make", [mixed_table, table_of_few_values])
+@pytest.mark.parametrize("missing", ["auto", "category", "average"])
+@pytest.mark.parametrize("gaps", [0.0, 0.1])
+@pytest.mark.parametrize("clf", [clf for clf in CLASSIFIERS if clf.structure in ("tan", "pairwise")], ids=str)
+def test_every_learner_streams_whatever_a_gap_means(clf, gaps, missing, make, small_chunks):
+    assert_streams(clone(clf).set_params(missing=missing), make(150, gaps=gaps))
+
+
+class Softened(ParameterLearner):
+    """A user's own learner: frequencies pulled half way to uniform. It needs counts, as a learner does by default."""
+
+    def learn(self, task: ParameterTask) -> LearntNetwork:
+        tables = [(table + 1.0 / table.shape[1]) / 2.0 for table in Frequency().tables(task)]
+        return LearntNetwork(task.network(tables))
+
+
+class FromRows(ParameterLearner):
+    """A user's own learner that passes over the rows: shares of each state of a family, by sums over blocks."""
+
+    needs = "passes"
+
+    def learn(self, task: ParameterTask) -> LearntNetwork:
+        counted = task.counts.rows.sum(partial(count_block, families=task.dag.families))
+        return LearntNetwork(task.network([(own + 1.0) / (own + 1.0).sum(axis=1, keepdims=True) for own in counted]))
+
+
+def count_block(block: EncodedBatch, families) -> list[np.ndarray]:
+    tables = [np.zeros(family.shape(block.n_states)) for family in families]
+    for family, table in zip(families, tables, strict=True):
+        cells = np.zeros(block.n_rows, dtype=np.intp)
+        present = np.ones(block.n_rows, dtype=bool)
+        for node in family.nodes:
+            present &= block.column(node) < block.n_states[node]
+        order = (*sorted(family.parents), family.child)
+        for node in order:
+            cells = cells * block.n_states[node] + block.column(node)
+        np.add.at(table.reshape(-1), cells[present], block.row_weights[present])
+    return tables
+
+
+@pytest.mark.parametrize("learner", [Softened(), FromRows()], ids=str)
+@pytest.mark.parametrize("structure", ["tan", "kdb"])
+def test_a_learner_of_the_users_own_streams_without_a_word(structure, learner, small_chunks):
+    clf = BayesianNetworkClassifier(structure, parameters=learner, missing="skip")
+    assert_streams(clf, weighted(mixed_table(200, gaps=0.1)))
+
+
+class AlsoUnlabelled(Frequency):
+    """A learner that is given rows without a class."""
+
+    needs = "passes"
+    learns_without_class = True
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("missing", ["auto", "category"])
+def test_rows_without_a_class_are_those_of_the_table_in_memory_and_have_no_say_in_its_schema(
+    missing, weight, small_chunks
+):
+    table = without_some_classes(weighted(mixed_table(200, gaps=0.1)))
+    words = table["word"].to_pylist()
+    words[25] = words[100] = "only in rows without a class"
+    table = table.set_column(0, "word", pa.array(words))
+    clf = BayesianNetworkClassifier("tan", parameters=AlsoUnlabelled(), missing=missing)
+    X, y = split(table.drop_columns(["w"]))
+    memory = clf._read(X, y, None if weight is None else table["w"].to_numpy(), clf._parts())
+    used = table if weight else table.drop_columns(["w"])
+    with coded(clf, cut(used, EDGES), weight) as streamed:
+        assert streamed.schema == memory.schema
+        assert "only in rows without a class" not in streamed.schema.attributes[0].categories
+        rows, expected = gather(streamed.unlabelled), memory.unlabelled
+        np.testing.assert_array_equal(rows.codes, expected.codes)
+        np.testing.assert_array_equal(rows.class_codes, expected.class_codes)
+        np.testing.assert_array_equal(rows.row_weights, expected.row_weights)
+        np.testing.assert_array_equal(streamed.unlabelled.incomplete, expected.incomplete)
+        assert streamed.unlabelled.n_rows == expected.n_rows
+
+
+def test_every_pair_of_parts_that_go_together_is_tried():
+    tried = {(clf.structure, type(Parts.of(clf.structure, "fcll", clf.parameters).parameters)) for clf in CLASSIFIERS}
+    assert {name for name, _ in tried} == set(STRUCTURES)
+    assert {kind for _, kind in tried} == set(PARAMETERS.values())

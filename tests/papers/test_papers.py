@@ -1,0 +1,202 @@
+"""The papers: figures as printed, protocols as stated, claims that can fail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from experiments.papers import PAPERS
+from experiments.papers.acll_2013 import RareSites, TernarySet
+from experiments.papers.bckg_2007 import site_bits
+from experiments.papers.published import acll_2013, fcll_2011, roos_2005, zhou_4_2, zhou_4_3
+from experiments.papers.roos_2005 import count_parameters, count_within
+from experiments.papers.tables import claims_table, mean_difference, published_table, signed_rank_table
+from experiments.papers.zhou_2002 import paired_t
+from tanager import BayesianNetworkClassifier
+from tanager.errors import OptionError
+from tanager.experiments.data_sets import DataSet
+from tanager.experiments.measured_fold import measure_fold
+from tanager.experiments.results import Results
+from tanager.experiments.statistics import wilcoxon
+
+
+class Sites(DataSet):
+    """Rows of letters, of which the sites favour A."""
+
+    def read(self):
+        random = np.random.default_rng(len(self.name))
+        y = np.array(["site", "background"] * 20)
+        n_positions = 3 + len(self.name) % 2
+        cells = {
+            f"p{position + 1}": [
+                "A" if k == "site" and random.random() < 0.8 else "ACGT"[random.integers(4)] for k in y
+            ]
+            for position in range(n_positions)
+        }
+        return pa.table(cells), y
+
+
+GROUPS = {"zhou-4-2": "friedman25", "zhou-4-3": "friedman25", "fcll-2011": "friedman25", "roos-2005": "roos18"}
+
+
+def sets_for(paper):
+    group = GROUPS.get(paper, "tfbs")
+    names = {"friedman25": ["australian", "vote"], "roos18": ["iris", "vote"], "tfbs": ["tfbs-one", "tfbs-three"]}
+    return [Sites(name, 40, groups=(group,)) for name in names[group]]
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_paper_plans_its_studies_and_needs_its_sets(paper):
+    studies = PAPERS[paper](sets_for(paper), False)
+    assert all(study.jobs() and study.notes and study.measures for study in studies)
+    assert len({study.name for study in studies}) == len(studies)
+    with pytest.raises(OptionError, match="which this paper needs"):
+        PAPERS[paper]([Sites("other")], False)
+
+
+def made_up(study, values):
+    """Results in which every classifier has these values on every set."""
+    records = [
+        {"set": data_set.name, "classifier": entry.name, "fold": 0, "test_rows": 40} | values[entry.name]
+        for data_set in study.data_sets
+        for entry in study.entries
+    ]
+    return Results([each.name for each in study.data_sets], [each.name for each in study.entries], records)
+
+
+def test_ours_stands_beside_every_published_cell_and_means_leave_out_other_data():
+    (study,) = PAPERS["zhou-4-2"]([Sites(name, 40, groups=("friedman25",)) for name in ("vote", "glass")], False)
+    names = [entry.name for entry in study.entries]
+    results = made_up(study, {name: {"accuracy": 0.9} for name in names})
+    table = published_table(results, study.comparison, "error")
+    assert table.header == ["set", *zhou_4_2.CLASSIFIERS]
+    assert table.rows[0][:2] == ["vote", "10.00 / 9.66±2.32"]
+    assert table.rows[1][:2] == ["glass*", "10.00 / 58.10±2.45"]
+    assert table.rows[2][:2] == ["**mean**", "10.00 / 9.66"]
+    assert mean_difference(results, study.comparison, "error", "NB+LM") == pytest.approx(10.0 - 9.66)
+
+
+def test_claims_say_no_when_the_figures_do():
+    (study, _) = PAPERS["roos-2005"](sets_for("roos-2005"), False)
+    names = [entry.name for entry in study.entries]
+    near = {name: {"log_loss": 0.112, "accuracy": 0.95, "parameters": 60.0} for name in names}
+    near["pNB"]["parameters"] = 12.0
+    rows = claims_table(made_up(study, near), study.comparison).rows
+    assert rows[-1][1] == "yes"
+    assert rows[-1][2].startswith("20.0 %")
+    far = near | {"pNB": near["pNB"] | {"log_loss": 2.0, "parameters": 40.0}}
+    rows = claims_table(made_up(study, far), study.comparison).rows
+    assert [row[1] for row in rows[1:]] == ["**no**", "**no**"]
+    assert "vote 2.000 (0.121±0.064)" in rows[1][2]
+
+
+def test_means_within_published_intervals_are_counted_up_to_the_rounding():
+    (study, _) = PAPERS["roos-2005"](sets_for("roos-2005"), False)
+    values = {entry.name: {"log_loss": 0.112, "parameters": 60.0} for entry in study.entries}
+    # iris .112±.091 and vote .121±.064 hold .112; iris 33.45±1.81 and vote 66±0 do not hold 60.
+    results = made_up(study, values)
+    assert count_within(results, "cNB", "log_loss") == "2"
+    assert count_within(results, "NB", "parameters") == "0"
+    values["NB"]["parameters"] = 66.04
+    assert count_within(made_up(study, values), "NB", "parameters") == "1"
+    few = replace(study, entries=study.entries[:2])
+    assert count_within(made_up(few, values), "pNB", "log_loss") == "not run"
+
+
+def test_the_printed_errors_of_zhou_2002_give_its_printed_p_values():
+    errors = np.array([[cell[0] for cell in row[:4]] for row in zhou_4_2.ERRORS.values()])
+    assert zhou_4_2.CLASSIFIERS[:4] == ("NB+LM", "NB+CLGD", "TAN+LM", "TAN+CLGD")
+    assert paired_t(errors[:, 1], errors[:, 0]) == pytest.approx(0.001, abs=0.0005)
+    assert paired_t(errors[:, 3], errors[:, 2]) == pytest.approx(0.015, abs=0.0005)
+    assert np.isnan(paired_t(errors[:1, 1], errors[:1, 0]))
+
+
+def test_the_largest_z_in_a_note_is_that_of_a_classifier_better_on_every_set():
+    study = PAPERS["acll-2013"](sets_for("acll-2013"), False)[0]
+    for n_sets in (2, 89):
+        assert f"{wilcoxon(np.zeros(n_sets), np.arange(1.0, n_sets + 1)).z:.2f}" in study.notes[0]
+
+
+def test_a_test_of_a_classifier_that_was_not_run_says_so():
+    (study,) = PAPERS["fcll-2011"](sets_for("fcll-2011"), False)
+    few = replace(study, entries=study.entries[:1])
+    table = signed_rank_table(made_up(few, {"TAN-fCLL": {"accuracy": 0.9}}), study.comparison, "error")
+    assert {row[5] for row in table.rows} == {"not run"}
+    assert len(table.rows) == 12 + 24
+
+
+def test_published_tables_are_complete_and_agree_with_the_text_of_the_papers():
+    assert len(zhou_4_2.ERRORS) == len(zhou_4_3.ERRORS) == 25
+    assert len(roos_2005.LOG_LOSS) == len(roos_2005.CORRECT) == len(roos_2005.PARAMETERS) == 18
+    assert zhou_4_2.ERRORS["chess"][:4] == ((12.66, 1.02), (4.60, 0.64), (7.60, 0.81), (2.91, 0.51))
+    assert zhou_4_3.ERRORS["letter"] == ((96.30, 0.27),) * 6
+    shares = [pruned[0] / full[0] for full, pruned in roos_2005.PARAMETERS.values()]
+    assert 1 / 7 < np.mean(shares) < 1 / 5  # "about one out of six"
+    assert roos_2005.LOG_LOSS["mushroom"] == ((0.693, 0.001), (0.129, 0.029), (0.001, 0.001), (0.002, 0.001))
+    assert fcll_2011.TABLE_3["TAN-fCLL"][3] == (2.13, "0.02")
+    # One-sided p of a Z, as the paper prints it.
+    from scipy.stats import norm
+
+    for table in (fcll_2011.TABLE_3, fcll_2011.TABLE_4):
+        for z, p in (cell for row in table.values() for cell in row if cell is not None):
+            assert norm.sf(abs(z)) == pytest.approx(float(p.strip("<")), abs=0.0101)
+    for _, _, z, p in (*acll_2013.BINARY, *acll_2013.TERNARY):
+        assert norm.sf(abs(z)) == pytest.approx(float(p), rel=0.05)
+
+
+def test_a_ternary_set_adds_the_sites_of_the_next_set_over_common_positions():
+    first, second = Sites("tfbs-one"), Sites("tfbs-three")
+    X, y = TernarySet("t", first=first, second=second).read()
+    assert X.column_names == ["p1", "p2", "p3"]
+    assert dict(zip(*np.unique(y, return_counts=True), strict=True)) == {
+        "background": 20,
+        "site": 20,
+        "site of tfbs-three": 20,
+    }
+    other, labels = second.read()
+    expected = other.select(["p1", "p2", "p3"]).filter(pa.array(labels == "site")).to_pylist()
+    assert X.slice(40).to_pylist() == expected
+
+
+def test_sites_made_rare_are_a_share_of_the_rows_and_the_background_stays():
+    whole = TernarySet("t", first=Sites("tfbs-one"), second=Sites("tfbs-three"))
+    X, y = RareSites("r", whole=whole, share=0.2).read()
+    # 5 of 25 rows are a fifth.
+    assert dict(zip(*np.unique(y, return_counts=True), strict=True)) == {
+        "background": 20,
+        "site": 5,
+        "site of tfbs-three": 5,
+    }
+    table, labels = whole.read()
+    assert X.filter(pa.array(y == "background")).equals(table.filter(pa.array(labels == "background")))
+    assert RareSites("r", whole=whole, share=0.2).read()[0].equals(X)
+
+
+def test_bits_of_a_site_are_those_of_the_tables():
+    X, y = Sites("tfbs-one").read()
+    rows = np.arange(40)
+    fold = measure_fold(BayesianNetworkClassifier("tan", "ll"), X, y, rows, rows, np.unique(y))
+    bits = []
+    network = fold.fitted.network_
+    for row in X.filter(pa.array(y == "site")).to_pylist():
+        logs = 0.0
+        for node in X.column_names:
+            parents = network.parents[node]
+            given = {name: "site" if name == "class" else row[name] for name in parents}
+            logs += np.log2(network.query(node, given)[row[node]])
+        bits.append(-logs)
+    assert site_bits(fold, X, y)["site_bits"] == pytest.approx(np.mean(bits))
+
+
+def test_parameters_are_counted_as_in_the_paper():
+    # balance-scale: four attributes of five values and three classes have 3 (1 + 20) parameters.
+    random = np.random.default_rng(0)
+    X = pa.table({name: random.integers(1, 6, 200).astype(str) for name in "abcd"} | {"constant": ["x"] * 200})
+    y = np.array(["L", "B", "R"])[random.integers(0, 3, 200)]
+    assert count_parameters(BayesianNetworkClassifier("naive-bayes").fit(X, y)) == 63
+    assert count_parameters(BayesianNetworkClassifier("tan").fit(X, y)) is None
+    pruned = BayesianNetworkClassifier("naive-bayes", parameters="pruned").fit(X, y)
+    assert count_parameters(pruned) == pruned.trace_.parameters["kept"] < 63

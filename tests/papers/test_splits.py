@@ -1,0 +1,36 @@
+"""Splits of papers: the rows that train and test."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from experiments.papers.splits import KFoldOrHoldout, RandomSplits, TrainingRows
+from tanager.experiments.data_sets import SetDescription
+
+Y = np.array(["a"] * 30 + ["b"] * 20)
+PLAIN, SPLIT = SetDescription("plain", n_rows=50), SetDescription("split", n_rows=50, n_train=35)
+HOLDOUT = KFoldOrHoldout(5, given=True, holdouts={"plain": (10, 20)})
+
+
+@pytest.mark.parametrize("split", [HOLDOUT, RandomSplits(3), TrainingRows()], ids=str)
+@pytest.mark.parametrize("data_set", [PLAIN, SPLIT], ids=["plain", "split"])
+def test_a_split_has_as_many_folds_and_training_rows_as_it_plans_and_repeats_by_seed(split, data_set):
+    folds = split.folds(data_set, Y, seed=3)
+    assert len(folds) == split.count(data_set)
+    for (train, test), (again, _) in zip(folds, split.folds(data_set, Y, seed=3), strict=True):
+        assert len(train) == pytest.approx(split.train_rows(data_set), abs=1)
+        assert not isinstance(split, TrainingRows) ^ (set(train) == set(test))
+        np.testing.assert_array_equal(train, again)
+
+
+def test_a_holdout_has_the_sizes_asked_for_and_is_stratified():
+    ((train, test),) = HOLDOUT.folds(PLAIN, Y, seed=0)
+    assert ((Y[train] == "a").sum(), len(train), len(test)) == (6, 10, 20)
+    assert not set(train) & set(test)
+
+
+def test_random_splits_are_independent_of_each_other():
+    splits = RandomSplits(20).folds(PLAIN, Y, seed=0)
+    assert len({tuple(test) for _, test in splits}) == 20
+    assert all(len(train) == 40 and len(test) == 10 and not set(train) & set(test) for train, test in splits)

@@ -1,0 +1,141 @@
+"""Rows on disk against the same rows in memory, whatever blocks they come in."""
+
+from __future__ import annotations
+
+import os
+import tracemalloc
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oracle import random_batch
+from tanager.errors import MemoryLimitError
+from tanager.table import join_blocks
+from tanager.table.batch import EncodedBatch
+from tanager.table.granularity import coarse_rows, gaps_as_states
+from tanager.table.rows import gather
+from tanager.table.stream.rows import DiskRows
+
+N_STATES = (3, 2, 4, 3)
+edges = st.lists(st.integers(0, 60), max_size=6)
+
+
+def on_disk(batch: EncodedBatch, edges: list[int]) -> DiskRows:
+    """The rows of a batch in blocks that are made anew whenever they are asked for."""
+    bounds = list(pairwise([0, *sorted(edges), batch.n_rows]))
+    return DiskRows(batch.n_states, lambda: (batch.take(np.arange(low, high)) for low, high in bounds if low < high))
+
+
+def assert_same_rows(one: EncodedBatch, other: EncodedBatch) -> None:
+    assert one.n_states == other.n_states
+    assert one.codes.flags.f_contiguous
+    for own, expected in ((one.codes, other.codes), (one.class_codes, other.class_codes)):
+        assert own.dtype == expected.dtype
+        np.testing.assert_array_equal(own, expected)
+    np.testing.assert_array_equal(one.incomplete, other.incomplete)
+    np.testing.assert_array_equal(one.row_weights, other.row_weights)
+    assert (one.weights is None) == (other.weights is None)
+
+
+def sums_of(block: EncodedBatch) -> tuple[int, np.ndarray, list[float]]:
+    """Numbers, arrays and lists, each additive."""
+    return block.n_rows, block.codes.astype(np.int64).sum(axis=0), [float(block.row_weights.sum())]
+
+
+def some_rows(block: EncodedBatch) -> EncodedBatch:
+    return block.take(block.codes[:, 1] == 0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(edges, st.booleans(), st.sampled_from([0.0, 0.2]), st.booleans())
+def test_every_answer_is_that_of_the_rows_in_memory(edges, weighted, gaps, kept):
+    batch = random_batch(5, 60, N_STATES, gaps=gaps, weighted=weighted)
+    rows = on_disk(batch, edges)
+    rows = rows.kept() if kept else rows
+    for change in (lambda block: block, some_rows, gaps_as_states, lambda block: coarse_rows(block, 2)):
+        own, expected = rows.map(change), batch.map(change)
+        assert (own.n_rows, own.n_attributes, own.n_classes) == (expected.n_rows, expected.n_attributes, 3)
+        assert own.n_states == expected.n_states
+        assert own.outline.least_weight == expected.outline.least_weight
+        np.testing.assert_array_equal(own.incomplete, gather(own).incomplete)
+        assert_same_rows(gather(own), expected.take(slice(None)))
+        assert_same_rows(gather(own.kept()), expected.take(slice(None)))
+        numbers = np.arange(0, expected.n_rows, 3)
+        assert_same_rows(own.take(numbers), expected.take(numbers))
+        for found, known in zip(own.sum(sums_of), expected.sum(sums_of), strict=True):
+            np.testing.assert_allclose(found, known, rtol=1e-12)
+        made = own.prepare(lambda blocks: sum(block.n_rows for block in blocks))
+        assert made.sum(lambda total, more: total + more, 1) == expected.n_rows + 1
+        assert sum(block.n_rows for block in own.blocks()) == expected.n_rows
+
+
+def test_no_row_sums_up_to_what_no_row_gives():
+    rows = DiskRows(N_STATES, lambda: iter(()))
+    assert rows.n_rows == 0
+    assert not rows.incomplete.any()
+    for own in (rows, rows.kept(), rows.map(gaps_as_states)):
+        assert own.sum(lambda block: block.codes.shape) == (0, 3)
+        assert own.prepare(len).made == 1
+        assert gather(own).n_rows == 0
+
+
+def test_kept_rows_are_read_once_and_views_of_them_are_not_written_again():
+    batch, times = random_batch(5, 60, N_STATES, gaps=0.1, weighted=True), []
+    rows = DiskRows(N_STATES, lambda: times.append(1) or iter([batch.take(slice(0, 20)), batch.take(slice(20, 60))]))
+    kept = rows.kept()
+    assert kept.kept() is kept
+    viewed = kept.map(gaps_as_states).map(lambda block: coarse_rows(block, 2)).kept()
+    copied = kept.map(some_rows).kept()
+    for number, (block, view, copy) in enumerate(zip(kept.blocks(), viewed.blocks(), copied.blocks(), strict=True)):
+        assert number < 2
+        assert np.shares_memory(block.codes, view.codes)
+        assert np.shares_memory(block.weights, view.weights)
+        assert not np.shares_memory(block.codes, copy.codes)
+    assert len(times) == 1
+
+
+def test_only_what_a_change_has_made_anew_is_written():
+    batch = random_batch(5, 60, N_STATES)
+    kept = on_disk(batch, [30]).kept()
+    doubled = kept.map(lambda block: replace(block, weights=np.full(block.n_rows, 2.0))).kept()
+    for block, other in zip(kept.blocks(), doubled.blocks(), strict=True):
+        assert np.shares_memory(block.codes, other.codes)
+        assert not other.weights.flags.owndata
+    assert doubled.sum(lambda block: float(block.row_weights.sum())) == 120
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the open files of a process are listed on Linux only")
+def test_open_files_do_not_grow_with_the_blocks():
+    batch = random_batch(5, 400, N_STATES)
+    before = len(os.listdir("/proc/self/fd"))
+    kept = on_disk(batch, list(range(400))).kept()
+    assert sum(1 for _ in kept.blocks()) == 400
+    assert len(os.listdir("/proc/self/fd")) <= before + 1
+
+
+def test_rows_that_would_fill_the_memory_are_refused(monkeypatch):
+    monkeypatch.setattr(join_blocks, "physical_memory", lambda: 4 * 60 * 4)
+    rows = on_disk(random_batch(5, 61, N_STATES), [])
+    assert rows.take(np.arange(60)).n_rows == 60
+    with pytest.raises(MemoryLimitError, match="61 rows are needed in memory at once"):
+        gather(rows)
+
+
+def test_memory_holds_a_block_at_a_time_however_many_there_are():
+    block = random_batch(5, 20_000, N_STATES)
+    n_bytes = block.codes.nbytes + block.class_codes.nbytes
+    rows = DiskRows(N_STATES, lambda: (block.take(np.arange(20_000)) for _ in range(40)))
+    tracemalloc.start()
+    try:
+        kept = rows.kept()
+        total = kept.sum(lambda each: int(each.codes.sum()))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert total == 40 * int(block.codes.sum())
+    assert peak < 8 * n_bytes  # a block, the numbers of its rows (8 bytes each), and what is left over
