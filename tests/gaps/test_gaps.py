@@ -112,7 +112,7 @@ def test_every_parameter_learner_learns_from_gaps(parameters):
 def test_frequencies_of_naive_bayes_with_gaps_are_what_em_finds():
     X, y = drawn(3)
     frequency, em = (NaiveBayesClassifier(parameters).fit(X, y) for parameters in ("frequency", "em"))
-    assert em.trace_.parameters["iterations"] == 1
+    assert em.trace_.parameters.iterations == 1
     for one, other in zip(frequency.network_.tables, em.network_.tables, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12)
 

@@ -97,7 +97,7 @@ def explain(
     [0.1308, 0.0]
     """
     # Imported here: `tanager` imports this function when it is itself imported, and must stay light.
-    from tanager.explain.contributions import explain_rows
+    from tanager.explain.explanation import explain_rows
     from tanager.explain.overall import explain_overall
     from tanager.threads import thread_limit
 

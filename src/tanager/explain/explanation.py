@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.explain.cells import Cells, Contribution
+from tanager.errors import OptionError
+from tanager.explain.cells import Cells, Contribution, Model
 from tanager.explain.frame import make_frame
+from tanager.gaps.rule import between
+from tanager.table.schema import Category
 
 ROWS_IN_TEXT, TERMS_IN_TEXT = 10, 40
 
@@ -187,6 +190,25 @@ class Explanation:
         shown = [str(self[row]) for row in range(min(len(self), ROWS_IN_TEXT))]
         left = len(self) - len(shown)
         return "\n".join([*shown, f"... and {left:,} more rows"] if left else shown)
+
+
+def explain_rows(model: Model, X: object, against: Category | None = None) -> Explanation:
+    """See `tanager.explain.explain`."""
+    cells = Cells.read(model, X)
+    logs = cells.log_posterior
+    if logs.shape[1] < 2:
+        raise OptionError(f"the class {cells.network.nodes[-1]!r} has one state, so there is no decision to explain.")
+    if against is None:
+        order = np.argsort(-logs, axis=1, kind="stable")  # the first of equally probable classes, as in `predict`
+        favoured, other = order[:, 0], order[:, 1]
+    else:
+        other = np.full(len(logs), cells.network.code(cells.network.nodes[-1], against))
+        rivals = logs.copy()
+        rivals[:, other] = -np.inf
+        favoured = rivals.argmax(axis=1)
+    odds = between(logs, favoured, other)
+    parts = cells.rule.contributions(cells.codes, favoured, other, odds)
+    return Explanation(cells, favoured, other, parts.prior, parts.terms, parts.remainder, odds)
 
 
 def signed(log_odds: float) -> str:

@@ -39,8 +39,7 @@ class Parts:
     @classmethod
     def between(cls, addends: Iterable[Floats], favoured: Classes, against: Classes) -> Self:
         """From what each term, the class itself last, adds to the log joint: (n_rows, n_classes) each."""
-        rows = np.arange(len(favoured))
-        return cls.of(np.column_stack([addend[rows, favoured] - addend[rows, against] for addend in addends]))
+        return cls.of(np.column_stack([between(addend, favoured, against) for addend in addends]))
 
 
 @dataclass(frozen=True)
@@ -89,6 +88,13 @@ class GapRule(ABC):
         """(n_rows,) whether a cell is missing."""
         missing: Rows = (codes == np.array(self.network.n_states[:-1])).any(axis=1)
         return missing
+
+
+def between(logs: Floats, favoured: Classes, against: Classes) -> Floats:
+    """(n_rows,) log odds of one class against another, from (n_rows, n_classes)."""
+    rows = np.arange(len(logs))
+    odds: Floats = logs[rows, favoured] - logs[rows, against]
+    return odds
 
 
 def answer_apart(

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.gaps.rule import Classes, Floats, GapRule, Parts, Rows, answer_apart
+from tanager.gaps.rule import Classes, Floats, GapRule, Parts, Rows, answer_apart, between
 from tanager.network.inference.triangulate import relevant_nodes
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
@@ -59,7 +59,7 @@ class SummedOut(GapRule):
             whole = present[:, family.nodes].all(axis=1)
             logs = network.log_joint.family(node, codes[whole])
             # A cell may be impossible under one class, which makes the odds infinite, but not under the likelier one.
-            terms[whole, node] = _between(logs, favoured[whole], against[whole])
+            terms[whole, node] = between(logs, favoured[whole], against[whole])
             hard = present[:, node] & ~whole
             if hard.any() and rank[node] >= rank[target]:  # terms before the class do not depend on it
                 odds = self._prefix_odds(codes[hard], favoured[hard], against[hard], rank <= rank[node])
@@ -73,7 +73,7 @@ class SummedOut(GapRule):
     def _prefix_odds(self, codes: Codes, favoured: Classes, against: Classes, kept: Rows) -> Floats:
         """log P(favoured, cells kept) - log P(against, cells kept) of each row."""
         masked = np.where(kept[:-1], codes, np.array(self.network.n_states[:-1]))
-        return _between(self.log_posterior(masked, normalized=False), favoured, against)
+        return between(self.log_posterior(masked, normalized=False), favoured, against)
 
     def _linked_gap(self, codes: Codes) -> Rows:
         """(n_rows,) whether a missing attribute is a parent, or has an attribute as parent."""
@@ -95,12 +95,6 @@ class SummedOut(GapRule):
             blocks = range(0, len(result), BLOCK_ROWS)
             map_threads(lambda first: normalize_log(result[first : first + BLOCK_ROWS]), blocks)
         return result
-
-
-def _between(logs: Floats, favoured: Classes, against: Classes) -> Floats:
-    rows = np.arange(len(logs))
-    odds: Floats = logs[rows, favoured] - logs[rows, against]
-    return odds
 
 
 def _chain(network: Network) -> NDArray[np.int64]:
