@@ -53,7 +53,7 @@ def conditional_tan(**options: object) -> TANClassifier:
 def time_pass(n_classes: int) -> None:
     X, y = random_tan(N_ROWS, N_ATTRIBUTES, N_STATES, n_classes)
     clf = TANClassifier(categorical_features="all").fit(X, y)
-    batch = clf.count(X, y).batch
+    batch = clf.count(X, y).rows
     cells = ClassCells.of(clf.network_.dag, batch.n_states)
     objective = Objective(cells, batch)
     beta = cells.pack([np.log(table) for table in clf.network_.tables])
@@ -72,7 +72,7 @@ def time_fit() -> None:
     clf = TANClassifier(categorical_features="all", parameters=Conditional()).fit(X, y)
     ours, _ = best_time(lambda: clf.fit(X, y))
     print_row(f"TAN + conditional fit, {name}", ours, "TAN + frequency fit", seconds, "at least 0.2x")
-    batch = clf.count(X, y).batch
+    batch = clf.count(X, y).rows
     features = indicators(ClassCells.of(clf.network_.dag, batch.n_states), batch)
     loss = mean_loss(clf.predict_log_proba(X), y)
     for tol in (1e-4, 1e-5, 1e-6, 1e-7):
