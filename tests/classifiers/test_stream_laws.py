@@ -32,15 +32,18 @@ pytestmark = pytest.mark.filterwarnings("ignore:the class is missing")
 
 MADE_OF_COUNTS = ("frequency", "acll")
 TIGHT = {
-    "conditional": Conditional(tol=1e-7),
+    "conditional": Conditional(tol=1e-5),
     "em": EM(tol=1e-10),
     "likelihood-gradient": LikelihoodGradient(tol=1e-10),
 }
+# "pruned" is defined for naive Bayes alone.
 CLASSIFIERS = [
     BayesianNetworkClassifier(structure, parameters=TIGHT.get(parameters, parameters))
     for structure, parameters in product(STRUCTURES, PARAMETERS)
     if STRUCTURES[structure].learns in PARAMETERS[parameters].fits
+    and (parameters != "pruned" or structure == "naive-bayes")
 ]
+ONE_OF_EACH_LEARNER = [clf for clf in CLASSIFIERS if clf.structure in ("tan", "pairwise") or clf.parameters == "pruned"]
 BY_CRITERION = [BayesianNetworkClassifier("hill-climb", "cll", "frequency")]
 EDGES = [40, 41, 130]
 
@@ -60,7 +63,7 @@ def assert_streams(clf: BayesianNetworkClassifier, table: pa.Table) -> None:
     if clf.parameters in MADE_OF_COUNTS:
         for own, expected in zip(model_arrays(streamed), model_arrays(memory), strict=True):
             np.testing.assert_array_equal(own, expected)
-    np.testing.assert_allclose(streamed.predict_proba(X), memory.predict_proba(X), rtol=1e-9)
+    np.testing.assert_allclose(streamed.predict_proba(X), memory.predict_proba(X), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("clf", [*CLASSIFIERS, *BY_CRITERION], ids=str)
@@ -69,10 +72,9 @@ def test_every_structure_and_learner_streams_rows_with_weights_gaps_and_without_
 
 
 @pytest.mark.parametrize("make", [mixed_table, table_of_few_values])
-@pytest.mark.parametrize("missing", ["auto", "category", "average"])
-@pytest.mark.parametrize("gaps", [0.0, 0.1])
-@pytest.mark.parametrize("clf", [clf for clf in CLASSIFIERS if clf.structure in ("tan", "pairwise")], ids=str)
-def test_every_learner_streams_whatever_a_gap_means(clf, gaps, missing, make, small_chunks):
+@pytest.mark.parametrize(("missing", "gaps"), [("auto", 0.0), ("category", 0.1), ("average", 0.1), ("skip", 0.1)])
+@pytest.mark.parametrize("clf", ONE_OF_EACH_LEARNER, ids=str)
+def test_every_learner_streams_whatever_a_gap_means(clf, missing, gaps, make, small_chunks):
     assert_streams(clone(clf).set_params(missing=missing), make(150, gaps=gaps))
 
 
