@@ -56,9 +56,11 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
     ['out', 'in']
     """
 
+    _statistics: list[ColumnStatistics] | None = None  # of the rows that `partial_fit` has seen
+
     def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from the rows of X with classes y; a row of weight w counts as w rows."""
-        self._statistics: list[ColumnStatistics] | None = None
+        self._statistics = None
         return super().fit(X, y, sample_weight)
 
     def partial_fit(

@@ -46,13 +46,10 @@ class BayesianNetworkClassifier:
         workers until fit returns. As in memory, the parameter learners "em" and "likelihood-gradient" learn from rows
         without a class too (X is then computed twice), the others leave them out with a warning.
         """
-        local = self._new_local()
+        local = self.ordinary(**self.options)
         fit_partitions(local, X, y, sample_weight, self.client)
         self._fitted, self._weight = local, sample_weight
         return self
-
-    def _new_local(self) -> classifiers.BayesianNetworkClassifier:
-        return self.ordinary(**self.options)
 
     def predict(self, X: object) -> Any:
         """The most probable class of each row, a lazy Dask series with the index of X."""
@@ -107,11 +104,6 @@ class NaiveBayesClassifier(BayesianNetworkClassifier):
     """`tanager.NaiveBayesClassifier` learnt from a Dask data frame; see `tanager.dask.BayesianNetworkClassifier`."""
 
     ordinary = classifiers.NaiveBayesClassifier
-
-    def _new_local(self) -> classifiers.NaiveBayesClassifier:
-        local = classifiers.NaiveBayesClassifier(**self.options)
-        local._statistics = None  # as after its own `fit`: in `partial_fit` categories and cut points stay
-        return local
 
 
 class PairwiseClassifier(BayesianNetworkClassifier):

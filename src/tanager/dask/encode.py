@@ -1,26 +1,24 @@
-"""Codes of one partition, on a worker: from the frame, or from the codes of its summary."""
+"""Codes of one partition, on a worker: from the frame, or from the coded rows of its summary."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.dask.partition_summary import CodedRows, PartitionSummary
+from tanager.dask.partition_summary import PartitionSummary
 from tanager.dask.reader import Reader, naming
 from tanager.dask.rows import join_blocks
 from tanager.errors import DataError
-from tanager.table.batch import Codes, EncodedBatch, code_dtype
+from tanager.table.batch import EncodedBatch, code_dtype
 from tanager.table.encode_rows import encode_rows, without_class
-from tanager.table.encoder import encode_column
 from tanager.table.granularity import states_of_both
-from tanager.table.read_columns import Column
+from tanager.table.look_up import look_up
 from tanager.table.schema import ColumnSchema, TableSchema
-from tanager.table.stream.final_codes import FinalCodes
 from tanager.table.training_table import encode_labels
 
 
@@ -28,7 +26,7 @@ from tanager.table.training_table import encode_labels
 class PartitionEncoder:
     """How partitions become codes.
 
-    schema   attributes in the order of the rows
+    schema   the attributes in the order of the rows
     order    the column of the table that each of them is
     classes  the labels, ascending
     """
@@ -58,44 +56,39 @@ class PartitionEncoder:
 
     def encode_summary(self, summary: PartitionSummary, number: int) -> EncodedBatch:
         """The rows of a partition that were coded in its summary."""
-        rows, schema = summary.rows, self.schema
-        if rows is None:
+        rows, order, attributes = summary.rows, list(self.order), self.schema.attributes
+        if rows is None or summary.schema is None:
             return self._empty
-        dtype = code_dtype(max(schema.n_states))
-        gaps = [bool(summary.statistics.columns[position].gaps.any()) for position in self.order]
+        gaps = rows.incomplete[order]
         with _unchanged(number):
-            _, places = encode_labels(summary.statistics.classes, self.classes)
-            final = [
-                _final_codes(rows.values[position], column, dtype, not gap)
-                for position, column, gap in zip(self.order, schema.attributes, gaps, strict=True)
-            ]
-        incomplete = np.array(gaps) & ~np.array([column.gap_state for column in schema.attributes])
-        codes, class_codes = _write_codes(rows, self.order, final, dtype), rows.class_codes
-        if not np.array_equal(places, np.arange(len(places))):  # another partition has a class more
-            class_codes = places[class_codes]
-        return EncodedBatch(codes, class_codes, schema.n_states, incomplete, rows.weights)
+            _, class_codes = encode_labels(summary.statistics.classes, self.classes)
+            own = summary.schema.select(order).attributes
+            final = [_final_codes(*column) for column in zip(own, attributes, gaps.tolist(), strict=True)]
+        codes, dtype = rows.codes, code_dtype(max(self.schema.n_states))
+        if codes.dtype != dtype or not _counts_up(np.array(order)) or not all(map(_counts_up, final)):
+            codes = np.empty(codes.shape, dtype=dtype, order="F")
+            for place, position in enumerate(order):
+                look_up(final[place].astype(dtype), rows.codes[:, position], 0, codes[:, place])
+        if not _counts_up(class_codes):  # another partition has a class more
+            rows = replace(rows, class_codes=class_codes[rows.class_codes])
+        incomplete = gaps & ~np.array([column.gap_state for column in attributes])
+        return replace(rows, codes=codes, n_states=self.schema.n_states, incomplete=incomplete)
 
 
-def _final_codes(
-    values: Column, schema: ColumnSchema, dtype: np.dtype[np.unsignedinteger], complete: bool
-) -> FinalCodes:
-    codes = encode_column(values, schema)
-    if (codes > schema.missing_code).any():
-        raise DataError(f"column {schema.name!r} holds another category.")
-    return FinalCodes(schema, np.append(codes, schema.gap_code).astype(dtype), complete)
-
-
-def _write_codes(
-    rows: CodedRows, order: Sequence[int], final: Sequence[FinalCodes], dtype: np.dtype[np.unsignedinteger]
-) -> Codes:
-    """The final codes, in the order given: the rows' own where these are the same, as mostly of integers."""
-    unchanged = dtype == rows.codes.dtype and not rows.wide and all(own.is_unchanged for own in final)
-    if unchanged and list(order) == list(range(len(order))):
-        return rows.codes
-    codes: Codes = np.empty(rows.codes.shape, dtype=dtype, order="F")
-    for place, (position, own) in enumerate(zip(order, final, strict=True)):
-        own.write(rows.wide.get(position, rows.codes[:, position]), codes[:, place])
+def _final_codes(here: ColumnSchema, final: ColumnSchema, gaps: bool) -> NDArray[np.intp]:
+    """(states here + 1,) the final code of each code of this partition; the last says missing if there are gaps."""
+    code_of = {category: code for code, category in enumerate(final.categories)}
+    another = [category for category in here.categories if category not in code_of]
+    if another:
+        raise DataError(f"column {final.name!r} holds another category, {another[0]!r}.")
+    codes = np.full(here.n_states + 1, final.gap_code if gaps else here.n_states)
+    codes[: len(here.categories)] = [code_of[category] for category in here.categories]
     return codes
+
+
+def _counts_up(numbers: NDArray[np.integer]) -> bool:
+    """Whether they are 0, 1, 2, ...: then nothing has to be looked up, as mostly."""
+    return np.array_equal(numbers, np.arange(len(numbers)))
 
 
 @contextmanager

@@ -15,9 +15,8 @@ from tanager.dask.encode import PartitionEncoder
 from tanager.dask.engine import choose_worker_engine
 from tanager.dask.partition_summary import packed_statistics, summarize_partition
 from tanager.dask.partitions import Partitions, find_partitions
-from tanager.dask.reader import Reader
 from tanager.dask.rows import ClusterRows
-from tanager.dask.statistics import LearntColumns, learn_columns, merge_packed
+from tanager.dask.statistics import PartitionStatistics, learn_columns, merge_packed
 from tanager.progress import working
 from tanager.table.batch import EncodedBatch
 from tanager.table.encoder import warn_of_useless_columns
@@ -42,43 +41,43 @@ def fit_partitions(
 
 def _code_table(model: BayesianNetworkClassifier, parts: Parts, cluster: Cluster, partitions: Partitions) -> CodedTable:
     keep_unlabelled = parts.parameters.learns_without_class
-    reader = Reader(partitions.names, partitions.column, partitions.weight)
     summarize = partial(
         summarize_partition,
-        reader=reader,
+        reader=partitions.reader,
         categorical_features=model.categorical_features,
         keep_unlabelled=keep_unlabelled,
     )
     summaries = cluster.map_partitions("summarize", summarize, partitions.frames, partitions.labels)
-    learnt = _learn_columns(model, parts, cluster, summaries)
-    check_two_classes(learnt.classes, learnt.n_rows)
+    attributes, table = _learn_columns(model, parts, cluster, summaries)
+    check_two_classes(table.classes, table.n_rows)
     if not keep_unlabelled:
-        say_left_out(learnt.n_unlabelled, learnt.n_rows + learnt.n_unlabelled, stacklevel=5)
-    warn_of_useless_columns(learnt.empty, learnt.attributes, learnt.n_rows)
-    target = ColumnSchema(partitions.target, "categorical", tuple(learnt.classes.tolist()))
-    schema = TableSchema(learnt.attributes, target)
+        say_left_out(table.n_unlabelled, table.n_rows + table.n_unlabelled, stacklevel=5)
+    empty = [column.name for column, seen_in in zip(attributes, table.seen_in, strict=True) if seen_in < 0]
+    warn_of_useless_columns(empty, attributes, table.n_rows)
+    target = ColumnSchema(partitions.target, "categorical", tuple(table.classes.tolist()))
+    schema = TableSchema(attributes, target)
     order = parts.order(schema)
-    encoder = PartitionEncoder(schema.select(order), order, learnt.classes)
-    if learnt.coded:
+    encoder = PartitionEncoder(schema.select(order), order, table.classes)
+    if table.coded:
         encoded = cluster.map_partitions("encode", encoder.encode_summary, summaries)
     else:
-        encode = partial(encoder.encode_frame, reader=reader, keep_unlabelled=keep_unlabelled)
+        encode = partial(encoder.encode_frame, reader=partitions.reader, keep_unlabelled=keep_unlabelled)
         encoded = cluster.map_partitions("encode", encode, partitions.frames, partitions.labels)
     del summaries  # a worker lets go of each as soon as it is encoded
     rows, unlabelled = ClusterRows(cluster, encoded), None
-    if keep_unlabelled and learnt.n_unlabelled:
+    if keep_unlabelled and table.n_unlabelled:
         unlabelled = rows.map(partial(_take_rows, labelled=False), "unlabelled")
         rows = rows.map(partial(_take_rows, labelled=True), "labelled")
-    return CodedTable(schema, order, learnt.classes, rows, unlabelled, known={(len(order),): learnt.class_rows})
+    return CodedTable(schema, order, table.classes, rows, unlabelled)
 
 
 def _learn_columns(
     model: BayesianNetworkClassifier, parts: Parts, cluster: Cluster, summaries: list[Future]
-) -> LearntColumns:
+) -> tuple[tuple[ColumnSchema, ...], PartitionStatistics]:
     merged = cluster.merge("merge", merge_packed, cluster.map("statistics", packed_statistics, summaries))
     gap_states, fine = model.missing == "category", parts.two_granularities
     learn = partial(learn_columns, discretizer=model.discretizer, gap_states=gap_states, fine=fine)
-    learnt: LearntColumns
+    learnt: tuple[tuple[ColumnSchema, ...], PartitionStatistics]
     (learnt,) = cluster.gather(cluster.map("schema", learn, merged))
     return learnt
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import dask.dataframe as dd
 
+from tanager.dask.reader import Reader
 from tanager.errors import DataError, DataTypeError
 from tanager.registry import nearest_first
 from tanager.table.read_columns import check_unique
@@ -20,23 +21,16 @@ class Partitions:
 
     frames  delayed pandas frames; the class column is one of their columns, or comes apart
     labels  delayed class columns, or None for each if the class is a column of the frame
-    names   the attributes
+    reader  how they are read
     like    a frame of the attributes without rows
     target  name of the class column in the model
-    weight  the column of row weights, if there are any
     """
 
     frames: list[Any]
     labels: list[Any]
-    names: tuple[str, ...]
+    reader: Reader
     like: Any
     target: str
-    weight: str | None
-
-    @property
-    def column(self) -> str | None:
-        """The class column, if it is one of the frame."""
-        return self.target if self.labels[0] is None else None
 
 
 def find_partitions(X: object, y: object, sample_weight: object = None) -> Partitions:
@@ -71,7 +65,8 @@ def find_partitions(X: object, y: object, sample_weight: object = None) -> Parti
     check_unique(names)
     if not names:
         raise DataError("the table has no column besides the class and the weights.")
-    return Partitions(table.to_delayed(), labels, names, like, target, sample_weight)
+    reader = Reader(names, target if isinstance(y, str) else None, sample_weight)
+    return Partitions(table.to_delayed(), labels, reader, like, target)
 
 
 def _check_column(table: Any, name: str, what: str) -> None:

@@ -29,29 +29,24 @@ class Reader:
     ) -> tuple[TrainingTable | None, UnlabelledRows | None]:
         """The rows of a partition that have a class, and those that have none; None where there are none."""
         with naming(number):
-            return self._read(frame, labels, classes)
-
-    def _read(
-        self, frame: Any, labels: Any, classes: NDArray[np.generic] | None
-    ) -> tuple[TrainingTable | None, UnlabelledRows | None]:
-        self._check(frame)
-        labels = labels if self.column is None else frame[self.column]
-        if len(labels) != len(frame):
-            raise DataError(f"X has {len(frame)} rows and y has {len(labels)}.")
-        weights = None
-        if self.weight is not None:  # rows of weight zero may be all there are
-            used = frame[self.weight].to_numpy() != 0
-            frame, labels = frame[used], labels[used]
-            weights = frame[self.weight]
-        if not len(frame):
-            return None, None
-        table = read_named(frame, self.names)
-        if labels.isna().all():
-            if weights is not None:
-                weights = _check_sample_weight(weights, labels, dtype=np.float64, ensure_non_negative=True)
-            return None, UnlabelledRows(table, weights)
-        rows = read_rows(table, labels, weights, classes, unlabelled=True)
-        return rows, rows.unlabelled
+            self._check(frame)
+            labels = labels if self.column is None else frame[self.column]
+            if len(labels) != len(frame):
+                raise DataError(f"X has {len(frame)} rows and y has {len(labels)}.")
+            weights = None
+            if self.weight is not None:  # rows of weight zero may be all there are
+                used = frame[self.weight].to_numpy() != 0
+                frame, labels = frame[used], labels[used]
+                weights = frame[self.weight]
+            if not len(frame):
+                return None, None
+            table = read_named(frame, self.names)
+            if labels.isna().all():
+                if weights is not None:
+                    weights = _check_sample_weight(weights, labels, dtype=np.float64, ensure_non_negative=True)
+                return None, UnlabelledRows(table, weights)
+            rows = read_rows(table, labels, weights, classes, unlabelled=True)
+            return rows, rows.unlabelled
 
     def _check(self, frame: Any) -> None:
         for name, what in ((self.column, "class"), (self.weight, "weight")):

@@ -7,6 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from operator import add as plus
+from operator import attrgetter
 from typing import Any, ClassVar, Concatenate, Generic
 
 import numpy as np
@@ -31,7 +32,7 @@ class ClusterRows:
     place: ClassVar[Place] = "cluster"
 
     def __init__(self, cluster: Cluster, parts: Sequence[Future]) -> None:
-        outlines: list[Outline] = cluster.gather(cluster.map("outline", _outline, parts))
+        outlines: list[Outline] = cluster.gather(cluster.map("outline", attrgetter("outline"), parts))
         filled = [number for number, outline in enumerate(outlines) if outline.n_rows] or [0]
         self.outline: Outline = reduce(plus, [outlines[number] for number in filled])
         self._cluster = cluster
@@ -148,10 +149,6 @@ def _sum_blocks(blocks: list[EncodedBatch], function: Callable[[EncodedBatch], V
 
 def _apply(function: Callable[..., Value], args: tuple[Any, ...], kwargs: dict[str, Any], made: Any) -> Value:
     return function(made, *args, **kwargs)
-
-
-def _outline(part: EncodedBatch) -> Outline:
-    return part.outline
 
 
 def _as_slice(numbers: RowNumbers) -> slice | RowNumbers:

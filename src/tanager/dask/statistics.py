@@ -6,12 +6,10 @@ import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.counts.family import CountTable
 from tanager.errors import DataError
 from tanager.table.column_statistics import ColumnStatistics
 from tanager.table.discretizer import choose_discretizer
@@ -25,7 +23,6 @@ class PartitionStatistics:
     """Statistics of the rows with a class of one or several partitions.
 
     classes       ascending
-    class_rows    (n_classes,) rows of each, or the sums of their weights
     n_rows        how many have a class
     columns       statistics of each attribute; empty if no row has a class
     seen_in       of each attribute, a partition in which it has a value, -1 if none
@@ -34,7 +31,6 @@ class PartitionStatistics:
     """
 
     classes: NDArray[np.generic]
-    class_rows: CountTable
     n_rows: int
     columns: tuple[ColumnStatistics, ...]
     seen_in: tuple[int, ...]
@@ -44,7 +40,7 @@ class PartitionStatistics:
     @classmethod
     def empty(cls, n_unlabelled: int, coded: bool) -> PartitionStatistics:
         """Those of no row with a class."""
-        return cls(np.empty(0), np.empty(0, dtype=np.int64), 0, (), (), n_unlabelled, coded)
+        return cls(np.empty(0), 0, (), (), n_unlabelled, coded)
 
 
 def merge_packed(parts: Sequence[bytes]) -> bytes:
@@ -68,8 +64,8 @@ def _merge(one: PartitionStatistics, other: PartitionStatistics) -> PartitionSta
             )
         columns.append(left.merge(right))
         seen_in.append(first if first >= 0 else second)
-    n_rows, class_rows = one.n_rows + other.n_rows, one.class_rows + other.class_rows
-    return PartitionStatistics(one.classes, class_rows, n_rows, tuple(columns), tuple(seen_in), n_unlabelled, coded)
+    n_rows = one.n_rows + other.n_rows
+    return PartitionStatistics(one.classes, n_rows, tuple(columns), tuple(seen_in), n_unlabelled, coded)
 
 
 def _with_classes(part: PartitionStatistics, more: NDArray[np.generic]) -> PartitionStatistics:
@@ -83,42 +79,23 @@ def _with_classes(part: PartitionStatistics, more: NDArray[np.generic]) -> Parti
         )
     classes = np.unique(np.concatenate([part.classes, more]))
     place = np.searchsorted(classes, part.classes)
-
-    def spread(values: NDArray[Any]) -> NDArray[Any]:
-        result = np.zeros(len(classes), dtype=values.dtype)
-        result[place] = values
-        return result
-
-    columns = tuple(
-        replace(column, counts=replace(column.counts, classes=place[column.counts.classes]), gaps=spread(column.gaps))
-        for column in part.columns
-    )
-    return replace(part, classes=classes, class_rows=spread(part.class_rows), columns=columns)
+    columns = []
+    for column in part.columns:
+        gaps = np.zeros(len(classes))
+        gaps[place] = column.gaps
+        columns.append(replace(column, counts=replace(column.counts, classes=place[column.counts.classes]), gaps=gaps))
+    return replace(part, classes=classes, columns=tuple(columns))
 
 
-@dataclass(frozen=True)
-class LearntColumns:
-    """The schema of each attribute, and of `PartitionStatistics` what is needed beside it.
+def learn_columns(
+    packed: bytes, discretizer: object, gap_states: bool, fine: bool
+) -> tuple[tuple[ColumnSchema, ...], PartitionStatistics]:
+    """Categories and cut points from the statistics of all rows, and these statistics less their columns.
 
-    `empty` are the attributes without any value.
+    On a worker, for statistics may be as long as the table.
     """
-
-    attributes: tuple[ColumnSchema, ...]
-    classes: NDArray[np.generic]
-    class_rows: CountTable
-    n_rows: int
-    n_unlabelled: int
-    empty: tuple[str, ...]
-    coded: bool
-
-
-def learn_columns(packed: bytes, discretizer: object, gap_states: bool, fine: bool) -> LearntColumns:
-    """Categories and cut points, from the statistics of all rows; on a worker, for they may be as long as the table."""
-    merged: PartitionStatistics = pickle.loads(packed)
-    cut, n_classes = choose_discretizer(discretizer), len(merged.classes)
-    n_coarse = n_coarse_bins(len(merged.columns), fine)
-    attributes = tuple(column.schema(cut, n_classes, gap_states, n_coarse) for column in merged.columns)
-    empty = tuple(column.name for column, seen_in in zip(attributes, merged.seen_in, strict=True) if seen_in < 0)
-    return LearntColumns(
-        attributes, merged.classes, merged.class_rows, merged.n_rows, merged.n_unlabelled, empty, merged.coded
-    )
+    statistics: PartitionStatistics = pickle.loads(packed)
+    cut, n_classes = choose_discretizer(discretizer), len(statistics.classes)
+    n_coarse = n_coarse_bins(len(statistics.columns), fine)
+    attributes = tuple(column.schema(cut, n_classes, gap_states, n_coarse) for column in statistics.columns)
+    return attributes, replace(statistics, columns=())

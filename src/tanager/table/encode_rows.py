@@ -23,7 +23,8 @@ def encode_rows(
     codes = np.empty((table.n_rows, len(n_states) - 1), order="F", dtype=code_dtype(max(n_states)))
     TableEncoder(schema, unseen_is_error).encode_into(codes, table, fine_places(columns).tolist())
     write_coarse(codes, columns)
-    incomplete = np.array([(codes[:, j] == n_states[j]).any() for j in range(codes.shape[1])])
+    # The code of a missing cell is the largest: no array of comparisons has to be made.
+    incomplete = np.array([codes[:, j].max(initial=0) == n_states[j] for j in range(codes.shape[1])])
     return EncodedBatch(codes, class_codes, n_states, incomplete, weights)
 
 
