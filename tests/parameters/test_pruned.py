@@ -14,7 +14,7 @@ from tanager.errors import OptionError
 from tanager.network.log_joint import LogJoint, normalize_log
 from tanager.parameters import ParameterTask
 from tanager.parameters import pruned as module
-from tanager.parameters.conditional.row_pass import indicators
+from tanager.parameters.conditional.objectives import indicators
 from tanager.parameters.pruned import Fit, Pruned, optimize, prune
 from tanager.parameters.pruned_objective import PrunedObjective
 from tanager.structure.dag import Dag

@@ -8,8 +8,8 @@ from sklearn.metrics import mutual_info_score
 
 from structure.small_tasks import STATES, make_task, random_rows
 from tanager.errors import OptionError
+from tanager.scores.information import class_information
 from tanager.structure import Dag, KDependence
-from tanager.structure.k_dependence import class_information
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -9,9 +9,8 @@ from oracle import random_batch
 from tanager.counts.count_store import CountStore
 from tanager.counts.numpy_engine import NumpyEngine
 from tanager.errors import OptionError
-from tanager.scores.information import pair_information
+from tanager.scores.information import class_information, pair_information
 from tanager.structure import Pairwise, StructureTask
-from tanager.structure.k_dependence import class_information
 from tanager.structure.pairwise import pair_dag
 from tanager.table.batch import EncodedBatch
 

@@ -13,7 +13,7 @@ from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
 from tanager.counts.family import CountTable
 from tanager.counts.running_counts import CountedRows, RunningCounts
-from tanager.table.encode_rows import encode_rows, without_class
+from tanager.table.encoder import encode_rows, without_class
 from tanager.table.granularity import coarse_rows
 from tanager.table.rows import Rows
 from tanager.table.schema import ColumnSchema, TableSchema

@@ -58,7 +58,7 @@ class Learning:
 
     def learn(self, table: CodedTable) -> Learnt:
         parts, counts, columns, unlabelled = self.parts, table.counts(self.engine), table.columns, table.unlabelled
-        hidden = hidden_columns(parts, counts.names, self.missing)
+        hidden = hidden_columns(parts, counts.names, self.missing) if parts.structure.learns == "tables" else ()
         if hidden:
             counts, columns = count_with_hidden(counts, hidden), (*columns[:-1], *hidden, columns[-1])
             unlabelled = None if unlabelled is None else add_hidden(unlabelled, hidden)

@@ -16,11 +16,10 @@ from tanager.parameters import Frequency
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.registry import check_option
 from tanager.scores import SCORES
-from tanager.scores.information import pair_information
+from tanager.scores.information import class_information, pair_information
 from tanager.structure import Fixed, StructureTask
 from tanager.structure.constraints import Node
 from tanager.structure.family_terms import total_score
-from tanager.structure.k_dependence import class_information
 
 
 def structure_score(

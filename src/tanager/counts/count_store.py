@@ -22,6 +22,7 @@ from tanager.memory import physical_memory
 from tanager.table.rows import Rows, add
 
 BYTES_PER_CELL = 8
+MEMORY_LIMIT = physical_memory() // 2
 # Cells of a table up to which it is worth a copy to be arranged together with others.
 SMALL_TABLE = 1 << 10
 NodeSet = tuple[int, ...]
@@ -46,9 +47,11 @@ class CountStore:
         counted: CountedRows | None = None,
     ) -> None:
         self.rows = rows
+        self.n_rows = rows.n_rows + (0 if counted is None else counted.n_rows)
+        self.n_states, self.n_attributes, self.n_classes = rows.n_states, rows.n_attributes, rows.n_classes
         self.names = tuple(names)
-        self.memory_limit = physical_memory() // 2 if memory_limit is None else memory_limit
-        self._engine = engine_for(engine, rows.n_rows)
+        self.memory_limit = MEMORY_LIMIT if memory_limit is None else memory_limit
+        self.engine = engine_for(engine, rows.n_rows)
         self._counted = counted
         self._tables: dict[NodeSet, CountTable] = {}
         self._sets_with: defaultdict[int, set[NodeSet]] = defaultdict(set)
@@ -60,30 +63,9 @@ class CountStore:
             self._keep(nodes, table)
 
     @property
-    def engine(self) -> CountEngine:
-        return self._engine
-
-    @property
     def on_device(self) -> bool:
         """Whether the engine keeps the rows on a device of its own, where other passes over them belong too."""
-        return bool(getattr(self._engine, "on_device", False))
-
-    @property
-    def n_rows(self) -> int:
-        return self.rows.n_rows + (0 if self._counted is None else self._counted.n_rows)
-
-    @property
-    def n_states(self) -> tuple[int, ...]:
-        """States of each node, the class last."""
-        return self.rows.n_states
-
-    @property
-    def n_attributes(self) -> int:
-        return self.rows.n_attributes
-
-    @property
-    def n_classes(self) -> int:
-        return self.rows.n_classes
+        return bool(getattr(self.engine, "on_device", False))
 
     def table(self, family: Family) -> CountTable:
         """Counts of one family, (attribute-parent configurations, classes or 1, states): `Family.class_shape`."""
@@ -112,7 +94,7 @@ class CountStore:
         Every child is in one stack; the class has a stack of its own. An engine that counts stacks makes no step for
         each family, unless some table is already known that may answer for it.
         """
-        engine, target = self._engine, self.n_attributes
+        engine, target = self.engine, self.n_attributes
         if not isinstance(engine, StackEngine) or self._pairs is not None or self._counted is not None:
             return list(stack_tables(self.tables(families_of(parents)), target))
         self._keep_stacks()
@@ -144,22 +126,22 @@ class CountStore:
             if size * BYTES_PER_CELL > self.memory_limit:
                 widest = int(np.argmax(self.n_states[:-1]))
                 self._refuse(f"the tables of all pairs of {self.n_attributes} attributes", size, widest)
-            counted = self.rows.sum(self._engine.count_pairs, "count")
+            counted = self.rows.sum(self.engine.count_pairs, "count")
             self._pairs = counted if self._counted is None else add(self._counted.pairs(), counted)
         return self._pairs
 
     def without(self, rows: Rows, others: Rows) -> CountStore:
         """The counts of `rows`, which are these rows less the `others`: pairs are subtracted, not counted again."""
-        rest = CountStore(rows, self._engine, self.names, self.memory_limit)
+        rest = CountStore(rows, self.engine, self.names, self.memory_limit)
         all_pairs = self.pairs()
-        left = all_pairs.counts - CountStore(others, self._engine, self.names, self.memory_limit).pairs().counts
+        left = all_pairs.counts - CountStore(others, self.engine, self.names, self.memory_limit).pairs().counts
         rest._pairs = PairTables(all_pairs.n_states, np.maximum(left, 0), all_pairs.offsets)
         return rest
 
     def _count(self, node_sets: list[NodeSet]) -> list[CountTable]:
         if not node_sets:
             return []
-        found = self.rows.sum(partial(self._engine.count, node_sets=node_sets), "count")
+        found = self.rows.sum(partial(self.engine.count, node_sets=node_sets), "count")
         # Those of no row at all are integers, which weights cannot be added to.
         return found if self._counted is None else add([self._counted.table(nodes) for nodes in node_sets], found)
 

@@ -15,7 +15,7 @@ from tanager.dask.reader import Reader, naming
 from tanager.dask.rows import join_blocks
 from tanager.errors import DataError
 from tanager.table.batch import EncodedBatch, code_dtype
-from tanager.table.encode_rows import encode_rows, without_class
+from tanager.table.encoder import encode_rows, without_class
 from tanager.table.granularity import states_of_both
 from tanager.table.look_up import look_up
 from tanager.table.schema import ColumnSchema, TableSchema

@@ -13,16 +13,15 @@ from tanager.counts.count_store import CountStore
 from tanager.network.network import Network
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import ParameterTask
-from tanager.scores.likelihood import LL
-from tanager.structure.naive import NaiveBayes
-from tanager.structure.protocol import StructureTask
-from tanager.structure.tree import Tree
+from tanager.scores.information import pair_information
+from tanager.structure.dag import Dag
+from tanager.structure.spanning import NO_PARENT, maximum_spanning_tree
 from tanager.table.batch import Codes
 from tanager.table.schema import ColumnSchema
 
 Floats = NDArray[np.float64]
 
-MOST_ATTRIBUTES = 500  # with more, the tables of all pairs cost more than a tree is worth
+MAX_ATTRIBUTES_OF_TREE = 500  # with more, the tables of all pairs cost more than a tree is worth
 SEED = 0
 
 
@@ -31,9 +30,11 @@ def learn_filler(counts: CountStore, columns: Sequence[ColumnSchema]) -> Network
 
     Naive Bayes for counts without rows, which know no pairs, and where pairs are too many.
     """
-    alone = counts.n_rows == 0 or counts.n_attributes > MOST_ATTRIBUTES
-    learner = NaiveBayes() if alone else Tree()
-    dag = learner.learn(StructureTask(counts, LL(), counts.names)).dag
+    parents = [NO_PARENT] * counts.n_attributes
+    if counts.n_rows > 0 and 1 < counts.n_attributes <= MAX_ATTRIBUTES_OF_TREE:
+        # What an edge adds to the likelihood (Chow and Liu 1968; Friedman et al. 1997).
+        parents = maximum_spanning_tree(pair_information(counts.pairs()).conditional).tolist()
+    dag = Dag.augmented_naive_bayes([() if parent == NO_PARENT else (parent,) for parent in parents])
     task = ParameterTask(dag, counts, schema=tuple(columns))
     return task.network(Frequency().tables(task))
 

@@ -10,7 +10,6 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.counts.family import Family
 from tanager.errors import OptionError
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.frequency import Frequency
@@ -143,16 +142,16 @@ class RunningTables:
         cells = np.empty((n_rows, len(families)), dtype=np.int64)
         configurations = np.empty((n_rows, len(families) - 1), dtype=np.int64)
         for f, family in enumerate(families):
-            position, present = self._position(batch, rows, family)
+            position, present = self._position(batch, rows, f)
             cells[:, f] = np.where(present, self.cells.offsets[f] + position, -1)
             if f < len(self.firsts):
                 configurations[:, f] = self.firsts[f] + position // batch.n_states[family.child]
         return cells, configurations
 
-    def _position(self, batch: EncodedBatch, rows: slice, family: Family) -> tuple[Places, NDArray[np.bool_]]:
+    def _position(self, batch: EncodedBatch, rows: slice, f: int) -> tuple[Places, NDArray[np.bool_]]:
         position = np.zeros(len(batch.codes[rows]), dtype=np.int64)
         present = np.ones(len(position), dtype=bool)
-        for node, stride in zip(self.cells.attributes(family), self.cells.strides(family), strict=True):
+        for node, stride in zip(self.cells.attributes[f], self.cells.strides[f], strict=True):
             codes = batch.column(node)[rows]
             position += codes.astype(np.int64) * stride
             if batch.incomplete[node]:

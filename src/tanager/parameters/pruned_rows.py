@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from tanager.network.log_joint import normalize_log
 from tanager.parameters.conditional.class_cells import ClassCells
-from tanager.parameters.conditional.row_pass import indicators
+from tanager.parameters.conditional.objectives import indicators
 from tanager.table.batch import EncodedBatch
 
 Array = NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""How much each pair of attributes tells about each other, with and without the class."""
+"""How much attributes tell about the class, and pairs of them about each other."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
 from tanager.counts.pair_tables import PairTables
 from tanager.scores.margins import Term, sum_pair_terms, xlogx
@@ -41,6 +42,18 @@ def pair_information(pairs: PairTables) -> PairInformation:
     # Rounding may leave an independent pair just below zero.
     conditional = np.maximum(_sum(CONDITIONAL, pairs), 0) / rows
     return PairInformation(conditional, np.maximum(_sum(MARGINAL, pairs), 0) / rows)
+
+
+def class_information(counts: CountStore) -> NDArray[np.float64]:
+    """(n,) I(X_i; C) in nats, over the rows in which X_i is present."""
+    families = [Family(child, (counts.n_attributes,)) for child in range(counts.n_attributes)]
+    result = np.zeros(len(families))
+    for attribute, table in enumerate(counts.tables(families)):
+        cells = table[0].astype(float)
+        rows = cells.sum()
+        terms = xlogx(cells).sum() - xlogx(cells.sum(axis=0)).sum() - xlogx(cells.sum(axis=1)).sum() + xlogx(rows)
+        result[attribute] = terms / rows if rows > 0 else 0.0
+    return result
 
 
 def _sum(formula: Sequence[Term], pairs: PairTables) -> NDArray[np.float64]:

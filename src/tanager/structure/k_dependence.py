@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tanager.counts.count_store import CountStore
-from tanager.counts.family import Family
-from tanager.scores.information import pair_information
-from tanager.scores.margins import xlogx
+from tanager.scores.information import class_information, pair_information
 from tanager.structure.constraints import check_count
 from tanager.structure.dag import Dag
 from tanager.structure.protocol import LearntStructure, StructureLearner, StructureTask, report_steps
@@ -45,15 +41,3 @@ class KDependence(StructureLearner):
             if parents[child]
         )
         return LearntStructure(Dag.augmented_naive_bayes(parents), steps=report_steps(task, actions))
-
-
-def class_information(counts: CountStore) -> NDArray[np.float64]:
-    """(n,) I(X_i; C) in nats, over the rows in which X_i is present."""
-    families = [Family(child, (counts.n_attributes,)) for child in range(counts.n_attributes)]
-    result = np.zeros(len(families))
-    for attribute, table in enumerate(counts.tables(families)):
-        cells = table[0].astype(float)
-        rows = cells.sum()
-        terms = xlogx(cells).sum() - xlogx(cells.sum(axis=0)).sum() - xlogx(cells.sum(axis=1)).sum() + xlogx(rows)
-        result[attribute] = terms / rows if rows > 0 else 0.0
-    return result

@@ -11,17 +11,16 @@ from tanager.counts.count_store import CountStore
 from tanager.errors import OptionError
 from tanager.registry import check_option
 from tanager.scores.fcll import FCLL
-from tanager.scores.information import pair_information
+from tanager.scores.information import class_information, pair_information
 from tanager.structure.dag import Dag
 from tanager.structure.family_terms import FamilyTerms
-from tanager.structure.k_dependence import class_information
 from tanager.structure.protocol import (
     LearntStructure,
     Pairs,
     RankedPairs,
+    Step,
     StructureLearner,
     StructureTask,
-    report_steps,
 )
 
 RANKINGS = ("information", "interaction", "fcll")
@@ -56,7 +55,7 @@ class Pairwise(StructureLearner):
 
     def learn(self, task: StructureTask) -> LearntStructure:
         n_attributes, pairs = task.counts.n_attributes, self.rank(task.counts)
-        steps = report_steps(task, (f"add {task.names[parent]} -> {task.names[child]}" for parent, child in pairs))
+        steps = tuple([Step(f"add {task.names[parent]} -> {task.names[child]}") for parent, child in pairs])
         ranked = RankedPairs(pairs, self.numbers(n_attributes), self.rank)
         return LearntStructure(pair_dag(n_attributes, pairs), steps=steps, pairs=ranked)
 

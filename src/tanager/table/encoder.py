@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.registry import nearest_first
-from tanager.table.batch import Codes, Weights, code_dtype
+from tanager.table.batch import Codes, EncodedBatch, Weights, code_dtype
 from tanager.table.categories import check_same_type, encode_categories
 from tanager.table.discretizer import Discretizer
-from tanager.table.fine_bins import n_coarse_bins
+from tanager.table.granularity import fine_places, n_coarse_bins, states_of_both, write_coarse
 from tanager.table.integer_matrix import IntegerLookup, learn_integer_categories
 from tanager.table.learn_column import learn_column
 from tanager.table.look_up import NARROW_SPAN, look_up, shift, spans_little
@@ -247,3 +247,26 @@ def _unseen(column: Column, row: int, first_row: int) -> DataError:
         f"column {column.name!r} holds {value!r} in row {first_row + row}, a category unseen in training.",
         hint='handle_unknown="marginalize" treats it as missing.',
     )
+
+
+def encode_rows(
+    table: RawTable, schema: TableSchema, class_codes: Codes, weights: Weights | None, unseen_is_error: bool = False
+) -> EncodedBatch:
+    """The rows of a table whose columns are those of the schema, in its order.
+
+    Where a column has two granularities, the rows are at both (`table.granularity`).
+    """
+    columns = schema.attributes
+    n_states = states_of_both(columns, schema.target.n_states)
+    codes = np.empty((table.n_rows, len(n_states) - 1), order="F", dtype=code_dtype(max(n_states)))
+    TableEncoder(schema, unseen_is_error).encode_into(codes, table, fine_places(columns).tolist())
+    write_coarse(codes, columns)
+    # The code of a missing cell is the largest: no array of comparisons has to be made.
+    incomplete = np.array([codes[:, j].max(initial=0) == n_states[j] for j in range(codes.shape[1])])
+    return EncodedBatch(codes, class_codes, n_states, incomplete, weights)
+
+
+def without_class(schema: TableSchema, n_rows: int) -> Codes:
+    """The class codes of rows whose class is missing."""
+    n_classes = schema.target.n_states
+    return np.full(n_rows, n_classes, dtype=code_dtype(n_classes))

@@ -1,7 +1,9 @@
-"""Rows at two granularities: every attribute at its coarse one, then the fine codes of those that have two.
+"""Two granularities of numeric columns: coarse bins for pairs, cut further into fine ones for main effects.
 
-So the coarse table is the first columns of this one, and no code is held twice. A coarse code follows from the fine
-one of its attribute: the fine columns alone tell rows apart.
+In both the bins are ordered and neighbours share strength, so there may be more of them than a plain table could fill.
+Rows at both hold every attribute at its coarse granularity, then the fine codes of those that have two. So the coarse
+table is the first columns of this one, and no code is held twice. A coarse code follows from the fine one of its
+attribute: the fine columns alone tell rows apart.
 """
 
 from __future__ import annotations
@@ -13,9 +15,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.table.batch import Codes, EncodedBatch
+from tanager.table.discretize_quantile import quantile_cuts
 from tanager.table.schema import ColumnSchema
+from tanager.table.value_counts import ValueCounts
 
 Places = NDArray[np.intp]
+
+N_FINE, N_COARSE = 32, 8
+# More attributes than this have tables of all pairs that grow too large: they are halved only.
+MANY_ATTRIBUTES = 300
+
+
+def n_coarse_bins(n_attributes: int, fine: bool) -> int:
+    """How many bins of equal weight the coarse ones are made of, beside the discretiser's cuts; 0 without `fine`."""
+    if not fine:
+        return 0
+    return N_COARSE if n_attributes <= MANY_ATTRIBUTES else 2
+
+
+def fine_bins(
+    cuts: NDArray[np.float64], counts: ValueCounts, n_coarse: int
+) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+    """Cut points of the fine bins, and the coarse bin of each fine one.
+
+    Both have the discretiser's cuts, and the quantiles that make N_FINE and n_coarse bins of equal weight where values
+    allow: a column that the discretiser leaves whole may tell the classes apart in a pair. With n_coarse = 0 there is
+    one granularity, the discretiser's.
+    """
+    if n_coarse == 0:
+        return cuts, ()
+    coarse = np.union1d(quantile_cuts(counts, n_coarse), cuts)
+    fine = np.union1d(quantile_cuts(counts, N_FINE), coarse)
+    # Fine bin k > 0 begins at cut k - 1, and lies in the coarse bin that has as many coarse cuts at or below it.
+    groups = [0, *np.searchsorted(coarse, fine, side="right").tolist()]
+    return fine, tuple(groups) if fine.size else ()
 
 
 def fine_places(columns: Sequence[ColumnSchema]) -> Places:

@@ -22,10 +22,9 @@ from tanager.network.log_joint import LogJoint
 from tanager.parameters import ParameterTask
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.learner import Conditional
-from tanager.parameters.conditional.objectives import Objective
+from tanager.parameters.conditional.objectives import Objective, indicators
 from tanager.parameters.conditional.optimize import Penalized, minimize
 from tanager.parameters.conditional.priors import PRIORS
-from tanager.parameters.conditional.row_pass import indicators
 from tanager.structure.dag import Dag
 
 N_STATES = (3, 2, 2, 3)

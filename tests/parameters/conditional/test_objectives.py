@@ -7,8 +7,7 @@ from oracle import count_rows, random_batch, take_rows
 from tanager.parameters.conditional import compiled_pass
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.compiled_pass import CompiledPass
-from tanager.parameters.conditional.objectives import POWERS, Objective
-from tanager.parameters.conditional.row_pass import IndicatorPass
+from tanager.parameters.conditional.objectives import POWERS, IndicatorPass, Objective
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
 from tanager.threads import thread_limit
@@ -185,7 +184,7 @@ def test_families_share_look_ups_and_none_is_lost():
     assert sorted(f for _, families in groups for f in families) == list(range(13))
     assert len(groups) <= 3
     for attributes, families in groups:
-        assert all(set(cells.attributes(cells.families[f])) <= set(attributes) for f in families)
+        assert all(set(cells.attributes[f]) <= set(attributes) for f in families)
 
 
 @pytest.mark.parametrize("dag", DAGS.values(), ids=DAGS)

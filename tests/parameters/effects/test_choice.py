@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tanager import BayesianNetworkClassifier
 from tanager.parameters import Conditional, Frequency
-from tanager.parameters.effects import choice
-from tanager.parameters.effects.choice import shares_by_loss
+from tanager.parameters.effects import models as choice
 from tanager.parameters.effects.layout import EffectLayout
+from tanager.parameters.effects.models import shares_by_loss
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
 from tanager.table.schema import ColumnSchema
 

@@ -16,7 +16,7 @@ from tanager.parameters import Conditional
 from tanager.parameters.conditional import strengths
 from tanager.parameters.conditional.fit import FOLD_SEED
 from tanager.parameters.conditional.held_out import split_rows
-from tanager.parameters.effects import choice
+from tanager.parameters.effects import models as choice
 from tanager.parameters.effects.center import Effects, mean_effects
 from tanager.structure import Fixed, Pairwise
 from tanager.table.batch import EncodedBatch
@@ -148,7 +148,7 @@ def test_refining_the_bins_changes_little(mixed, monkeypatch):
     X, y = mixed
     answers = []
     for n_fine in (32, 64):
-        monkeypatch.setattr("tanager.table.fine_bins.N_FINE", n_fine)
+        monkeypatch.setattr("tanager.table.granularity.N_FINE", n_fine)
         clf = pairwise(pairs=0, strength=(1.5,)).fit(X[["age"]], y)
         answers.append(clf.predict_proba(X[["age"]]))
     assert len(clf.network_.states["age"]) > 40
@@ -318,5 +318,5 @@ def test_error_needs_a_finite_optimum_and_has_one(mixed):
 def test_the_compiled_pass_finds_the_same_effects(mixed, monkeypatch):
     X, y = mixed
     plain = pairwise(strength=(3.0, 3.0)).fit(X, y).predict_proba(X)
-    monkeypatch.setattr("tanager.parameters.effects.problems.LOOK_UPS_WORTH_COMPILING", 0)
+    monkeypatch.setattr("tanager.parameters.effects.models.LOOK_UPS_WORTH_COMPILING", 0)
     np.testing.assert_allclose(pairwise(strength=(3.0, 3.0)).fit(X, y).predict_proba(X), plain, atol=1e-5)

@@ -11,11 +11,16 @@ from sklearn.datasets import make_moons
 
 from tanager import BayesianNetworkClassifier
 from tanager.parameters import Conditional
-from tanager.parameters.effects.block_diagonal import BlockDiagonal
 from tanager.parameters.effects.layout import EffectLayout
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
-from tanager.parameters.effects.prior import effect_bases, effect_prior, step_variance, walk_effects
-from tanager.parameters.effects.start import start_from_folds
+from tanager.parameters.effects.prior import (
+    BlockDiagonal,
+    effect_bases,
+    effect_prior,
+    start_from_folds,
+    step_variance,
+    walk_effects,
+)
 from tanager.table.schema import ColumnSchema
 
 ROWS = st.lists(st.integers(0, 50), min_size=2, max_size=20).filter(any).map(lambda rows: np.array(rows, dtype=float))
@@ -106,7 +111,7 @@ def test_many_rows_change_the_scale_of_the_descent_and_not_the_optimum(monkeypat
     clf = BayesianNetworkClassifier(parameters=Conditional(strength=(1.0, 1.0), tol=1e-12, max_iter=5_000))
     expected = clf.fit(X, y).predict_proba(X)
     passes = clf.trace_.parameters.passes
-    monkeypatch.setattr("tanager.parameters.effects.problems.MANY_ROWS", 1)
+    monkeypatch.setattr("tanager.parameters.effects.models.MANY_ROWS", 1)
     np.testing.assert_allclose(clf.fit(X, y).predict_proba(X), expected, atol=1e-5)
     assert clf.trace_.parameters.passes != passes
 

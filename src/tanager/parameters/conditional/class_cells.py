@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,37 +27,36 @@ class ClassCells:
 
     families: tuple[Family, ...]
     n_states: tuple[int, ...]
+    attributes: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)
+    """Of each family: the digits of a cell's position in it, slowest first."""
+    strides: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)
+    """The weight of each of `attributes` in that position."""
     offsets: NDArray[np.int64] = field(init=False, repr=False, compare=False)
+    n_classes: int = field(init=False, repr=False, compare=False)
+    n_cells: int = field(init=False, repr=False, compare=False)
+    first_class_cell: int = field(init=False, repr=False, compare=False)
+    """Where the family of the class begins: one cell for each configuration of its attribute parents."""
 
     def __post_init__(self) -> None:
-        sizes = [family.size(self.n_states) // self.n_classes for family in self.families]
-        object.__setattr__(self, "offsets", np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+        target = len(self.n_states) - 1
+        attributes = tuple(tuple(node for node in family.nodes if node != target) for family in self.families)
+        sizes = [prod(self.n_states[node] for node in own) for own in attributes]
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        derived = {
+            "attributes": attributes,
+            "strides": tuple(strides(own, self.n_states) for own in attributes),
+            "offsets": offsets,
+            "n_classes": self.n_states[-1],
+            "n_cells": int(offsets[-1]),
+            "first_class_cell": int(offsets[-2]),
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     def of(cls, dag: Dag, n_states: Sequence[int]) -> ClassCells:
         target = dag.n_nodes - 1
         return cls(tuple(family for family in dag.families if target in family.nodes), tuple(n_states))
-
-    @property
-    def n_classes(self) -> int:
-        return self.n_states[-1]
-
-    @property
-    def n_cells(self) -> int:
-        return int(self.offsets[-1])
-
-    @property
-    def first_class_cell(self) -> int:
-        """Where the family of the class begins: one cell for each configuration of its attribute parents."""
-        return int(self.offsets[-2])
-
-    def attributes(self, family: Family) -> tuple[int, ...]:
-        """The digits of a cell's position in its family, slowest first."""
-        return tuple(node for node in family.nodes if node != len(self.n_states) - 1)
-
-    def strides(self, family: Family) -> tuple[int, ...]:
-        """The weight of each of `attributes` in that position."""
-        return strides(self.attributes(family), self.n_states)
 
     def pack(self, tables: Sequence[NDArray[np.number]]) -> Array:
         """beta (n_cells, n_classes) from one array per node, shaped `Family.shape` or `Family.class_shape`."""

@@ -150,7 +150,7 @@ def group_families(cells: ClassCells, shape: Shape) -> list[Group]:
     most = min(GROUP_BYTES // (8 * (shape.n_classes - 1)), shape.n_rows // ROWS_PER_CELL)
     groups: list[tuple[frozenset[int], list[int]]] = []
     for f in _along_structure(cells):
-        own = frozenset(cells.attributes(cells.families[f]))
+        own = frozenset(cells.attributes[f])
         growth = {}
         for g in range(max(0, len(groups) - OPEN_GROUPS), len(groups)):
             size = _size(groups[g][0] | own, shape)
@@ -170,7 +170,7 @@ def _along_structure(cells: ClassCells) -> list[int]:
     below: dict[int, list[int]] = {child: [] for child in children}
     roots: list[int] = []
     for f, family in enumerate(cells.families):
-        above = [node for node in cells.attributes(family) if node != family.child and node in children]
+        above = [node for node in cells.attributes[f] if node != family.child and node in children]
         (below[above[0]] if above else roots).append(f)
     order = []
     stack = roots[::-1]
@@ -202,10 +202,9 @@ def member_cells(cells: ClassCells, shape: Shape, groups: Sequence[Group]) -> sp
         size = prod(radices)
         digits = dict(zip(attributes, np.unravel_index(np.arange(size), radices) if attributes else (), strict=True))
         for f in families:
-            family = cells.families[f]
             position = np.full(size, cells.offsets[f])
             present = np.ones(size, dtype=bool)
-            for node, stride in zip(cells.attributes(family), cells.strides(family), strict=True):
+            for node, stride in zip(cells.attributes[f], cells.strides[f], strict=True):
                 position += stride * digits[node]
                 present &= digits[node] < cells.n_states[node]
             rows.append(n_cells + np.flatnonzero(present))

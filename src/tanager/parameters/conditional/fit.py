@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from tanager.errors import SeparationWarning
 from tanager.network.normalize import normalize_tables
@@ -15,10 +14,15 @@ from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.cross_tuning import choose_iterations
 from tanager.parameters.conditional.gap_objective import MAX_ROWS_TO_INFER, GapObjective, count_rows_to_infer
 from tanager.parameters.conditional.held_out import Fold, HeldOut, split_folds
-from tanager.parameters.conditional.objectives import Objective
-from tanager.parameters.conditional.optimize import Descent, Penalized, minimize
+from tanager.parameters.conditional.objectives import Objective, worth_compiling
+from tanager.parameters.conditional.optimize import (
+    Descent,
+    Penalized,
+    describe_descent,
+    minimize,
+    warn_if_unfinished,
+)
 from tanager.parameters.conditional.priors import PRIORS
-from tanager.parameters.conditional.row_pass import worth_compiling
 from tanager.parameters.conditional.strengths import MAX_ROWS_FOR_FOLDS, TABLES, Chosen, choose_strengths
 from tanager.parameters.conditional.trace import ConditionalTrace
 from tanager.parameters.frequency import Frequency
@@ -158,24 +162,6 @@ class ConditionalFit:
             return self._cells.unpack(np.exp(self._cells.log_normalize(beta)), others)
         logs = self._cells.unpack(beta, [np.log(np.maximum(table, SMALLEST)) for table in others])
         return normalize_tables(task.dag, logs, n_states, counts)
-
-
-def describe_descent(descent: Descent, n_passes: int) -> str:
-    """Where the optimiser ended, in a line."""
-    return (
-        f"objective {descent.values[-1]:.6g}, gradient norm {descent.gradient_norms[-1]:.3g} after "
-        f"{n_passes} passes over the rows: {descent.end}"
-    )
-
-
-def warn_if_unfinished(descent: Descent, max_iter: int) -> None:
-    if descent.end == "max_iter":
-        warnings.warn(
-            f"Conditional stopped after max_iter={max_iter} iterations; the objective is {descent.values[-1]:.6g} and "
-            f"its scaled gradient has norm {descent.gradient_norms[-1]:.3g}. Raise max_iter or tol, or use a prior.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
 
 
 def _plain_frequencies(counted: NDArray[np.number]) -> Array:

@@ -13,8 +13,8 @@ from scipy import sparse
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.conditional.objectives import indicators
 from tanager.parameters.conditional.optimize import Penalized
-from tanager.parameters.conditional.row_pass import indicators
 from tanager.parameters.protocol import ParameterTask
 from tanager.table.batch import EncodedBatch, Weights
 from tanager.table.rows import Rows, gather

@@ -30,7 +30,7 @@ def hierarchical_effects(cells: ClassCells) -> tuple[sparse.csr_array, NDArray[n
     rows, columns, levels = [], [], []
     n_effects = 0
     for f, family in enumerate(cells.families):
-        attributes = cells.attributes(family)
+        attributes = cells.attributes[f]
         shape = [cells.n_states[node] for node in attributes]
         size = prod(shape)
         digits = np.unravel_index(np.arange(size), shape) if attributes else ()

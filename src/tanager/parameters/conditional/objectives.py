@@ -11,18 +11,26 @@ mixed    - sum_t w_t [log p_t + alpha log P(x_t)] = (1 - alpha) cll - alpha sum_
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tanager.counts.engine import CountEngine
 from tanager.parameters.conditional.class_cells import ClassCells
-from tanager.parameters.conditional.row_pass import RowPass
-from tanager.table.rows import Rows
+from tanager.parameters.conditional.compiled_pass import CompiledPass
+from tanager.table.batch import EncodedBatch
+from tanager.table.rows import Rows, add
 
 Array = NDArray[np.float64]
 
 # The power of (1 - p) is the number the kernels know an objective by; `mixed` passes over the rows as `cll` does.
 POWERS = {"cll": 0, "error": 1, "squared": 2, "mixed": 0}
+# (row, family, class) look-ups of a pass from which the compiled kernel repays its start.
+WORK_WORTH_COMPILING = 4_000_000
 
 
 class Objective:
@@ -70,3 +78,111 @@ class Objective:
         value, against_last = self._rows(logs[:, :-1] - logs[:, -1:])
         # Residuals of a row sum to zero over the classes.
         return value, np.concatenate([against_last, -against_last.sum(axis=1, keepdims=True)], axis=1)
+
+
+class BlockPass(Protocol):
+    """Loss and its gradient at log odds against the last class; both (n_cells, n_classes - 1)."""
+
+    def __call__(self, odds: Array) -> tuple[float, Array]: ...
+
+
+class RowPass:
+    """Loss and its gradient at log odds against the last class, (n_cells, n_classes - 1), summed over all rows.
+
+    What a pass needs of the rows is made once, where they are, and kept there: on the device of an `engine` that has
+    one, else for the `compiled` kernel or as sparse matrices.
+    """
+
+    def __init__(
+        self, cells: ClassCells, rows: Rows, power: int, compiled: bool | None = None, engine: CountEngine | None = None
+    ) -> None:
+        if compiled is None:
+            compiled = worth_compiling(cells, rows)
+        make = partial(_make_pass, cells=cells, power=power, compiled=compiled, engine=engine)
+        self._passes = rows.kept().prepare(make)
+
+    def __call__(self, odds: Array) -> tuple[float, Array]:
+        return self._passes.sum(_run_pass, odds)
+
+
+def worth_compiling(cells: ClassCells, rows: Rows) -> bool:
+    """Small data must not wait for a compiler."""
+    return rows.n_rows * len(cells.families) * (rows.n_classes - 1) >= WORK_WORTH_COMPILING
+
+
+def _make_pass(
+    blocks: list[EncodedBatch], cells: ClassCells, power: int, compiled: bool, engine: CountEngine | None
+) -> Sequence[BlockPass]:
+    if getattr(engine, "on_device", False):
+        from tanager.torch.row_pass import passes_on_device
+
+        on_device = passes_on_device(engine, cells, blocks, power)
+        if on_device:
+            return on_device
+    if compiled:
+        return [CompiledPass(cells, blocks, power)]
+    return [IndicatorPass(cells, block, power) for block in blocks]
+
+
+def _run_pass(passes: Sequence[BlockPass], odds: Array) -> tuple[float, Array]:
+    if not passes:
+        return 0.0, np.zeros_like(odds)
+    total = passes[0](odds)
+    for each in passes[1:]:
+        total = add(total, each(odds))
+    return total
+
+
+class IndicatorPass:
+    """The pass as products with the sparse indicator matrix of the cells, (n_rows, n_cells)."""
+
+    def __init__(self, cells: ClassCells, batch: EncodedBatch, power: int) -> None:
+        self._indicators = indicators(cells, batch)
+        self._transposed = self._indicators.T
+        self._classes = batch.class_codes.astype(np.intp)
+        self._weights = batch.weights
+        self._power = power
+
+    def __call__(self, odds: Array) -> tuple[float, Array]:
+        scores = np.zeros((odds.shape[1] + 1, len(self._classes)))  # class by row; the last class is the reference
+        scores[:-1] = (self._indicators @ odds).T
+        value, residuals = loss_and_residuals(scores, self._classes, self._weights, self._power)
+        return value, self._transposed @ residuals[:-1].T
+
+
+def indicators(cells: ClassCells, batch: EncodedBatch) -> sparse.csr_array:
+    """(n_rows, n_cells) ones: the cell of each family a row falls in; none where one of its attributes is missing."""
+    n_rows, n_families = batch.n_rows, len(cells.families)
+    position = np.empty((n_rows, n_families), dtype=np.int32)
+    present = np.ones((n_rows, n_families), dtype=bool)
+    for f in range(n_families):
+        position[:, f] = cells.offsets[f]
+        for node, stride in zip(cells.attributes[f], cells.strides[f], strict=True):
+            column = batch.column(node)
+            if batch.incomplete[node]:
+                present[:, f] &= column < batch.n_states[node]
+            position[:, f] += stride * column.astype(np.int32)
+    starts = np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int32)
+    columns = position[present]
+    return sparse.csr_array((np.ones(len(columns)), columns, starts), shape=(n_rows, cells.n_cells))
+
+
+def loss_and_residuals(
+    scores: Array, classes: NDArray[np.intp], weights: Array | None, power: int
+) -> tuple[float, Array]:
+    """Loss of the rows and its derivative by `scores`, the (n_classes, n_rows) log joints, which are used up."""
+    rows = np.arange(scores.shape[1])
+    scores -= scores.max(axis=0)
+    own_scores = scores[classes, rows]
+    p = np.exp(scores, out=scores)
+    total = p.sum(axis=0)
+    if power == 0:
+        losses, slopes = np.log(total) - own_scores, np.ones(len(rows))
+    else:
+        own = p[classes, rows] / total
+        losses, slopes = (1.0 - own) ** power, own if power == 1 else 2.0 * (1.0 - own) * own
+    if weights is not None:
+        slopes = slopes * weights
+    p *= slopes / total
+    p[classes, rows] -= slopes
+    return float(losses.sum() if weights is None else losses @ weights), p

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
+from sklearn.exceptions import ConvergenceWarning
 
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.objectives import Objective
@@ -241,3 +243,21 @@ def walk_down(
             "gtol": 0.0,
         },
     )
+
+
+def describe_descent(descent: Descent, n_passes: int) -> str:
+    """Where the optimiser ended, in a line."""
+    return (
+        f"objective {descent.values[-1]:.6g}, gradient norm {descent.gradient_norms[-1]:.3g} after "
+        f"{n_passes} passes over the rows: {descent.end}"
+    )
+
+
+def warn_if_unfinished(descent: Descent, max_iter: int) -> None:
+    if descent.end == "max_iter":
+        warnings.warn(
+            f"Conditional stopped after max_iter={max_iter} iterations; the objective is {descent.values[-1]:.6g} and "
+            f"its scaled gradient has norm {descent.gradient_norms[-1]:.3g}. Raise max_iter or tol, or use a prior.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

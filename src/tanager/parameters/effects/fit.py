@@ -15,16 +15,14 @@ from numpy.typing import NDArray
 
 from tanager.errors import OptionError
 from tanager.network.additive import AdditiveNetwork
-from tanager.parameters.conditional.fit import FitOptions, describe_descent, warn_if_unfinished
-from tanager.parameters.conditional.optimize import Descent, minimize
+from tanager.parameters.conditional.fit import FitOptions
+from tanager.parameters.conditional.optimize import Descent, describe_descent, minimize, warn_if_unfinished
 from tanager.parameters.conditional.trace import ConditionalTrace
 from tanager.parameters.effects.center import Effects, centre_effects, mean_effects
-from tanager.parameters.effects.choice import Choice, choose_models
 from tanager.parameters.effects.layout import EffectLayout
+from tanager.parameters.effects.models import Choice, EffectProblems, choose_models
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
-from tanager.parameters.effects.prior import MANY_ROWS, shares_of
-from tanager.parameters.effects.problems import EffectProblems
-from tanager.parameters.effects.start import start_from_folds
+from tanager.parameters.effects.prior import MANY_ROWS, shares_of, start_from_folds
 from tanager.parameters.protocol import LearntNetwork, ParameterTask
 from tanager.structure.protocol import Pairs
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tanager.table.discretize_mdl import mdl_cuts
-from tanager.table.fine_bins import MANY_ATTRIBUTES, N_FINE, fine_bins, n_coarse_bins
+from tanager.table.granularity import MANY_ATTRIBUTES, N_FINE, fine_bins, n_coarse_bins
 from tanager.table.schema import ColumnSchema
 from tanager.table.value_counts import count_values
 
