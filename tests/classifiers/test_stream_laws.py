@@ -21,7 +21,6 @@ from classifiers.stream_tables import (
     without_some_classes,
 )
 from tanager import BayesianNetworkClassifier
-from tanager.classifiers.parts import Parts
 from tanager.parameters import EM, PARAMETERS, Conditional, Frequency, LikelihoodGradient
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.structure import STRUCTURES
@@ -149,6 +148,6 @@ def test_rows_without_a_class_are_those_of_the_table_in_memory_and_have_no_say_i
 
 
 def test_every_pair_of_parts_that_go_together_is_tried():
-    tried = {(clf.structure, type(Parts.of(clf.structure, "fcll", clf.parameters).parameters)) for clf in CLASSIFIERS}
+    tried = {(clf.structure, type(clf._parts().parameters)) for clf in CLASSIFIERS}
     assert {name for name, _ in tried} == set(STRUCTURES)
     assert {kind for _, kind in tried} == set(PARAMETERS.values())

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tanager.table.discretize_quantile import quantile_cuts
-from tanager.table.value_counts import count_values
+from tanager.table.value_counts import count_values, quantile_cuts
 
 values = st.lists(st.sampled_from([-2.5, -1.0, 0.0, 0.5, 3.0, 4.0, 9.0]), min_size=1, max_size=60)
 

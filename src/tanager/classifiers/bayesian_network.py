@@ -109,7 +109,6 @@ class BayesianNetworkClassifier(EncodesTables, ClassifierMixin, BaseEstimator):
         or frames. Memory then holds a batch and the counts; codes are in a temporary file if counts are not enough.
         """
         parts = self._parts()
-        self._check_gap_options()
         with thread_limit(self.n_jobs), working("Learning", shown=bool(self.verbose)):
             if is_stream(X):
                 with self._read_stream(X, y, sample_weight, parts) as table:
@@ -129,7 +128,7 @@ class BayesianNetworkClassifier(EncodesTables, ClassifierMixin, BaseEstimator):
             self.missing,
             needs_filler(self.missing, parts.parameters.describes_attributes),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
-            report=print if self.verbose else _ignore,
+            report=print if self.verbose else None,
         )
         learnt = learning.learn(table)
         self.network_, self.gaps_ = learnt.network, choose_rule(learnt.network, learnt.filler, self.missing)
@@ -172,7 +171,7 @@ class BayesianNetworkClassifier(EncodesTables, ClassifierMixin, BaseEstimator):
         return getattr(self.gaps_, "filler", None)
 
     def _parts(self) -> Parts:
-        return Parts.of(self._structure(), self.criterion, self.parameters, self.missing)
+        return Parts.of(self, self._structure())
 
     def _structure(self) -> str | StructureLearner:
         """The structure by name or as an object; a preset makes it of options of its own."""
@@ -183,7 +182,3 @@ class BayesianNetworkClassifier(EncodesTables, ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         return tags
-
-
-def _ignore(progress: object) -> None:
-    pass

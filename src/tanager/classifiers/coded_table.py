@@ -13,8 +13,8 @@ from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
 from tanager.counts.family import CountTable
 from tanager.counts.running_counts import CountedRows, RunningCounts
+from tanager.table.batch import EncodedBatch
 from tanager.table.encoder import encode_rows, without_class
-from tanager.table.granularity import coarse_rows
 from tanager.table.rows import Rows
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.stream.reader import StreamedTable
@@ -56,7 +56,7 @@ class CodedTable:
         """The counts of the rows, at their coarse granularity."""
         rows, n_attributes = self.rows, len(self.order)
         if rows.n_attributes > n_attributes:
-            rows = rows.map(partial(coarse_rows, n_attributes=n_attributes), "coarse")
+            rows = rows.map(partial(EncodedBatch.first_attributes, number=n_attributes), "coarse")
         names = [column.name for column in self.columns]
         return CountStore(rows, engine, names, known=self.known, counted=self.counted)
 

@@ -17,8 +17,7 @@ from tanager.classifiers.parts import Parts
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.counts.running_counts import RunningCounts
-from tanager.gaps.choose import MISSING, needs_filler
-from tanager.registry import check_option
+from tanager.gaps.choose import needs_filler
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
 from tanager.table.needs import exceeds
@@ -40,7 +39,6 @@ class EncodesTables(ClassifierOptions, ABC):
 
     def learn_counts(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
         """The first half of `fit`: check the data, learn the encoder, and give the counts of the labelled rows."""
-        self._check_gap_options()
         table = self._read(X, y, sample_weight, self._parts())
         self.classes_ = table.classes
         self.encoder_ = TableEncoder(table.schema, unseen_is_error=self.handle_unknown == "error")
@@ -116,10 +114,6 @@ class EncodesTables(ClassifierOptions, ABC):
             return None
         pairs = parts.needs == "pairs" or needs_filler(self.missing, parts.parameters.describes_attributes)
         return RunningCounts(choose_engine(self.engine, self.device), pairs)
-
-    def _check_gap_options(self) -> None:
-        check_option("missing", self.missing, MISSING)
-        check_option("handle_unknown", self.handle_unknown, ["marginalize", "error"])
 
     def _check_columns(self, X: object, table: RawTable, reset: bool) -> None:
         """scikit-learn's own messages for other columns than in training; a pyarrow table is named too."""

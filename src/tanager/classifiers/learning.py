@@ -46,7 +46,7 @@ class Learning:
     missing  as the classifier's
     fills    whether P(class | row) will be averaged over what a missing cell may hold
     seed     for structure learners that draw at random
-    report   called with what happens, step by step
+    report   called with what happens, step by step; None for nobody
     """
 
     parts: Parts
@@ -54,7 +54,7 @@ class Learning:
     missing: str
     fills: bool
     seed: int
-    report: Callable[[object], None]
+    report: Callable[[object], None] | None
 
     def learn(self, table: CodedTable) -> Learnt:
         parts, counts, columns, unlabelled = self.parts, table.counts(self.engine), table.columns, table.unlabelled
@@ -85,13 +85,9 @@ class Learning:
         return Learnt(network, filler, structure.score, Trace(structure.steps, learnt.trace), counts)
 
     def _structure_task(self, counts: CountStore) -> StructureTask:
-        parts = self.parts
-        smoothing = cast(Frequency, parts.parameters) if parts.parameters.smooths_counts else Frequency()
-        return StructureTask(
-            counts,
-            parts.criterion,
-            counts.names,
-            seed=self.seed,
-            report=self.report,
-            evaluate=RowLikelihood(counts, smoothing, parts.structure.leaves_one_out),
-        )
+        structure, criterion, parameters = self.parts.structure, self.parts.criterion, self.parts.parameters
+        evaluate = None
+        if structure.evaluates or (criterion is not None and not criterion.decomposable):
+            smoothing = cast(Frequency, parameters) if parameters.smooths_counts else Frequency()
+            evaluate = RowLikelihood(counts, smoothing, structure.leaves_one_out)
+        return StructureTask(counts, criterion, counts.names, self.seed, self.report, evaluate)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tanager.classifiers.options import ClassifierOptions
 from tanager.errors import OptionError
+from tanager.gaps.choose import MISSING
 from tanager.parameters import PARAMETERS, ParameterLearner
-from tanager.registry import resolve
+from tanager.registry import check_option, resolve
 from tanager.scores import CLL, SCORES, FamilyScore
 from tanager.structure import STRUCTURES, StructureLearner
 from tanager.table.needs import Needs, Place, check_needs, most_needed
@@ -27,10 +29,12 @@ class Parts:
     parameters: ParameterLearner
 
     @classmethod
-    def of(cls, structure: object, criterion: object, parameters: object, missing: str = "auto") -> Parts:
-        """Parts by name or as objects, for gaps treated as `missing` says; an error names what cannot be used."""
+    def of(cls, options: ClassifierOptions, structure: object) -> Parts:
+        """The parts that options name or hold, the structure apart; an error names what cannot be used."""
+        missing = check_option("missing", options.missing, MISSING)
+        check_option("handle_unknown", options.handle_unknown, ["marginalize", "error"])
         learner = resolve("structure", structure, STRUCTURES, "learn")
-        fitter = resolve("parameters", parameters, PARAMETERS, "learn")
+        fitter = resolve("parameters", options.parameters, PARAMETERS, "learn")
         if learner.learns not in fitter.fits:
             raise OptionError(
                 f"parameters={fitter!r} cannot fit the {learner.learns} of structure={learner!r}.",
@@ -41,7 +45,7 @@ class Parts:
                 f"missing='marginalize' sums over a joint distribution, which structure={learner!r} does not have.",
                 hint="use missing='auto', or structure='tan'.",
             )
-        return cls(learner, choose_criterion(criterion, learner), fitter)
+        return cls(learner, choose_criterion(options.criterion, learner), fitter)
 
     @property
     def two_granularities(self) -> bool:

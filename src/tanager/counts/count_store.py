@@ -51,7 +51,7 @@ class CountStore:
         self.n_states, self.n_attributes, self.n_classes = rows.n_states, rows.n_attributes, rows.n_classes
         self.names = tuple(names)
         self.memory_limit = MEMORY_LIMIT if memory_limit is None else memory_limit
-        self.engine = engine_for(engine, rows.n_rows)
+        self.engine = engine if rows.place == "memory" else engine_for(engine, rows.n_rows)
         self._counted = counted
         self._tables: dict[NodeSet, CountTable] = {}
         self._sets_with: defaultdict[int, set[NodeSet]] = defaultdict(set)

@@ -30,7 +30,6 @@ def fit_partitions(
 ) -> None:
     """Learn from the rows of all partitions."""
     cluster, parts = Cluster(client), model._parts()
-    model._check_gap_options()
     parts.check("cluster")
     engine = choose_worker_engine(model.engine, model.device)
     partitions = find_partitions(X, y, sample_weight)

@@ -35,8 +35,7 @@ def learn_filler(counts: CountStore, columns: Sequence[ColumnSchema]) -> Network
         # What an edge adds to the likelihood (Chow and Liu 1968; Friedman et al. 1997).
         parents = maximum_spanning_tree(pair_information(counts.pairs()).conditional).tolist()
     dag = Dag.augmented_naive_bayes([() if parent == NO_PARENT else (parent,) for parent in parents])
-    task = ParameterTask(dag, counts, schema=tuple(columns))
-    return task.network(Frequency().tables(task))
+    return Network(tuple(columns), dag, Frequency().tables(ParameterTask(dag, counts)), columns[-1].name)
 
 
 @dataclass(frozen=True)

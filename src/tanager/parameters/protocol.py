@@ -33,7 +33,7 @@ class ParameterTask:
     rows        for effects: the rows at both granularities (`table.granularity`)
     unlabelled  rows whose class is missing, beside those counted
     skip_gaps   a family with a missing cell will be left out of its row at prediction, so it should be in training
-    report      called with a line of text now and then, for progress
+    report      called with a line of text now and then, for progress; None for nobody
     """
 
     dag: Dag
@@ -43,7 +43,7 @@ class ParameterTask:
     rows: Rows | None = field(default=None, kw_only=True)
     unlabelled: Rows | None = field(default=None, kw_only=True)
     skip_gaps: bool = field(default=False, kw_only=True)
-    report: Callable[[str], None] = field(default=lambda line: None, kw_only=True, compare=False)
+    report: Callable[[str], None] | None = field(default=None, kw_only=True, compare=False)
 
     @cached_property
     def columns(self) -> tuple[ColumnSchema, ...]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
 from tanager.counts.pair_tables import PairTables
-from tanager.scores.margins import Term, sum_pair_terms, xlogx
+from tanager.scores.margins import Term, same_for_all, sum_pair_terms, xlogx
 
 # N I(X;Y|C) and N I(X;Y) of the empirical distribution
 CONDITIONAL = (Term(1, "jck", xlogx), Term(-1, "jc", xlogx), Term(-1, "ck", xlogx), Term(1, "c", xlogx))
@@ -57,7 +57,4 @@ def class_information(counts: CountStore) -> NDArray[np.float64]:
 
 
 def _sum(formula: Sequence[Term], pairs: PairTables) -> NDArray[np.float64]:
-    def same_for_all(family: Family, n_states: Sequence[int]) -> Sequence[Term]:
-        return formula
-
-    return sum_pair_terms(same_for_all, pairs)
+    return sum_pair_terms(same_for_all(formula), pairs)

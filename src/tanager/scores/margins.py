@@ -77,6 +77,11 @@ def sum_pair_terms(formula_of: FormulaOf, pairs: PairTables) -> NDArray[np.float
     return result
 
 
+def same_for_all(formula: Sequence[Term]) -> FormulaOf:
+    """A formula that does not depend on the family's shape."""
+    return lambda family, n_states: formula
+
+
 def xlogx(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """N log N, zero at zero."""
     return counts * np.log(np.maximum(counts, np.finfo(float).tiny))

@@ -31,7 +31,7 @@ class StructureTask:
     criterion     the score that says how good a structure is; None for a learner that asks for none
     names         names of the nodes, the class last
     seed          for learners that draw at random; the same seed gives the same structure
-    report        called with each step taken, for progress
+    report        called with each step taken, for progress; None for nobody
     evaluate      how good a structure is as a classifier, larger is better, for what no sum over families can say: the
                   value of a score that is not decomposable, the wrapped measure of `Selective`
     """
@@ -40,7 +40,7 @@ class StructureTask:
     criterion: FamilyScore | CLL | None
     names: tuple[str, ...]
     seed: int = 0
-    report: Callable[[Step], None] = field(default=lambda step: None)
+    report: Callable[[Step], None] | None = None
     evaluate: Callable[[Dag], float] | None = None
 
 
@@ -95,12 +95,14 @@ class StructureLearner(BaseEstimator, ABC):
     needs           of the rows; what needs no more than counts or passes learns from a stream and on a cluster
     learns          the kind of network it is the structure of; effects want numeric columns at two granularities
     asks_criterion  whether the structure is chosen by `task.criterion`; where not, giving one is an error
+    evaluates       whether it asks `task.evaluate`, which a criterion that does not decompose asks for it
     leaves_one_out  whether `task.evaluate` judges a row by tables without it
     """
 
     needs: ClassVar[Needs] = "counts"
     learns: ClassVar[NetworkKind] = "tables"
     asks_criterion: ClassVar[bool] = True
+    evaluates: ClassVar[bool] = False
     leaves_one_out: ClassVar[bool] = False
 
     @abstractmethod
@@ -115,8 +117,9 @@ class StructureLearner(BaseEstimator, ABC):
 def report_steps(task: StructureTask, actions: Iterable[str]) -> tuple[Step, ...]:
     """The steps of a search that scores nothing, each reported."""
     steps = tuple(map(Step, actions))
-    for step in steps:
-        task.report(step)
+    if task.report is not None:
+        for step in steps:
+            task.report(step)
     return steps
 
 
@@ -131,7 +134,8 @@ class Trace:
     def step(self, action: str, gain: float) -> None:
         self.score += gain
         self.steps.append(Step(action, gain, self.score))
-        self._report(self.steps[-1])
+        if self._report is not None:
+            self._report(self.steps[-1])
 
     def extend(self, actions: Sequence[str], gains: Sequence[float]) -> None:
         """Many steps at once, as `step` makes them one by one."""
@@ -139,8 +143,9 @@ class Trace:
         self.score = scores[-1]
         steps = list(map(Step, actions, gains, scores[1:]))
         self.steps += steps
-        for step in steps:
-            self._report(step)
+        if self._report is not None:
+            for step in steps:
+                self._report(step)
 
     def learnt(self, dag: Dag) -> LearntStructure:
         return LearntStructure(dag, self.score, tuple(self.steps))

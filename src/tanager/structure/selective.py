@@ -17,6 +17,7 @@ class Selective(StructureLearner):
     """
 
     needs = "passes"
+    evaluates = True
     leaves_one_out = True
     asks_criterion = False
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Concatenate, Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.table.needs import Place
-from tanager.table.rows import Made, Outline, PreparedHere, Value
+from tanager.table.rows import Made, Options, Outline, Value
 
 Codes = NDArray[np.unsignedinteger]
 Weights = NDArray[np.float64]
@@ -76,6 +76,16 @@ class EncodedBatch:
         weights = None if self.weights is None else self.weights[rows]
         return EncodedBatch(codes, self.class_codes[rows], self.n_states, incomplete, weights)
 
+    def first_attributes(self, number: int) -> EncodedBatch:
+        """The rows with so many attributes only: a view."""
+        n_states, incomplete = (*self.n_states[:number], self.n_classes), self.incomplete[:number]
+        return replace(self, codes=self.codes[:, :number], n_states=n_states, incomplete=incomplete)
+
+    def with_gaps_as_states(self) -> EncodedBatch:
+        """The same codes with a missing cell as one more state of every attribute: a view."""
+        n_states = (*(n + 1 for n in self.n_states[:-1]), self.n_classes)
+        return replace(self, n_states=n_states, incomplete=np.zeros(self.n_attributes, dtype=bool))
+
     def map(self, function: Callable[[EncodedBatch], EncodedBatch], name: str = "map") -> EncodedBatch:
         return function(self)
 
@@ -90,6 +100,18 @@ class EncodedBatch:
 
     def blocks(self) -> tuple[EncodedBatch]:
         return (self,)
+
+
+@dataclass(frozen=True)
+class PreparedHere(Generic[Made]):
+    """`Prepared` in this process."""
+
+    made: Made
+
+    def sum(
+        self, function: Callable[Concatenate[Made, Options], Value], *args: Options.args, **kwargs: Options.kwargs
+    ) -> Value:
+        return function(self.made, *args, **kwargs)
 
 
 def code_dtype(n_states: int) -> np.dtype[np.unsignedinteger]:

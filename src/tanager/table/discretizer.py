@@ -13,8 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 from tanager.errors import OptionError
 from tanager.registry import check_option
 from tanager.table.discretize_mdl import mdl_cuts
-from tanager.table.discretize_quantile import quantile_cuts
-from tanager.table.value_counts import ValueCounts, midpoints
+from tanager.table.value_counts import ValueCounts, midpoints, quantile_cuts
 
 Discretizer = Callable[[ValueCounts, int], NDArray[np.float64]]
 """(how often each class has each distinct value, number of classes) -> increasing cut points."""

@@ -9,15 +9,13 @@ attribute: the fine columns alone tell rows apart.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.table.batch import Codes, EncodedBatch
-from tanager.table.discretize_quantile import quantile_cuts
+from tanager.table.batch import Codes
 from tanager.table.schema import ColumnSchema
-from tanager.table.value_counts import ValueCounts
+from tanager.table.value_counts import ValueCounts, quantile_cuts
 
 Places = NDArray[np.intp]
 
@@ -68,17 +66,3 @@ def write_coarse(codes: Codes, columns: Sequence[ColumnSchema]) -> None:
     for attribute, place in enumerate(fine_places(columns).tolist()):
         if place != attribute:
             np.take(columns[attribute].coarse_codes.astype(codes.dtype), codes[:, place], out=codes[:, attribute])
-
-
-def coarse_rows(batch: EncodedBatch, n_attributes: int) -> EncodedBatch:
-    """The rows with every attribute at its coarse granularity: a view."""
-    n_states = (*batch.n_states[:n_attributes], batch.n_classes)
-    return replace(
-        batch, codes=batch.codes[:, :n_attributes], n_states=n_states, incomplete=batch.incomplete[:n_attributes]
-    )
-
-
-def gaps_as_states(batch: EncodedBatch) -> EncodedBatch:
-    """The same codes with a missing cell as one more state of every attribute: a view."""
-    n_states = (*(n + 1 for n in batch.n_states[:-1]), batch.n_classes)
-    return replace(batch, n_states=n_states, incomplete=np.zeros(batch.n_attributes, dtype=bool))

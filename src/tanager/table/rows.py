@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,18 +111,6 @@ class Prepared(Protocol[Made_co]):
     ) -> Value:
         """`function(made, ...)` added up over the places."""
         ...
-
-
-@dataclass(frozen=True)
-class PreparedHere(Generic[Made]):
-    """`Prepared` in this process."""
-
-    made: Made
-
-    def sum(
-        self, function: Callable[Concatenate[Made, Options], Value], *args: Options.args, **kwargs: Options.kwargs
-    ) -> Value:
-        return function(self.made, *args, **kwargs)
 
 
 def gather(rows: Rows) -> EncodedBatch:

@@ -17,7 +17,7 @@ from tanager.parameters.conditional import strengths
 from tanager.parameters.conditional.fit import FOLD_SEED
 from tanager.parameters.conditional.held_out import split_rows
 from tanager.parameters.effects import models as choice
-from tanager.parameters.effects.center import Effects, mean_effects
+from tanager.parameters.effects.layout import Effects, mean_effects
 from tanager.structure import Fixed, Pairwise
 from tanager.table.batch import EncodedBatch
 

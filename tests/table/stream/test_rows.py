@@ -17,7 +17,6 @@ from oracle import random_batch
 from tanager.errors import MemoryLimitError
 from tanager.table import join_blocks
 from tanager.table.batch import EncodedBatch
-from tanager.table.granularity import coarse_rows, gaps_as_states
 from tanager.table.rows import gather
 from tanager.table.stream.rows import DiskRows
 
@@ -57,7 +56,12 @@ def test_every_answer_is_that_of_the_rows_in_memory(edges, weighted, gaps, kept)
     batch = random_batch(5, 60, N_STATES, gaps=gaps, weighted=weighted)
     rows = on_disk(batch, edges)
     rows = rows.kept() if kept else rows
-    for change in (lambda block: block, some_rows, gaps_as_states, lambda block: coarse_rows(block, 2)):
+    for change in (
+        lambda block: block,
+        some_rows,
+        EncodedBatch.with_gaps_as_states,
+        lambda block: block.first_attributes(2),
+    ):
         own, expected = rows.map(change), batch.map(change)
         assert (own.n_rows, own.n_attributes, own.n_classes) == (expected.n_rows, expected.n_attributes, 3)
         assert own.n_states == expected.n_states
@@ -78,7 +82,7 @@ def test_no_row_sums_up_to_what_no_row_gives():
     rows = DiskRows(N_STATES, lambda: iter(()))
     assert rows.n_rows == 0
     assert not rows.incomplete.any()
-    for own in (rows, rows.kept(), rows.map(gaps_as_states)):
+    for own in (rows, rows.kept(), rows.map(EncodedBatch.with_gaps_as_states)):
         assert own.sum(lambda block: block.codes.shape) == (0, 3)
         assert own.prepare(len).made == 1
         assert gather(own).n_rows == 0
@@ -89,7 +93,7 @@ def test_kept_rows_are_read_once_and_views_of_them_are_not_written_again():
     rows = DiskRows(N_STATES, lambda: times.append(1) or iter([batch.take(slice(0, 20)), batch.take(slice(20, 60))]))
     kept = rows.kept()
     assert kept.kept() is kept
-    viewed = kept.map(gaps_as_states).map(lambda block: coarse_rows(block, 2)).kept()
+    viewed = kept.map(EncodedBatch.with_gaps_as_states).map(lambda block: block.first_attributes(2)).kept()
     copied = kept.map(some_rows).kept()
     for number, (block, view, copy) in enumerate(zip(kept.blocks(), viewed.blocks(), copied.blocks(), strict=True)):
         assert number < 2

@@ -67,7 +67,8 @@ class ConditionalFit:
         problem = self._problem(self._task, self._infers_gaps())
         chosen, start = self._choose_strengths(problem)
         problem.set_strengths(chosen.strengths)
-        self._task.report(f"strengths {chosen.strengths} after {chosen.n_passes} passes over held-out folds")
+        if self._task.report is not None:
+            self._task.report(f"strengths {chosen.strengths} after {chosen.n_passes} passes over held-out folds")
         by_iteration: tuple[float, ...] = ()
         if self._options.stopping == "cross-tuning":
             n_iterations, by_iteration = self._choose_iterations(chosen)
@@ -76,7 +77,8 @@ class ConditionalFit:
             bound = BOUND if problem.free else np.inf
             descent = minimize(problem, start, self._options.max_iter, self._options.tol, bound)
             self._warn(descent, problem)
-        self._task.report(describe_descent(descent, problem.n_passes))
+        if self._task.report is not None:
+            self._task.report(describe_descent(descent, problem.n_passes))
         trace = ConditionalTrace(
             strength=chosen.strengths,
             held_out=tuple(chosen.losses.items()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -105,7 +106,7 @@ def _dealt(units: Array, number: int) -> Array:
 
 def _halves(rows: Rows, most_rows: int, seed: int) -> Iterator[tuple[EncodedBatch, EncodedBatch]]:
     step = -(-rows.n_rows // MAX_ROWS_TO_DRAW_FROM)
-    drawn = rows.map(_without_attributes, "classes").take(np.arange(0, rows.n_rows, step))
+    drawn = rows.map(partial(EncodedBatch.first_attributes, number=0), "classes").take(np.arange(0, rows.n_rows, step))
     weights = drawn.row_weights
     order = np.random.default_rng(seed).permutation(drawn.n_rows)
     order = order[np.argsort(drawn.class_codes[order], kind="stable")]
@@ -114,11 +115,6 @@ def _halves(rows: Rows, most_rows: int, seed: int) -> Iterator[tuple[EncodedBatc
     kept, held_out = np.sort(order[for_fit]), np.sort(order[~for_fit])
     fold = [replace(rows.take(own * step), weights=_plain(weights[own])) for own in (kept, held_out)]
     yield fold[0], fold[1]
-
-
-def _without_attributes(batch: EncodedBatch) -> EncodedBatch:
-    """The classes and weights alone."""
-    return replace(batch, codes=batch.codes[:, :0], n_states=batch.n_states[-1:], incomplete=batch.incomplete[:0])
 
 
 def _weighted(batch: EncodedBatch, rows: Places, weights: Array) -> EncodedBatch:

@@ -18,8 +18,7 @@ from tanager.network.additive import AdditiveNetwork
 from tanager.parameters.conditional.fit import FitOptions
 from tanager.parameters.conditional.optimize import Descent, describe_descent, minimize, warn_if_unfinished
 from tanager.parameters.conditional.trace import ConditionalTrace
-from tanager.parameters.effects.center import Effects, centre_effects, mean_effects
-from tanager.parameters.effects.layout import EffectLayout
+from tanager.parameters.effects.layout import EffectLayout, Effects, centre_effects, mean_effects
 from tanager.parameters.effects.models import Choice, EffectProblems, choose_models
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
 from tanager.parameters.effects.prior import MANY_ROWS, shares_of, start_from_folds
@@ -123,12 +122,14 @@ class EffectsFit:
         if choice.centred:
             problem.set_centre(naive_bayes_odds(layout, rows))
         problem.set_strengths(chosen.strengths)
-        self._task.report(_describe(choice))
+        if self._task.report is not None:
+            self._task.report(_describe(choice))
         start = start_from_folds(layout, problem.start, rows, choice.found) if choice.found else problem.zero
         tolerance = options.tol * (FINER if problem.n_rows <= MANY_ROWS else 1.0)
         descent = minimize(problem, start, options.max_iter, tolerance)
         warn_if_unfinished(descent, options.max_iter)
-        self._task.report(describe_descent(descent, problem.n_passes))
+        if self._task.report is not None:
+            self._task.report(describe_descent(descent, problem.n_passes))
         densities = tuple(shares_of(own[:-1].sum(axis=1)) for own in layout.split(rows)[0])
         whole = _centre(layout, problem.beta(descent.u), densities)
         folds = tuple(_centre(*found, densities) for found in choice.found)

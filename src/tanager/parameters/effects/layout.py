@@ -1,7 +1,8 @@
-"""EffectLayout: where main and pair effects lie in a table that has a column for each of their granularities."""
+"""Effects as one array and as tables: where they lie, centred so that each says what simpler ones cannot, averaged."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -49,3 +50,65 @@ class EffectLayout:
         tables = zip(parts[n_mains:-1], self.pairs, strict=True)
         pairs = [part.reshape(coarse[parent], coarse[child], -1) for part, (parent, child) in tables]
         return tuple(parts[:n_mains]), tuple(pairs), parts[-1][0]
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What a model of effects consists of; shapes as in `AdditiveNetwork`."""
+
+    intercept: Array
+    mains: tuple[Array, ...]
+    tables: tuple[Array, ...]
+    densities: tuple[Array, ...]
+
+
+def centre_effects(effects: Effects, columns: Sequence[ColumnSchema], pairs: Pairs) -> Effects:
+    """Move means: of a pair over either attribute into the other's main effect, of a main effect into the intercept.
+
+    Means are by the attributes' own densities. Entries of missing cells move with the others, so each row, whatever
+    cells it lacks, keeps its sum; and a pair effect shows what the pair says beyond its parts.
+    """
+    mains = [main.copy() for main in effects.mains]
+    intercept = effects.intercept - effects.intercept.mean()
+    coarse = [_coarse_density(column, own) for column, own in zip(columns, effects.densities, strict=True)]
+    tables = []
+    for (parent, child), table in zip(pairs, effects.tables, strict=True):
+        by_parent = np.einsum("ijc,j->ic", table[:, :-1], coarse[child])
+        table = table - by_parent[:, np.newaxis]
+        by_child = np.einsum("ijc,i->jc", table[:-1], coarse[parent])
+        tables.append(table - by_child)
+        mains[parent] += by_parent[columns[parent].coarse_codes]
+        mains[child] += by_child[columns[child].coarse_codes]
+    for main, density in zip(mains, effects.densities, strict=True):
+        mean = density @ main[:-1]
+        main -= mean
+        intercept = intercept + mean
+    return Effects(intercept, tuple(mains), tuple(tables), effects.densities)
+
+
+def mean_effects(fits: Sequence[tuple[Effects, Pairs]], shares: Sequence[float]) -> Effects:
+    """The mean of centred fits by their shares, with the pairs of the first: one that another has not is zero in it."""
+    first, pairs = fits[0]
+    every = [effects for effects, _ in fits]
+    by_pair = [tables_by_pair(own, effects.tables) for effects, own in fits]
+
+    def mean(values: Sequence[Array]) -> Array:
+        return np.asarray(np.average(values, axis=0, weights=shares))
+
+    tables = zip(pairs, first.tables, strict=True)
+    return Effects(
+        mean([effects.intercept for effects in every]),
+        tuple(mean(mains) for mains in zip(*(effects.mains for effects in every), strict=True)),
+        tuple(mean([own.get(pair, np.zeros_like(table)) for own in by_pair]) for pair, table in tables),
+        first.densities,
+    )
+
+
+def tables_by_pair(pairs: Pairs, tables: Sequence[Array]) -> dict[tuple[int, int], Array]:
+    """The table of each pair, and of the pair the other way round."""
+    there = dict(zip(pairs, tables, strict=True))
+    return there | {(child, parent): table.swapaxes(0, 1) for (parent, child), table in there.items()}
+
+
+def _coarse_density(column: ColumnSchema, density: Array) -> Array:
+    return np.bincount(column.coarse_codes[:-1], density, minlength=column.coarse.n_states).astype(np.float64)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.counts.count_store import CountStore
-from tanager.counts.engine import CountEngine, choose_engine
+from tanager.counts.engine import AutoEngine, CountEngine
 from tanager.parameters.conditional.fit import FOLD_SEED
 from tanager.parameters.conditional.held_out import Fold, HeldOut, split_rows
 from tanager.parameters.conditional.objectives import Objective
@@ -32,7 +32,7 @@ from tanager.parameters.effects.prior import MANY_ROWS, Found, effect_prior
 from tanager.parameters.protocol import ParameterTask
 from tanager.structure.protocol import Pairs
 from tanager.table.batch import EncodedBatch
-from tanager.table.granularity import coarse_rows, fine_places, gaps_as_states
+from tanager.table.granularity import fine_places
 from tanager.table.rows import Rows
 
 Array = NDArray[np.float64]
@@ -91,7 +91,7 @@ class EffectProblems:
 
     def problem(self, layout: EffectLayout, rows: Rows, engine: CountEngine) -> tuple[Penalized, Array]:
         """Also the training rows in each cell, (n_cells, n_classes)."""
-        cells, with_gaps = layout.cells, rows.map(gaps_as_states)
+        cells, with_gaps = layout.cells, rows.map(EncodedBatch.with_gaps_as_states)
         counts = CountStore(with_gaps, engine, [str(node) for node in range(len(cells.n_states))])
         counted = cells.pack_families(counts.tables(cells.families, keep=False))
         prior = effect_prior(layout, counted)
@@ -106,19 +106,19 @@ class EffectProblems:
         rows, counts, n_attributes = self.rows, self.task.counts, len(self.columns)
         parts = []
         for kept, rest in split_rows(rows, MAX_ROWS_FOR_FOLDS, FOLD_SEED, fine_places(self.columns)):
-            coarse = coarse_rows(kept, n_attributes)
+            coarse = kept.first_attributes(n_attributes)
             if rows.n_rows <= 2 * MAX_ROWS_FOR_FOLDS:  # kept and rest are all rows
-                own = counts.without(coarse, coarse_rows(rest, n_attributes))
+                own = counts.without(coarse, rest.first_attributes(n_attributes))
             else:
-                own = CountStore(coarse, choose_engine("auto"), counts.names)
+                own = CountStore(coarse, AutoEngine(), counts.names)
             parts.append(Part(kept, rest, self.ranked.rank(own)))
         return parts
 
     def fold(self, part: Part, number: int) -> EffectFold:
         """A fold with so many pairs, at zero."""
         layout = self.layout(part.pairs, number)
-        problem, counted = self.problem(layout, part.kept, choose_engine("auto"))
-        held_out = HeldOut(layout.cells, gaps_as_states(part.rest), False)
+        problem, counted = self.problem(layout, part.kept, AutoEngine())
+        held_out = HeldOut(layout.cells, part.rest.with_gaps_as_states(), False)
         return EffectFold(problem, problem.zero, held_out, layout, counted)
 
 

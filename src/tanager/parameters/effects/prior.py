@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tanager.parameters.conditional.priors import FIXED, FREE, Prior
-from tanager.parameters.effects.center import tables_by_pair
-from tanager.parameters.effects.layout import EffectLayout
+from tanager.parameters.effects.layout import EffectLayout, tables_by_pair
 from tanager.table.schema import ColumnSchema
 
 Array = NDArray[np.float64]

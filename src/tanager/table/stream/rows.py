@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.table.batch import EncodedBatch
+from tanager.table.batch import EncodedBatch, PreparedHere
 from tanager.table.join_blocks import check_fits, join_blocks
 from tanager.table.needs import Place
-from tanager.table.rows import Made, Outline, PreparedHere, RowNumbers, Value, add
+from tanager.table.rows import Made, Outline, RowNumbers, Value, add
 from tanager.table.stream.keep import keep_blocks
 
 Change = Callable[[EncodedBatch], EncodedBatch]
