@@ -3,6 +3,7 @@
 # ruff: noqa: E402 - what needs Dask comes after the skip
 import os
 import signal
+from functools import partial
 from uuid import uuid4
 
 import numpy as np
@@ -10,12 +11,12 @@ import pytest
 
 distributed = pytest.importorskip("distributed", reason="needs Dask: pip install 'tanager[dask]'")
 
-from tanager.dask.look import look_at_part, packed_statistics
 
 import tanager
 import tanager.dask
 from tanager.dask.cluster import Cluster
-from tanager.dask.encode import encode_look
+from tanager.dask.encode import PartitionEncoder
+from tanager.dask.partition_summary import packed_statistics, summarize_partition
 from tanager.dask.reader import Reader
 from tanager.dask.statistics import learn_columns
 from tanager.errors import DataError, DataTypeError, OptionError
@@ -32,15 +33,15 @@ def fit(client, of_frames):
 def test_a_worker_killed_while_counting_or_descending_changes_nothing(monkeypatch, cut, table):
     parameters = Conditional(strength=1.0)
     expected = tanager.TANClassifier(parameters=parameters).fit(table.drop(columns="outcome"), table["outcome"])
-    moments = {"count": 1, "gradient": 3}
+    moments = {"count": 1, "pass": 3}
     killed = []
     original = Cluster.map
 
-    def map_and_kill(self, name, function, *parts, **shared):
-        futures = original(self, name, function, *parts, **shared)
+    def map_and_kill(self, name, function, *parts):
+        futures = original(self, name, function, *parts)
         moments[name] = moments.get(name, 0) - 1
         if moments[name] == 0:
-            first = parts[0][0] if name == "gradient" else parts[0][0][0]
+            first = parts[0][0] if name == "pass" else parts[0][0][0]
             holder = next(iter(cluster.scheduler.tasks[first.key].who_has))
             os.kill(cluster.workers[holder.name].pid, signal.SIGKILL)
             killed.append(name)
@@ -53,7 +54,7 @@ def test_a_worker_killed_while_counting_or_descending_changes_nothing(monkeypatc
     ):
         rows = cut(table, 150, 300, 450)
         found = tanager.dask.TANClassifier(client, parameters=parameters).fit(rows, "outcome")
-    assert killed == ["count", "gradient"]
+    assert killed == ["count", "pass"]
     assert found.network_.parents == expected.network_.parents
     for own, other in zip(found.network_.tables, expected.network_.tables, strict=True):
         np.testing.assert_allclose(own, other, rtol=0, atol=1e-6)
@@ -100,13 +101,15 @@ def test_a_table_that_changes_between_the_passes_is_noticed(client, cut, table, 
 def test_a_part_made_again_with_other_categories_is_noticed(name, what, table):
     reader = Reader(("colour", "shape"), "outcome")
     rows = table[["colour", "shape", "outcome"]]
-    look = look_at_part(rows, None, reader, 3, None)
-    learnt = learn_columns(packed_statistics(look), "mdlp", gap_states=True, fine=False)
-    schema = TableSchema(learnt.attributes, ColumnSchema("outcome", "categorical", tuple(learnt.classes.tolist())))
-    assert encode_look(look, 3, schema, learnt.classes).n_rows == len(rows)
-    other = look_at_part(rows.assign(**{name: rows[name] + " new"}), None, reader, 3, None)
+    summarize = partial(summarize_partition, reader=reader, categorical_features=None, keep_unlabelled=False)
+    summary = summarize(rows, None, 3)
+    attributes, found = learn_columns(packed_statistics(summary), "mdlp", gap_states=True, fine=False)
+    target = ColumnSchema("outcome", "categorical", tuple(found.classes.tolist()))
+    encoder = PartitionEncoder(TableSchema(attributes, target), (0, 1), found.classes)
+    assert encoder.encode_summary(summary, 3).n_rows == len(rows)
+    other = summarize(rows.assign(**{name: rows[name] + " new"}), None, 3)
     with pytest.raises(DataError, match=f"partition 3 is not what it was.*{what}"):
-        encode_look(other, 3, schema, learnt.classes)
+        encoder.encode_summary(other, 3)
 
 
 def test_class_columns_that_cannot_be_used_are_refused(client, fit, cut, table):
@@ -141,13 +144,6 @@ def test_row_weights_that_cannot_be_used_are_refused(client, cut, table):
         model.fit(cut(table.assign(times=-1.0), 300), "outcome", "times")
 
 
-@pytest.mark.parametrize("options", [{"parameters": "em"}, {"structure": "selective"}, {"criterion": "cll"}])
-def test_learners_that_need_single_rows_are_refused(client, options, cut, table):
-    options = {"structure": "hill-climb", **options}
-    with pytest.raises(OptionError, match="needs all rows"):
-        tanager.dask.BayesianNetworkClassifier(client, **options).fit(cut(table, 300), "outcome")
-
-
 def test_a_closed_client_is_one_clear_error(cut, table):
     with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
         client = distributed.Client(cluster)
@@ -159,8 +155,8 @@ def test_a_closed_client_is_one_clear_error(cut, table):
 def test_a_client_closed_in_the_middle_is_one_clear_error(monkeypatch, cut, table):
     original = Cluster.map
 
-    def map_and_close(self, name, function, *parts, **shared):
-        futures = original(self, name, function, *parts, **shared)
+    def map_and_close(self, name, function, *parts):
+        futures = original(self, name, function, *parts)
         if name == "count":
             self._client.close()
         return futures

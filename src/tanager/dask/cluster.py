@@ -47,7 +47,7 @@ class Cluster:
         prefix, run = new_name(name), delayed(run_task, pure=False, traverse=False)
         once = delayed(function, name=new_name("send"), traverse=False)
         numbered = enumerate(zip(*partitions, strict=True))
-        tasks = [run(once, *own, number, dask_key_name=f"{prefix}-{number}") for number, own in numbered]
+        tasks = [run(once, *parts, number, dask_key_name=f"{prefix}-{number}") for number, parts in numbered]
         with self._open():
             return list(self._client.compute(tasks))
 

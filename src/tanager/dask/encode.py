@@ -62,8 +62,8 @@ class PartitionEncoder:
         gaps = rows.incomplete[order]
         with _unchanged(number):
             _, class_codes = encode_labels(summary.statistics.classes, self.classes)
-            own = summary.schema.select(order).attributes
-            final = [_final_codes(*column) for column in zip(own, attributes, gaps.tolist(), strict=True)]
+            here = summary.schema.select(order).attributes
+            final = [_final_codes(*column) for column in zip(here, attributes, gaps.tolist(), strict=True)]
         codes, dtype = rows.codes, code_dtype(max(self.schema.n_states))
         if codes.dtype != dtype or not _counts_up(np.array(order)) or not all(map(_counts_up, final)):
             codes = np.empty(codes.shape, dtype=dtype, order="F")

@@ -60,7 +60,7 @@ def summarize_partition(
         schema = _learn_categories(table)
         rows = encode_rows(table.table, schema, table.class_codes, table.weights)
         pairs = zip(table.table.columns, schema.attributes, strict=True)
-        columns = tuple(_category_statistics(column, own, count_gaps(column, *by_row)) for column, own in pairs)
+        columns = tuple(_category_statistics(column, held, count_gaps(column, *by_row)) for column, held in pairs)
     else:
         chosen = zip(table.table.columns, categorical.tolist(), strict=True)
         columns = tuple(ColumnStatistics.of(column, is_category, *by_row) for column, is_category in chosen)

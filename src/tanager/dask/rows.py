@@ -73,7 +73,7 @@ class ClusterRows:
         self._check_memory(len(numbers))
         ends = np.cumsum(self._lengths)
         by_part = np.split(numbers, np.searchsorted(numbers, ends[:-1]))
-        wanted = [number for number, own in enumerate(by_part) if len(own)] or [0]
+        wanted = [number for number, numbers_there in enumerate(by_part) if len(numbers_there)] or [0]
         parts = [self._parts[number] for number in wanted]
         places = [_as_slice(by_part[number] - (ends[number] - self._lengths[number])) for number in wanted]
         return join_blocks(self._cluster.gather(self._cluster.map("take", EncodedBatch.take, parts, places)))
