@@ -71,9 +71,9 @@ def test_the_model_is_that_of_memory(client, structure, parameters, cut, make_ta
         assert_equal(ours.filler_, theirs.filler_, exactly=True)
 
 
-@pytest.mark.parametrize("score", ["cll", "bic", "acll"])
-def test_a_structure_is_judged_as_in_memory(client, score, cut, make_table):
-    options = {"structure": "hill-climb", "score": score, "parameters": "frequency"}
+@pytest.mark.parametrize("criterion", ["cll", "bic", "acll"])
+def test_a_structure_is_judged_as_in_memory(client, criterion, cut, make_table):
+    options = {"structure": "hill-climb", "criterion": criterion, "parameters": "frequency"}
     ours, theirs = fit_both(client, cut, make_table(4, N_ROWS, gaps=0.05), **options)
     assert_equal(ours.network_, theirs.network_, exactly=True)
     assert ours.structure_score_ == pytest.approx(theirs.structure_score_, rel=1e-12)

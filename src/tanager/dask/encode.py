@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from tanager.dask.partition_summary import PartitionSummary
 from tanager.dask.reader import Reader, naming
-from tanager.dask.rows import join_blocks
 from tanager.errors import DataError
 from tanager.table.batch import EncodedBatch, code_dtype
 from tanager.table.encoder import encode_rows, without_class
 from tanager.table.granularity import states_of_both
+from tanager.table.join_blocks import join_blocks
 from tanager.table.look_up import look_up
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.training_table import encode_labels
@@ -52,7 +52,7 @@ class PartitionEncoder:
                 columns = unlabelled.table.select(self.order)
                 no_class = without_class(self.schema, columns.n_rows)
                 blocks.append(encode_rows(columns, self.schema, no_class, unlabelled.weights))
-        return join_blocks(blocks) if blocks else self._empty
+        return join_blocks(blocks, self._empty.n_states)
 
     def encode_summary(self, summary: PartitionSummary, number: int) -> EncodedBatch:
         """The rows of a partition that were coded in its summary."""

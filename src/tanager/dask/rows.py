@@ -16,9 +16,8 @@ from distributed import Future
 from numpy.typing import NDArray
 
 from tanager.dask.cluster import FAN_IN, Cluster, Group
-from tanager.errors import MemoryLimitError
-from tanager.memory import physical_memory
-from tanager.table.batch import EncodedBatch, code_dtype
+from tanager.table.batch import EncodedBatch
+from tanager.table.join_blocks import check_fits, join_blocks
 from tanager.table.needs import Place
 from tanager.table.rows import Made, Options, Outline, RowNumbers, Value, add
 
@@ -70,13 +69,14 @@ class ClusterRows:
         return PreparedOnWorkers(self._cluster, self._cluster.map_groups(name, make, self._groups))
 
     def take(self, numbers: RowNumbers) -> EncodedBatch:
-        self._check_memory(len(numbers))
+        check_fits(len(numbers), self.n_states)
         ends = np.cumsum(self._lengths)
         by_part = np.split(numbers, np.searchsorted(numbers, ends[:-1]))
         wanted = [number for number, numbers_there in enumerate(by_part) if len(numbers_there)] or [0]
         parts = [self._parts[number] for number in wanted]
         places = [_as_slice(by_part[number] - (ends[number] - self._lengths[number])) for number in wanted]
-        return join_blocks(self._cluster.gather(self._cluster.map("take", EncodedBatch.take, parts, places)))
+        taken = self._cluster.gather(self._cluster.map("take", EncodedBatch.take, parts, places))
+        return join_blocks(taken, self.n_states)
 
     def kept(self) -> ClusterRows:
         return self
@@ -84,14 +84,6 @@ class ClusterRows:
     @cached_property
     def _groups(self) -> list[Group]:
         return self._cluster.group(self._parts, self._lengths)
-
-    def _check_memory(self, n_rows: int) -> None:
-        n_bytes = n_rows * (self.n_attributes + 1) * code_dtype(max(self.n_states)).itemsize
-        if n_bytes > physical_memory() // 4:
-            raise MemoryLimitError(
-                f"{n_rows:,} rows are needed on the client, where they would take {n_bytes / 2**30:.3g} GiB.",
-                hint="fit a sample in memory.",
-            )
 
 
 @dataclass(frozen=True)
@@ -106,18 +98,6 @@ class PreparedOnWorkers(Generic[Made]):
     ) -> Value:
         values = self.cluster.map("pass", partial(_apply, function, args, kwargs), self.made)
         return _sum(self.cluster, values, most=FAN_IN)
-
-
-def join_blocks(blocks: Sequence[EncodedBatch]) -> EncodedBatch:
-    """One batch of the rows of all."""
-    weights = [block.weights for block in blocks if block.weights is not None]
-    return EncodedBatch(
-        np.asfortranarray(np.concatenate([block.codes for block in blocks])),
-        np.concatenate([block.class_codes for block in blocks]),
-        blocks[0].n_states,
-        np.logical_or.reduce([block.incomplete for block in blocks]),
-        np.concatenate(weights) if weights else None,
-    )
 
 
 @sizeof.register(EncodedBatch)
