@@ -13,16 +13,15 @@ from typing import Any, ClassVar, Concatenate, Generic
 import numpy as np
 from dask.sizeof import sizeof
 from distributed import Future
-from numpy.typing import NDArray
 
 from tanager.dask.cluster import FAN_IN, Cluster, Group
 from tanager.table.batch import EncodedBatch
 from tanager.table.join_blocks import check_fits, join_blocks
 from tanager.table.needs import Place
-from tanager.table.rows import Made, Options, Outline, RowNumbers, Value, add
+from tanager.table.rows import Made, Options, Outline, Outlined, RowNumbers, Value, add
 
 
-class ClusterRows:
+class ClusterRows(Outlined):
     """`Rows` in parts, each an `EncodedBatch` on a worker, in the order of the rows.
 
     Empty parts are left out, unless there is no row at all.
@@ -33,30 +32,18 @@ class ClusterRows:
     def __init__(self, cluster: Cluster, parts: Sequence[Future]) -> None:
         outlines: list[Outline] = cluster.gather(cluster.map("outline", attrgetter("outline"), parts))
         filled = [number for number, outline in enumerate(outlines) if outline.n_rows] or [0]
-        self.outline: Outline = reduce(plus, [outlines[number] for number in filled])
+        self.n_states = outlines[0].n_states
         self._cluster = cluster
         self._parts = [parts[number] for number in filled]
-        self._lengths = [outlines[number].n_rows for number in filled]
+        self._outlines = [outlines[number] for number in filled]
+
+    @cached_property
+    def outline(self) -> Outline:
+        return reduce(plus, self._outlines)
 
     @property
-    def n_states(self) -> tuple[int, ...]:
-        return self.outline.n_states
-
-    @property
-    def incomplete(self) -> NDArray[np.bool_]:
-        return self.outline.incomplete
-
-    @property
-    def n_rows(self) -> int:
-        return self.outline.n_rows
-
-    @property
-    def n_attributes(self) -> int:
-        return len(self.n_states) - 1
-
-    @property
-    def n_classes(self) -> int:
-        return self.n_states[-1]
+    def _lengths(self) -> list[int]:
+        return [outline.n_rows for outline in self._outlines]
 
     def map(self, function: Callable[[EncodedBatch], EncodedBatch], name: str = "map") -> ClusterRows:
         return ClusterRows(self._cluster, self._cluster.map(name, function, self._parts))

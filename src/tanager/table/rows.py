@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
@@ -44,6 +45,32 @@ class Outline:
             self.n_rows + other.n_rows,
             min(weights, default=None),
         )
+
+
+class Outlined(ABC):
+    """What rows that are not in memory say of themselves by their outline."""
+
+    n_states: tuple[int, ...]
+
+    @property
+    @abstractmethod
+    def outline(self) -> Outline: ...
+
+    @property
+    def incomplete(self) -> NDArray[np.bool_]:
+        return self.outline.incomplete
+
+    @property
+    def n_rows(self) -> int:
+        return self.outline.n_rows
+
+    @property
+    def n_attributes(self) -> int:
+        return len(self.n_states) - 1
+
+    @property
+    def n_classes(self) -> int:
+        return self.n_states[-1]
 
 
 class Rows(Protocol):

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from tanager.table.batch import EncodedBatch, PreparedHere
 from tanager.table.join_blocks import check_fits, join_blocks
 from tanager.table.needs import Place
-from tanager.table.rows import Made, Outline, RowNumbers, Value, add
+from tanager.table.rows import Made, Outline, Outlined, RowNumbers, Value, add
 from tanager.table.stream.keep import keep_blocks
 
 Change = Callable[[EncodedBatch], EncodedBatch]
 
 
 @dataclass(frozen=True)
-class DiskRows:
+class DiskRows(Outlined):
     """`Rows` on disk.
 
     n_states  states of each node, the class last
@@ -41,22 +41,6 @@ class DiskRows:
     @cached_property
     def outline(self) -> Outline:
         return self.known or self.sum(lambda block: block.outline)
-
-    @property
-    def incomplete(self) -> NDArray[np.bool_]:
-        return self.outline.incomplete
-
-    @property
-    def n_rows(self) -> int:
-        return self.outline.n_rows
-
-    @property
-    def n_attributes(self) -> int:
-        return len(self.n_states) - 1
-
-    @property
-    def n_classes(self) -> int:
-        return self.n_states[-1]
 
     def blocks(self) -> Iterator[EncodedBatch]:
         """The rows in their order, block by block."""
