@@ -122,24 +122,63 @@ def test_the_commands_of_the_command_line_page_run(tmp_path: Path, monkeypatch):
     assert {"nb.json", "classes.csv", "probabilities.parquet"} <= {path.name for path in tmp_path.iterdir()}
 
 
-def test_one_line_in_a_registry_gives_a_part_its_name(monkeypatch):
+REGISTRIES = {"SCORES": SCORES, "STRUCTURES": STRUCTURES, "PARAMETERS": PARAMETERS, "ENGINES": ENGINES}
+LINE = re.compile(r"The line in `(\w+)`.*?\n\n```text\n    \"([\w-]+)\": (\w+),\n```", re.DOTALL)
+
+
+@pytest.fixture
+def guide(monkeypatch) -> dict[str, object]:
+    """What the guide on parts defines, with its lines put into the registries as it says."""
     page: dict[str, object] = {}
-    list(run_page(ROOT / "docs" / "adding_parts.md", page))
-    X, y = page["X"], page["y"]
-    monkeypatch.setitem(SCORES, "hannan-quinn", page["HannanQuinn"])
-    monkeypatch.setitem(STRUCTURES, "chain", page["Chain"])
-    monkeypatch.setitem(PARAMETERS, "softened", page["Softened"])
-    monkeypatch.setitem(ENGINES, "add-at", page["AddAtEngine"])
-    by_name = [("chain", None, "softened"), ("tan", "hannan-quinn", "softened")]
-    by_object = [(page["Chain"](), None, page["Softened"]()), ("tan", page["HannanQuinn"](), page["Softened"]())]
-    for names, objects in zip(by_name, by_object, strict=True):
-        named = tanager.BayesianNetworkClassifier(*names, engine="add-at").fit(X, y)
-        given = tanager.BayesianNetworkClassifier(*objects).fit(X, y)
-        assert named.structure_score_ == given.structure_score_
-        assert (named.predict_proba(X) == given.predict_proba(X)).all()
-    assert isinstance(choose_engine("add-at"), page["AddAtEngine"])
+    file = ROOT / "docs" / "adding_parts.md"
+    list(run_page(file, page))
+    lines = LINE.findall(file.read_text())
+    assert [registry for registry, _, _ in lines] == ["SCORES", "STRUCTURES", "PARAMETERS", "ENGINES"]
+    for registry, name, part in lines:
+        monkeypatch.setitem(REGISTRIES[registry], name, page[part])
+    return page
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        (("tan", "hannan-quinn", "frequency"), ("tan", "HannanQuinn", "frequency")),
+        (("chain", None, "frequency"), ("Chain", None, "frequency")),
+        (("tan", "bic", "softened"), ("tan", "bic", "Softened")),
+    ],
+    ids=["score", "structure", "parameters"],
+)
+def test_a_part_of_the_guide_has_a_name_goes_into_a_file_and_learns_from_a_stream(guide, options, parts, tmp_path):
+    X, y = guide["X"], guide["y"]
+    by_object = [guide[part]() if part in guide else part for part in parts]
+    named = tanager.BayesianNetworkClassifier(*options).fit(X, y)
+    given = tanager.BayesianNetworkClassifier(*by_object).fit(X, y)
+    assert named.structure_score_ == given.structure_score_
+    expected = named.predict_proba(X)
+    assert (given.predict_proba(X) == expected).all()
+    for number, clf in enumerate((named, given)):
+        tanager.save_model(clf, tmp_path / f"{number}.json")
+        read = tanager.load_model(tmp_path / f"{number}.json")
+        assert (read.predict_proba(X) == expected).all()
+        assert read.trace_ == clf.trace_
+    batches = (X.assign(kind=y).iloc[first : first + 50] for first in range(0, len(X), 50))
+    streamed = tanager.BayesianNetworkClassifier(*options).fit(batches, "kind")
+    assert (streamed.predict_proba(X) == expected).all()
+
+
+def test_an_engine_of_the_guide_counts_for_a_classifier(guide):
+    X, y = guide["X"], guide["y"]
+    assert isinstance(choose_engine("add-at"), guide["AddAtEngine"])
+    ours, theirs = (tanager.TANClassifier(engine=engine).fit(X, y) for engine in ("add-at", "numpy"))
+    assert ours.network_.edges == theirs.network_.edges
+    assert (ours.predict_proba(X) == theirs.predict_proba(X)).all()
+
+
+def test_a_registered_part_is_offered_by_the_command_and_missed_by_the_docs(guide):
     names = registered_names()
     assert {"chain", "hannan-quinn", "softened", "add-at"} <= {name for kind in names.values() for name in kind}
+    for page, registry in (("structures.md", STRUCTURES), ("scores.md", SCORES), ("parameters.md", PARAMETERS)):
+        assert sections_of(page) == list(registry)[:-1]
 
 
 @pytest.mark.parametrize(
@@ -148,8 +187,12 @@ def test_one_line_in_a_registry_gives_a_part_its_name(monkeypatch):
     ids=["structures", "scores", "parameters"],
 )
 def test_every_registered_name_has_a_section_and_no_section_promises_another(page: str, names: Iterable[str]):
-    headings = re.findall(r"^## `(.+)`$", (ROOT / "docs" / page).read_text(), re.MULTILINE)
-    assert headings == list(names)
+    assert sections_of(page) == list(names)
+
+
+def sections_of(page: str) -> list[str]:
+    """The names that a page of `docs/` has a section for."""
+    return re.findall(r"^## `(.+)`$", (ROOT / "docs" / page).read_text(), re.MULTILINE)
 
 
 @pytest.mark.parametrize(

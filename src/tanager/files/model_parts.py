@@ -1,4 +1,4 @@
-"""The classes a model file may name: what the library's own rooms publish, and nothing else."""
+"""The classes a model file may name: what the library's own rooms publish, what is registered there, nothing else."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ import tanager.scores
 import tanager.structure
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.network.network import Network
+from tanager.parameters import PARAMETERS
+from tanager.scores import SCORES
+from tanager.structure import STRUCTURES
 from tanager.table.discretize_mdl import MDLPDiscretizer
 
 
@@ -27,10 +30,16 @@ def _public(room: ModuleType, base: type) -> dict[str, type]:
 
 
 CLASSIFIERS: dict[str, type[BayesianNetworkClassifier]] = _public(tanager.classifiers, BayesianNetworkClassifier)
-PARTS: dict[str, type] = {
+PUBLISHED: dict[str, type] = {
     **_public(tanager.structure, BaseEstimator),
     **_public(tanager.scores, BaseEstimator),
     **_public(tanager.parameters, BaseEstimator),
     MDLPDiscretizer.__name__: MDLPDiscretizer,
     Network.__name__: Network,  # whose structure `Fixed` takes
 }
+
+
+def known_parts() -> dict[str, type]:
+    """Parts by the name of their class; those of a user's own once they have a line in a registry."""
+    registered = (*STRUCTURES.values(), *SCORES.values(), *PARAMETERS.values())
+    return PUBLISHED | {part.__name__: part for part in registered if inspect.isclass(part)}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.learning import Trace
 from tanager.counts.engine import ENGINES
-from tanager.files.model_parts import CLASSIFIERS, PARTS
+from tanager.files.model_parts import CLASSIFIERS, known_parts
 from tanager.files.trace_document import read_trace
 from tanager.files.write_model import MODEL_FORMAT
 from tanager.gaps.choose import MISSING, choose_rule
@@ -62,7 +62,7 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     filler = _filler([column.coarse for column in (*schema.attributes, schema.target)], model["filler"])
     clf.gaps_ = choose_rule(clf.network_, filler, clf.missing)
     clf.structure_score_ = _number_or_null(
-        from_json(model["structure_score"], "structure_score", PARTS), "structure_score"
+        from_json(model["structure_score"], "structure_score", {}), "structure_score"
     )
     clf.trace_ = _trace(model["trace"])
     return clf
@@ -84,7 +84,7 @@ def _classifier(name: Json, options: Json) -> BayesianNetworkClassifier:
     if unknown:
         raise DocumentError(f"options has {', '.join(unknown)}, which {kind.__name__} does not have")
     for key, value in given.items():
-        setattr(clf, key, from_json(value, f"options.{key}", PARTS))
+        setattr(clf, key, from_json(value, f"options.{key}", known_parts()))
     _check_options(clf.get_params(deep=False))
     return clf
 
@@ -153,7 +153,7 @@ def _trace(document: Json) -> Trace:
 
 
 def _step(document: Json) -> Step:
-    match from_json(document, "trace.structure", PARTS):
+    match from_json(document, "trace.structure", {}):
         case {"action": str(action), "gain": gain, "score": score}:
             return Step(
                 action, _number_or_null(gain, "the gain of a step"), _number_or_null(score, "the score of a step")

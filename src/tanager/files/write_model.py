@@ -20,7 +20,7 @@ import sklearn
 from numpy.typing import NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
-from tanager.files.model_parts import CLASSIFIERS, PARTS
+from tanager.files.model_parts import CLASSIFIERS, known_parts
 from tanager.files.trace_document import write_trace
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.additive_document import effect_parts
@@ -38,20 +38,20 @@ def to_document(clf: BayesianNetworkClassifier) -> dict[str, Json]:
     name = type(clf).__name__
     if CLASSIFIERS.get(name) is not type(clf):
         raise DocumentError(f"the classifier is a {name}, expected one of {', '.join(CLASSIFIERS)}")
-    options = clf.get_params(deep=False)
+    options, parts = clf.get_params(deep=False), known_parts()
     return {
         "format": MODEL_FORMAT,
         "versions": {"tanager": __version__, "numpy": np.__version__, "scikit-learn": sklearn.__version__},
         "classifier": name,
-        "options": {key: to_json(value, f"option {key}", PARTS) for key, value in options.items()},
+        "options": {key: to_json(value, f"option {key}", parts) for key, value in options.items()},
         "named": clf.encoder_.schema.named,
         "hidden": len(clf.network_.columns) - 1 - len(clf.encoder_.schema.attributes),
         "class_dtype": _dtype(clf.classes_),
         **_network(clf.network_),
         "filler": None if clf.filler_ is None else _structure_and_tables(clf.filler_),
-        "structure_score": to_json(clf.structure_score_, "structure_score_", PARTS),
+        "structure_score": to_json(clf.structure_score_, "structure_score_", {}),
         "trace": {
-            "structure": [to_json(asdict(step), "trace_", PARTS) for step in clf.trace_.structure],
+            "structure": [to_json(asdict(step), "trace_", {}) for step in clf.trace_.structure],
             "parameters": write_trace(clf.trace_.parameters),
         },
     }
