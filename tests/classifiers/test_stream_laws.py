@@ -145,6 +145,8 @@ def test_rows_without_a_class_are_those_of_the_table_in_memory_and_have_no_say_i
         np.testing.assert_array_equal(rows.row_weights, expected.row_weights)
         np.testing.assert_array_equal(streamed.unlabelled.incomplete, expected.incomplete)
         assert streamed.unlabelled.n_rows == expected.n_rows
+        for own, known in ((streamed.unlabelled, expected), (streamed.rows, memory.rows)):
+            assert own.outline.least_weight == known.outline.least_weight
 
 
 def test_every_pair_of_parts_that_go_together_is_tried():

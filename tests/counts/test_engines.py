@@ -166,6 +166,7 @@ def test_auto_compiles_only_for_large_work(monkeypatch: pytest.MonkeyPatch) -> N
         return NumpyEngine()
 
     monkeypatch.setattr("tanager.counts.engine.choose_engine", choose)
+    monkeypatch.setitem(sys.modules, "tanager.counts.numba_engine", None)  # as if no kernel were loaded yet
     AutoEngine().count_pairs(batch)
     AutoEngine().count(batch, [(0,)])
     monkeypatch.setattr("tanager.counts.engine.PAIRS_WORTH_COMPILING", 49)

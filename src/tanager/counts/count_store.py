@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from math import prod
 from types import MappingProxyType
-from typing import NoReturn, cast
+from typing import NoReturn, TypeVar, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from tanager.counts.pair_tables import PairTables, pair_offsets
 from tanager.counts.running_counts import CountedRows
 from tanager.errors import MemoryLimitError
 from tanager.memory import physical_memory
+from tanager.table.batch import EncodedBatch
 from tanager.table.rows import Rows, add
 
 BYTES_PER_CELL = 8
@@ -26,6 +27,7 @@ MEMORY_LIMIT = physical_memory() // 2
 # Cells of a table up to which it is worth a copy to be arranged together with others.
 SMALL_TABLE = 1 << 10
 NodeSet = tuple[int, ...]
+Counts = TypeVar("Counts")
 
 
 class CountStore:
@@ -126,8 +128,8 @@ class CountStore:
             if size * BYTES_PER_CELL > self.memory_limit:
                 widest = int(np.argmax(self.n_states[:-1]))
                 self._refuse(f"the tables of all pairs of {self.n_attributes} attributes", size, widest)
-            counted = self.rows.sum(self.engine.count_pairs, "count")
-            self._pairs = counted if self._counted is None else add(self._counted.pairs(), counted)
+            counted = None if self._counted is None else self._counted.pairs()
+            self._pairs = self._add_rows(counted, self.engine.count_pairs)
         return self._pairs
 
     def without(self, rows: Rows, others: Rows) -> CountStore:
@@ -141,9 +143,15 @@ class CountStore:
     def _count(self, node_sets: list[NodeSet]) -> list[CountTable]:
         if not node_sets:
             return []
-        found = self.rows.sum(partial(self.engine.count, node_sets=node_sets), "count")
-        # Those of no row at all are integers, which weights cannot be added to.
-        return found if self._counted is None else add([self._counted.table(nodes) for nodes in node_sets], found)
+        counted = None if self._counted is None else [self._counted.table(nodes) for nodes in node_sets]
+        return self._add_rows(counted, partial(self.engine.count, node_sets=node_sets))
+
+    def _add_rows(self, counted: Counts | None, count: Callable[[EncodedBatch], Counts]) -> Counts:
+        """The counts of the rows, and those already taken."""
+        if counted is not None and not self.rows.n_rows:
+            return counted
+        found = self.rows.sum(count, "count")
+        return found if counted is None else add(counted, found)
 
     def _known(self, nodes: NodeSet) -> CountTable | None:
         """Counts of a set that need no pass over the rows, flat, or None."""

@@ -18,6 +18,7 @@ from tanager.table.read_columns import RawTable, read_table
 from tanager.table.schema import ColumnSchema
 
 CLASS_NAME = "class"
+LEARNS_WITHOUT_CLASS = "Hint: parameters='em' learns from them in fit."
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,7 @@ def warn_left_out(rows: TrainingTable) -> None:
     """Say how many rows are not learnt from because their class is missing."""
     if rows.unlabelled is not None:
         n_apart = rows.unlabelled.table.n_rows
-        hint = "Hint: parameters='em' learns from them in fit."
-        say_left_out(n_apart, rows.table.n_rows + n_apart, hint=hint, stacklevel=4)
+        say_left_out(n_apart, rows.table.n_rows + n_apart, hint=LEARNS_WITHOUT_CLASS, stacklevel=4)
 
 
 def say_left_out(n_apart: int, n_rows: int, of: str = "", hint: str = "", stacklevel: int = 3) -> None:

@@ -1,13 +1,16 @@
 """Objectives: values against the joint row by row, gradients against differences, engines against each other."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from tanager.parameters.conditional.row_pass import IndicatorPass
 
 from oracle import count_rows, random_batch, take_rows
 from tanager.parameters.conditional import compiled_pass
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.compiled_pass import CompiledPass
-from tanager.parameters.conditional.objectives import POWERS, IndicatorPass, Objective
+from tanager.parameters.conditional.objectives import POWERS, Objective
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
 from tanager.threads import thread_limit
@@ -158,6 +161,18 @@ def test_a_pass_over_batches_is_one_over_all_their_rows(n_classes):
     expected, expected_gradient = IndicatorPass(cells, batch, 0)(odds)
     assert value == pytest.approx(expected, rel=1e-12)
     np.testing.assert_allclose(gradient, expected_gradient, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_batches_change_no_digit_of_a_gradient(monkeypatch, n_classes):
+    monkeypatch.setattr(compiled_pass, "PART_LOOK_UPS", 1_000)
+    batch, cells, _, beta = problem(DAGS["tree"], n_states=(3, 2, 2, n_classes), gaps=0.1, n_rows=5_000)
+    odds = beta[:, :-1] - beta[:, -1:]
+    bounds = [0, 700, 701, 3_000, 5_000]
+    whole = CompiledPass(cells, [batch], 0)
+    in_batches = CompiledPass(cells, [batch.take(slice(*edges)) for edges in pairwise(bounds)], 0)
+    assert len(whole._parts) == len(in_batches._parts) > 3
+    np.testing.assert_array_equal(in_batches(odds)[1], whole(odds)[1])
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

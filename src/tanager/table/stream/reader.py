@@ -23,7 +23,7 @@ from tanager.table.stream.provisional_rows import ProvisionalRows, RowCounter
 from tanager.table.stream.roles import Roles, read_weights
 from tanager.table.stream.rows import DiskRows
 from tanager.table.stream.source import Stream
-from tanager.table.training_table import check_two_classes, encode_labels, say_left_out
+from tanager.table.training_table import LEARNS_WITHOUT_CLASS, check_two_classes, encode_labels, say_left_out
 from tanager.threads import map_threads
 
 
@@ -94,7 +94,7 @@ class StreamReader:
         assert self._labelled is not None, "a stream without a row is an error"
         if not options.unlabelled:
             n_rows = self._labelled.n_rows + self._n_unlabelled
-            say_left_out(self._n_unlabelled, n_rows, stacklevel=6)
+            say_left_out(self._n_unlabelled, n_rows, hint=LEARNS_WITHOUT_CLASS, stacklevel=6)
         return self._finish(self._labelled)
 
     def _add(self, table: RawTable, labelled: ProvisionalRows) -> None:
