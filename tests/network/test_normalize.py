@@ -1,62 +1,22 @@
 """normalize_tables against enumeration: the CPTs are valid and P(class | attributes) is that of the free tables."""
 
 import math
-from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from scipy.special import log_softmax, logsumexp, xlogy
+from scipy.special import log_softmax, xlogy
 
-from oracle import count_rows, random_batch
+from network.perfect_structures import free_tables, log_posterior, perfect_structures
+from oracle import count_rows, joint_distribution, random_batch
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.errors import OptionError
 from tanager.network.normalize import normalize_tables
 from tanager.structure.canonical import is_perfect_for
 from tanager.structure.dag import Dag
-
-
-@st.composite
-def perfect_structures(draw):
-    """Random structures whose canonical form is perfect: (dag, n_states), the class anywhere in the order."""
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    n = draw(st.integers(1, 5))
-    before = draw(st.integers(0, n))
-    order = rng.permutation(n).tolist()
-    parents = [()] * (n + 1)
-    for place, node in enumerate(order[:before]):
-        parents[node] = tuple(p for p in order[:place] if rng.random() < 0.4)
-    parents[n] = tuple(p for p in order[:before] if rng.random() < 0.6)
-    cliques = [(*parents[n], n)]  # a child of the class takes the class and some of one such set
-    for place, node in enumerate(order[before:], start=before):
-        if rng.random() < 0.8:
-            clique = cliques[rng.integers(len(cliques))]
-            parents[node] = tuple(p for p in clique if p == n or rng.random() < 0.7)
-            cliques.append((*parents[node], node))
-        else:
-            parents[node] = tuple(p for p in order[:place] if rng.random() < 0.5)
-    return Dag(tuple(parents)), tuple(rng.integers(1, 4, n + 1).tolist()), rng
-
-
-def log_posterior(dag, logs, n_states):
-    """log P(c | x) of every x, an axis for each node: sum of the cells of the families that hold the class."""
-    target = len(n_states) - 1
-    joint = np.zeros(n_states)
-    for states in product(*map(range, n_states)):
-        for family in dag.families:
-            if target in family.nodes:
-                configuration = 0
-                for parent in family.parents:
-                    configuration = configuration * n_states[parent] + states[parent]
-                joint[states] += logs[family.child][configuration, states[family.child]]
-    return joint - logsumexp(joint, axis=-1, keepdims=True)
-
-
-def free_tables(dag, n_states, rng, scale):
-    return [scale * rng.normal(size=family.shape(n_states)) for family in dag.families]
 
 
 @settings(max_examples=80, deadline=None)
@@ -80,6 +40,24 @@ def test_valid_tables_stay_as_they_are(structure):
     valid = [log_softmax(table, axis=1) for table in free_tables(dag, n_states, rng, 1.0)]
     for table, given_ in zip(normalize_tables(dag, valid, n_states), valid, strict=True):
         np.testing.assert_allclose(table, np.exp(given_), rtol=1e-12)
+
+
+@pytest.mark.parametrize("parents", [[(), (), ()], [(), (0,), (1,)], [(), (0,), (0, 1)]])
+def test_the_joint_is_proportional_to_the_product_of_the_free_tables(parents):
+    dag, n_states = Dag.augmented_naive_bayes(parents), (3, 2, 3, 2)
+    logs = free_tables(dag, n_states, np.random.default_rng(5), 1.0)
+    product, joint = (
+        joint_distribution(
+            dict(enumerate(dag.parents)),
+            {
+                f.child: table.reshape([n_states[node] for node in f.nodes])
+                for f, table in zip(dag.families, tables, strict=True)
+            },
+            n_states,
+        )
+        for tables in ([np.exp(table) for table in logs], normalize_tables(dag, logs, n_states))
+    )
+    np.testing.assert_allclose(joint, product / product.sum(), rtol=1e-10)
 
 
 @pytest.mark.parametrize("parents", [[(), (), ()], [(), (0,), (1,)]])

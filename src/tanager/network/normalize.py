@@ -29,9 +29,10 @@ def normalize_tables(
 
     From the last node to the first: normalise over the states k, and add log Z(parents) to the family of the last of
     the parents. That one holds all the others because the canonical form is perfect (Roos et al. 2005, theorem 3), and
-    it is the class or one of its children. What is left over at the class cancels in P(c | x). Everything is done in
-    logs; an entry below 1e-300 becomes 1e-300. A family without the class has no say in P(c | x): it is normalised
-    over k and pushes nothing.
+    it is the class or one of its children. What is left over at the class cancels in P(c | x). So the tables of the
+    class and its children are, given the parents of the class, the distribution proportional to exp(sum of beta).
+    Everything is done in logs; an entry below 1e-300 becomes 1e-300. A family without the class has no say in
+    P(c | x): it is normalised over k and pushes nothing.
 
     Adding any f(child, attribute parents) to a family of the class leaves P(c | x) as it is, but changes the joint,
     and so P(c | x) when cells are missing. With `counts`, f is chosen so that sum_c P(c|j) P(k|j,c) is the frequency
@@ -58,7 +59,6 @@ def normalize_tables(
             cells += _log_factor(cells, counts[child])
         log_z = _log_sum(cells, axis=-1)
         cells -= log_z
-        log_z -= log_z.mean(axis=1, keepdims=True)  # the part without the class cancels
         last = families[max(family.parents, key=position.__getitem__)]
         _add_to_family(logs[last.child], last, log_z, family.parents, n_states)
     return tuple(np.maximum(np.exp(table), SMALLEST) for table in logs)
