@@ -20,6 +20,8 @@ from tanager.table.rows import Outline, add
 class CutRows:
     """Rows as on a cluster of two workers: functions, and what is given to them, are sent as bytes."""
 
+    place = "disk"
+
     cut: tuple[EncodedBatch, ...]
 
     @classmethod

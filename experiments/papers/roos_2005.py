@@ -21,6 +21,7 @@ from tanager.experiments.entries import Entry, make_entries
 from tanager.experiments.measured_fold import MeasuredFold
 from tanager.experiments.on_table import OnTable
 from tanager.experiments.results import UNITS, Results, Unit
+from tanager.parameters.pruned import PrunedTrace
 
 NOTES = (
     "20 random splits, 80 % to train; the published margins are 95 % intervals over the splits.",
@@ -119,9 +120,9 @@ def count_parameters(fitted: Any) -> float | None:
     network = getattr(fitted, "network_", None)
     if network is None or any(len(parents) > 1 for parents in network.dag.parents):
         return None
-    kept = fitted.trace_.parameters.get("kept")
-    if kept is not None:
-        return float(kept)
+    trace = fitted.trace_.parameters
+    if isinstance(trace, PrunedTrace):
+        return float(trace.kept)
     sizes = [len(network.states[name]) for name in network.nodes if name != network.target]
     return float(len(fitted.classes_) * (1 + sum(size for size in sizes if size > 1)))
 

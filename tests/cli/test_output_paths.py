@@ -26,7 +26,7 @@ RAGGED = "1\n"
 """A last line that makes a table unreadable: what is said of the output has been said before the table was read."""
 
 FIT = "fit t.csv -c y --structure naive-bayes --parameters frequency -o"
-COMPARE = "compare naive-bayes:ll:frequency tan:ll:frequency --data sets -c y --folds 2 --jobs 1 -o"
+COMPARE = "compare naive-bayes:frequency tan:ll:frequency --data sets -c y --folds 2 --jobs 1 -o"
 COMMANDS = {
     ("fit", "output"): (FIT, ".json", ["t.csv"]),
     ("predict", "output"): ("predict m.json t.csv -o", ".csv", ["m.json", "t.csv"]),

@@ -81,7 +81,7 @@ def test_classes_are_numbered_for_the_classifier_and_named_again():
 def test_bins_are_the_codes_that_our_classifiers_see(preparation):
     rows = np.tile(np.arange(4), 10)
     X, y = TRAIN.take(rows), Y[rows]
-    codes = NaiveBayesClassifier(missing="category").learn_counts(X, y).batch.codes
+    codes = NaiveBayesClassifier(missing="category").learn_counts(X, y).rows.codes
     fitted = OnTable(CategoricalNB() if preparation == "bins" else SVC(), preparation).fit(X, y)
     np.testing.assert_array_equal(fitted._matrix(X), codes)
     assert fitted.predict(TEST).shape == (3,)

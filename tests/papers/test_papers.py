@@ -199,4 +199,4 @@ def test_parameters_are_counted_as_in_the_paper():
     assert count_parameters(BayesianNetworkClassifier("naive-bayes").fit(X, y)) == 63
     assert count_parameters(BayesianNetworkClassifier("tan").fit(X, y)) is None
     pruned = BayesianNetworkClassifier("naive-bayes", parameters="pruned").fit(X, y)
-    assert count_parameters(pruned) == pruned.trace_.parameters["kept"] < 63
+    assert count_parameters(pruned) == pruned.trace_.parameters.kept < 63

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from dataclasses import replace
+from copy import copy
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,7 @@ from tanager import (
     TANClassifier,
     report,
 )
+from tanager.parameters.protocol import ParameterTrace
 from tanager.report import collect as collect_module
 from tanager.report import write_page
 from tanager.report.collect import collect
@@ -211,16 +213,32 @@ def test_classes_without_rows_and_unknown_classes_are_refused(model):
         report(clf, X, y.where(y != "class 1", "class 9"))
 
 
+@dataclass(frozen=True)
+class Inner(ParameterTrace):
+    passes: int
+
+
+@dataclass(frozen=True)
+class Outer(ParameterTrace):
+    objective: tuple[float, ...]
+    held_out: tuple[tuple[tuple[float, float], float], ...]
+    inner: Inner
+
+
+def replace_trace(clf, trace):
+    other = copy(clf)
+    other.trace_ = trace
+    return other
+
+
 def test_a_trace_is_shown_as_curves_where_it_is_a_series_and_else_in_short_words(model):
     clf = model[0]
     trace = clf.trace_
-    noted = {"objective": [3.0, 2.0, 1.5], "held_out": [((1 / 3, np.inf), 2 / 3)], "inner": {"passes": 4}}
-    clf.trace_ = replace(trace, parameters=noted)
-    found = describe_learning(clf)["parameters"]
-    clf.trace_ = trace
+    noted = Outer((3.0, 2.0, 1.5), (((1 / 3, np.inf), 2 / 3),), Inner(4))
+    found = describe_learning(replace_trace(clf, replace(trace, parameters=noted)))["parameters"]
     assert found == [
         {"name": "objective", "series": [[0, 3.0], [1, 2.0], [2, 1.5]]},
-        {"name": "held out", "words": "[((0.333333, inf), 0.666667)]"},
+        {"name": "held out", "words": "(((0.333333, inf), 0.666667),)"},
         {"name": "inner passes", "words": "4"},
     ]
 

@@ -56,10 +56,12 @@ def test_by_information_the_best_of_both_measures_take_turns():
 @pytest.mark.parametrize("rank_by", ["information", "interaction", "fcll"])
 def test_all_pairs_make_a_dag_in_which_every_attribute_has_the_class_as_parent(rank_by):
     learnt = Pairwise(10, rank_by).learn(task())
-    assert len(learnt.pairs) == 10
-    assert [str(step) for step in learnt.steps] == [f"add n{parent} -> n{child}" for parent, child in learnt.pairs]
+    pairs = learnt.pairs.pairs
+    assert len(pairs) == 10
+    assert learnt.pairs.numbers == (10 * 5,)
+    assert [str(step) for step in learnt.steps] == [f"add n{parent} -> n{child}" for parent, child in pairs]
     assert all(5 in learnt.dag.parents[attribute] for attribute in range(5))
-    assert learnt.dag == pair_dag(5, learnt.pairs)
+    assert learnt.dag == pair_dag(5, pairs)
 
 
 def test_a_constant_attribute_is_in_no_pair():
@@ -70,7 +72,7 @@ def test_a_constant_attribute_is_in_no_pair():
 
 
 def test_one_attribute_has_no_pair():
-    assert Pairwise().learn(task(1)).pairs == ()
+    assert Pairwise().learn(task(1)).pairs.pairs == ()
 
 
 @pytest.mark.parametrize("number", [-1, "many", np.inf, np.nan])

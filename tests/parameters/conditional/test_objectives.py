@@ -4,13 +4,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tanager.parameters.conditional.row_pass import IndicatorPass
 
 from oracle import count_rows, random_batch, take_rows
 from tanager.parameters.conditional import compiled_pass
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.compiled_pass import CompiledPass
-from tanager.parameters.conditional.objectives import POWERS, Objective
+from tanager.parameters.conditional.objectives import POWERS, IndicatorPass, Objective
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
 from tanager.threads import thread_limit

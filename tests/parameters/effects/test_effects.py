@@ -293,7 +293,7 @@ def test_in_the_mean_of_fits_a_pair_counts_whichever_way_round_and_is_zero_where
 
 def test_only_conditional_can_fit_pairs(mixed):
     X, y = mixed
-    with pytest.raises(OptionError, match="sums of effects"):
+    with pytest.raises(OptionError, match=r"Frequency\(\) cannot fit the effects of structure=Pairwise\(\)"):
         BayesianNetworkClassifier("pairwise", parameters="frequency").fit(X, y)
     with pytest.raises(OptionError, match="structure='pairwise'"):
         BayesianNetworkClassifier("pairwise", parameters=Conditional(prior="generative")).fit(X, y)
