@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from tanager import BayesianNetworkClassifier
-from tanager.classifiers.coded_table import CodedTable
+from tanager.classifiers.reading import CodedTable
 from tanager.network.additive import AdditiveNetwork
 
 

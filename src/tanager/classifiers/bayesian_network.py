@@ -10,11 +10,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tanager.classifiers.coded_table import CodedTable
-from tanager.classifiers.encodes_tables import EncodesTables
 from tanager.classifiers.hidden import add_hidden_codes
 from tanager.classifiers.learning import Learning, Learnt
 from tanager.classifiers.parts import Parts
+from tanager.classifiers.reading import CodedTable, ReadsTables
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.gaps.choose import choose_rule, needs_filler
 from tanager.gaps.rule import GapRule
@@ -28,7 +27,7 @@ from tanager.table.stream.source import is_stream, open_stream
 from tanager.threads import thread_limit
 
 
-class BayesianNetworkClassifier(EncodesTables, ClassifierMixin, BaseEstimator):
+class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
     """Classify by a Bayesian network learnt from a table.
 
     Parameters

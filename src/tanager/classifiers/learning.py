@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
-from tanager.classifiers.coded_table import CodedTable
 from tanager.classifiers.hidden import add_hidden, count_with_hidden, hidden_columns, tune_hidden
 from tanager.classifiers.parts import Parts
+from tanager.classifiers.reading import CodedTable
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
 from tanager.gaps.filler import learn_filler

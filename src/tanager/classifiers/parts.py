@@ -12,7 +12,6 @@ from tanager.registry import check_option, resolve
 from tanager.scores import CLL, SCORES, FamilyScore
 from tanager.structure import STRUCTURES, StructureLearner
 from tanager.table.needs import Needs, Place, check_needs, most_needed
-from tanager.table.schema import TableSchema
 
 DEFAULT_CRITERION = "fcll"
 
@@ -46,15 +45,6 @@ class Parts:
                 hint="use missing='auto', or structure='tan'.",
             )
         return cls(learner, choose_criterion(options.criterion, learner), fitter)
-
-    @property
-    def two_granularities(self) -> bool:
-        """Whether numeric columns are wanted at two: sums of effects are smooth, so that they can be fine."""
-        return self.structure.learns == "effects"
-
-    def order(self, schema: TableSchema) -> tuple[int, ...]:
-        """The columns of a table in the order in which they are worked on."""
-        return schema.learning_order if self.structure.learns == "effects" else tuple(range(len(schema.attributes)))
 
     @property
     def needs(self) -> Needs:

@@ -8,8 +8,8 @@ from distributed import Client, Future
 from sklearn.utils.validation import validate_data
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
-from tanager.classifiers.coded_table import CodedTable
 from tanager.classifiers.parts import Parts
+from tanager.classifiers.reading import CodedTable
 from tanager.dask.cluster import Cluster
 from tanager.dask.encode import PartitionEncoder
 from tanager.dask.engine import choose_worker_engine
@@ -55,7 +55,7 @@ def _code_table(model: BayesianNetworkClassifier, parts: Parts, cluster: Cluster
     warn_of_useless_columns(empty, attributes, table.n_rows)
     target = ColumnSchema(partitions.target, "categorical", tuple(table.classes.tolist()))
     schema = TableSchema(attributes, target)
-    order = parts.order(schema)
+    order = schema.learning_order(parts.structure.by_name)
     encoder = PartitionEncoder(schema.select(order), order, table.classes)
     if table.coded:
         encoded = cluster.map_partitions("encode", encoder.encode_summary, summaries)
@@ -74,7 +74,7 @@ def _learn_columns(
     model: BayesianNetworkClassifier, parts: Parts, cluster: Cluster, summaries: list[Future]
 ) -> tuple[tuple[ColumnSchema, ...], PartitionStatistics]:
     merged = cluster.merge("merge", merge_packed, cluster.map("statistics", packed_statistics, summaries))
-    gap_states, fine = model.missing == "category", parts.two_granularities
+    gap_states, fine = model.missing == "category", parts.structure.granularities == 2
     learn = partial(learn_columns, discretizer=model.discretizer, gap_states=gap_states, fine=fine)
     learnt: tuple[tuple[ColumnSchema, ...], PartitionStatistics]
     (learnt,) = cluster.gather(cluster.map("schema", learn, merged))

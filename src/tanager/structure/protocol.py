@@ -93,7 +93,9 @@ class StructureLearner(BaseEstimator, ABC):
     What it can do is declared by class attributes, which callers ask:
 
     needs           of the rows; what needs no more than counts or passes learns from a stream and on a cluster
-    learns          the kind of network it is the structure of; effects want numeric columns at two granularities
+    learns          the kind of network it is the structure of
+    granularities   at how many of them it wants numeric columns: one, or coarse bins and fine ones
+    by_name         whether attributes are worked on in the order of their names, not in that of the table
     asks_criterion  whether the structure is chosen by `task.criterion`; where not, giving one is an error
     evaluates       whether it asks `task.evaluate`, which a criterion that does not decompose asks for it
     leaves_one_out  whether `task.evaluate` judges a row by tables without it
@@ -101,6 +103,8 @@ class StructureLearner(BaseEstimator, ABC):
 
     needs: ClassVar[Needs] = "counts"
     learns: ClassVar[NetworkKind] = "tables"
+    granularities: ClassVar[Literal[1, 2]] = 1
+    by_name: ClassVar[bool] = False
     asks_criterion: ClassVar[bool] = True
     evaluates: ClassVar[bool] = False
     leaves_one_out: ClassVar[bool] = False

@@ -106,19 +106,10 @@ class TableSchema:
         """Of the attributes, then the class."""
         return tuple(column.name for column in (*self.attributes, self.target))
 
-    @property
-    def two_granularities(self) -> bool:
-        """Whether a column has two."""
-        return any(column.groups for column in self.attributes)
-
-    @property
-    def learning_order(self) -> tuple[int, ...]:
-        """The columns in the order in which they are worked on: by name, so that their order in the table is nothing.
-
-        Columns without names of their own stay as they are.
-        """
+    def learning_order(self, by_name: bool) -> tuple[int, ...]:
+        """The columns in the order in which they are worked on: the table's, or `by_name` where they have names."""
         positions = range(len(self.attributes))
-        return tuple(sorted(positions, key=lambda k: self.attributes[k].name) if self.named else positions)
+        return tuple(sorted(positions, key=lambda k: self.attributes[k].name) if by_name and self.named else positions)
 
     def select(self, positions: Sequence[int]) -> TableSchema:
         """The schema of some attributes, in the order given."""

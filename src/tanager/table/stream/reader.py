@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +31,7 @@ class ReadOptions:
     """How a table is read.
 
     discretizer, categorical_features, gap_states, fine  those of `learn_schema`
-    order       the columns of a table in the order in which its rows have them
+    by_name     whether rows have the columns in the order of their names
     unlabelled  rows without a class are read too
     """
 
@@ -40,7 +39,7 @@ class ReadOptions:
     categorical_features: ArrayLike | str | None
     gap_states: bool
     fine: bool
-    order: Callable[[TableSchema], tuple[int, ...]]
+    by_name: bool
     unlabelled: bool = False
 
 
@@ -138,7 +137,7 @@ class StreamReader:
         classes, class_order = encode_labels(labels)
         target = ColumnSchema(self._roles.target, "categorical", tuple(classes.tolist()))
         schema = TableSchema(self._learn_columns(labelled, class_order), target)
-        order = self._options.order(schema)
+        order = schema.learning_order(self._options.by_name)
         final_class = np.append(class_order, len(classes)).astype(code_dtype(len(classes)))
         of_class = FinalCodes(target, final_class, True)
         final = labelled.final_codes(schema)

@@ -1,34 +1,104 @@
-"""EncodesTables: the first half of every fit, from a table to the counts of its codes."""
+"""The first half of every fit: a table, in memory or batch by batch -> codes, ready to be learnt from."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tanager.classifiers.coded_table import CodedTable, code_stream, code_table
 from tanager.classifiers.options import ClassifierOptions
 from tanager.classifiers.parts import Parts
 from tanager.counts.count_store import CountStore
-from tanager.counts.engine import choose_engine
-from tanager.counts.running_counts import RunningCounts
+from tanager.counts.engine import CountEngine, choose_engine
+from tanager.counts.family import CountTable
+from tanager.counts.running_counts import CountedRows, RunningCounts
 from tanager.gaps.choose import needs_filler
+from tanager.table.batch import EncodedBatch
 from tanager.table.discretizer import choose_discretizer
-from tanager.table.encoder import TableEncoder, learn_schema
+from tanager.table.encoder import TableEncoder, encode_rows, learn_schema, without_class
 from tanager.table.needs import exceeds
 from tanager.table.read_columns import RawTable
-from tanager.table.stream.reader import ReadOptions, StreamReader
+from tanager.table.rows import Rows
+from tanager.table.schema import ColumnSchema, TableSchema
+from tanager.table.stream.reader import ReadOptions, StreamedTable, StreamReader
 from tanager.table.stream.roles import check_roles
 from tanager.table.stream.source import open_stream
 from tanager.table.training_table import TrainingTable, read_rows, read_training, warn_left_out
 
 
-class EncodesTables(ClassifierOptions, ABC):
+@dataclass(frozen=True)
+class CodedTable:
+    """Rows and what their columns hold.
+
+    schema      of the table, its attributes in their order there
+    order       the column of the table that each attribute of the rows is
+    classes     the labels, ascending
+    rows        those with a class, at both granularities where columns have two (`table.granularity`)
+    unlabelled  those without a class, where the learner asks for them and there are any
+    known       counts that need no pass: ascending nodes to flat tables (`CountStore`)
+    counted     rows that were counted as they were read, and are not among `rows`
+    """
+
+    schema: TableSchema
+    order: tuple[int, ...]
+    classes: NDArray[np.generic]
+    rows: Rows
+    unlabelled: Rows | None = None
+    known: Mapping[tuple[int, ...], CountTable] = field(default_factory=dict)
+    counted: CountedRows | None = None
+
+    @property
+    def columns(self) -> tuple[ColumnSchema, ...]:
+        """What each node of the rows holds, the class last."""
+        return (*(self.schema.attributes[position] for position in self.order), self.schema.target)
+
+    @property
+    def table_order(self) -> tuple[int, ...]:
+        """The node of the rows that each column of the table is, then the class."""
+        return (*np.argsort(np.array(self.order, dtype=np.intp)).tolist(), len(self.order))
+
+    def counts(self, engine: CountEngine) -> CountStore:
+        """The counts of the rows, at their coarse granularity."""
+        rows, n_attributes = self.rows, len(self.order)
+        if rows.n_attributes > n_attributes:
+            rows = rows.map(partial(EncodedBatch.first_attributes, number=n_attributes), "coarse")
+        names = [column.name for column in self.columns]
+        return CountStore(rows, engine, names, known=self.known, counted=self.counted)
+
+
+def code_table(
+    training: TrainingTable, schema: TableSchema, order: tuple[int, ...], unlabelled: bool = False
+) -> CodedTable:
+    """A table in memory; `unlabelled` keeps the rows without a class too.
+
+    A category that no labelled row has is missing in these.
+    """
+    in_order, apart = schema.select(order), None
+    rows = encode_rows(training.table.select(order), in_order, training.class_codes, training.weights)
+    if unlabelled and training.unlabelled is not None:
+        table = training.unlabelled.table.select(order)
+        apart = encode_rows(table, in_order, without_class(schema, table.n_rows), training.unlabelled.weights)
+    return CodedTable(schema, order, training.classes, rows, apart)
+
+
+def code_stream(table: StreamedTable, running: RunningCounts | None) -> CodedTable:
+    """A table that came batch by batch; `running` are the counts of the rows that were not kept."""
+    n_states, counted = table.schema.n_states, None
+    if running is not None:
+        counted = running.counted([column.codes for column in table.final], n_states)
+    known: dict[tuple[int, ...], CountTable] = {(len(table.order),): table.class_rows}
+    return CodedTable(
+        table.schema, table.order, table.classes, table.rows, table.unlabelled, known=known, counted=counted
+    )
+
+
+class ReadsTables(ClassifierOptions, ABC):
     """What a classifier with these options does to a table before it learns from it."""
 
     classes_: NDArray[np.generic]
@@ -72,9 +142,10 @@ class EncodesTables(ClassifierOptions, ABC):
             choose_discretizer(self.discretizer),
             self.categorical_features,
             gap_states=self.missing == "category",
-            fine=parts.two_granularities,
+            fine=parts.structure.granularities == 2,
         )
-        return code_table(training, schema, parts.order(schema), unlabelled=parts.parameters.learns_without_class)
+        order = schema.learning_order(parts.structure.by_name)
+        return code_table(training, schema, order, unlabelled=parts.parameters.learns_without_class)
 
     @contextmanager
     def _read_stream(
@@ -87,8 +158,8 @@ class EncodesTables(ClassifierOptions, ABC):
             choose_discretizer(self.discretizer),
             self.categorical_features,
             gap_states=self.missing == "category",
-            fine=parts.two_granularities,
-            order=parts.order,
+            fine=parts.structure.granularities == 2,
+            by_name=parts.structure.by_name,
             unlabelled=parts.parameters.learns_without_class,
         )
         running = self._running_counts(parts)
@@ -110,7 +181,7 @@ class EncodesTables(ClassifierOptions, ABC):
 
         Effects are learnt at a fine granularity too, which no counts of pairs have.
         """
-        if exceeds(parts.needs, "pairs") or parts.two_granularities:
+        if exceeds(parts.needs, "pairs") or parts.structure.granularities == 2:
             return None
         pairs = parts.needs == "pairs" or needs_filler(self.missing, parts.parameters.describes_attributes)
         return RunningCounts(choose_engine(self.engine, self.device), pairs)
