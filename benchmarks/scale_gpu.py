@@ -17,14 +17,15 @@ import numpy as np
 from benchmarks.timing import print_head, print_row
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
-from tanager.parameters import Conditional, Frequency, ParameterTask, conditional_fit
+from tanager.parameters import Conditional, Frequency, ParameterTask
+from tanager.parameters.conditional import fit as conditional_fit
 from tanager.scores import FCLL
 from tanager.structure import LearntStructure, StructureTask, Tree
 
 if find_spec("torch"):
     import torch
 
-    from tanager.structure import torch_tree
+    from tanager.torch import tree as torch_tree
     from tanager.torch.rows import DeviceBatch
 
 SAMPLE_ROWS, SAMPLE_ATTRIBUTES = 20_000, 40
@@ -110,7 +111,7 @@ class Workload:
         counts = self.counts()
         learnt = Conditional().learn(ParameterTask(self.structure(counts).dag, counts))
         trace = learnt.trace
-        return f"{trace['passes']} passes, {trace['passes_on_folds']} on folds; {trace['end']}"
+        return f"{trace.passes} passes, {trace.passes_on_folds} on folds; {trace.end}"
 
     def report(self, what: str, work: Callable[[], object], asked: str, n_times: int = 5) -> None:
         """The median of some runs after one that is not timed, and their range."""
@@ -169,16 +170,16 @@ class Workload:
 
         cells = ClassCells.of(structure.dag, host.n_states)
         odds = np.random.default_rng(1).normal(size=(cells.n_cells, 1)) / 10
-        rows = DeviceRows.of(device.batch, choose_device(self.device))
-        value, gradient = TorchPass(rows, Layout.of(cells, Shape.of([device.batch])), 0)(odds)
-        expected_value, expected = IndicatorPass(cells, host.batch, 0)(odds)
+        rows = DeviceRows.of(device.rows, choose_device(self.device))
+        value, gradient = TorchPass(rows, Layout.of(cells, Shape.of([device.rows])), 0)(odds)
+        expected_value, expected = IndicatorPass(cells, host.rows, 0)(odds)
         np.testing.assert_allclose(value, expected_value, rtol=1e-9)
         np.testing.assert_allclose(gradient, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
-        tables = [Frequency().learn(ParameterTask(structure.dag, counts)).tables for counts in (host, device)]
+        tables = [Frequency().tables(ParameterTask(structure.dag, counts)) for counts in (host, device)]
         for one, other in zip(*tables, strict=True):
             np.testing.assert_allclose(other, one, rtol=1e-9)
         joint = LogJoint.of(structure.dag, tables[0], host.n_states)
-        codes = host.batch.codes[:1000]
+        codes = host.rows.codes[:1000]
         np.testing.assert_allclose(look_up_on_device(joint, codes, self.device), joint(codes), rtol=1e-9)
 
 

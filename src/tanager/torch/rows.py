@@ -92,10 +92,17 @@ class DeviceBatch(EncodedBatch):
         for what, own, limits in (("codes", columns, n_states[:-1]), ("class codes", class_codes, n_states[-1:])):
             _check_codes(what, own.reshape(len(limits), -1), limits)
         rows = DeviceRows.group(columns, class_codes.to(columns.device), n_states)
-        object.__setattr__(self, "rows", rows)
-        object.__setattr__(self, "n_states", n_states)
-        object.__setattr__(self, "incomplete", np.zeros(len(n_states) - 1, dtype=bool))
-        object.__setattr__(self, "weights", None)
+        known = {
+            "rows": rows,
+            "n_states": n_states,
+            "incomplete": np.zeros(len(n_states) - 1, dtype=bool),
+            "weights": None,
+            "n_rows": rows.n_rows,
+            "n_attributes": len(n_states) - 1,
+            "n_classes": n_states[-1],
+        }
+        for name, value in known.items():  # all but the codes, which are on the device
+            object.__setattr__(self, name, value)
 
     @cached_property
     def codes(self) -> Codes:
@@ -105,14 +112,6 @@ class DeviceBatch(EncodedBatch):
     @cached_property
     def class_codes(self) -> Codes:
         return self._host(self.rows.codes[-1:])[0].astype(code_dtype(self.n_states[-1]), copy=False)
-
-    @property
-    def n_rows(self) -> int:
-        return self.rows.n_rows
-
-    @property
-    def n_attributes(self) -> int:
-        return len(self.n_states) - 1
 
     def _host(self, grouped: torch.Tensor) -> Codes:
         """In the order in which the rows were given."""
