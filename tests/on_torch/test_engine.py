@@ -64,7 +64,7 @@ def test_what_a_stack_holds_is_not_counted_again(monkeypatch):
     store = CountStore(random_batch(7, 100, N_STATES), TorchEngine(DEVICE), tuple("abcdef"))
     store.stacks(((5,), (0, 5), (0, 5), (1, 5), (5,), ()))
     monkeypatch.setattr(torch_engine, "_count_sets", lambda rows, sets, n_bytes: pytest.fail(f"counted {sets}"))
-    expected = count_rows(store.batch, (0, 1))
+    expected = count_rows(store.rows, (0, 1))
     np.testing.assert_array_equal(store.table(Family(1, (0,)))[:, 0], expected)
 
 

@@ -9,12 +9,13 @@ from oracle import random_batch  # noqa: E402
 from tanager import BayesianNetworkClassifier, PairwiseClassifier, TANClassifier  # noqa: E402
 from tanager.counts.count_store import CountStore  # noqa: E402
 from tanager.counts.engine import choose_engine  # noqa: E402
-from tanager.parameters import Conditional, ParameterTask, torch_pass  # noqa: E402
+from tanager.parameters import Conditional, ParameterTask  # noqa: E402
 from tanager.parameters.conditional.class_cells import ClassCells  # noqa: E402
 from tanager.parameters.conditional.compiled_pass import Layout, Shape  # noqa: E402
 from tanager.parameters.conditional.objectives import IndicatorPass  # noqa: E402
 from tanager.structure.dag import Dag  # noqa: E402
 from tanager.torch import device as torch_device  # noqa: E402
+from tanager.torch import row_pass as torch_pass  # noqa: E402
 from tanager.torch.row_pass import TorchPass  # noqa: E402
 from tanager.torch.rows import DeviceBatch, DeviceRows  # noqa: E402
 
@@ -102,7 +103,7 @@ def test_fitted_tables_are_those_of_the_host(monkeypatch, objective, n_classes):
     for own, expected in zip(device.network_.tables, host.network_.tables, strict=True):
         np.testing.assert_allclose(own, expected, atol=1e-9)
     np.testing.assert_allclose(device.predict_proba(X), host.predict_proba(X), atol=1e-9)
-    assert device.trace_.parameters["passes"] == host.trace_.parameters["passes"]
+    assert device.trace_.parameters.passes == host.trace_.parameters.passes
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -137,7 +138,7 @@ def test_rows_that_begin_on_the_device_give_the_tables_of_those_on_the_host(monk
     dag, names = DAGS["two parents"], ("a", "b", "c", "class")
     one = CountStore(host, choose_engine("numpy"), names)
     other = CountStore(on_device, choose_engine("torch", DEVICE), names)
-    tables = [Conditional().learn(ParameterTask(dag, counts)).tables for counts in (one, other)]
+    tables = [Conditional().learn(ParameterTask(dag, counts)).network.tables for counts in (one, other)]
     for expected, own in zip(*tables, strict=True):
         np.testing.assert_allclose(own, expected, atol=1e-9)
 
@@ -145,7 +146,8 @@ def test_rows_that_begin_on_the_device_give_the_tables_of_those_on_the_host(monk
 def test_small_work_stays_on_the_host():
     batch = random_batch(6, 100, (3, 2, 4, 2))
     counts = CountStore(batch, choose_engine("torch", DEVICE), ("a", "b", "c", "class"))
-    assert torch_pass.pass_on_device(ClassCells.of(DAGS["naive Bayes"], batch.n_states), counts, 0) is None
+    cells = ClassCells.of(DAGS["naive Bayes"], batch.n_states)
+    assert torch_pass.passes_on_device(counts.engine, cells, [batch], 0) == []
 
 
 @pytest.mark.parametrize("structure", ["naive-bayes", "tan", "bckg", "pairwise"])

@@ -37,7 +37,7 @@ class ReliabilityCurve:
 
     @property
     def expected_error(self) -> float:
-        """Expected calibration error: mean over the rows of |observed - mean predicted| of their bin."""
+        """Expected calibration error: over the rows, how far the observed share of their bin is from the predicted."""
         gaps = np.abs(np.subtract(self.observed, self.mean_predicted))
         return float(np.average(gaps, weights=self.count))
 

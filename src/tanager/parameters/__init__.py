@@ -10,7 +10,7 @@ from tanager.parameters.dfe import DFE
 from tanager.parameters.em import EM
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.likelihood_gradient import LikelihoodGradient
-from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
+from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.parameters.pruned import Pruned
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "LikelihoodGradient",
     "ParameterLearner",
     "ParameterTask",
+    "ParameterTrace",
     "Pruned",
 ]
 
