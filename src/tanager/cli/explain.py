@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tanager.explain import Overall, RowExplanation, SufficientReason
     from tanager.table.schema import Category
 
-MOST_ROWS = 10
+MAX_ROWS_PRINTED = 10
 """Rows printed where nobody says which."""
 
 
@@ -93,7 +93,7 @@ def explain(
 def _shown_rows(asked: list[int] | None, n_rows: int, as_json: bool) -> list[int]:
     """The rows asked for; without a wish all of them for programs, the first few for people."""
     if asked is None:
-        return list(range(n_rows if as_json else min(n_rows, MOST_ROWS)))
+        return list(range(n_rows if as_json else min(n_rows, MAX_ROWS_PRINTED)))
     for row in asked:
         if not 0 <= row < n_rows:
             raise OptionError(f"--row {row} is not there: the data has rows 0 to {n_rows - 1}.")

@@ -19,11 +19,10 @@ from tanager.cli.streams import STREAM
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.files.read_table import bytes_in_memory, open_batches, read_table, table_format
 from tanager.memory import available_memory
-from tanager.registry import nearest_first
+from tanager.registry import list_names, nearest_first
 from tanager.table.training_table import read_rows as check_rows
 from tanager.table.training_table import warn_left_out
 
-MOST_NAMES = 10
 FEWEST_NUMBERED = 10
 """In fewer rows a column may hold consecutive numbers by chance."""
 NUMBER = r"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*$"
@@ -75,13 +74,13 @@ def check_training_columns(names: Sequence[str], class_column: str, drop: Sequen
     if class_column not in names:
         raise DataError(
             f"the data has no column {class_column!r} to predict; "
-            f"its columns, nearest first, are {_list(nearest_first(class_column, names))}."
+            f"its columns, nearest first, are {list_names(nearest_first(class_column, names))}."
         )
     for name in drop:
         if name not in names:
             raise DataError(
                 f"the data has no column {name!r} to drop; "
-                f"its columns, nearest first, are {_list(nearest_first(name, names))}."
+                f"its columns, nearest first, are {list_names(nearest_first(name, names))}."
             )
     if class_column in drop:
         raise OptionError(f"--drop leaves out {class_column!r}, which is the class.")
@@ -229,8 +228,8 @@ def _check_columns(names: Sequence[str], clf: BayesianNetworkClassifier) -> list
     if absent:
         found = nearest_first(absent[0], names)
         raise DataError(
-            f"the data lacks {len(absent)} of the {len(needed)} columns the model needs: {_list(absent)}; "
-            f"its columns are {_list(found)}."
+            f"the data lacks {len(absent)} of the {len(needed)} columns the model needs: {list_names(absent)}; "
+            f"its columns are {list_names(found)}."
         )
     return needed
 
@@ -257,8 +256,3 @@ def _labels(column: pa.ChunkedArray, name: str) -> NDArray[np.generic]:
                 "expected classes, not a quantity."
             )
     return labels
-
-
-def _list(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(map(repr, names[:MOST_NAMES])) + more

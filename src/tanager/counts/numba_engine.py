@@ -30,7 +30,7 @@ from tanager.threads import count_threads, map_threads
 CPU = binding.get_host_cpu_features()
 MAX_MASKS = 18 if CPU.get("avx512vpopcntdq") else 13
 # Classes up to which rows are grouped by taking every class from a vector of codes; more are faster row by row.
-MOST_CHOSEN = 12 if CPU.get("avx512vbmi2") else 0
+MAX_CLASSES_TAKEN = 12 if CPU.get("avx512vbmi2") else 0
 # Rows packed at a time: their masks should stay in the cache the cores share; fewer if they took more than these bytes,
 # but a block at least.
 SLAB_ROWS = 1 << 18
@@ -48,7 +48,7 @@ def kernels_of(batch: EncodedBatch, what: str) -> tuple[object, ...]:
     if what == "sets":
         return types
     layout = _Layout.of(batch, 1)
-    return (*types, batch.n_classes <= MOST_CHOSEN, bool(layout.narrow.any()), bool(layout.narrow.all()))
+    return (*types, batch.n_classes <= MAX_CLASSES_TAKEN, bool(layout.narrow.any()), bool(layout.narrow.all()))
 
 
 class NumbaEngine:
@@ -92,7 +92,7 @@ class NumbaEngine:
                 masks = np.empty(slab.n_words * layout.n_masks, np.uint64)
             singles = np.zeros((batch.n_classes, layout.n_masks), np.int64)
             packed = slab.blocks, attributes, masks, singles
-            if batch.n_classes <= MOST_CHOSEN and rows.columns.dtype == np.uint8:
+            if batch.n_classes <= MAX_CLASSES_TAKEN and rows.columns.dtype == np.uint8:
                 self._share(pack_masks_of_words, rows.columns, slab.low, slab.class_words, *packed)
             else:
                 self._share(pack_masks, rows.columns, slab.low, slab.order, *packed)

@@ -28,7 +28,7 @@ LARGEST_GAP = 1e-3
 """How far from one a row of probabilities may sum: it is divided by its sum, so three decimals are enough."""
 ROUNDING = 1e-12
 """A row this near to one is left as it is, bit by bit."""
-MOST_CELLS = 1 << 27
+MAX_TABLE_CELLS = 1 << 27
 """Cells of a table; a file can ask for more in a few words."""
 BOUND = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 LOWER_BOUND = re.compile(rf"(?:\[|>= )(?P<low>{BOUND})")
@@ -107,8 +107,8 @@ def network_of(nodes: Sequence[FileNode]) -> Network:
 def n_cells(name: str, parent_states: Iterable[int], n_states: int) -> int:
     """Cells of the table of a node; more than memory takes are refused before they are."""
     size = prod(parent_states) * n_states
-    if size > MOST_CELLS:
-        raise DocumentError(f"the table of {name!r} has {size:.3g} cells, more than the {MOST_CELLS:.3g} allowed")
+    if size > MAX_TABLE_CELLS:
+        raise DocumentError(f"the table of {name!r} has {size:.3g} cells, more than the {MAX_TABLE_CELLS:.3g} allowed")
     return size
 
 

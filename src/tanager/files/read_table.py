@@ -18,7 +18,7 @@ import pyarrow.parquet
 from tanager.errors import FileError
 from tanager.files.paths import check_readable, reason
 from tanager.files.read_arff import read_arff
-from tanager.files.read_csv import Cells, read_csv, read_csv_stdin, read_header, times_as_durations, warn_recognised
+from tanager.files.read_csv import CellRules, read_csv, read_csv_stdin, read_header, times_as_durations, warn_recognised
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
@@ -50,7 +50,7 @@ def read_table(
     holds integers, a column of numbers floats; dates, times and booleans are recognised, except in `text_columns`; an
     ARFF header says the type itself.
     """
-    cells = Cells(missing_values, marks, text_columns, number_columns)
+    cells = CellRules(missing_values, marks, text_columns, number_columns)
     if os.fspath(path) == "-":
         return check_names(read_csv_stdin(cells), "standard input")
     kind = table_format(path)
@@ -89,7 +89,7 @@ def open_batches(
     kind = table_format(path)
     if kind == "arff":
         raise FileError(f"{str(path)!r} cannot be read batch by batch.", hint="convert it to CSV or Parquet.")
-    cells = Cells(missing_values, marks, text_columns, number_columns)
+    cells = CellRules(missing_values, marks, text_columns, number_columns)
     return _open_text(check_readable(path), DELIMITERS[kind], cells)
 
 
@@ -112,7 +112,7 @@ def _parquet_bytes(file: Path) -> int:
         return 0  # whoever reads it says what is wrong with it
 
 
-def _open_text(file: Path, delimiter: str | None, cells: Cells) -> tuple[list[str], Iterator[pa.Table]]:
+def _open_text(file: Path, delimiter: str | None, cells: CellRules) -> tuple[list[str], Iterator[pa.Table]]:
     where = f"file {str(file)!r}"
     try:
         stream = pa.input_stream(str(file), compression="detect")
@@ -155,7 +155,7 @@ def _open_text(file: Path, delimiter: str | None, cells: Cells) -> tuple[list[st
 def _recognise_marks(
     plain: pa.Schema,
     open_csv: Callable[[pyarrow.csv.ConvertOptions], pyarrow.csv.CSVStreamingReader],
-    cells: Cells,
+    cells: CellRules,
 ) -> pyarrow.csv.CSVStreamingReader:
     """The file with marks as missing; `plain` says what the columns of the first block hold with marks as text."""
     reader = open_csv(cells.marked_conversion())
@@ -174,7 +174,7 @@ def _recognise_marks(
     return reader
 
 
-def _empty_texts(table: pa.Table, cells: Cells) -> pa.Table:
+def _empty_texts(table: pa.Table, cells: CellRules) -> pa.Table:
     """Texts that are missing in every column, as nulls: a reader that knows marks leaves them in columns of text."""
     missing = pa.array(["", *cells.missing])
     for position, entry in enumerate(table.schema if cells.marks else ()):

@@ -15,7 +15,7 @@ from tanager.plots.effect_bars import draw_bars
 from tanager.plots.effect_curve import draw_curve
 from tanager.plots.effect_pair import draw_pair
 from tanager.plots.effect_values import (
-    MOST_LETTERS,
+    MAX_LABEL_LETTERS,
     TEXT_COLOUR,
     MainValues,
     add_legend,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 FONT_SIZE = 8.0
 COLUMNS, WIDTH, HEIGHT = 3, 3.9, 2.7
-MOST_STATES = 9
+MAX_BARS_IN_GRID = 9
 
 
 def plot_effects(
@@ -72,8 +72,8 @@ def plot_effects(
 def _draw_main(values: MainValues, ax: Axes) -> list[Artist]:
     """The lines or points of its classes, which the figure names once."""
     if not values.column.cuts:
-        return draw_bars(values, ax, FONT_SIZE, MOST_STATES)
+        return draw_bars(values, ax, FONT_SIZE, MAX_BARS_IN_GRID)
     lines = draw_curve(values, ax, FONT_SIZE)
     ax.set_xlabel("")
-    ax.set_title(shorten(values.column.name, MOST_LETTERS), fontsize=FONT_SIZE, loc="left", parse_math=False)
+    ax.set_title(shorten(values.column.name, MAX_LABEL_LETTERS), fontsize=FONT_SIZE, loc="left", parse_math=False)
     return lines

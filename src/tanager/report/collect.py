@@ -22,11 +22,11 @@ from tanager.report.nodes import describe_node
 from tanager.report.quality import describe_quality
 from tanager.structure.dag import Dag
 from tanager.table.batch import Codes
-from tanager.table.read_columns import RawTable, read_table
+from tanager.table.read_columns import RawTable, read_columns
 from tanager.table.training_table import read_rows
 from tanager.version import __version__
 
-MOST_ROW_BYTES = 1_000_000
+MAX_ROW_BYTES = 1_000_000
 """Characters that the rows may take in the page."""
 
 
@@ -111,7 +111,7 @@ def _strongest_part(network: Network, strengths: list[list[float]]) -> dict[str,
 
 def _read_rows(clf: BayesianNetworkClassifier, X: object) -> Rows:
     proba = clf.predict_proba(X)  # which also checks the columns
-    table = read_table(X)
+    table = read_columns(X)
     return Rows(table, add_hidden_codes(clf.encoder_.encode(table), clf.network_.n_states), proba)
 
 
@@ -119,7 +119,7 @@ def _pack_rows(rows: Rows, class_codes: NDArray[np.intp] | None) -> dict[str, Js
     """The codes of the rows, or of some evenly spaced ones where all would make the page too large."""
     n_rows, every = rows.table.n_rows, 1
     codes = pack(rows.codes)
-    while len(codes) > MOST_ROW_BYTES:
+    while len(codes) > MAX_ROW_BYTES:
         every *= 2
         codes = pack(rows.codes[::every])
     kept = np.arange(0, n_rows, every)

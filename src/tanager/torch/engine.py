@@ -16,7 +16,7 @@ from tanager.counts.family import CountTable
 from tanager.counts.pair_tables import PairTables, pair_offsets
 from tanager.table.batch import EncodedBatch
 from tanager.torch.device import choose_device, to_device, with_less_memory
-from tanager.torch.products import Cells, OneHots, blocks
+from tanager.torch.products import OneHots, StateColumns, blocks
 from tanager.torch.rows import DeviceRows
 
 # A position, its addends and what bincount makes of it.
@@ -155,7 +155,7 @@ def _count_pairs(rows: DeviceRows, offsets: NDArray[np.int64], n_bytes: int) -> 
     dtype = torch.int64 if rows.weights is None else torch.float64
     counts = torch.zeros(int(offsets[-1]), dtype=dtype, device=device)
     wide = np.array(n_states[:-1]) > WIDEST
-    cells = Cells.of(tuple(np.where(wide, 0, n_states[:-1]).tolist()), device)
+    cells = StateColumns.of(tuple(np.where(wide, 0, n_states[:-1]).tolist()), device)
     if len(cells):
         one_hots = OneHots(rows, cells, n_bytes)
         begins = torch.from_numpy(offsets).to(device)
@@ -174,7 +174,7 @@ def _count_pairs(rows: DeviceRows, offsets: NDArray[np.int64], n_bytes: int) -> 
 
 
 def _places(
-    cells: Cells, begins: torch.Tensor, n_states: tuple[int, ...], first: int, last: int
+    cells: StateColumns, begins: torch.Tensor, n_states: tuple[int, ...], first: int, last: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Which entries of a block belong to pairs i < j; where they lie for class 0; and how far classes are apart."""
     n_attributes = len(n_states) - 1
