@@ -190,9 +190,9 @@ class _Slab:
     def class_words(self) -> NDArray[np.uint64]:
         """(n_classes, n_words) a bit for every row, set if it is of the class."""
         words = np.zeros((len(self.class_rows), -(-len(self.classes) // ROWS_PER_WORD)), np.uint64)
-        for c, own in enumerate(words.view(np.uint8)):
+        for c, class_bytes in enumerate(words.view(np.uint8)):
             bits = np.packbits(self.classes == c, bitorder="little")
-            own[: len(bits)] = bits
+            class_bytes[: len(bits)] = bits
         return words
 
 

@@ -85,13 +85,13 @@ def network_of(nodes: Sequence[FileNode]) -> Network:
     numbers = {name: number for number, name in enumerate(names)}
     parents = []
     for name, node in zip(names, nodes, strict=True):
-        own = [plain(parent) for parent in node.parents]
-        _refuse_repeated(own, f"node {name!r} has the parent")
-        absent = [parent for parent in own if parent not in numbers]
+        node_parents = [plain(parent) for parent in node.parents]
+        _refuse_repeated(node_parents, f"node {name!r} has the parent")
+        absent = [parent for parent in node_parents if parent not in numbers]
         if absent:
             raise DocumentError(f"node {name!r} has the parent {absent[0]!r}, which is not a node")
-        parents.append([numbers[parent] for parent in own])
-    refuse_cycle("the edges", ((parent, child) for child, own in enumerate(parents) for parent in own), names)
+        parents.append([numbers[parent] for parent in node_parents])
+    refuse_cycle("the edges", ((parent, child) for child, above in enumerate(parents) for parent in above), names)
     n_states = [column.n_states for column in columns]
     for child, node in enumerate(nodes):
         expected = n_cells(names[child], [n_states[parent] for parent in parents[child]], n_states[child])
@@ -138,7 +138,9 @@ def with_target(network: Network, target: str) -> Network:
     columns = tuple(network.columns[node] for node in order)
     parents = [[new_number[parent] for parent in network.dag.parents[node]] for node in order]
     n_states = [column.n_states for column in columns]
-    tables = tuple(_ascending(network.tables[node], own, n_states) for node, own in zip(order, parents, strict=True))
+    tables = tuple(
+        _ascending(network.tables[node], above, n_states) for node, above in zip(order, parents, strict=True)
+    )
     return Network(columns, Dag(tuple(map(tuple, parents))), tables, target)
 
 

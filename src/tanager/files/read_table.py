@@ -161,8 +161,8 @@ def _recognise_marks(
     reader = open_csv(cells.marked_conversion())
     marked = [
         entry.name
-        for entry, own in zip(reader.schema, plain, strict=True)
-        if pa.types.is_string(own.type) and not pa.types.is_string(entry.type)
+        for entry, plain_entry in zip(reader.schema, plain, strict=True)
+        if pa.types.is_string(plain_entry.type) and not pa.types.is_string(entry.type)
     ]
     only_marks = [name for name in marked if pa.types.is_null(reader.schema.field(name).type)]
     texts = [name for name in only_marks if name not in cells.numbers]

@@ -166,8 +166,8 @@ def sequence(document: Json, where: str, length: int | None = None) -> list[Json
 
 def dag(document: Json, where: str, n_nodes: int | None = None) -> Dag:
     """The structure, if the document is a list of each node's parents, of that length where one is given."""
-    own = [_parents(parents, f"{where}[{node}]") for node, parents in enumerate(sequence(document, where, n_nodes))]
-    return Dag(tuple(own))
+    parents = enumerate(sequence(document, where, n_nodes))
+    return Dag(tuple(_parents(nodes, f"{where}[{node}]") for node, nodes in parents))
 
 
 def _parents(document: Json, where: str) -> tuple[int, ...]:

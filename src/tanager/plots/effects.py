@@ -56,12 +56,12 @@ def plot_effects(
     n_columns = min(COLUMNS, len(ranked))
     figure = plt.figure(figsize=(WIDTH * n_columns, HEIGHT * n_rows), layout="constrained")
     axes, lines = [], []
-    for place, (term, own) in enumerate(zip(ranked, names, strict=True), 1):
+    for place, (term, attributes) in enumerate(zip(ranked, names, strict=True), 1):
         ax = figure.add_subplot(n_rows, n_columns, place)
-        if len(own) == 2:
-            draw_pair(pair_values(network, own[0], own[1], of), ax, FONT_SIZE)
+        if len(attributes) == 2:
+            draw_pair(pair_values(network, attributes[0], attributes[1], of), ax, FONT_SIZE)
         else:
-            lines = _draw_main(main_values(network, own[0], shown), ax)
+            lines = _draw_main(main_values(network, attributes[0], shown), ax)
         ax.set_title(f"{strength[term]:.2f}", fontsize=FONT_SIZE, loc="right", color=TEXT_COLOUR)
         axes.append(ax)
     if len(lines) > 1:

@@ -130,8 +130,8 @@ def _read_frame(X: Any) -> RawTable:
 def read_named(frame: Any, names: Sequence[str]) -> RawTable:
     """`read_columns` of some columns of a pandas frame with rows; taken one by one they are not copied."""
     native = nw.from_native(frame, eager_only=True)
-    own = dict(zip(map(str, native.columns), native.iter_columns(), strict=True))
-    columns = tuple(_read_series(name, own[name]) for name in names)
+    by_name = dict(zip(map(str, native.columns), native.iter_columns(), strict=True))
+    columns = tuple(_read_series(name, by_name[name]) for name in names)
     return RawTable(tuple(names), named=True, n_rows=len(frame), read=columns)
 
 

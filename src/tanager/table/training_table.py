@@ -114,8 +114,8 @@ def say_left_out(n_apart: int, n_rows: int, of: str = "", hint: str = "", stackl
 
 def target_name(y: object, taken: tuple[str, ...]) -> str:
     """The class column's own name where it has one (a Series), else "class"; never that of an attribute."""
-    own = getattr(y, "name", None)
-    name = own if isinstance(own, str) and own else CLASS_NAME
+    given_name = getattr(y, "name", None)
+    name = given_name if isinstance(given_name, str) and given_name else CLASS_NAME
     while name in taken:
         name += "_"
     return name

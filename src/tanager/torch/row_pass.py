@@ -110,13 +110,13 @@ class TorchPass:
         classes = self._rows.codes[-1, slice(*part)].to(torch.int64)[:, None]
         logs = torch.nn.functional.pad(odds, (0, 1)).log_softmax(dim=1)
         own_logs = logs.gather(1, classes)
-        own = own_logs.exp()
+        own_shares = own_logs.exp()
         if self._power == 0:
-            losses, slopes = -own_logs, torch.ones_like(own)
+            losses, slopes = -own_logs, torch.ones_like(own_shares)
         else:
             wrong = -torch.expm1(own_logs)
             losses = wrong**self._power
-            slopes = own if self._power == 1 else 2.0 * wrong * own
+            slopes = own_shares if self._power == 1 else 2.0 * wrong * own_shares
         if self._rows.weights is not None:
             weights = self._rows.weights[slice(*part), None]
             losses, slopes = losses * weights, slopes * weights

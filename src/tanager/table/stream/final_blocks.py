@@ -45,9 +45,9 @@ class FinalBlocks:
 
     @cached_property
     def incomplete(self) -> NDArray[np.bool_]:
-        own = [self.attributes[position].incomplete for position in self.order]
-        fine = [gap for gap, column in zip(own, self.columns, strict=True) if column.groups]
-        return np.array([*own, *fine], dtype=bool)
+        incomplete = [self.attributes[position].incomplete for position in self.order]
+        fine = [gap for gap, column in zip(incomplete, self.columns, strict=True) if column.groups]
+        return np.array([*incomplete, *fine], dtype=bool)
 
     def __call__(self) -> Iterator[EncodedBatch]:
         for chunk in self.spool.chunks:
@@ -79,5 +79,5 @@ class FinalBlocks:
     def _is_unchanged(self) -> bool:
         """Whether the bytes of the spool are the codes."""
         in_order = self.order == tuple(range(len(self.attributes)))
-        same = all(own.is_unchanged and not own.schema.groups for own in self.attributes)
+        same = all(column.is_unchanged and not column.schema.groups for column in self.attributes)
         return in_order and same and code_dtype(max(self.n_states)) == np.uint8
