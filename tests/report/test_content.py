@@ -37,7 +37,7 @@ from tanager.report import write_page
 from tanager.report.collect import collect
 from tanager.report.json_page import pack, pack_rounded, to_page_json
 from tanager.report.learning import describe_learning
-from tanager.report.render import render
+from tanager.report.write_page import render
 
 
 @pytest.fixture(scope="module")

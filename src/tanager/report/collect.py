@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,10 +12,10 @@ from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.hidden import add_hidden_codes
 from tanager.errors import MemoryLimitError
 from tanager.explain import explain
+from tanager.gaps.rule import GapRule
 from tanager.network.network import Network
 from tanager.report.data_summary import summarize_columns
 from tanager.report.effects import MANY_ATTRIBUTES, STRONGEST, describe_effects
-from tanager.report.gaps import describe_gaps
 from tanager.report.json_page import Json, pack
 from tanager.report.layout import HEIGHT, LONGEST, place_nodes
 from tanager.report.learning import describe_learning
@@ -137,3 +138,18 @@ def _pack_rows(rows: Rows, class_codes: NDArray[np.intp] | None) -> dict[str, Js
         entry["classes"] = pack(class_codes[kept].astype(np.uint16))
         entry["wrong"] = pack(np.flatnonzero(wrong).astype(np.uint32))
     return entry
+
+
+def describe_gaps(rule: GapRule) -> dict[str, Json]:
+    """The rule's name, its words, and its numbers, arrays of which are packed."""
+    return {"meaning": rule.name, "words": rule.sentence, "rest": rule.rest, **_packed(rule.constants())}
+
+
+def _packed(constants: dict[str, Any]) -> dict[str, Json]:
+    found: dict[str, Json] = {}
+    for key, value in constants.items():
+        if isinstance(value, dict):
+            found[key] = _packed(value)
+        else:
+            found[key] = pack(value) if isinstance(value, np.ndarray) else value
+    return found
