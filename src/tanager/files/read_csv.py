@@ -39,7 +39,7 @@ class CellRules:
     """What the cells of a text file mean.
 
     missing   texts that are missing in every column, besides the empty one
-    marks     whether the texts in `MARKS` are missing in columns without other text
+    marks     whether the texts in `MARKS` are missing in CSV columns without other text, with a warning
     texts     columns of text, whatever it looks like
     numbers   columns without text, even where there is nothing but marks
     """
@@ -65,6 +65,9 @@ class CellRules:
             column_types={name: pa.string() for name in self.texts},
             include_columns=columns,
         )
+
+
+PLAIN = CellRules()
 
 
 def read_csv(file: Path, delimiter: str | None, cells: CellRules) -> pa.Table:
