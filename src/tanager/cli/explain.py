@@ -25,8 +25,7 @@ MAX_ROWS_PRINTED = 10
 def explain(
     model: options.Model,
     data: Annotated[
-        str | None,
-        typer.Argument(metavar="[DATA]", help="Rows to explain: a table as for predict; - is CSV on stdin."),
+        str | None, typer.Argument(metavar="[DATA]", help="Rows to explain: a table as for predict; - is CSV on stdin.")
     ] = None,
     against: Annotated[
         str | None,

@@ -92,10 +92,7 @@ class Overall:
 
     def _term_columns(self) -> dict[str, list[object]]:
         order = np.argsort(-self.strength, kind="stable")
-        columns: dict[str, list[object]] = {
-            "attribute": list(self.ranked),
-            "strength": self.strength[order].tolist(),
-        }
+        columns: dict[str, list[object]] = {"attribute": list(self.ranked), "strength": self.strength[order].tolist()}
         if self.removal is not None:
             columns["removal"] = self.removal[order].tolist()
         return columns
@@ -147,8 +144,7 @@ def removal(model: Model, X: object, y: ArrayLike, sample_weight: ArrayLike | No
     """
     if not isinstance(model, BayesianNetworkClassifier):
         raise OptionError(
-            "removal of attributes is measured for classifiers; got a network alone.",
-            hint="leave X and y out.",
+            "removal of attributes is measured for classifiers; got a network alone.", hint="leave X and y out."
         )
     if X is None:
         raise DataError("explain was given y without X.", hint="explain(model, X, y).")

@@ -27,17 +27,7 @@ from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder
 from tanager.table.schema import Category, ColumnSchema, TableSchema
 
-KEYS = (
-    "classifier",
-    "options",
-    "named",
-    "hidden",
-    "columns",
-    "class_dtype",
-    "filler",
-    "structure_score",
-    "trace",
-)
+KEYS = ("classifier", "options", "named", "hidden", "columns", "class_dtype", "filler", "structure_score", "trace")
 MAX_LABEL_BYTES = 1 << 28
 REMEDY = "make it again with `tanager fit`, or with fit and save_model"
 

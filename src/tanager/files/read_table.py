@@ -144,9 +144,7 @@ def _open_text(file: Path, delimiter: str | None, cells: CellRules) -> tuple[lis
 
 
 def _recognise_marks(
-    plain: pa.Schema,
-    open_csv: Callable[[pyarrow.csv.ConvertOptions], pyarrow.csv.CSVStreamingReader],
-    cells: CellRules,
+    plain: pa.Schema, open_csv: Callable[[pyarrow.csv.ConvertOptions], pyarrow.csv.CSVStreamingReader], cells: CellRules
 ) -> pyarrow.csv.CSVStreamingReader:
     """The file with marks as missing; `plain` says what the columns of the first block hold with marks as text."""
     reader = open_csv(cells.marked_conversion())

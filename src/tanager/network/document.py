@@ -44,12 +44,7 @@ LARGEST_TIME = 2.0**62
 
 def network_to_document(network: Network) -> dict[str, Json]:
     """Everything a network is; a DocumentError names a state that cannot be kept."""
-    return {
-        "format": FORMAT,
-        "versions": {"tanager": __version__},
-        "target": network.target,
-        **network_parts(network),
-    }
+    return {"format": FORMAT, "versions": {"tanager": __version__}, "target": network.target, **network_parts(network)}
 
 
 def network_parts(network: Network) -> dict[str, Json]:

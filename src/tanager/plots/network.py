@@ -115,9 +115,7 @@ def _strongest_pairs(network: AnyNetwork, shown: set[int]) -> AnyNetwork:
     order = np.argsort(-effect_strength(network)[len(network.mains) :], kind="stable").tolist()
     kept = sorted([pair for pair in order if shown.issuperset(network.pairs[pair])][:most])
     return replace(
-        network,
-        pairs=tuple(network.pairs[pair] for pair in kept),
-        tables=tuple(network.tables[pair] for pair in kept),
+        network, pairs=tuple(network.pairs[pair] for pair in kept), tables=tuple(network.tables[pair] for pair in kept)
     )
 
 
@@ -216,13 +214,7 @@ def _largest(network: AnyNetwork, strength: NDArray[np.float64], top: int | None
 
 
 def _draw_box(
-    ax: Axes,
-    place: tuple[float, float],
-    name: str,
-    width: float,
-    fill: Colour,
-    outlined: bool,
-    scale: float,
+    ax: Axes, place: tuple[float, float], name: str, width: float, fill: Colour, outlined: bool, scale: float
 ) -> None:
     from matplotlib.colors import to_rgb
     from matplotlib.patches import FancyBboxPatch

@@ -68,10 +68,7 @@ def describe_network(network: Network) -> dict[str, Json]:
     boxes = place_nodes(network.nodes, network.dag)
     strengths = _edge_strengths(network)
     nodes: list[Json] = [
-        {
-            **describe_node(network, node, boxes[node]),
-            "strengths": None if strengths is None else list(strengths[node]),
-        }
+        {**describe_node(network, node, boxes[node]), "strengths": None if strengths is None else list(strengths[node])}
         for node in range(len(network.nodes))
     ]
     return {

@@ -48,20 +48,11 @@ def _summarize(
     present = codes < schema.n_states
     counts = _counts(codes[present].astype(np.intp), groups[present], schema.n_states, n_groups)
     most = np.argsort(-counts.sum(axis=1), kind="stable")[:MAX_STATES_LISTED]
-    return {
-        **entry,
-        "states": most.tolist(),
-        "n_states": schema.n_states,
-        "bars": counts[most].tolist(),
-    }
+    return {**entry, "states": most.tolist(), "n_states": schema.n_states, "bars": counts[most].tolist()}
 
 
 def _histogram(
-    column: NumericColumn,
-    schema: ColumnSchema,
-    groups: NDArray[np.intp],
-    n_groups: int,
-    empty: NDArray[np.bool_],
+    column: NumericColumn, schema: ColumnSchema, groups: NDArray[np.intp], n_groups: int, empty: NDArray[np.bool_]
 ) -> dict[str, Json]:
     """Equal bars over the middle 99 % of the values and all coarse cuts; what lies outside is in the end bars."""
     cuts = schema.coarse.cuts

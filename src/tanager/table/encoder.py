@@ -85,7 +85,7 @@ def choose_categorical(table: RawTable, categorical_features: ArrayLike | str | 
         if categorical_features not in (None, "from_dtype"):
             raise OptionError(
                 f"categorical_features={categorical_features!r} is not known; expected 'from_dtype', 'all', a list of "
-                "columns, or a mask.",
+                "columns, or a mask."
             )
         return by_dtype
     wanted = np.atleast_1d(np.asarray(categorical_features))
