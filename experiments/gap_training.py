@@ -20,7 +20,7 @@ from tanager.experiments.protocol import stratified_folds
 from tanager.gaps.average import Averaged
 from tanager.measures import measure_quality
 
-MOST_ROWS = 1_500
+MAX_ROWS = 1_500
 TRAINING_RATE, RATES = 0.25, (0.0, 0.25)
 # `skip` leaves the families out in training; at prediction all are asked to average.
 TRAINED = {
@@ -61,7 +61,7 @@ def training_table(results: pd.DataFrame) -> list[str]:
     heads = [f"{measure}, {rate:.0%} of test cells removed" for measure in ("log-loss", "error") for rate in RATES]
     lines = [
         f"TAN, {TRAINING_RATE:.0%} of the training cells removed; means over the {results['set'].nunique()} sets of "
-        f"up to {MOST_ROWS:,} rows.",
+        f"up to {MAX_ROWS:,} rows.",
         "",
         f"| tables | {' | '.join(heads)} | seconds to fit |",
         "| --- |" + " ---: |" * (len(heads) + 1),

@@ -30,13 +30,13 @@ from tanager.experiments.data_sets import DataSet, find_data_sets
 from tanager.experiments.measured_fold import add_unseen_classes
 from tanager.experiments.protocol import stratified_folds
 from tanager.measures import accuracy, log_loss
-from tanager.table.read_columns import read_table
+from tanager.table.read_columns import read_columns
 from tanager.threads import thread_limit
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("TANAGER_DATA", ROOT / "../shared/data"))
 PAGE = ROOT / "docs" / "missing_data_table.md"
-GROUPS, MOST_ROWS = {"friedman25", "roos18"}, 6_000
+GROUPS, MAX_ROWS = {"friedman25", "roos18"}, 6_000
 STRUCTURES = ("naive-bayes", "tan")
 RATES = (0.0, 0.1, 0.25, 0.5)
 CATEGORY = "`category`: a state where training had gaps, else `average`"
@@ -44,14 +44,14 @@ CATEGORY = "`category`: a state where training had gaps, else `average`"
 
 def main() -> None:
     warnings.simplefilter("ignore", DataWarning)  # classes with fewer rows than folds
-    chosen = [d for d in find_data_sets(DATA) if GROUPS & {*d.groups} and d.n_rows <= MOST_ROWS]
+    chosen = [d for d in find_data_sets(DATA) if GROUPS & {*d.groups} and d.n_rows <= MAX_ROWS]
     if len(sys.argv) > 1:
         chosen = [d for d in chosen if d.name in sys.argv[1:]]
     results, trained = [], []
     with thread_limit(1):
         for data_set in sorted(chosen, key=lambda d: d.n_rows):
             results += list(measure_set(data_set))
-            if data_set.n_rows <= gap_training.MOST_ROWS:
+            if data_set.n_rows <= gap_training.MAX_ROWS:
                 trained += list(gap_training.measure_training(data_set))
             print(data_set.name, flush=True)
     page = write_page(pd.DataFrame(results), pd.DataFrame(trained), [d.name for d in chosen])
@@ -87,7 +87,7 @@ def answers(
     fitted = Fitted.of(structure, X, y)
     category = BayesianNetworkClassifier(structure, missing="category", n_jobs=1).fit(X, y)
     for rate, rows in removals.items():
-        codes = fitted.clf.encoder_.encode(read_table(rows))
+        codes = fitted.clf.encoder_.encode(read_columns(rows))
         for way, answer in WAYS.items():
             yield rate, way, answer(fitted, codes), fitted.clf.classes_
         yield rate, CATEGORY, category.predict_log_proba(rows), category.classes_

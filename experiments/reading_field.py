@@ -20,7 +20,7 @@ DEFAULT, TABLES = "tanager default", ("NB conditional", "TAN-LL conditional")
 SPECS = {name: OURS[name] for name in (DEFAULT, *TABLES)}
 LEAST_ROWS, ALLOWED, N_NEAREST = 500, 1.02, 8
 SEEDS, INNER_SEEDS = range(10), range(4)
-MOST_ROWS = 3_600
+MAX_ROWS = 3_600
 
 
 def by_split(sets: Sequence[DataSet]) -> TextTable:
@@ -44,7 +44,7 @@ def by_split(sets: Sequence[DataSet]) -> TextTable:
 def by_inner_folds(sets: Sequence[DataSet]) -> TextTable:
     """The field's ranks when the folds on which the default chooses its strengths are drawn otherwise."""
     study = field_study(sets)
-    study = replace(study, data_sets=[data_set for data_set in study.data_sets if data_set.n_rows <= MOST_ROWS])
+    study = replace(study, data_sets=[data_set for data_set in study.data_sets if data_set.n_rows <= MAX_ROWS])
     field = kept(study)
     others = [record for record in field.records if record["classifier"] != DEFAULT]
     rows = []
@@ -72,7 +72,7 @@ def by_inner_folds(sets: Sequence[DataSet]) -> TextTable:
         "second",
     ]
     remark = (
-        f"The {len(study.data_sets)} sets of up to {MOST_ROWS:,} rows; excess as above, of those with more than "
+        f"The {len(study.data_sets)} sets of up to {MAX_ROWS:,} rows; excess as above, of those with more than "
         f"{LEAST_ROWS}. Rules and paths were settled with seed 0: what the field's page says of the default is "
         "optimistic by the difference."
     )

@@ -12,7 +12,7 @@ from tanager.experiments.protocol import Rows
 from tanager.table.discretize_mdl import mdl_cuts
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
-from tanager.table.read_columns import read_table
+from tanager.table.read_columns import read_columns
 from tanager.table.training_table import read_training
 from tanager.table.value_counts import ValueCounts, midpoints, rank_sorted
 
@@ -21,7 +21,7 @@ def cut_numbers(X: pa.Table, y: Labels, rows: Rows, discretizer: Discretizer) ->
     """The table with its numbers as names of bins, the cuts learnt on `rows`; gaps stay gaps."""
     part = read_training(X.take(rows), y[rows], None)
     schema = learn_schema(part.table, part.target, part.class_codes, None, discretizer)
-    codes = TableEncoder(schema).encode(read_table(X))
+    codes = TableEncoder(schema).encode(read_columns(X))
     for position, column in enumerate(schema.attributes):
         if column.kind == "numeric":
             names = pa.array(map(str, column.states))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar, cast
 
 from tanager.errors import OptionError
@@ -25,6 +25,12 @@ def nearest_first(text: str, names: Iterable[str]) -> list[str]:
     """Names by likeness to `text`; equally unlike ones keep their order."""
     wanted = text.casefold()
     return sorted(names, key=lambda name: -difflib.SequenceMatcher(None, wanted, name.casefold()).ratio())
+
+
+def list_names(names: Sequence[str], most: int = 10) -> str:
+    """The first names, quoted, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(repr, names[:most])) + more
 
 
 def resolve(option: str, value: object, registry: Mapping[str, Callable[[], Part]], method: str) -> Part:

@@ -20,7 +20,7 @@ from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifi
 from tanager.errors import DataError, DataWarning, MemoryLimitError, OptionError
 from tanager.parameters import Frequency
 from tanager.structure import Tree
-from tanager.table.read_columns import read_table
+from tanager.table.read_columns import read_columns
 
 
 def iris():
@@ -38,7 +38,7 @@ def test_posteriors_are_those_of_the_network_written_out_in_full():
     X, y = drawn()
     clf = TANClassifier(criterion="ll").fit(X, y)
     cells = joint(clf.network_)
-    codes = clf.encoder_.encode(read_table(X[:20]))
+    codes = clf.encoder_.encode(read_columns(X[:20]))
     for row, found in zip(codes.tolist(), clf.predict_proba(X[:20]), strict=True):
         weights = np.array([cells[(*row, c)] for c in range(len(clf.classes_))])
         np.testing.assert_allclose(found, weights / weights.sum(), rtol=1e-10)

@@ -133,8 +133,8 @@ def test_engines_agree_over_several_slabs_and_blocks_of_rows(gaps: float) -> Non
 def test_rows_are_grouped_by_class_alike_one_by_one_and_in_vectors(n_rows, n_classes, monkeypatch) -> None:
     batch = random_batch(5, n_rows, (3, 2, 5, n_classes), gaps=0.2, empty_class=True)
     expected = NumpyEngine().count_pairs(batch).counts
-    for most_chosen in (0, numba_engine.MOST_CHOSEN):  # the second is the first where the processor cannot
-        monkeypatch.setattr(numba_engine, "MOST_CHOSEN", most_chosen)
+    for max_classes in (0, numba_engine.MAX_CLASSES_TAKEN):  # the second is the first where the processor cannot
+        monkeypatch.setattr(numba_engine, "MAX_CLASSES_TAKEN", max_classes)
         np.testing.assert_array_equal(NumbaEngine().count_pairs(batch).counts, expected)
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy.io import arff
 
 from tanager.errors import FileError
+from tanager.files.read_csv import CellRules
 from tanager.files.read_table import read_table
 
 HEADER = """% a comment
@@ -91,7 +92,7 @@ def test_an_integer_column_with_fractions_stays_numbers(read):
 
 
 def test_more_texts_are_missing_where_asked_for(read):
-    assert read("@attribute a numeric\n@data\n1\nNA\n", missing_values=["NA"]).to_pydict() == {"a": [1.0, None]}
+    assert read("@attribute a numeric\n@data\n1\nNA\n", cells=CellRules(["NA"])).to_pydict() == {"a": [1.0, None]}
 
 
 def test_no_rows_are_a_table_without_rows(read):

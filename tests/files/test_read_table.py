@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tanager.errors import DataWarning, FileError
-from tanager.files.read_csv import MARKS
+from tanager.files.read_csv import MARKS, CellRules
 from tanager.files.read_table import open_batches, read_table
 
 
@@ -31,9 +31,9 @@ def write(tmp_path):
     return write_file
 
 
-def refusal(path: Path | str, **options: object) -> str:
+def refusal(path: Path | str) -> str:
     with pytest.raises(FileError) as caught:
-        read_table(path, **options)
+        read_table(path)
     return str(caught.value)
 
 
@@ -45,7 +45,7 @@ def test_only_an_empty_cell_is_missing(write):
 def test_missing_values_are_missing_where_asked_for(write):
     path = write("a.csv", b"a,b\n?,x\n2,?\n")
     assert read_table(path).to_pydict() == {"a": ["?", "2"], "b": ["x", "?"]}
-    assert read_table(path, missing_values=["?"]).to_pydict() == {"a": [None, 2], "b": ["x", None]}
+    assert read_table(path, CellRules(["?"])).to_pydict() == {"a": [None, 2], "b": ["x", None]}
 
 
 NUMBER_CELLS = {
@@ -58,7 +58,7 @@ NUMBER_CELLS = {
 def unwarned(path: Path, **options: object) -> pa.Table:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
-        return read_table(path, marks=True, **options)
+        return read_table(path, CellRules(marks=True, **options))
 
 
 @pytest.mark.parametrize("kind", NUMBER_CELLS)
@@ -78,16 +78,16 @@ def test_marks_among_numbers_or_dates_are_empty_cells(tmp_path_factory, kind, da
 def test_marks_among_words_are_words_unless_named(write):
     path = write("a.csv", b"a,b\nNA,?\nred,?\n-,\n")
     plain = {"a": ["NA", "red", "-"], "b": ["?", "?", None]}
-    assert read_table(path, marks=True).to_pydict() == plain
-    assert read_table(path, marks=True, missing_values=["NA"]).to_pydict() == {**plain, "a": [None, "red", "-"]}
-    names, batches = open_batches(path, marks=True, missing_values=["NA"])
+    assert read_table(path, CellRules(marks=True)).to_pydict() == plain
+    assert read_table(path, CellRules(["NA"], marks=True)).to_pydict() == {**plain, "a": [None, "red", "-"]}
+    names, batches = open_batches(path, CellRules(["NA"], marks=True))
     assert pa.concat_tables(batches).to_pydict() == {**plain, "a": [None, "red", "-"]}
     assert names == ["a", "b"]
 
 
 def test_a_column_of_marks_alone_is_empty_only_where_numbers_are_expected(write):
     path = write("a.csv", b"a,b\nNA,NA\nNA,NA\n")
-    assert unwarned(path, number_columns=["b"]).to_pydict() == {"a": ["NA", "NA"], "b": [None, None]}
+    assert unwarned(path, numbers=["b"]).to_pydict() == {"a": ["NA", "NA"], "b": [None, None]}
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_column_of_marks_alone_is_empty_only_where_numbers_are_expected(write)
 )
 def test_marks_are_counted_in_one_warning(write, content, words):
     with pytest.warns(DataWarning, match="^" + re.escape(words)) as caught:
-        read_table(write("a.csv", content), marks=True)
+        read_table(write("a.csv", content), CellRules(marks=True))
     assert len(caught) == 1
 
 
@@ -127,7 +127,7 @@ def test_decimal_commas_are_refused_and_words_with_commas_are_not(write):
         "a": ["1,5", "one, two"],
         "b": [2, 2],
     }
-    digits = read_table(write("c.csv", b"a;b\n1;2\n"), text_columns=["a"])
+    digits = read_table(write("c.csv", b"a;b\n1;2\n"), CellRules(texts=["a"]))
     assert digits.to_pydict() == {"a": ["1"], "b": [2]}
 
 

@@ -16,7 +16,7 @@ from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.counts.family import Family
 from tanager.dask.cluster import Cluster
-from tanager.dask.engine import TorchOnWorkers
+from tanager.dask.fit import TorchOnWorkers
 from tanager.dask.rows import ClusterRows
 from tanager.errors import MemoryLimitError
 from tanager.parameters.conditional import held_out

@@ -125,7 +125,7 @@ def test_the_gain_of_a_very_strong_parameter_is_finite():
 @pytest.mark.parametrize("most", [0, 10_000])
 def test_the_optimum_has_no_slope_and_whole_tables_are_centred(most, monkeypatch):
     """Both kinds of scaling; `most` parameters have their matrix of second derivatives computed."""
-    monkeypatch.setattr(module, "MOST_FOR_MATRIX", most)
+    monkeypatch.setattr(module, "MAX_CELLS_FOR_MATRIX", most)
     batch = informative(0, gaps=0.2, weighted=True)
     model = PrunedObjective(store(batch))
     fit = Fit.of(model)

@@ -13,14 +13,14 @@ from tanager.table import encoder as encoder_module
 from tanager.table import integer_matrix
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
-from tanager.table.read_columns import read_table
+from tanager.table.read_columns import read_columns
 from tanager.table.schema import ColumnSchema
 
 TARGET = ColumnSchema("class", "categorical", (0, 1))
 
 
 def learn(X, y=None, categorical_features="from_dtype", discretizer="mdlp", weights=None):
-    table = read_table(X)
+    table = read_columns(X)
     y = np.arange(table.n_rows) % 2 if y is None else np.asarray(y)
     return learn_schema(
         table, TARGET, y.astype(np.uint8), weights, choose_discretizer(discretizer), categorical_features
@@ -28,14 +28,14 @@ def learn(X, y=None, categorical_features="from_dtype", discretizer="mdlp", weig
 
 
 def encode(X, **options):
-    return TableEncoder(learn(X, **options)).encode(read_table(X))
+    return TableEncoder(learn(X, **options)).encode(read_columns(X))
 
 
 def test_a_numeric_cell_is_coded_by_the_cuts_at_or_below_it():
     schema = learn(np.repeat([[1.0], [2.0], [5.0]], 20, axis=0), y=[0] * 20 + [1] * 20 + [0] * 20)
     assert schema.attributes[0].cuts == (1.5, 3.5)
     assert schema.attributes[0].states == ("< 1.5", "[1.5, 3.5)", ">= 3.5")
-    codes = TableEncoder(schema).encode(read_table([[1.4999], [1.5], [3.4999], [3.5], [np.nan], [1e300]]))
+    codes = TableEncoder(schema).encode(read_columns([[1.4999], [1.5], [3.4999], [3.5], [np.nan], [1e300]]))
     assert codes[:, 0].tolist() == [0, 1, 1, 2, 3, 2]
 
 
@@ -49,7 +49,7 @@ def test_categories_are_ascending_and_only_those_that_occur():
 
 def test_an_unseen_category_is_missing_or_an_error():
     schema = learn(pd.DataFrame({"a": ["x", "y"]}))
-    new = read_table(pd.DataFrame({"a": ["y", "new", None]}))
+    new = read_columns(pd.DataFrame({"a": ["y", "new", None]}))
     assert TableEncoder(schema).encode(new)[:, 0].tolist() == [1, 2, 2]
     with pytest.raises(DataError, match="column 'a' holds 'new' in row 1, a category unseen in training"):
         TableEncoder(schema, unseen_is_error=True).encode(new)
@@ -118,7 +118,7 @@ def test_columns_are_coded_alike_by_look_up_and_cell_by_cell(kind, categorical_f
         found = []
         for worth in (0, 10**9):
             monkeypatch.setattr(encoder_module, "ROWS_WORTH_LOOK_UP", worth)
-            found.append(TableEncoder(schema).encode(read_table(frame)))
+            found.append(TableEncoder(schema).encode(read_columns(frame)))
         np.testing.assert_array_equal(*found)
 
 
@@ -145,9 +145,9 @@ def test_the_first_unseen_cell_is_named_among_many_rows(monkeypatch):
         schema = learn(pd.DataFrame({"a": values}), y=[0, 1, 0], categorical_features="all")
         encoder = TableEncoder(schema, unseen_is_error=True)
         # 5 is a number between those learnt that no cell holds.
-        assert encoder.encode(read_table(pd.DataFrame({"a": values * 5})))[:, 0].tolist() == [0, 1, 2] * 5
+        assert encoder.encode(read_columns(pd.DataFrame({"a": values * 5})))[:, 0].tolist() == [0, 1, 2] * 5
         with pytest.raises(DataError, match=rf"column 'a' holds .*{shown}.* in row 15, a category unseen"):
-            encoder.encode(read_table(pd.DataFrame({"a": [*values * 5, unseen, *values]})))
+            encoder.encode(read_columns(pd.DataFrame({"a": [*values * 5, unseen, *values]})))
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int64, np.uint64])
@@ -162,7 +162,7 @@ def test_categories_may_span_all_that_their_type_holds(dtype):
 def test_integers_outside_the_training_range_are_unseen(monkeypatch, compiled):
     monkeypatch.setattr(integer_matrix, "CELLS_WORTH_COMPILING", 0 if compiled else 10**9)
     schema = learn(np.array([[2], [4]]), categorical_features="all")
-    new = read_table(np.array([[2], [3], [4], [5], [1], [np.iinfo(np.int64).min], [np.iinfo(np.int64).max]]))
+    new = read_columns(np.array([[2], [3], [4], [5], [1], [np.iinfo(np.int64).min], [np.iinfo(np.int64).max]]))
     assert TableEncoder(schema).encode(new)[:, 0].tolist() == [0, 2, 1, 2, 2, 2, 2]
     with pytest.raises(DataError, match=r"column 'x0' holds .*3.* in row 1"):
         TableEncoder(schema, unseen_is_error=True).encode(new)
@@ -172,12 +172,16 @@ def test_wide_integers_are_told_apart_exactly():
     X = np.array([[2**62], [2**62 + 1], [-5]])
     schema = learn(X, categorical_features="all")
     assert schema.attributes[0].categories == (-5, 2**62, 2**62 + 1)
-    assert TableEncoder(schema).encode(read_table(X))[:, 0].tolist() == [1, 2, 0]
+    assert TableEncoder(schema).encode(read_columns(X))[:, 0].tolist() == [1, 2, 0]
 
 
 def test_whole_numbers_match_whether_integer_or_float():
     schema = learn(pd.DataFrame({"a": [1, 2]}), categorical_features="all")
-    assert TableEncoder(schema).encode(read_table(pd.DataFrame({"a": [2.0, np.nan, 1.5]})))[:, 0].tolist() == [1, 2, 2]
+    assert TableEncoder(schema).encode(read_columns(pd.DataFrame({"a": [2.0, np.nan, 1.5]})))[:, 0].tolist() == [
+        1,
+        2,
+        2,
+    ]
 
 
 def test_dates_are_cut_like_numbers_or_kept_as_categories():
@@ -195,7 +199,7 @@ def test_a_column_without_values_is_ignored_with_a_warning():
     with pytest.warns(DataWarning, match="column 'a' holds no value"):
         schema = learn(frame)
     assert schema.n_states == (1, 2, 2)
-    assert TableEncoder(schema).encode(read_table(frame))[:, 0].tolist() == [1, 1, 1]
+    assert TableEncoder(schema).encode(read_columns(frame))[:, 0].tolist() == [1, 1, 1]
 
 
 def test_a_numeric_column_without_values_is_ignored_with_a_warning():
@@ -211,13 +215,13 @@ def test_a_column_that_names_rows_gets_a_warning():
 def test_text_where_numbers_were_learnt_is_an_error_that_says_so():
     encoder = TableEncoder(learn(pd.DataFrame({"age": [1.0, 2.0]})))
     with pytest.raises(DataError, match=r"column 'age' of the table to predict holds text \('forty'\); it was numeric"):
-        encoder.encode(read_table(pd.DataFrame({"age": ["forty"]})))
+        encoder.encode(read_columns(pd.DataFrame({"age": ["forty"]})))
 
 
 def test_numbers_where_text_was_learnt_is_an_error_that_says_so():
     encoder = TableEncoder(learn(pd.DataFrame({"town": ["a", "b"]})))
     with pytest.raises(DataError, match="column 'town' of the table to predict holds numbers; it was text"):
-        encoder.encode(read_table(pd.DataFrame({"town": [3]})))
+        encoder.encode(read_columns(pd.DataFrame({"town": [3]})))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from tanager.errors import DataError, DataTypeError
-from tanager.table.read_columns import DictionaryColumn, NumericColumn, gaps, read_table
+from tanager.table.read_columns import DictionaryColumn, NumericColumn, gaps, read_columns
 
 CELLS = {
     "text": ["a", None, "b", "a"],
@@ -40,7 +40,7 @@ def cells(column):
 
 @pytest.mark.parametrize("frame", FRAMES)
 def test_every_frame_gives_the_same_cells(frame):
-    columns = {column.name: column for column in read_table(frame).columns}
+    columns = {column.name: column for column in read_columns(frame).columns}
     for name in ("text", "flag", "whole", "gappy", "real"):
         assert cells(columns[name]) == CELLS[name], name
     assert isinstance(columns["whole"], NumericColumn)
@@ -50,12 +50,12 @@ def test_every_frame_gives_the_same_cells(frame):
 
 @pytest.mark.parametrize("frame", FRAMES)
 def test_gaps_are_the_cells_that_hold_nothing(frame):
-    for column in read_table(frame).columns:
+    for column in read_columns(frame).columns:
         assert gaps(column).tolist() == [cell is None for cell in CELLS[column.name]]
 
 
 def test_a_list_of_rows_keeps_numbers_beside_text_as_numbers():
-    text, number = read_table([["a", 1], ["b", 2.5], [None, None]]).columns
+    text, number = read_columns([["a", 1], ["b", 2.5], [None, None]]).columns
     assert cells(text) == ["a", "b", None]
     assert cells(number) == [1, 2.5, None]
 
@@ -63,7 +63,7 @@ def test_a_list_of_rows_keeps_numbers_beside_text_as_numbers():
 def test_dates_times_and_durations_are_microseconds():
     t = pd.to_datetime(["1970-01-01T00:00:01", "2000-01-01T00:00:00"])
     moments = pd.DataFrame({"t": t, "d": pd.to_timedelta([1, 2], "s")})
-    t, d = read_table(moments).columns
+    t, d = read_columns(moments).columns
     assert (t.unit, d.unit) == ("datetime", "duration")
     assert t.values.tolist() == [1_000_000, 946_684_800_000_000]
     assert d.values.tolist() == [1_000_000, 2_000_000]
@@ -71,12 +71,12 @@ def test_dates_times_and_durations_are_microseconds():
 
 def test_a_numeric_array_is_kept_whole_and_not_copied():
     X = np.arange(12).reshape(4, 3)
-    assert np.shares_memory(read_table(X).matrix, X)
+    assert np.shares_memory(read_columns(X).matrix, X)
 
 
 def test_taking_rows_takes_them_from_every_column():
     kept = np.array([True, False, False, True])
-    for table in (read_table(pa.table(CELLS)), read_table(np.arange(8.0).reshape(4, 2))):
+    for table in (read_columns(pa.table(CELLS)), read_columns(np.arange(8.0).reshape(4, 2))):
         some = table.take(kept)
         assert some.n_rows == 2
         for before, after in zip(table.columns, some.columns, strict=True):
@@ -103,14 +103,14 @@ def test_bad_tables_get_one_clear_message(table, message):
     with pytest.raises(
         DataError if "sample" not in message and "Reshape" not in message else ValueError, match=message
     ):
-        read_table(table)
+        read_columns(table)
 
 
 def test_a_cell_that_is_neither_text_nor_number_is_a_type_error():
     with pytest.raises(DataTypeError, match="must be a string or a number"):
-        read_table(np.array([["a"], [object()]], dtype=object))
+        read_columns(np.array([["a"], [object()]], dtype=object))
 
 
 def test_sparse_matrices_are_refused():
     with pytest.raises(TypeError, match=r"[Ss]parse"):
-        read_table(sparse.csr_array(np.eye(2)))
+        read_columns(sparse.csr_array(np.eye(2)))

@@ -22,7 +22,7 @@ from tanager.network.network import Network
 from tanager.progress import working
 from tanager.structure import StructureLearner
 from tanager.table.encoder import TableEncoder
-from tanager.table.read_columns import read_table
+from tanager.table.read_columns import read_columns
 from tanager.table.stream.source import is_stream, open_stream
 from tanager.threads import thread_limit
 
@@ -154,7 +154,7 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         if is_stream(X):
             names = [column.name for column in self.encoder_.schema.attributes]
             return np.concatenate([self._log_joint(rows, normalized) for rows in open_stream(X, names).select(names)])
-        table = read_table(X)
+        table = read_columns(X)
         self._check_columns(X, table, reset=False)
         with thread_limit(self.n_jobs):
             codes = add_hidden_codes(self.encoder_.encode(table), self.network_.n_states)

@@ -64,11 +64,7 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
         return super().fit(X, y, sample_weight)
 
     def partial_fit(
-        self,
-        X: object,
-        y: ArrayLike,
-        classes: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
+        self, X: object, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Learn from one more batch; the first call names all `classes`.
 

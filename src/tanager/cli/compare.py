@@ -39,8 +39,7 @@ def compare(
         ),
     ] = Path(),
     sets: Annotated[
-        Names,
-        typer.Option(metavar="NAME,NAME", help="Only these; openml:NAME downloads one.", rich_help_panel=SETS),
+        Names, typer.Option(metavar="NAME,NAME", help="Only these; openml:NAME downloads one.", rich_help_panel=SETS)
     ] = None,
     group: Annotated[
         Names, typer.Option(metavar="NAME", help="Only those of a group of the manifest.", rich_help_panel=SETS)
@@ -60,8 +59,7 @@ def compare(
         typer.Option("--output", "-o", metavar="FOLDER", help="Where results are kept, to go on.", rich_help_panel=RUN),
     ] = Path("tanager-results"),
     page: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write tables and pictures as Markdown.", rich_help_panel=RUN),
+        Path | None, typer.Option(metavar="FILE", help="Write tables and pictures as Markdown.", rich_help_panel=RUN)
     ] = None,
     jobs: Annotated[
         int, typer.Option(metavar="N", help="Processes; -1: one for every core.", rich_help_panel=RUN)

@@ -18,15 +18,14 @@ if TYPE_CHECKING:
     from tanager.explain import Overall, RowExplanation, SufficientReason
     from tanager.table.schema import Category
 
-MOST_ROWS = 10
+MAX_ROWS_PRINTED = 10
 """Rows printed where nobody says which."""
 
 
 def explain(
     model: options.Model,
     data: Annotated[
-        str | None,
-        typer.Argument(metavar="[DATA]", help="Rows to explain: a table as for predict; - is CSV on stdin."),
+        str | None, typer.Argument(metavar="[DATA]", help="Rows to explain: a table as for predict; - is CSV on stdin.")
     ] = None,
     against: Annotated[
         str | None,
@@ -93,7 +92,7 @@ def explain(
 def _shown_rows(asked: list[int] | None, n_rows: int, as_json: bool) -> list[int]:
     """The rows asked for; without a wish all of them for programs, the first few for people."""
     if asked is None:
-        return list(range(n_rows if as_json else min(n_rows, MOST_ROWS)))
+        return list(range(n_rows if as_json else min(n_rows, MAX_ROWS_PRINTED)))
     for row in asked:
         if not 0 <= row < n_rows:
             raise OptionError(f"--row {row} is not there: the data has rows 0 to {n_rows - 1}.")

@@ -69,10 +69,7 @@ Device = Annotated[
         rich_help_panel=MODEL,
     ),
 ]
-Force = Annotated[
-    bool,
-    typer.Option("--force", help="Replace a file of another kind; never one that is read."),
-]
+Force = Annotated[bool, typer.Option("--force", help="Replace a file of another kind; never one that is read.")]
 Seed = Annotated[int, typer.Option(help="For everything drawn at random.")]
 
 

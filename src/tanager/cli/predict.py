@@ -31,10 +31,7 @@ def predict(
     force: options.Force = False,
     stream: Annotated[
         bool | None,
-        typer.Option(
-            "--stream/--no-stream",
-            help="Read and write batch by batch; by default where memory is short.",
-        ),
+        typer.Option("--stream/--no-stream", help="Read and write batch by batch; by default where memory is short."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, an object for every row.")] = False,
 ) -> None:

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +16,13 @@ from numpy.typing import NDArray
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.cli.streams import STREAM
 from tanager.errors import DataError, DataWarning, OptionError
+from tanager.files.read_csv import CellRules
 from tanager.files.read_table import bytes_in_memory, open_batches, read_table, table_format
 from tanager.memory import available_memory
-from tanager.registry import nearest_first
+from tanager.registry import list_names, nearest_first
 from tanager.table.training_table import read_rows as check_rows
 from tanager.table.training_table import warn_left_out
 
-MOST_NAMES = 10
 FEWEST_NUMBERED = 10
 """In fewer rows a column may hold consecutive numbers by chance."""
 NUMBER = r"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*$"
@@ -42,10 +41,14 @@ class Reading:
     missing: Sequence[str] = ()
     drop: Sequence[str] = ()
 
+    @property
+    def cells(self) -> CellRules:
+        return CellRules(self.missing, recognises_marks(self.missing))
+
 
 def read_training_data(path: str, class_column: str, reading: Reading) -> tuple[pa.Table, NamedLabels]:
     """The attributes and the class column of a file."""
-    table = read_table(path, missing_values=reading.missing, marks=recognises_marks(reading.missing))
+    table = read_table(path, reading.cells)
     kept = check_training_columns(table.column_names, class_column, reading.drop)
     labels = _labels(table.column(class_column), class_column).view(NamedLabels)
     labels.name = class_column
@@ -75,13 +78,13 @@ def check_training_columns(names: Sequence[str], class_column: str, drop: Sequen
     if class_column not in names:
         raise DataError(
             f"the data has no column {class_column!r} to predict; "
-            f"its columns, nearest first, are {_list(nearest_first(class_column, names))}."
+            f"its columns, nearest first, are {list_names(nearest_first(class_column, names))}."
         )
     for name in drop:
         if name not in names:
             raise DataError(
                 f"the data has no column {name!r} to drop; "
-                f"its columns, nearest first, are {_list(nearest_first(name, names))}."
+                f"its columns, nearest first, are {list_names(nearest_first(name, names))}."
             )
     if class_column in drop:
         raise OptionError(f"--drop leaves out {class_column!r}, which is the class.")
@@ -134,7 +137,7 @@ class CountedBatches:
 
 def open_training_data(path: str, class_column: str, reading: Reading) -> tuple[list[str], object, Callable[[], int]]:
     """The attributes' names, the table as `fit` takes it batch by batch, and how many rows were read."""
-    names, source = open_batches(path, missing_values=reading.missing, marks=recognises_marks(reading.missing))
+    names, source = open_batches(path, reading.cells)
     attributes = check_training_columns(names, class_column, reading.drop)
     kept = [*attributes, class_column]
     if isinstance(source, Iterator):
@@ -162,7 +165,7 @@ def read_rows(
     path: str, clf: BayesianNetworkClassifier, missing: Sequence[str] | None
 ) -> tuple[pa.Table, NDArray[np.generic] | None]:
     """The columns a model needs, by name and in its order, from a file that may have others; and the class, if any."""
-    table = read_table(path, **_cells(clf, missing or ()))
+    table = read_table(path, _cells(clf, missing or ()))
     needed = _check_columns(table.column_names, clf)
     target = clf.encoder_.schema.target.name
     classes = np.array(table.column(target).to_pylist()) if target in table.column_names else None
@@ -173,32 +176,19 @@ def read_row_batches(path: str, clf: BayesianNetworkClassifier, missing: Sequenc
     """As `read_rows`, batch by batch."""
     from tanager.table.stream.source import open_stream
 
-    names, source = open_batches(path, **_cells(clf, missing or ()))
+    names, source = open_batches(path, _cells(clf, missing or ()))
     needed = _check_columns(names, clf)
     for batch in open_stream(source, needed).select(needed):
         assert isinstance(batch, pa.Table)
         yield _check_numbers(batch, clf)
 
 
-class CellOptions(TypedDict):
-    """What `read_table` wants to know of the cells."""
-
-    missing_values: Sequence[str]
-    marks: bool
-    text_columns: Sequence[str]
-    number_columns: Sequence[str]
-
-
-def _cells(clf: BayesianNetworkClassifier, missing: Sequence[str]) -> CellOptions:
+def _cells(clf: BayesianNetworkClassifier, missing: Sequence[str]) -> CellRules:
     """A text column may hold only digits in a small file, and a column of numbers only marks of missing cells."""
     columns = (*clf.encoder_.schema.attributes, clf.encoder_.schema.target)
     texts = [column.name for column in columns if any(isinstance(state, str) for state in column.categories)]
-    return CellOptions(
-        missing_values=missing,
-        marks=recognises_marks(missing),
-        text_columns=texts,
-        number_columns=[column.name for column in columns if column.name not in texts],
-    )
+    numbers = [column.name for column in columns if column.name not in texts]
+    return CellRules(missing, recognises_marks(missing), texts, numbers)
 
 
 def _check_numbers(rows: pa.Table, clf: BayesianNetworkClassifier) -> pa.Table:
@@ -229,8 +219,8 @@ def _check_columns(names: Sequence[str], clf: BayesianNetworkClassifier) -> list
     if absent:
         found = nearest_first(absent[0], names)
         raise DataError(
-            f"the data lacks {len(absent)} of the {len(needed)} columns the model needs: {_list(absent)}; "
-            f"its columns are {_list(found)}."
+            f"the data lacks {len(absent)} of the {len(needed)} columns the model needs: {list_names(absent)}; "
+            f"its columns are {list_names(found)}."
         )
     return needed
 
@@ -257,8 +247,3 @@ def _labels(column: pa.ChunkedArray, name: str) -> NDArray[np.generic]:
                 "expected classes, not a quantity."
             )
     return labels
-
-
-def _list(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(map(repr, names[:MOST_NAMES])) + more

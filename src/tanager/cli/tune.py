@@ -84,14 +84,7 @@ def tune(
             table = _read_columns(network, data, missing or ())
         with working("Tuning"):
             result = tune_network(
-                network,
-                table,
-                query,
-                parameters,
-                strength=worth,
-                folds=folds,
-                impossible=impossible,
-                random_state=seed,
+                network, table, query, parameters, strength=worth, folds=folds, impossible=impossible, random_state=seed
             )
         if path is not None:
             write_network(result.network, path)
@@ -105,10 +98,11 @@ def tune(
 def _read_columns(network: Network, path: str, missing: Sequence[str]) -> pa.Table:
     """The table; states of a network file are text, also where they look like numbers."""
     from tanager.cli.training_data import recognises_marks
+    from tanager.files.read_csv import CellRules
     from tanager.files.read_table import read_table
 
     texts = [column.name for column in network.columns if any(isinstance(state, str) for state in column.categories)]
-    return read_table(path, missing_values=missing, marks=recognises_marks(missing), text_columns=texts)
+    return read_table(path, CellRules(missing, recognises_marks(missing), texts))
 
 
 def _strength(text: str) -> float | str:

@@ -71,9 +71,9 @@ def family_layouts(parents: Sequence[tuple[int, ...]], n_states: Sequence[int]) 
         children = np.flatnonzero(n_parents == own_parents)
         n_families, width = len(children), own_parents + 1
         # Only here does a family cost a step of Python; NumPy takes much longer for a list of tuples.
-        own = chain.from_iterable(map(parents.__getitem__, children.tolist()))
+        all_parents = chain.from_iterable(map(parents.__getitem__, children.tolist()))
         nodes = np.empty((n_families, width), dtype=np.int64)
-        nodes[:, :-1] = np.fromiter(own, np.int64, n_families * own_parents).reshape(n_families, own_parents)
+        nodes[:, :-1] = np.fromiter(all_parents, np.int64, n_families * own_parents).reshape(n_families, own_parents)
         nodes[:, -1] = children
         nodes.sort(axis=1)
         place = (nodes < children[:, None]).sum(axis=1)

@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 
 from tanager.counts.bit_kernels import TILE, count_mask_pairs
 from tanager.counts.family import CountTable, strides
-from tanager.counts.mask_kernels import (
-    ROWS_PER_WORD,
-    WORDS_PER_VECTOR,
-    pack_masks,
-    pack_masks_of_words,
-    padded_words,
-)
+from tanager.counts.mask_kernels import ROWS_PER_WORD, WORDS_PER_VECTOR, pack_masks, pack_masks_of_words, padded_words
 from tanager.counts.numba_kernels import Flags, Int64s, Units, count_nodes, count_partners
 from tanager.counts.pair_tables import PairTables, pair_offsets
 from tanager.table.batch import Codes, EncodedBatch
@@ -30,7 +24,7 @@ from tanager.threads import count_threads, map_threads
 CPU = binding.get_host_cpu_features()
 MAX_MASKS = 18 if CPU.get("avx512vpopcntdq") else 13
 # Classes up to which rows are grouped by taking every class from a vector of codes; more are faster row by row.
-MOST_CHOSEN = 12 if CPU.get("avx512vbmi2") else 0
+MAX_CLASSES_TAKEN = 12 if CPU.get("avx512vbmi2") else 0
 # Rows packed at a time: their masks should stay in the cache the cores share; fewer if they took more than these bytes,
 # but a block at least.
 SLAB_ROWS = 1 << 18
@@ -48,7 +42,7 @@ def kernels_of(batch: EncodedBatch, what: str) -> tuple[object, ...]:
     if what == "sets":
         return types
     layout = _Layout.of(batch, 1)
-    return (*types, batch.n_classes <= MOST_CHOSEN, bool(layout.narrow.any()), bool(layout.narrow.all()))
+    return (*types, batch.n_classes <= MAX_CLASSES_TAKEN, bool(layout.narrow.any()), bool(layout.narrow.all()))
 
 
 class NumbaEngine:
@@ -92,7 +86,7 @@ class NumbaEngine:
                 masks = np.empty(slab.n_words * layout.n_masks, np.uint64)
             singles = np.zeros((batch.n_classes, layout.n_masks), np.int64)
             packed = slab.blocks, attributes, masks, singles
-            if batch.n_classes <= MOST_CHOSEN and rows.columns.dtype == np.uint8:
+            if batch.n_classes <= MAX_CLASSES_TAKEN and rows.columns.dtype == np.uint8:
                 self._share(pack_masks_of_words, rows.columns, slab.low, slab.class_words, *packed)
             else:
                 self._share(pack_masks, rows.columns, slab.low, slab.order, *packed)
@@ -190,9 +184,9 @@ class _Slab:
     def class_words(self) -> NDArray[np.uint64]:
         """(n_classes, n_words) a bit for every row, set if it is of the class."""
         words = np.zeros((len(self.class_rows), -(-len(self.classes) // ROWS_PER_WORD)), np.uint64)
-        for c, own in enumerate(words.view(np.uint8)):
+        for c, class_bytes in enumerate(words.view(np.uint8)):
             bits = np.packbits(self.classes == c, bitorder="little")
-            own[: len(bits)] = bits
+            class_bytes[: len(bits)] = bits
         return words
 
 

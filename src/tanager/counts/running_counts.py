@@ -99,8 +99,8 @@ class RunningCounts:
         if self.n_rows == 0:
             return None
         values = self._values
-        own = zip(codes, values.n_values, values.has_gap, strict=True)
-        final = [np.append(known[:n], [known[-1]] * gap).astype(np.int64) for known, n, gap in own]
+        known_values = zip(codes, values.n_values, values.has_gap, strict=True)
+        final = [np.append(known[:n], [known[-1]] * gap).astype(np.int64) for known, n, gap in known_values]
         sets = self._sets(len(n_states) - 1)
         return CountedRows(self.n_rows, sets, values.n_states, self._counts, tuple(final), n_states)
 
@@ -158,10 +158,10 @@ class CountedRows:
         n_attributes, n_held = len(self.n_states) - 1, self.sets.shape[1] - 1
         assert len(attributes) <= n_held, "only counts of fewer nodes were taken"
         others = (node for node in range(n_attributes) if node not in attributes)
-        own = sorted([*attributes, *islice(others, n_held - len(attributes))])
+        table_nodes = sorted([*attributes, *islice(others, n_held - len(attributes))])
         tables = PairTables(self.n_before, self.counts, self._offsets)
-        position = tables.index(own[0], own[1]) if n_held == 2 else own[0]
-        held = [n_attributes, *own]
+        position = tables.index(table_nodes[0], table_nodes[1]) if n_held == 2 else table_nodes[0]
+        held = [n_attributes, *table_nodes]
         counts = self.counts[self._offsets[position] : self._offsets[position + 1]]
         return held, counts.reshape([self.n_before[node] for node in held])
 
@@ -182,7 +182,7 @@ def renumber(
     # Whole tables, as many as make a block of cells.
     edges = np.searchsorted(offsets, np.arange(0, offsets[-1], BLOCK_CELLS))
     for first, last in pairwise(np.unique([*edges, len(sets)]).tolist()):
-        own = counts[offsets[first] : offsets[last]]
+        block_counts = counts[offsets[first] : offsets[last]]
         table = np.repeat(np.arange(first, last), np.diff(offsets[first : last + 1]))
         cell = np.arange(offsets[first], offsets[last]) - offsets[table]
         position, stride = result_offsets[table], np.ones(len(table), dtype=np.int64)
@@ -194,7 +194,7 @@ def renumber(
             present &= code < after[node]
             position += code * stride
             stride *= after[node]
-        np.add.at(result, position[present], own[present])
+        np.add.at(result, position[present], block_counts[present])
     return result
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from distributed import Client, Future
@@ -10,9 +12,11 @@ from sklearn.utils.validation import validate_data
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.classifiers.parts import Parts
 from tanager.classifiers.reading import CodedTable
+from tanager.counts.engine import CountEngine, choose_engine
+from tanager.counts.family import CountTable
+from tanager.counts.pair_tables import PairTables
 from tanager.dask.cluster import Cluster
 from tanager.dask.encode import PartitionEncoder
-from tanager.dask.engine import choose_worker_engine
 from tanager.dask.partition_summary import packed_statistics, summarize_partition
 from tanager.dask.partitions import Partitions, find_partitions
 from tanager.dask.rows import ClusterRows
@@ -83,3 +87,21 @@ def _learn_columns(
 
 def _take_rows(batch: EncodedBatch, labelled: bool) -> EncodedBatch:
     return batch.take((batch.class_codes < batch.n_classes) == labelled)
+
+
+def choose_worker_engine(name: str, device: str | None) -> CountEngine:
+    """The engine of that name, as it can be sent to workers."""
+    return TorchOnWorkers(device) if name == "torch" else choose_engine(name, device)
+
+
+@dataclass(frozen=True)
+class TorchOnWorkers:
+    """The torch engine, made where it counts: a device cannot be sent, and this machine need not have one."""
+
+    device: str | None
+
+    def count(self, batch: EncodedBatch, node_sets: Sequence[tuple[int, ...]]) -> list[CountTable]:
+        return choose_engine("torch", self.device).count(batch, node_sets)
+
+    def count_pairs(self, batch: EncodedBatch) -> PairTables:
+        return choose_engine("torch", self.device).count_pairs(batch)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tanager.errors import DataError, FileError, OptionError
 from tanager.files.paths import check_readable, reason
+from tanager.files.read_csv import CellRules
 from tanager.files.read_table import read_table
 from tanager.registry import nearest_first
 from tanager.table.training_table import say_left_out
@@ -56,7 +57,7 @@ class DataSet(SetDescription, ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class FileSet(DataSet):
-    """A file; `categories` are the columns read as text even where they hold digits, `marks` as `read_table`'s."""
+    """A file; `categories` are the columns read as text even where they hold digits, `marks` those of `CellRules`."""
 
     path: Path
     class_column: str = "class"
@@ -64,7 +65,7 @@ class FileSet(DataSet):
     marks: bool = False
 
     def read(self) -> tuple[pa.Table, Labels]:
-        table = read_table(self.path, marks=self.marks, text_columns=[*self.categories, self.class_column])
+        table = read_table(self.path, CellRules(marks=self.marks, texts=[*self.categories, self.class_column]))
         X, y = split_class(table, self.class_column, self.name)
         if self.n_train is not None and len(y) < table.num_rows:
             n_apart = table.num_rows - len(y)

@@ -17,7 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from tanager.registry import check_option
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
-from tanager.table.read_columns import NumericColumn, read_table
+from tanager.table.read_columns import NumericColumn, read_columns
 from tanager.table.training_table import read_training
 from tanager.table.value_counts import ValueCounts
 
@@ -73,7 +73,7 @@ class OnTable(ClassifierMixin, BaseEstimator):
 
     def _matrix(self, X: pa.Table) -> NDArray[np.float64]:
         """(n_rows, n_attributes): codes of categories, values of numbers; NaN for gaps of numbers."""
-        table = read_table(X)
+        table = read_columns(X)
         matrix = self.encoder_.encode(table).astype(np.float64)
         for position, column in enumerate(table.columns):
             if not self.categories_[position] and isinstance(column, NumericColumn):

@@ -82,13 +82,13 @@ def rank_table(results: Results, measures: Sequence[str]) -> TextTable:
 def versus_table(results: Results, measure: str, reference: str) -> TextTable:
     """One classifier against each of the others: win/tie/loss, Wilcoxon's Z and p, p corrected by Holm."""
     less = UNITS[measure].less_is_better
-    own = results.column(reference, measure)
+    reference_values = results.column(reference, measure)
     others = [name for name in results.classifiers if name != reference]
     columns = [results.column(name, measure) for name in others]
-    tests = [wilcoxon(own, column, less) for column in columns]
+    tests = [wilcoxon(reference_values, column, less) for column in columns]
     rows = []
     for name, column, test, corrected in zip(others, columns, tests, holm([test.p for test in tests]), strict=True):
-        counts = "/".join(map(str, win_tie_loss(own, column, less)))
+        counts = "/".join(map(str, win_tie_loss(reference_values, column, less)))
         rows.append([name, counts, f"{test.z:.2f}", show_p(test.p), show_p(corrected), test.arrow, str(test.n)])
     return TextTable(
         f"{reference} against the others: {UNITS[measure].heading}",
@@ -106,8 +106,8 @@ def wilcoxon_table(results: Results, measure: str) -> TextTable:
     less, names = UNITS[measure].less_is_better, results.classifiers
     rows = []
     for place, first in enumerate(names[:-1]):
-        own = results.column(first, measure)
-        tests = [wilcoxon(own, results.column(second, measure), less) for second in names[place + 1 :]]
+        first_values = results.column(first, measure)
+        tests = [wilcoxon(first_values, results.column(second, measure), less) for second in names[place + 1 :]]
         rows.append([first, *[""] * place, *map(show_test, tests)])
     return TextTable(f"Wilcoxon's signed-rank test: {UNITS[measure].heading}", ["", *names[1:]], rows)
 

@@ -17,7 +17,7 @@ from tanager.network.any_network import AnyNetwork
 from tanager.network.columns import HasColumns, Term
 from tanager.table.batch import Codes, code_dtype
 from tanager.table.encoder import encode_column
-from tanager.table.read_columns import Column, DictionaryColumn, read_table
+from tanager.table.read_columns import Column, DictionaryColumn, read_columns
 from tanager.table.schema import format_values
 
 Status = Literal["present", "missing", "unseen", "remainder"]
@@ -84,7 +84,7 @@ class Contribution:
 
 
 @dataclass(frozen=True)
-class Cells:
+class ExplainedRows:
     """Rows of a table as a model sees them.
 
     columns        the column of each attribute; None where the table has none
@@ -102,10 +102,10 @@ class Cells:
     rule: GapRule
 
     @classmethod
-    def read(cls, model: Model, X: object) -> Cells:
+    def read(cls, model: Model, X: object) -> ExplainedRows:
         network, rule = network_of(model), rule_of(model)
         attributes = network.columns[:-1]
-        table = read_table(X)
+        table = read_columns(X)
         known: NDArray[np.float64] | None = None
         columns: list[Column | None] = [None] * len(attributes)
         if isinstance(model, BayesianNetworkClassifier):

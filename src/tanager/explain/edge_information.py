@@ -14,8 +14,8 @@ Floats = NDArray[np.float64]
 def edge_information(network: Network) -> Floats:
     """I(child; parent | other parents) of each edge of the DAG, in nats, when nothing is observed."""
     found = []
-    for family, own in zip(network.dag.families, family_joints(network), strict=True):
-        joint = own.reshape([network.n_states[node] for node in family.nodes])
+    for family, table in zip(network.dag.families, family_joints(network), strict=True):
+        joint = table.reshape([network.n_states[node] for node in family.nodes])
         found += [conditional_information(joint, axis) for axis in range(len(family.parents))]
     return np.array(found, dtype=np.float64)
 

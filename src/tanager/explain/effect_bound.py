@@ -52,14 +52,14 @@ class EffectBound:
         """
         columns, n_attributes = self.network.columns, len(self.network.mains)
         coarse = [int(column.coarse_codes[code]) for column, code in zip(columns[:-1], codes, strict=True)]
-        own = [np.repeat(weights[attribute], len(fixed), axis=0) for attribute in range(n_attributes)]
+        effects = [np.repeat(weights[attribute], len(fixed), axis=0) for attribute in range(n_attributes)]
         total = np.zeros(len(fixed))
         for key, (parent, child) in enumerate(self.network.pairs, n_attributes):
             pair, first, second = weights[key], fixed[:, parent], fixed[:, child]
             total += np.where(first & second, pair[coarse[parent], coarse[child]], 0.0)
             total += np.where(first | second, 0.0, pair.min())
-            own[child] += np.outer(first & ~second, pair[coarse[parent]][columns[child].coarse_codes[:-1]])
-            own[parent] += np.outer(second & ~first, pair[:, coarse[child]][columns[parent].coarse_codes[:-1]])
-        for attribute, sums in enumerate(own):
+            effects[child] += np.outer(first & ~second, pair[coarse[parent]][columns[child].coarse_codes[:-1]])
+            effects[parent] += np.outer(second & ~first, pair[:, coarse[child]][columns[parent].coarse_codes[:-1]])
+        for attribute, sums in enumerate(effects):
             total += np.where(fixed[:, attribute], sums[:, codes[attribute]], sums.min(axis=1))
         return total

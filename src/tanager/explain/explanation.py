@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import OptionError
-from tanager.explain.cells import Cells, Contribution, Model
+from tanager.explain.cells import Contribution, ExplainedRows, Model
 from tanager.explain.frame import make_frame
 from tanager.gaps.rule import between
 from tanager.table.schema import Category
@@ -110,7 +110,7 @@ class Explanation:
     remainder          (n_rows,) nats; `prior + contributions.sum(axis=1) + remainder` is `log_odds`
     """
 
-    cells: Cells
+    cells: ExplainedRows
     favoured: NDArray[np.intp]
     against: NDArray[np.intp]
     prior: NDArray[np.float64]
@@ -194,7 +194,7 @@ class Explanation:
 
 def explain_rows(model: Model, X: object, against: Category | None = None) -> Explanation:
     """See `tanager.explain.explain`."""
-    cells = Cells.read(model, X)
+    cells = ExplainedRows.read(model, X)
     logs = cells.log_posterior
     if logs.shape[1] < 2:
         raise OptionError(f"the class {cells.network.nodes[-1]!r} has one state, so there is no decision to explain.")

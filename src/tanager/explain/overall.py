@@ -8,14 +8,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.hidden import add_hidden_codes
+from tanager.errors import DataError, OptionError
 from tanager.explain.cells import Model, network_of
 from tanager.explain.edge_information import Floats
 from tanager.explain.effect_strength import edge_strength, effect_strength
 from tanager.explain.frame import make_frame
-from tanager.explain.removal import removal
 
 Measure = Literal["information", "effect"]
 LINES_IN_TEXT = 40
+BLOCK_ROWS = 4_096  # a rule may complete each of them many times
 
 
 @dataclass(frozen=True)
@@ -89,10 +92,7 @@ class Overall:
 
     def _term_columns(self) -> dict[str, list[object]]:
         order = np.argsort(-self.strength, kind="stable")
-        columns: dict[str, list[object]] = {
-            "attribute": list(self.ranked),
-            "strength": self.strength[order].tolist(),
-        }
+        columns: dict[str, list[object]] = {"attribute": list(self.ranked), "strength": self.strength[order].tolist()}
         if self.removal is not None:
             columns["removal"] = self.removal[order].tolist()
         return columns
@@ -135,3 +135,28 @@ def explain_overall(
 
 def _lines(columns: dict[str, list[object]]) -> list[dict[str, object]]:
     return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
+
+
+def removal(model: Model, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> Floats:
+    """(n_terms,) mean of log P(class | row) less the same without a term, for every term.
+
+    Without an attribute means that it is missing in all rows; without an effect, that it is zero.
+    """
+    if not isinstance(model, BayesianNetworkClassifier):
+        raise OptionError(
+            "removal of attributes is measured for classifiers; got a network alone.", hint="leave X and y out."
+        )
+    if X is None:
+        raise DataError("explain was given y without X.", hint="explain(model, X, y).")
+    network = network_of(model)
+    labelled = model.read_labelled(X, y, sample_weight)
+    codes = add_hidden_codes(model.encoder_.encode(labelled.table), network.n_states)
+    weights = np.ones(len(codes)) if labelled.weights is None else labelled.weights
+    lost = np.zeros(len(network.terms))
+    for first in range(0, len(codes), BLOCK_ROWS):
+        rows = slice(first, first + BLOCK_ROWS)
+        true_class = np.arange(len(codes[rows])), labelled.class_codes[rows]
+        whole = model.gaps_.log_posterior(codes[rows])[true_class]
+        for term, logs in enumerate(model.gaps_.without_each(codes[rows])):
+            lost[term] += weights[rows] @ (whole - logs[true_class])
+    return lost / weights.sum()

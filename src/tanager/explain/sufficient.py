@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import OptionError
-from tanager.explain.cells import Cells, Model, in_state
+from tanager.explain.cells import ExplainedRows, Model, in_state
 from tanager.explain.effect_bound import EffectBound
 from tanager.explain.worst_case import Floats, Forest, Sets
 
@@ -80,11 +80,11 @@ def sufficient_reason(model: Model, X: object) -> tuple[SufficientReason, ...]:
     >>> print(sufficient_reason(clf, [["sunny", "hot"]])[0])
     row 0: class is out because x0 = sunny, whatever the other 1 attributes are
     """
-    cells = Cells.read(model, X)
+    cells = ExplainedRows.read(model, X)
     return tuple(_reason(cells, row) for row in range(len(cells.codes)))
 
 
-def _reason(cells: Cells, row: int) -> SufficientReason:
+def _reason(cells: ExplainedRows, row: int) -> SufficientReason:
     network = cells.network
     missing = np.flatnonzero(~cells.present[row])
     if len(missing) and not cells.rule.drops_gaps:

@@ -39,13 +39,13 @@ class Forest:
             raise OptionError("a sufficient reason needs a class without parents; this class has some.")
         parent: dict[int, int | None] = {}
         for node in range(target):
-            own = [other for other in network.dag.parents[node] if other != target]
-            if len(own) > 1:
+            attribute_parents = [other for other in network.dag.parents[node] if other != target]
+            if len(attribute_parents) > 1:
                 raise OptionError(
                     f"a sufficient reason is found for naive Bayes and trees; {network.nodes[node]!r} has "
-                    f"{len(own)} attribute parents."
+                    f"{len(attribute_parents)} attribute parents."
                 )
-            parent[node] = own[0] if own else None
+            parent[node] = attribute_parents[0] if attribute_parents else None
         left = [node for node in network.dag.order if node != target]
         for node in reversed(left):
             if node in missing:

@@ -28,7 +28,7 @@ LARGEST_GAP = 1e-3
 """How far from one a row of probabilities may sum: it is divided by its sum, so three decimals are enough."""
 ROUNDING = 1e-12
 """A row this near to one is left as it is, bit by bit."""
-MOST_CELLS = 1 << 27
+MAX_TABLE_CELLS = 1 << 27
 """Cells of a table; a file can ask for more in a few words."""
 BOUND = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 LOWER_BOUND = re.compile(rf"(?:\[|>= )(?P<low>{BOUND})")
@@ -85,13 +85,13 @@ def network_of(nodes: Sequence[FileNode]) -> Network:
     numbers = {name: number for number, name in enumerate(names)}
     parents = []
     for name, node in zip(names, nodes, strict=True):
-        own = [plain(parent) for parent in node.parents]
-        _refuse_repeated(own, f"node {name!r} has the parent")
-        absent = [parent for parent in own if parent not in numbers]
+        node_parents = [plain(parent) for parent in node.parents]
+        _refuse_repeated(node_parents, f"node {name!r} has the parent")
+        absent = [parent for parent in node_parents if parent not in numbers]
         if absent:
             raise DocumentError(f"node {name!r} has the parent {absent[0]!r}, which is not a node")
-        parents.append([numbers[parent] for parent in own])
-    refuse_cycle("the edges", ((parent, child) for child, own in enumerate(parents) for parent in own), names)
+        parents.append([numbers[parent] for parent in node_parents])
+    refuse_cycle("the edges", ((parent, child) for child, above in enumerate(parents) for parent in above), names)
     n_states = [column.n_states for column in columns]
     for child, node in enumerate(nodes):
         expected = n_cells(names[child], [n_states[parent] for parent in parents[child]], n_states[child])
@@ -107,8 +107,8 @@ def network_of(nodes: Sequence[FileNode]) -> Network:
 def n_cells(name: str, parent_states: Iterable[int], n_states: int) -> int:
     """Cells of the table of a node; more than memory takes are refused before they are."""
     size = prod(parent_states) * n_states
-    if size > MOST_CELLS:
-        raise DocumentError(f"the table of {name!r} has {size:.3g} cells, more than the {MOST_CELLS:.3g} allowed")
+    if size > MAX_TABLE_CELLS:
+        raise DocumentError(f"the table of {name!r} has {size:.3g} cells, more than the {MAX_TABLE_CELLS:.3g} allowed")
     return size
 
 
@@ -138,7 +138,9 @@ def with_target(network: Network, target: str) -> Network:
     columns = tuple(network.columns[node] for node in order)
     parents = [[new_number[parent] for parent in network.dag.parents[node]] for node in order]
     n_states = [column.n_states for column in columns]
-    tables = tuple(_ascending(network.tables[node], own, n_states) for node, own in zip(order, parents, strict=True))
+    tables = tuple(
+        _ascending(network.tables[node], above, n_states) for node, above in zip(order, parents, strict=True)
+    )
     return Network(columns, Dag(tuple(map(tuple, parents))), tables, target)
 
 

@@ -36,7 +36,7 @@ def read_bifxml(content: bytes) -> list[FileNode]:
         parents = tuple(_text(given, f"GIVEN of {name!r} is empty") for given in definition.findall("GIVEN"))
         table = _text(definition.find("TABLE"), f"node {plain(name)!r} has no TABLE")
         add_once(tables, name, (parents, cells_of(table.split(), name)))
-    return [FileNode(name, own, *_table(name, tables)) for name, own in states.items()]
+    return [FileNode(name, labels, *_table(name, tables)) for name, labels in states.items()]
 
 
 def write_bifxml(network: Network) -> bytes:

@@ -16,7 +16,7 @@ from tanager.files.trace_document import read_trace
 from tanager.files.write_model import MODEL_FORMAT
 from tanager.gaps.choose import MISSING, choose_rule
 from tanager.network.additive_document import read_effect_parts
-from tanager.network.document import check_form, read_columns, read_network_parts
+from tanager.network.document import check_form, parse_columns, read_network_parts
 from tanager.network.json_values import DocumentError, Json, from_json, mapping, sequence, shorten, text
 from tanager.network.network import Network
 from tanager.parameters import PARAMETERS
@@ -27,18 +27,8 @@ from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder
 from tanager.table.schema import Category, ColumnSchema, TableSchema
 
-KEYS = (
-    "classifier",
-    "options",
-    "named",
-    "hidden",
-    "columns",
-    "class_dtype",
-    "filler",
-    "structure_score",
-    "trace",
-)
-MOST_LABEL_BYTES = 1 << 28
+KEYS = ("classifier", "options", "named", "hidden", "columns", "class_dtype", "filler", "structure_score", "trace")
+MAX_LABEL_BYTES = 1 << 28
 REMEDY = "make it again with `tanager fit`, or with fit and save_model"
 
 
@@ -115,7 +105,7 @@ def _check_options(options: dict[str, object]) -> None:
 
 
 def _columns(document: Json) -> tuple[ColumnSchema, ...]:
-    columns = read_columns(document)
+    columns = parse_columns(document)
     if len(columns) < 2:
         raise DocumentError("columns must hold at least one attribute and the class")
     if columns[-1].kind != "categorical" or len(columns[-1].categories) < 2:
@@ -136,7 +126,7 @@ def _classes(labels: tuple[Category, ...], document: Json) -> NDArray[np.generic
     """The labels as an array of the dtype they had; it must hold each of them unchanged."""
     try:
         dtype = np.dtype(text(document, "class_dtype"))
-        if dtype.kind not in "biufUTMO" or dtype.itemsize * len(labels) > MOST_LABEL_BYTES:
+        if dtype.kind not in "biufUTMO" or dtype.itemsize * len(labels) > MAX_LABEL_BYTES:
             raise ValueError
         classes = np.array(labels, dtype=dtype)
         if [(type(label), label) for label in classes.tolist()] != [(type(label), label) for label in labels]:

@@ -21,6 +21,7 @@ import pyarrow.csv
 
 from tanager.errors import DataWarning, FileError
 from tanager.files.paths import reason
+from tanager.registry import list_names
 
 BLOCK_SIZES = (1 << 20, 1 << 26)
 """Bytes parsed at once: pyarrow's own choice, then room for a row longer than that."""
@@ -28,17 +29,17 @@ DECIMAL = r"^\s*[+-]?\d+(,\d+)?\s*$"
 MARKS = ("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "-", ".")
 """Texts that commonly stand for a missing cell."""
 MARKS_HINT = "--missing names such texts, --missing '' switches this off"
-MOST_NAMES = 5
+MAX_COLUMNS_NAMED = 5
 REPLACED = "\ufffd"
 """What stands for bytes that are not UTF-8."""
 
 
 @dataclass(frozen=True)
-class Cells:
+class CellRules:
     """What the cells of a text file mean.
 
     missing   texts that are missing in every column, besides the empty one
-    marks     whether the texts in `MARKS` are missing in columns without other text
+    marks     whether the texts in `MARKS` are missing in CSV columns without other text, with a warning
     texts     columns of text, whatever it looks like
     numbers   columns without text, even where there is nothing but marks
     """
@@ -66,7 +67,10 @@ class Cells:
         )
 
 
-def read_csv(file: Path, delimiter: str | None, cells: Cells) -> pa.Table:
+PLAIN = CellRules()
+
+
+def read_csv(file: Path, delimiter: str | None, cells: CellRules) -> pa.Table:
     """The table in a text file, decompressed on the way if its name ends in .gz; `None`: tab or comma by the header."""
 
     def open_text() -> TextIO:
@@ -81,7 +85,7 @@ def read_csv(file: Path, delimiter: str | None, cells: Cells) -> pa.Table:
         ) from error
 
 
-def read_csv_stdin(cells: Cells) -> pa.Table:
+def read_csv_stdin(cells: CellRules) -> pa.Table:
     """The comma-separated table on standard input."""
     data = sys.stdin.buffer.read()
 
@@ -96,7 +100,7 @@ def _parse(
     open_text: Callable[[], TextIO],
     where: str,
     delimiter: str | None,
-    cells: Cells,
+    cells: CellRules,
 ) -> pa.Table:
     with open_text() as text:
         names, delimiter = read_header(text, delimiter)
@@ -232,7 +236,7 @@ def _not_utf8(where: str, what: str) -> FileError:
     return FileError(f"{where}: {what} is not UTF-8 text.", hint="save the file with the encoding UTF-8.")
 
 
-def _recognise_marks(table: pa.Table, cells: Cells, read_again: Callable[[list[str]], pa.Table]) -> pa.Table:
+def _recognise_marks(table: pa.Table, cells: CellRules, read_again: Callable[[list[str]], pa.Table]) -> pa.Table:
     """The table with the marks taken as missing in columns of numbers, dates, times or booleans, and a warning.
 
     A column is one of these if `read_again`, which gives columns with the marks as empty cells, finds no text in it.
@@ -280,5 +284,4 @@ def _warn_counted(names: Sequence[str], counts: dict[str, int]) -> None:
 
 
 def _columns(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return f"column{'s'[: len(names) != 1]} {', '.join(map(repr, names[:MOST_NAMES]))}{more}"
+    return f"column{'s'[: len(names) != 1]} {list_names(names, MAX_COLUMNS_NAMED)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -18,7 +18,15 @@ import pyarrow.parquet
 from tanager.errors import FileError
 from tanager.files.paths import check_readable, reason
 from tanager.files.read_arff import read_arff
-from tanager.files.read_csv import Cells, read_csv, read_csv_stdin, read_header, times_as_durations, warn_recognised
+from tanager.files.read_csv import (
+    PLAIN,
+    CellRules,
+    read_csv,
+    read_csv_stdin,
+    read_header,
+    times_as_durations,
+    warn_recognised,
+)
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
@@ -32,25 +40,14 @@ TEXT_BYTES = 16
 """A cell of text or of a dictionary in memory, about."""
 
 
-def read_table(
-    path: str | os.PathLike[str],
-    *,
-    missing_values: Sequence[str] = (),
-    marks: bool = False,
-    text_columns: Sequence[str] = (),
-    number_columns: Sequence[str] = (),
-) -> pa.Table:
+def read_table(path: str | os.PathLike[str], cells: CellRules = PLAIN) -> pa.Table:
     """The table in a file, or CSV on standard input where `path` is "-".
 
     The suffix says the format: .csv (semicolons or tabs where its header has no comma), .tsv, .txt (tabs if its header
-    has one), .parquet, .arff; the text formats may be compressed (.csv.gz). In text an empty cell is missing and
-    nothing else is, except the texts in `missing_values` ("?", "NA"); in ARFF "?" is missing too. With `marks` the
-    common texts for it (`MARKS` of read_csv) are missing in CSV columns that otherwise hold no text, with a warning; in
-    `number_columns` also where nothing else is there. A column of digits
-    holds integers, a column of numbers floats; dates, times and booleans are recognised, except in `text_columns`; an
-    ARFF header says the type itself.
+    has one), .parquet, .arff; the text formats may be compressed (.csv.gz). In text an empty cell is missing, and what
+    `cells` says; in ARFF "?" is missing too. A column of digits holds integers, a column of numbers floats; dates,
+    times and booleans are recognised; an ARFF header says the type itself.
     """
-    cells = Cells(missing_values, marks, text_columns, number_columns)
     if os.fspath(path) == "-":
         return check_names(read_csv_stdin(cells), "standard input")
     kind = table_format(path)
@@ -58,19 +55,14 @@ def read_table(
     if kind == "parquet":
         table = _read_parquet(file)
     elif kind == "arff":
-        table = read_arff(file, missing_values)
+        table = read_arff(file, cells.missing)
     else:
         table = read_csv(file, DELIMITERS[kind], cells)
     return check_names(table, f"file {str(path)!r}")
 
 
 def open_batches(
-    path: str | os.PathLike[str],
-    *,
-    missing_values: Sequence[str] = (),
-    marks: bool = False,
-    text_columns: Sequence[str] = (),
-    number_columns: Sequence[str] = (),
+    path: str | os.PathLike[str], cells: CellRules = PLAIN
 ) -> tuple[list[str], Dataset | Iterator[pa.Table]]:
     """The names of the columns, and the table as it comes batch by batch: for files larger than memory.
 
@@ -89,7 +81,6 @@ def open_batches(
     kind = table_format(path)
     if kind == "arff":
         raise FileError(f"{str(path)!r} cannot be read batch by batch.", hint="convert it to CSV or Parquet.")
-    cells = Cells(missing_values, marks, text_columns, number_columns)
     return _open_text(check_readable(path), DELIMITERS[kind], cells)
 
 
@@ -112,7 +103,7 @@ def _parquet_bytes(file: Path) -> int:
         return 0  # whoever reads it says what is wrong with it
 
 
-def _open_text(file: Path, delimiter: str | None, cells: Cells) -> tuple[list[str], Iterator[pa.Table]]:
+def _open_text(file: Path, delimiter: str | None, cells: CellRules) -> tuple[list[str], Iterator[pa.Table]]:
     where = f"file {str(file)!r}"
     try:
         stream = pa.input_stream(str(file), compression="detect")
@@ -153,16 +144,14 @@ def _open_text(file: Path, delimiter: str | None, cells: Cells) -> tuple[list[st
 
 
 def _recognise_marks(
-    plain: pa.Schema,
-    open_csv: Callable[[pyarrow.csv.ConvertOptions], pyarrow.csv.CSVStreamingReader],
-    cells: Cells,
+    plain: pa.Schema, open_csv: Callable[[pyarrow.csv.ConvertOptions], pyarrow.csv.CSVStreamingReader], cells: CellRules
 ) -> pyarrow.csv.CSVStreamingReader:
     """The file with marks as missing; `plain` says what the columns of the first block hold with marks as text."""
     reader = open_csv(cells.marked_conversion())
     marked = [
         entry.name
-        for entry, own in zip(reader.schema, plain, strict=True)
-        if pa.types.is_string(own.type) and not pa.types.is_string(entry.type)
+        for entry, plain_entry in zip(reader.schema, plain, strict=True)
+        if pa.types.is_string(plain_entry.type) and not pa.types.is_string(entry.type)
     ]
     only_marks = [name for name in marked if pa.types.is_null(reader.schema.field(name).type)]
     texts = [name for name in only_marks if name not in cells.numbers]
@@ -174,7 +163,7 @@ def _recognise_marks(
     return reader
 
 
-def _empty_texts(table: pa.Table, cells: Cells) -> pa.Table:
+def _empty_texts(table: pa.Table, cells: CellRules) -> pa.Table:
     """Texts that are missing in every column, as nulls: a reader that knows marks leaves them in columns of text."""
     missing = pa.array(["", *cells.missing])
     for position, entry in enumerate(table.schema if cells.marks else ()):

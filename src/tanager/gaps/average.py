@@ -11,7 +11,7 @@ import numpy as np
 
 from tanager.gaps.expected import Expected
 from tanager.gaps.filler import FillingTree, spread_numbers
-from tanager.gaps.rule import Classes, Floats, GapRule, Parts, answer_apart
+from tanager.gaps.rule import Classes, Contributions, Floats, GapRule, answer_apart
 from tanager.gaps.skip import Skipped
 from tanager.network.any_network import AnyNetwork
 from tanager.network.network import Network
@@ -53,7 +53,7 @@ class Averaged(GapRule):
             codes, self.with_gap(codes), lambda rows: self.network.log_joint(rows, normalized=True), self._average
         )
 
-    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Parts:
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Contributions:
         parts = self.by_terms.contributions(codes, favoured, against, log_odds)
         summed = parts.prior + parts.terms.sum(axis=1)
         # Odds that a cell present makes infinite are so in every draw: the remainder is then nothing.

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tanager.gaps.rule import Classes, Floats, GapRule, Parts
+from tanager.gaps.rule import Classes, Contributions, Floats, GapRule
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.log_joint import normalize_log
 from tanager.table.batch import Codes
@@ -29,9 +29,9 @@ class Expected(GapRule):
     def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:
         return self.network.log_joint(codes, normalized)
 
-    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Parts:
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Contributions:
         intercept = np.broadcast_to(self.network.intercept, (len(codes), len(self.network.intercept)))
-        return Parts.between([*self.network.effects(codes), intercept], favoured, against)
+        return Contributions.between([*self.network.effects(codes), intercept], favoured, against)
 
     def without_each(self, codes: Codes) -> Iterator[Floats]:
         """Without a term means that its effect is zero."""

@@ -89,9 +89,9 @@ class FillingTree:
         for node in self.order:
             rows = np.flatnonzero(codes[:, node] == self.tables[node].shape[2])
             if len(rows):
-                own, parent = classes[rows], self.parents[node]
+                row_classes, parent = classes[rows], self.parents[node]
                 states = 0 if parent < 0 else filled[parent, rows]
-                chances = self.tables[node][own, states] * likelihoods[node][own, rows[:, np.newaxis]]
+                chances = self.tables[node][row_classes, states] * likelihoods[node][row_classes, rows[:, np.newaxis]]
                 filled[node, rows] = _invert(chances, numbers[:, node])
         return filled
 
@@ -104,10 +104,10 @@ class FillingTree:
         likelihoods = [np.ones((len(self.classes), len(codes), table.shape[2])) for table in self.tables]
         logs = np.tile(self.classes[:, np.newaxis], len(codes))
         for node in reversed(self.order):
-            own, n_states = likelihoods[node], self.tables[node].shape[2]
+            likelihood, n_states = likelihoods[node], self.tables[node].shape[2]
             fits = (codes[:, node, np.newaxis] == np.arange(n_states)) | (codes[:, [node]] == n_states)
-            own *= fits
-            message = own @ self.tables[node].swapaxes(1, 2)
+            likelihood *= fits
+            message = likelihood @ self.tables[node].swapaxes(1, 2)
             highest = message.max(axis=2, keepdims=True)  # a product of hundreds of them would underflow
             logs += np.log(highest[..., 0])
             if self.parents[node] >= 0:

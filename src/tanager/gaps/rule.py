@@ -19,7 +19,7 @@ Rows = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Parts:
+class Contributions:
     """What adds up to the log odds of each row, in nats.
 
     prior      (n_rows,) of the class itself
@@ -48,7 +48,7 @@ class GapRule(ABC):
 
     name        what becomes of a missing cell, in the words of an explanation
     sentence    the same for the page
-    rest        what `Parts.remainder` is called; None for a rule without one
+    rest        what `Contributions.remainder` is called; None for a rule without one
     drops_gaps  whether a missing cell that nothing present depends on says nothing
     """
 
@@ -64,7 +64,7 @@ class GapRule(ABC):
         """log P(class | cells present), (n_rows, n_classes); not `normalized`, but for a number of the row."""
 
     @abstractmethod
-    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Parts:
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Contributions:
         """What adds up to the log odds of one class against another, which are those of `log_posterior`."""
 
     def without_each(self, codes: Codes) -> Iterator[Floats]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tanager.counts.family import Family
-from tanager.gaps.rule import Classes, Floats, GapRule, Parts, answer_apart
+from tanager.gaps.rule import Classes, Contributions, Floats, GapRule, answer_apart
 from tanager.network.family_joints import exact_joints, family_joints
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
@@ -48,8 +48,8 @@ class Skipped(GapRule):
             codes, self.with_gap(codes), lambda rows: self.network.log_joint(rows, normalized), add_terms
         )
 
-    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Parts:
-        return Parts.between(self._addends(codes), favoured, against)
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Contributions:
+        return Contributions.between(self._addends(codes), favoured, against)
 
     def constants(self) -> dict[str, Any]:
         return {"means": self.means}

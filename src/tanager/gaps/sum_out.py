@@ -8,14 +8,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.gaps.rule import Classes, Floats, GapRule, Parts, Rows, answer_apart, between
+from tanager.gaps.rule import Classes, Contributions, Floats, GapRule, Rows, answer_apart, between
 from tanager.network.inference.triangulate import relevant_nodes
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
 from tanager.table.batch import Codes, code_dtype
 from tanager.threads import map_threads
 
-MOST_ROWS = 0.5  # a larger share of rows with gaps, and taking them apart costs more than it saves
+MAX_SHARE_WITH_GAPS = 0.5  # a larger share of rows with gaps, and taking them apart costs more than it saves
 BLOCK_ROWS = 8_192
 
 
@@ -41,7 +41,7 @@ class SummedOut(GapRule):
         the class (`LogJoint`); the other rows go through the junction tree.
         """
         hard = self._linked_gap(codes)
-        if hard.sum() > MOST_ROWS * len(hard):
+        if hard.sum() > MAX_SHARE_WITH_GAPS * len(hard):
             hard[:] = True
         return answer_apart(
             codes,
@@ -50,7 +50,7 @@ class SummedOut(GapRule):
             lambda rows: self._sum_out(rows, normalized),
         )
 
-    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Parts:
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Contributions:
         network, target = self.network, len(self.network.nodes) - 1
         present = np.column_stack([codes < np.array(network.n_states[:-1]), np.ones(len(codes), dtype=bool)])
         rank = _chain(network)
@@ -68,7 +68,7 @@ class SummedOut(GapRule):
                     # Odds that earlier cells have made infinite stay so: later ones add nothing.
                     odds = np.subtract(odds, before, out=np.zeros_like(odds), where=np.isfinite(before))
                 terms[hard, node] = odds
-        return Parts.of(terms)
+        return Contributions.of(terms)
 
     def _prefix_odds(self, codes: Codes, favoured: Classes, against: Classes, kept: Rows) -> Floats:
         """log P(favoured, cells kept) - log P(against, cells kept) of each row."""

@@ -43,6 +43,13 @@ class AdditiveNetwork(HasColumns):
     densities  for each attribute (states,): the share of the training rows in each state, of those that have it
     spreads    for each attribute (states, classes): the standard deviation of its main effect between fits on parts of
                the training rows; none where there was only one
+
+    >>> from tanager.table.schema import ColumnSchema
+    >>> wet, rain = (ColumnSchema(name, "categorical", (False, True)) for name in ("wet", "rain"))
+    >>> main = np.array([[0.0, -1.0], [0.0, 1.0], [0.0, 0.0]])
+    >>> network = AdditiveNetwork((wet, rain), np.zeros(2), (main,), (), (), (np.full(2, 0.5),))
+    >>> round(network.query("rain", {"wet": True})[True], 4)
+    0.7311
     """
 
     kind: ClassVar[Literal["effects"]] = "effects"

@@ -44,12 +44,7 @@ LARGEST_TIME = 2.0**62
 
 def network_to_document(network: Network) -> dict[str, Json]:
     """Everything a network is; a DocumentError names a state that cannot be kept."""
-    return {
-        "format": FORMAT,
-        "versions": {"tanager": __version__},
-        "target": network.target,
-        **network_parts(network),
-    }
+    return {"format": FORMAT, "versions": {"tanager": __version__}, "target": network.target, **network_parts(network)}
 
 
 def network_parts(network: Network) -> dict[str, Json]:
@@ -69,7 +64,7 @@ def write_columns(columns: tuple[ColumnSchema, ...]) -> Json:
 def network_from_document(document: Json) -> Network:
     """The network a document describes; a DocumentError says what is wrong with it and where."""
     found = check_form(document, "network", FORMAT, ("target", "columns", "parents", "tables"), "write it again")
-    columns = read_columns(found["columns"])
+    columns = parse_columns(found["columns"])
     if not columns:
         raise DocumentError("columns is empty: the network has no node")
     target = found["target"]
@@ -93,7 +88,7 @@ def check_form(document: Json, kind: str, number: int, keys: tuple[str, ...], re
     return found
 
 
-def read_columns(document: Json) -> tuple[ColumnSchema, ...]:
+def parse_columns(document: Json) -> tuple[ColumnSchema, ...]:
     """The columns in their order, each name once."""
     columns = tuple(
         _read_column(column, f"columns[{node}]") for node, column in enumerate(sequence(document, "columns"))

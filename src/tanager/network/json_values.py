@@ -21,14 +21,14 @@ from tanager.errors import DataError
 from tanager.structure.dag import Dag
 
 Json = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
-Parts = Mapping[str, type]
+PartTypes = Mapping[str, type]
 
 
 class DocumentError(Exception):
     """What in a model document is wrong, and where in it; completed with the name of the file."""
 
 
-def to_json(value: object, where: str, parts: Parts) -> Json:
+def to_json(value: object, where: str, parts: PartTypes) -> Json:
     """The JSON form of a value, or a DocumentError that names it. `parts` are the classes a file may name."""
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
@@ -64,7 +64,7 @@ def to_json(value: object, where: str, parts: Parts) -> Json:
     raise DocumentError(f"{where} is {shorten(value)}, which a model file cannot keep")
 
 
-def from_json(document: Json, where: str, parts: Parts) -> object:
+def from_json(document: Json, where: str, parts: PartTypes) -> object:
     """The value a JSON form stands for; the inverse of `to_json`, lists for arrays."""
     if isinstance(document, list):
         return [from_json(item, where, parts) for item in document]
@@ -94,7 +94,7 @@ def _unknown(document: Json, where: str) -> DocumentError:
     return DocumentError(f"{where} holds {shorten(document)}, which stands for no known value")
 
 
-def _collection(kind: str, content: list[Json], where: str, parts: Parts) -> object:
+def _collection(kind: str, content: list[Json], where: str, parts: PartTypes) -> object:
     if kind == "dag":
         return dag(content, f"{where}.dag")
     values = [from_json(item, where, parts) for item in content]
@@ -123,7 +123,7 @@ READERS: dict[str, Callable[[str], object]] = {
 }
 
 
-def _part(name: Json, options: Json, where: str, parts: Parts) -> object:
+def _part(name: Json, options: Json, where: str, parts: PartTypes) -> object:
     kind = _known(name, where, parts)
     values = {key: from_json(item, f"{where}.{key}", parts) for key, item in mapping(options, where).items()}
     try:
@@ -132,7 +132,7 @@ def _part(name: Json, options: Json, where: str, parts: Parts) -> object:
         raise DocumentError(f"{where} gives {name} options it does not have: {', '.join(values)}") from None
 
 
-def _documented(name: Json, document: Json, where: str, parts: Parts) -> object:
+def _documented(name: Json, document: Json, where: str, parts: PartTypes) -> object:
     kind = _known(name, where, parts)
     if not hasattr(kind, "from_dict"):
         raise DocumentError(f"{where} gives {name} a document; it has options")
@@ -142,7 +142,7 @@ def _documented(name: Json, document: Json, where: str, parts: Parts) -> object:
         raise DocumentError(f"{where}: {str(error).removesuffix('.')}") from None
 
 
-def _known(name: Json, where: str, parts: Parts) -> type:
+def _known(name: Json, where: str, parts: PartTypes) -> type:
     if not isinstance(name, str) or name not in parts:
         raise DocumentError(f"{where} names the part {shorten(name)}; expected one of {', '.join(parts)}")
     return parts[name]
@@ -166,8 +166,8 @@ def sequence(document: Json, where: str, length: int | None = None) -> list[Json
 
 def dag(document: Json, where: str, n_nodes: int | None = None) -> Dag:
     """The structure, if the document is a list of each node's parents, of that length where one is given."""
-    own = [_parents(parents, f"{where}[{node}]") for node, parents in enumerate(sequence(document, where, n_nodes))]
-    return Dag(tuple(own))
+    parents = enumerate(sequence(document, where, n_nodes))
+    return Dag(tuple(_parents(nodes, f"{where}[{node}]") for node, nodes in parents))
 
 
 def _parents(document: Json, where: str) -> tuple[int, ...]:

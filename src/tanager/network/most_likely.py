@@ -65,9 +65,9 @@ def most_likely_tables(
     logs = [np.array(table, dtype=np.float64) for table in log_tables]
     for level in model.levels:
         ends = np.cumsum([families[child].size(n_states) // n_states[target] for child in level.children])
-        for child, own in zip(level.children, np.split(g[level.cells], ends[:-1]), strict=True):
+        for child, child_gradient in zip(level.children, np.split(g[level.cells], ends[:-1]), strict=True):
             by_class = logs[child].reshape(families[child].class_shape(n_states))
-            by_class += own.reshape(-1, 1, n_states[child])
+            by_class += child_gradient.reshape(-1, 1, n_states[child])
     for node, parents in enumerate(dag.parents):
         if node != target and target not in parents:
             logs[node] = np.log(counts[node].reshape(logs[node].shape))

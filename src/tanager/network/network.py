@@ -24,7 +24,7 @@ from tanager.structure.canonical import canonical_form, is_perfect, is_perfect_f
 from tanager.structure.dag import Dag
 from tanager.table.batch import Codes
 from tanager.table.encoder import encode_column
-from tanager.table.read_columns import read_table
+from tanager.table.read_columns import read_columns
 from tanager.table.schema import Category, ColumnSchema
 
 Tables = tuple[NDArray[np.float64], ...]
@@ -157,7 +157,7 @@ class Network(HasColumns):
 
     def encode(self, X: object) -> NDArray[np.int64]:
         """Codes (n_rows, n_nodes) of a table whose columns are nodes; an absent column is a missing one."""
-        table = read_table(X)
+        table = read_columns(X)
         codes = np.tile(np.array(self.n_states), (table.n_rows, 1))
         for column in table.columns:
             node = self.number(column.name)

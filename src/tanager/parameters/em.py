@@ -114,7 +114,7 @@ class EM(ParameterLearner):
 
 
 def _frequencies(counts: Sequence[Array], pseudo: Sequence[Array]) -> tuple[Array, ...]:
-    smoothed = (own + prior for own, prior in zip(counts, pseudo, strict=True))
+    smoothed = (counted + prior for counted, prior in zip(counts, pseudo, strict=True))
     return tuple(cells / cells.sum(axis=1, keepdims=True) for cells in smoothed)
 
 

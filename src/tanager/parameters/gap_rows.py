@@ -47,7 +47,7 @@ class GapRows:
 
     def expect(self, tables: Tables) -> tuple[list[Array], float]:
         """Expected counts of every family, and the log likelihood of the cells present."""
-        counts = [own.copy() for own in self._complete]
+        counts = [complete.copy() for complete in self._complete]
         likelihood = sum(float(xlogy(n, p).sum()) for n, p in zip(self._complete, tables, strict=True))
         for rows in self._inferred:
             counts, likelihood = add((counts, likelihood), rows.sum(InferredRows.expect, tables))

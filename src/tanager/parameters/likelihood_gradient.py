@@ -97,4 +97,4 @@ class Likelihood:
     def __call__(self, tables: Sequence[Array]) -> tuple[float, tuple[Array, ...]]:
         self.n_passes += 1
         counts, likelihood = self._rows.expect(tables)
-        return -likelihood, tuple(to_beta(table, -own) for table, own in zip(tables, counts, strict=True))
+        return -likelihood, tuple(to_beta(table, -counted) for table, counted in zip(tables, counts, strict=True))

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 # Parameters up to which the optimiser knows the whole matrix of second derivatives, and not only its diagonal.
-MOST_FOR_MATRIX = 1_500
+MAX_CELLS_FOR_MATRIX = 1_500
 # Iterations after which that matrix is taken to be out of date.
 STALE = 8
 RIDGE = 1e-3  # keeps the matrix definite along shifts of a centred table, which change nothing
@@ -130,7 +130,7 @@ def prune(model: PrunedObjective, fit: Fit) -> Fit:
 
 def curvature(model: PrunedObjective, beta: Array, kept: Mask) -> Array:
     """Second derivatives of -CLL+ by the flattened beta, only those by one entry twice if there are too many."""
-    if beta.size > MOST_FOR_MATRIX:
+    if beta.size > MAX_CELLS_FOR_MATRIX:
         return model.curvature_diagonal(beta, kept).reshape(-1)
     return model.curvature(beta, kept).reshape(beta.size, beta.size)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tanager.plots.calibration_curve import plot_calibration
 from tanager.plots.critical_difference import MeanRanks, plot_critical_difference
-from tanager.plots.effect import plot_effect
-from tanager.plots.effects import plot_effects
+from tanager.plots.effect import plot_effect, plot_effects
 from tanager.plots.network import plot_network
 from tanager.plots.scatter import PairedValues, plot_scatter
 from tanager.plots.table_heatmap import plot_table

@@ -11,7 +11,7 @@ from tanager.plots.effect_values import (
     DENSITY_COLOUR,
     FONT_SIZE,
     LINE_COLOUR,
-    MOST_LETTERS,
+    MAX_LABEL_LETTERS,
     Floats,
     MainValues,
 )
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-MOST_STATES = 24
+MAX_BARS = 24
 BAR_INCHES = 0.24
 
 
-def draw_bars(values: MainValues, ax: Axes, size: float = FONT_SIZE, most: int = MOST_STATES) -> list[Artist]:
+def draw_bars(values: MainValues, ax: Axes, size: float = FONT_SIZE, most: int = MAX_BARS) -> list[Artist]:
     """A bar for each state; for several classes a point each, which are returned.
 
     Of more than `most` states those that matter most.
     """
     shown = _states(values, most)
-    names = [shorten(str(values.column.states[state]), MOST_LETTERS) for state in shown]
+    names = [shorten(str(values.column.states[state]), MAX_LABEL_LETTERS) for state in shown]
     lines = np.arange(len(shown))
     ax.axvline(0.0, color=LINE_COLOUR, lw=0.8, zorder=1)
     several = len(values.classes) > 1
@@ -51,7 +51,7 @@ def draw_bars(values: MainValues, ax: Axes, size: float = FONT_SIZE, most: int =
     ax.set_ylim(len(shown) - 0.4, -0.6)
     _draw_shares(ax, values.density[shown])
     part = f" ({len(shown)} of {len(values.density)} states)" if len(shown) < len(values.density) else ""
-    title = f"{shorten(values.column.name, MOST_LETTERS)}{part}"
+    title = f"{shorten(values.column.name, MAX_LABEL_LETTERS)}{part}"
     ax.set_title(title, fontsize=size, loc="left", parse_math=False)
     ax.set_xlabel(values.label, fontsize=size, parse_math=False)
     ax.tick_params(axis="x", labelsize=size - 1, color=LINE_COLOUR)
@@ -74,8 +74,8 @@ def new_bar_axes(values: MainValues) -> Axes:
     """With room for a line for each state."""
     import matplotlib.pyplot as plt
 
-    n_states, n_classes = min(len(values.density), MOST_STATES), len(values.classes)
-    widest = max(text_inches(shorten(str(state), MOST_LETTERS), FONT_SIZE) for state in values.column.states)
+    n_states, n_classes = min(len(values.density), MAX_BARS), len(values.classes)
+    widest = max(text_inches(shorten(str(state), MAX_LABEL_LETTERS), FONT_SIZE) for state in values.column.states)
     down = n_states * BAR_INCHES * (1 + 0.35 * (n_classes - 1)) + 0.9 + (0.4 if n_classes > 1 else 0)
     return plt.subplots(figsize=(widest + 4.0, max(down, 1.8)), layout="constrained")[1]
 

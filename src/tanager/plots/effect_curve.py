@@ -11,7 +11,7 @@ from tanager.plots.effect_values import (
     DENSITY_COLOUR,
     FONT_SIZE,
     LINE_COLOUR,
-    MOST_LETTERS,
+    MAX_LABEL_LETTERS,
     Floats,
     MainValues,
 )
@@ -63,7 +63,7 @@ def draw_curve(values: MainValues, ax: Axes, size: float = FONT_SIZE) -> list[Ar
     ax.set_ylim(low - (high - low) * STRIP / (1 - STRIP) * 1.3, high)  # room for the histogram
     _draw_density(ax, edges, values.density[:n_bins], logarithmic)
     _set_ticks(ax, column.unit)
-    ax.set_xlabel(shorten(column.name, MOST_LETTERS), fontsize=size, parse_math=False)
+    ax.set_xlabel(shorten(column.name, MAX_LABEL_LETTERS), fontsize=size, parse_math=False)
     ax.set_ylabel(values.label, fontsize=size, parse_math=False)
     ax.tick_params(labelsize=size - 1, color=LINE_COLOUR)
     ax.spines[["top", "right"]].set_visible(False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tanager.plots.effect_values import FONT_SIZE, MOST_LETTERS, Floats, PairValues
+from tanager.plots.effect_values import FONT_SIZE, MAX_LABEL_LETTERS, Floats, PairValues
 from tanager.plots.network import shorten, text_inches
 
 if TYPE_CHECKING:
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 COLOURS = "RdBu_r"
 ROW_INCHES, CELL_INCHES, MARGIN = 0.27, 0.5, 0.15
 LINE_INCHES, NUMBER_INCHES = 0.17, 0.36
-MOST_INCHES = 10.0
+MAX_PICTURE_INCHES = 10.0
 
 
 def draw_pair(values: PairValues, ax: Axes | None = None, size: float = FONT_SIZE) -> Axes:
     """Red cells speak for the class, blue ones against it, beyond what either attribute says alone."""
-    down, across = ([shorten(str(state), MOST_LETTERS) for state in column.states] for column in values.columns)
+    down, across = ([shorten(str(state), MAX_LABEL_LETTERS) for state in column.states] for column in values.columns)
     ax = ax or _new_axes(down, across, size)
     largest = max(float(np.abs(values.odds).max()), 1e-12)
     ax.imshow(values.odds, cmap=COLOURS, vmin=-1.25 * largest, vmax=1.25 * largest, aspect="auto")
@@ -37,7 +37,7 @@ def draw_pair(values: PairValues, ax: Axes | None = None, size: float = FONT_SIZ
     ax.spines[:].set_visible(False)
     if width >= NUMBER_INCHES and height >= LINE_INCHES:
         _write_numbers(ax, values.odds, largest, size - 2)
-    first, second = (shorten(column.name, MOST_LETTERS) for column in values.columns)
+    first, second = (shorten(column.name, MAX_LABEL_LETTERS) for column in values.columns)
     ax.set_ylabel(first, fontsize=size, parse_math=False)
     ax.set_xlabel(second, fontsize=size, parse_math=False)
     ax.set_title(f"{values.label}, ±{largest:.2f}", fontsize=size, loc="left", parse_math=False)
@@ -49,8 +49,8 @@ def _new_axes(down: list[str], across: list[str], size: float) -> Axes:
 
     widest = max(text_inches(state, size - 1) for state in across)
     left = max(text_inches(state, size - 1) for state in down) + 0.25 + 2 * MARGIN
-    wide = max(min(len(across) * CELL_INCHES, MOST_INCHES), 1.8)
-    high = max(min(len(down) * ROW_INCHES, MOST_INCHES), 0.6)
+    wide = max(min(len(across) * CELL_INCHES, MAX_PICTURE_INCHES), 1.8)
+    high = max(min(len(down) * ROW_INCHES, MAX_PICTURE_INCHES), 0.6)
     foot = (0.3 if widest + 0.08 <= wide / len(across) else widest + 0.2) + 0.3
     width, height = left + max(wide, 2.6) + MARGIN, high + foot + 0.4
     figure = plt.figure(figsize=(width, height))

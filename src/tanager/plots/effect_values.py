@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 FONT_SIZE = 9.0
-MOST_CLASSES = 6
-MOST_LETTERS = 30
+MAX_CLASSES_DRAWN = 6
+MAX_LABEL_LETTERS = 30
 COLOURS = ("#34547a", "#b0672a", "#4d8f6b", "#8a5a9e", "#b5475b", "#5f9fb5")
 LINE_COLOUR, DENSITY_COLOUR, TEXT_COLOUR = "#b5b5b5", "#cfd4da", "#555555"
 BAND = 2.0
@@ -82,7 +82,7 @@ def main_classes(network: AdditiveNetwork, attributes: Sequence[str], of: Catego
     for attribute in attributes:
         density = network.densities[network.number(attribute)]
         mean_squares += density @ class_odds(network.main(attribute)) ** 2
-    return _classes(network, mean_squares, of, MOST_CLASSES)
+    return _classes(network, mean_squares, of, MAX_CLASSES_DRAWN)
 
 
 def pair_values(network: AdditiveNetwork, first: str, second: str, of: Category | None = None) -> PairValues:
@@ -107,7 +107,7 @@ def _classes(network: AdditiveNetwork, mean_squares: Floats, of: Category | None
 
 def _label(network: AdditiveNetwork, names: Sequence[str]) -> str:
     if len(names) == 1:
-        return f"log odds of {shorten(names[0], MOST_LETTERS)}"
+        return f"log odds of {shorten(names[0], MAX_LABEL_LETTERS)}"
     n_classes = network.n_states[-1]
     return f"log odds of {'each class' if len(names) == n_classes else f'{len(names)} of {n_classes} classes'}"
 

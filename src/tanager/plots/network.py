@@ -24,7 +24,7 @@ STRENGTHS, CONTRIBUTIONS = "Blues", "RdBu_r"
 FONT_SIZE, NOTE_SIZE = 9.0, 8.0
 PAGE = 12.0
 PADDING, MARGIN = 0.12, 0.15
-MOST_LETTERS = 28
+MAX_NODE_LETTERS = 28
 FEW_PAIRS = 12
 
 
@@ -58,7 +58,7 @@ def plot_network(
     strength = edge_strength(drawn)
     # A class with parents has a place below them like any node.
     top = None if target is None or network.dag.parents[target] else target
-    names = {node: shorten(network.nodes[node], MOST_LETTERS) for node in shown}
+    names = {node: shorten(network.nodes[node], MAX_NODE_LETTERS) for node in shown}
     widths = {node: text_inches(name) + 2 * PADDING for node, name in names.items()}
     layout = Layout.of(drawn.dag, shown, top, widths, PAGE)
     note = _note(network, drawn, len(shown) - (target is not None), row)
@@ -115,9 +115,7 @@ def _strongest_pairs(network: AnyNetwork, shown: set[int]) -> AnyNetwork:
     order = np.argsort(-effect_strength(network)[len(network.mains) :], kind="stable").tolist()
     kept = sorted([pair for pair in order if shown.issuperset(network.pairs[pair])][:most])
     return replace(
-        network,
-        pairs=tuple(network.pairs[pair] for pair in kept),
-        tables=tuple(network.tables[pair] for pair in kept),
+        network, pairs=tuple(network.pairs[pair] for pair in kept), tables=tuple(network.tables[pair] for pair in kept)
     )
 
 
@@ -131,11 +129,11 @@ def _note(network: AnyNetwork, drawn: AnyNetwork, n_shown: int, row: RowExplanat
         edges = "wider edge: stronger effect of the pair"
     if network.target is None:
         return f"{part}{edges}"
-    target = shorten(network.target, MOST_LETTERS)
+    target = shorten(network.target, MAX_NODE_LETTERS)
     if row is None:
         colour = f"darker: tells more of {target}"
     else:
-        favoured, against = (shorten(name, MOST_LETTERS) for name in (row.favoured, row.against))
+        favoured, against = (shorten(name, MAX_NODE_LETTERS) for name in (row.favoured, row.against))
         colour = f"row {row.row}: red for {favoured}, blue for {against}"
     if isinstance(network, AdditiveNetwork):
         return f"{part}{colour}; {edges}"  # every attribute is a child of the class
@@ -216,13 +214,7 @@ def _largest(network: AnyNetwork, strength: NDArray[np.float64], top: int | None
 
 
 def _draw_box(
-    ax: Axes,
-    place: tuple[float, float],
-    name: str,
-    width: float,
-    fill: Colour,
-    outlined: bool,
-    scale: float,
+    ax: Axes, place: tuple[float, float], name: str, width: float, fill: Colour, outlined: bool, scale: float
 ) -> None:
     from matplotlib.colors import to_rgb
     from matplotlib.patches import FancyBboxPatch

@@ -42,8 +42,8 @@ class Layout:
         page = max(page, *(widths[node] for node in parents))
         rows, heights = _rows(parents, top, widths, page)
         children: dict[int, list[int]] = {node: [] for node in parents}
-        for node, own in parents.items():
-            for parent in own:
+        for node, node_parents in parents.items():
+            for parent in node_parents:
                 children[parent].append(node)
         x = dict.fromkeys(parents, 0.0)
         for sweep in range(SWEEPS):
@@ -63,8 +63,8 @@ def drawn_parents(dag: Dag, shown: Collection[int], top: int | None) -> dict[int
     found = {}
     for node in dag.order:
         if node in shown:
-            own = [parent for parent in dag.parents[node] if parent in shown]
-            found[node] = [parent for parent in own if parent != top] or own
+            node_parents = [parent for parent in dag.parents[node] if parent in shown]
+            found[node] = [parent for parent in node_parents if parent != top] or node_parents
     return found
 
 
@@ -73,11 +73,11 @@ def _rows(
 ) -> tuple[list[list[int]], list[float]]:
     """The nodes of each row from left to right, and the y of each row."""
     layer: dict[int, int] = {}
-    for node, own in parents.items():
+    for node, node_parents in parents.items():
         first = 0 if top in (None, node) else 1
-        layer[node] = max((layer[parent] + 1 for parent in own), default=first)
+        layer[node] = max((layer[parent] + 1 for parent in node_parents), default=first)
     order = _first_visits(parents)
-    has_children = {parent for own in parents.values() for parent in own}
+    has_children = {parent for node_parents in parents.values() for parent in node_parents}
     rows: list[list[int]] = []
     heights: list[float] = []
     y = 0.0
@@ -110,8 +110,8 @@ def _broken(
 def _first_visits(parents: Edges) -> list[int]:
     """Depth first, each node below the last of its parents: the edges of a forest do not cross in this order."""
     below: dict[int | None, list[int]] = {}
-    for node, own in parents.items():
-        below.setdefault(own[-1] if own else None, []).append(node)
+    for node, node_parents in parents.items():
+        below.setdefault(node_parents[-1] if node_parents else None, []).append(node)
     order: list[int] = []
     waiting = list(reversed(below.get(None, [])))
     while waiting:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
 
 POINT_COLOUR, BAR_COLOUR, LINE_COLOUR = "#34547a", "#9db4cc", "#b0672a"
-MOST_NAMES = 6
+MAX_POINTS_NAMED = 6
 Values = NDArray[np.float64]
 
 
@@ -55,7 +55,7 @@ def plot_scatter(values: PairedValues, ax: Axes | None = None) -> Axes:
     apart = np.abs(x - y) - np.hypot(x_error, y_error)
     names = np.array(values.names, dtype=object)[known]
     furthest = [place for place in np.argsort(-apart, kind="stable") if apart[place] > 0]
-    _name_points(ax, [(str(names[place]), x[place], y[place]) for place in furthest[:MOST_NAMES]], sum(ends) / 2)
+    _name_points(ax, [(str(names[place]), x[place], y[place]) for place in furthest[:MAX_POINTS_NAMED]], sum(ends) / 2)
     return ax
 
 

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 COLOURS = "Blues"
 FONT_SIZE = 8.5
-MOST_LETTERS, MOST_LETTERS_GIVEN = 24, 60
+MAX_STATE_LETTERS, MAX_GIVEN_LETTERS = 24, 60
 ROW_INCHES, MARGIN = 0.27, 0.15
 LINE_INCHES, NUMBER_INCHES = 0.17, 0.36
-MOST_INCHES = 14.0
+MAX_TABLE_INCHES = 14.0
 
 
 def plot_table(table: NodeTable, ax: Axes | None = None) -> Axes:
@@ -26,8 +26,8 @@ def plot_table(table: NodeTable, ax: Axes | None = None) -> Axes:
     Rows are the configurations of the parents, columns the states; a row sums to one. Numbers and labels stand where
     there is room: of more rows than the page has lines, every second, third, ... is named.
     """
-    states = [shorten(str(state), MOST_LETTERS) for state in table.states]
-    given = [shorten(", ".join(map(str, states)), MOST_LETTERS_GIVEN) for states, _ in table.rows()]
+    states = [shorten(str(state), MAX_STATE_LETTERS) for state in table.states]
+    given = [shorten(", ".join(map(str, states)), MAX_GIVEN_LETTERS) for states, _ in table.rows()]
     ax = ax or _new_axes(states, given)
     ax.imshow(table.probabilities, cmap=COLOURS, vmin=0.0, vmax=1.0, aspect="auto")
     box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
@@ -50,7 +50,7 @@ def plot_table(table: NodeTable, ax: Axes | None = None) -> Axes:
 
 def _title(table: NodeTable) -> str:
     given = f" | {', '.join(table.parents)}" if table.parents else ""
-    return shorten(f"P({table.node}{given})", MOST_LETTERS_GIVEN)
+    return shorten(f"P({table.node}{given})", MAX_GIVEN_LETTERS)
 
 
 def _new_axes(states: Sequence[str], given: Sequence[str]) -> Axes:
@@ -59,9 +59,9 @@ def _new_axes(states: Sequence[str], given: Sequence[str]) -> Axes:
 
     widest = max(text_inches(state, FONT_SIZE) for state in states)
     left = max(text_inches(label, FONT_SIZE) for label in given) + 2 * MARGIN
-    across = min(len(states) * max(widest + 0.16, NUMBER_INCHES + 0.1), MOST_INCHES)
+    across = min(len(states) * max(widest + 0.16, NUMBER_INCHES + 0.1), MAX_TABLE_INCHES)
     across = max(across, 1.5)
-    down = max(min(len(given) * ROW_INCHES, MOST_INCHES), ROW_INCHES)
+    down = max(min(len(given) * ROW_INCHES, MAX_TABLE_INCHES), ROW_INCHES)
     foot = (0.3 if widest + 0.08 <= across / len(states) else widest + 0.2) + 0.05
     width, height = left + max(across, 3.0) + MARGIN, down + foot + 0.4
     figure = plt.figure(figsize=(width, height))

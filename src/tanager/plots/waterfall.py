@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 FOR_COLOUR, AGAINST_COLOUR, TOTAL_COLOUR, LINE_COLOUR = "#c0392b", "#2e6da4", "#4a4a4a", "#b5b5b5"
 FONT_SIZE = 9.0
-MOST_LETTERS = 60
+MAX_BAR_LETTERS = 60
 BAR_INCHES, BARS_WIDTH, MARGIN = 0.3, 5.0, 0.15
 HEAD_INCHES, FOOT_INCHES = 0.4, 0.55
 
@@ -50,7 +50,7 @@ def plot_waterfall(row: RowExplanation, ax: Axes | None = None, *, max_attribute
     ax.tick_params(axis="y", length=0)
     ax.tick_params(axis="x", labelsize=FONT_SIZE - 1)
     ax.spines[["top", "right", "left"]].set_visible(False)
-    favoured, against = (shorten(name, MOST_LETTERS) for name in (row.favoured, row.against))
+    favoured, against = (shorten(name, MAX_BAR_LETTERS) for name in (row.favoured, row.against))
     ax.set_xlabel(f"log odds of {favoured} against {against}", fontsize=FONT_SIZE, parse_math=False)
     ax.set_title(
         f"P({favoured}) = {row.probabilities[row.favoured]:.4f}", fontsize=FONT_SIZE + 1, loc="left", parse_math=False
@@ -68,7 +68,7 @@ def _bars(row: RowExplanation, most: int) -> tuple[list[str], list[float]]:
     if rest:
         labels.append(f"{len(rest)} other {row.nouns}")
         addends.append(sum(each.log_odds for each in rest))
-    return [*(shorten(label, MOST_LETTERS) for label in labels), "log odds"], addends
+    return [*(shorten(label, MAX_BAR_LETTERS) for label in labels), "log odds"], addends
 
 
 def _finite(addends: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,10 +12,10 @@ from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.hidden import add_hidden_codes
 from tanager.errors import MemoryLimitError
 from tanager.explain import explain
+from tanager.gaps.rule import GapRule
 from tanager.network.network import Network
 from tanager.report.data_summary import summarize_columns
 from tanager.report.effects import MANY_ATTRIBUTES, STRONGEST, describe_effects
-from tanager.report.gaps import describe_gaps
 from tanager.report.json_page import Json, pack
 from tanager.report.layout import HEIGHT, LONGEST, place_nodes
 from tanager.report.learning import describe_learning
@@ -22,11 +23,11 @@ from tanager.report.nodes import describe_node
 from tanager.report.quality import describe_quality
 from tanager.structure.dag import Dag
 from tanager.table.batch import Codes
-from tanager.table.read_columns import RawTable, read_table
+from tanager.table.read_columns import RawTable, read_columns
 from tanager.table.training_table import read_rows
 from tanager.version import __version__
 
-MOST_ROW_BYTES = 1_000_000
+MAX_ROW_BYTES = 1_000_000
 """Characters that the rows may take in the page."""
 
 
@@ -67,10 +68,7 @@ def describe_network(network: Network) -> dict[str, Json]:
     boxes = place_nodes(network.nodes, network.dag)
     strengths = _edge_strengths(network)
     nodes: list[Json] = [
-        {
-            **describe_node(network, node, boxes[node]),
-            "strengths": None if strengths is None else list(strengths[node]),
-        }
+        {**describe_node(network, node, boxes[node]), "strengths": None if strengths is None else list(strengths[node])}
         for node in range(len(network.nodes))
     ]
     return {
@@ -111,7 +109,7 @@ def _strongest_part(network: Network, strengths: list[list[float]]) -> dict[str,
 
 def _read_rows(clf: BayesianNetworkClassifier, X: object) -> Rows:
     proba = clf.predict_proba(X)  # which also checks the columns
-    table = read_table(X)
+    table = read_columns(X)
     return Rows(table, add_hidden_codes(clf.encoder_.encode(table), clf.network_.n_states), proba)
 
 
@@ -119,7 +117,7 @@ def _pack_rows(rows: Rows, class_codes: NDArray[np.intp] | None) -> dict[str, Js
     """The codes of the rows, or of some evenly spaced ones where all would make the page too large."""
     n_rows, every = rows.table.n_rows, 1
     codes = pack(rows.codes)
-    while len(codes) > MOST_ROW_BYTES:
+    while len(codes) > MAX_ROW_BYTES:
         every *= 2
         codes = pack(rows.codes[::every])
     kept = np.arange(0, n_rows, every)
@@ -137,3 +135,18 @@ def _pack_rows(rows: Rows, class_codes: NDArray[np.intp] | None) -> dict[str, Js
         entry["classes"] = pack(class_codes[kept].astype(np.uint16))
         entry["wrong"] = pack(np.flatnonzero(wrong).astype(np.uint32))
     return entry
+
+
+def describe_gaps(rule: GapRule) -> dict[str, Json]:
+    """The rule's name, its words, and its numbers, arrays of which are packed."""
+    return {"meaning": rule.name, "words": rule.sentence, "rest": rule.rest, **_packed(rule.constants())}
+
+
+def _packed(constants: dict[str, Any]) -> dict[str, Json]:
+    found: dict[str, Json] = {}
+    for key, value in constants.items():
+        if isinstance(value, dict):
+            found[key] = _packed(value)
+        else:
+            found[key] = pack(value) if isinstance(value, np.ndarray) else value
+    return found

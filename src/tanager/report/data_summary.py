@@ -13,8 +13,8 @@ from tanager.table.read_columns import Column, NumericColumn, RawTable, gaps
 from tanager.table.schema import ColumnSchema, format_values
 
 BARS = 28
-MOST_STATES = 20
-MOST_CLASSES = 6
+MAX_STATES_LISTED = 20
+MAX_CLASSES_APART = 6
 
 
 def summarize_columns(
@@ -23,10 +23,10 @@ def summarize_columns(
     """One entry per column of the table: gaps, cells unseen in training, and bars: (bar, class) counts.
 
     Hidden nodes of the network, which come after those of the columns, have nothing to show. Bars are not split by
-    class where the classes are unknown or more than MOST_CLASSES.
+    class where the classes are unknown or more than MAX_CLASSES_APART.
     """
     n_classes = network.n_states[-1]
-    split = class_codes is not None and n_classes <= MOST_CLASSES
+    split = class_codes is not None and n_classes <= MAX_CLASSES_APART
     groups = class_codes if class_codes is not None and split else np.zeros(table.n_rows, dtype=np.intp)
     n_groups = n_classes if split else 1
     return [
@@ -47,21 +47,12 @@ def _summarize(
         return {**entry, **_histogram(column, schema, groups, n_groups, empty)}
     present = codes < schema.n_states
     counts = _counts(codes[present].astype(np.intp), groups[present], schema.n_states, n_groups)
-    most = np.argsort(-counts.sum(axis=1), kind="stable")[:MOST_STATES]
-    return {
-        **entry,
-        "states": most.tolist(),
-        "n_states": schema.n_states,
-        "bars": counts[most].tolist(),
-    }
+    most = np.argsort(-counts.sum(axis=1), kind="stable")[:MAX_STATES_LISTED]
+    return {**entry, "states": most.tolist(), "n_states": schema.n_states, "bars": counts[most].tolist()}
 
 
 def _histogram(
-    column: NumericColumn,
-    schema: ColumnSchema,
-    groups: NDArray[np.intp],
-    n_groups: int,
-    empty: NDArray[np.bool_],
+    column: NumericColumn, schema: ColumnSchema, groups: NDArray[np.intp], n_groups: int, empty: NDArray[np.bool_]
 ) -> dict[str, Json]:
     """Equal bars over the middle 99 % of the values and all coarse cuts; what lies outside is in the end bars."""
     cuts = schema.coarse.cuts

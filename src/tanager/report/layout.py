@@ -81,8 +81,8 @@ def _hanging(dag: Dag, layers: list[int]) -> list[list[int]]:
 def _layer_starts(layers: list[int], widths: list[float], elsewhere: set[int]) -> list[float]:
     starts = [0.0]
     for layer in range(max(layers)):
-        own = [widths[node] for node in range(len(layers)) if layers[node] == layer and node not in elsewhere]
-        starts.append(starts[-1] + max(own, default=0.0) + BETWEEN)
+        layer_widths = [widths[node] for node in range(len(layers)) if layers[node] == layer and node not in elsewhere]
+        starts.append(starts[-1] + max(layer_widths, default=0.0) + BETWEEN)
     return starts
 
 

@@ -11,8 +11,8 @@ from tanager.classifiers import BayesianNetworkClassifier
 from tanager.parameters.protocol import ParameterTrace
 from tanager.report.json_page import Json, number
 
-MOST_STEPS = 500
-MOST_VALUES = 400
+MAX_STEPS_LISTED = 500
+MAX_VALUES_DRAWN = 400
 
 
 def describe_learning(clf: BayesianNetworkClassifier) -> dict[str, Json]:
@@ -24,7 +24,7 @@ def describe_learning(clf: BayesianNetworkClassifier) -> dict[str, Json]:
         "options": [[key, _words(value)] for key, value in options.items()],
         "score": number(clf.structure_score_),
         "n_steps": len(steps),
-        "steps": [[step.action, number(step.gain, 8), number(step.score, 10)] for step in steps[:MOST_STEPS]],
+        "steps": [[step.action, number(step.gain, 8), number(step.score, 10)] for step in steps[:MAX_STEPS_LISTED]],
         "parameters": _entries(clf.trace_.parameters),
     }
 
@@ -61,5 +61,5 @@ def _series(value: object) -> list[Json] | None:
         return None
     if not all(isinstance(each, int | float | np.number) and np.isfinite(each) for each in value):
         return None
-    chosen = np.unique(np.linspace(0, len(value) - 1, min(len(value), MOST_VALUES)).astype(int))
+    chosen = np.unique(np.linspace(0, len(value) - 1, min(len(value), MAX_VALUES_DRAWN)).astype(int))
     return [[int(step), number(float(value[step]), 10)] for step in chosen]

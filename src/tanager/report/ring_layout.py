@@ -33,8 +33,8 @@ def ring_order(weights: Sequence[float], links: Mapping[tuple[int, int], float])
         while path and not any(node in waiting for node in beside[path[-1]]):
             path.pop()
         if path:
-            own = beside[path[-1]]
-            found = max((node for node in own if node in waiting), key=lambda node: (own[node], -node))
+            neighbours = beside[path[-1]]
+            found = max((node for node in neighbours if node in waiting), key=lambda node: (neighbours[node], -node))
         else:
             found = next(iter(waiting))
         del waiting[found]

@@ -12,8 +12,7 @@ from tanager.counts.pair_tables import PairTables
 from tanager.registry import check_option
 from tanager.scores.acll_constants import dirichlet_beta, uniform_beta
 from tanager.scores.by_shape import ByShape, PairGroup, pair_groups, pair_totals, score_group, worth_compiling
-from tanager.scores.options import check_between
-from tanager.scores.protocol import FamilyScore
+from tanager.scores.protocol import FamilyScore, check_between
 
 DEFAULT_PSEUDO_COUNT = {"optimum": 5.0, "frequency": 0.5}
 

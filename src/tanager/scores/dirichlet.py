@@ -13,8 +13,7 @@ from scipy.special import gammaln
 from tanager.counts.family import CountTable, Family
 from tanager.errors import OptionError
 from tanager.scores.margins import MarginSums, Term
-from tanager.scores.options import check_between
-from tanager.scores.protocol import FamilyScore
+from tanager.scores.protocol import FamilyScore, check_between
 
 
 class K2(MarginSums, FamilyScore):

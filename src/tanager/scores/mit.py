@@ -9,8 +9,7 @@ from scipy.special import chdtri
 
 from tanager.counts.family import Family
 from tanager.scores.margins import MarginSums, Term, xlogx
-from tanager.scores.options import check_between
-from tanager.scores.protocol import FamilyScore
+from tanager.scores.protocol import FamilyScore, check_between
 
 
 class MIT(MarginSums, FamilyScore):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from math import inf
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +15,7 @@ from sklearn.base import BaseEstimator
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import CountTable, Family
 from tanager.counts.pair_tables import PairTables
+from tanager.errors import OptionError
 from tanager.table.needs import Needs
 
 
@@ -66,3 +69,11 @@ class FamilyScore(BaseEstimator, ABC):
                     family = Family(child, (parent, n_attributes))
                     result[parent, child] = self.local(pairs.table(parent, child), family, pairs.n_states)
         return result
+
+
+def check_between(score: str, option: str, value: object, low: float, high: float = inf) -> None:
+    """Refuse anything but a number in the open interval (low, high)."""
+    if not isinstance(value, bool) and isinstance(value, Real) and low < float(value) < high:
+        return
+    expected = f"a number above {low:g}" if high == inf else f"a number between {low:g} and {high:g}, both excluded"
+    raise OptionError(f"{score}: {option}={value!r} cannot be used; expected {expected}.")

@@ -14,7 +14,7 @@ from tanager.errors import MemoryLimitError
 from tanager.structure.constraints import check_count
 from tanager.structure.dag import Dag
 from tanager.structure.family_terms import FamilyTerms, decomposable_score
-from tanager.structure.protocol import LearntStructure, StructureLearner, StructureTask, Trace
+from tanager.structure.protocol import LearntStructure, Search, StructureLearner, StructureTask
 from tanager.structure.spanning import NO_PARENT, Parents
 from tanager.structure.tree import best_tree
 
@@ -41,10 +41,10 @@ class BFSConsistent(StructureLearner):
         most = min(check_count("max_parents", self.max_parents), n_attributes - 1)
         start = Dag.augmented_naive_bayes([()] * n_attributes)
         terms = FamilyTerms(task.counts, score)
-        trace = Trace(task, terms.total(start))
+        search = Search(task, terms.total(start))
         if most == 0:
-            return trace.learnt(start)
-        trace.step(_check_size(task, most), 0.0)
+            return search.learnt(start)
+        search.step(_check_size(task, most), 0.0)
         gains = terms.edge_gains()
         order = breadth_first(best_tree(gains, score.score_equivalent))
         best = _Best(n_attributes)
@@ -58,8 +58,8 @@ class BFSConsistent(StructureLearner):
         for child in order:
             if best.parents[child]:
                 parents = ", ".join(task.names[parent] for parent in best.parents[child])
-                trace.step(f"add {parents} -> {task.names[child]}", best.gain[child])
-        return trace.learnt(Dag.augmented_naive_bayes(best.parents))
+                search.step(f"add {parents} -> {task.names[child]}", best.gain[child])
+        return search.learnt(Dag.augmented_naive_bayes(best.parents))
 
 
 class _Best:

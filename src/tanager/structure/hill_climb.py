@@ -15,7 +15,7 @@ from tanager.scores.protocol import FamilyScore
 from tanager.structure.constraints import Edges, check_count, edge_indices
 from tanager.structure.family_terms import FamilyTerms, evaluate, total_score
 from tanager.structure.moves import ACTIONS, Adjacency, Move, Rules, legal_moves, make_rules, moves, to_dag
-from tanager.structure.protocol import LearntStructure, StructureLearner, StructureTask, Trace
+from tanager.structure.protocol import LearntStructure, Search, StructureLearner, StructureTask
 
 # A change must gain more than this share of the score: less is rounding, and could turn an edge round for ever.
 SMALLEST_GAIN = 1e-10
@@ -65,38 +65,38 @@ class HillClimb(StructureLearner):
         tabu = check_count("tabu", self.tabu)
         restarts = check_count("restarts", self.restarts)
         graph = rules.start()
-        trace = Trace(task, total_score(task, to_dag(graph)))
-        climb = _Climb(task, rules, trace, tabu)
+        search = Search(task, total_score(task, to_dag(graph)))
+        climb = _Climb(task, rules, search, tabu)
         climb.run(graph)
         random = np.random.default_rng(task.seed)
         for restart in range(restarts):
             graph = _random_graph(rules, random)
             score = total_score(task, to_dag(graph))
-            trace.step(f"restart {restart + 1} from a random structure", score - trace.score)
+            search.step(f"restart {restart + 1} from a random structure", score - search.score)
             climb.run(graph)
-        if trace.score != climb.best_score:
-            trace.step("return to the best structure", climb.best_score - trace.score)
-        return trace.learnt(to_dag(climb.best))
+        if search.score != climb.best_score:
+            search.step("return to the best structure", climb.best_score - search.score)
+        return search.learnt(to_dag(climb.best))
 
 
 class _Climb:
     """Climbs, one after the other, that share their scored families and keep the best structure of all."""
 
-    def __init__(self, task: StructureTask, rules: Rules, trace: Trace, tabu: int) -> None:
+    def __init__(self, task: StructureTask, rules: Rules, search: Search, tabu: int) -> None:
         self.task = task
         self.rules = rules
-        self.trace = trace
+        self.search = search
         self.tabu = tabu
         self.best = rules.start()
-        self.best_score = trace.score
+        self.best_score = search.score
         self.gains: GainsOfMoves = _evaluated_gains(task)
         if isinstance(task.criterion, FamilyScore):
             self.gains = _FamilyGains(FamilyTerms(task.counts, task.criterion), rules)
 
     def run(self, graph: Adjacency) -> None:
-        """Climb from a graph whose score is the trace's, until stuck for `tabu` steps."""
+        """Climb from a graph whose score is the search's, until stuck for `tabu` steps."""
         names = self.task.names
-        top, highest = graph, self.trace.score
+        top, highest = graph, self.search.score
         visited = deque([graph.tobytes()], maxlen=max(self.tabu, 1))
         idle = 0
         while idle <= self.tabu:
@@ -106,16 +106,16 @@ class _Climb:
             move, gain = chosen
             graph = move.apply(graph)
             visited.append(graph.tobytes())
-            self.trace.step(f"{move.action} {names[move.parent]} -> {names[move.child]}", gain)
+            self.search.step(f"{move.action} {names[move.parent]} -> {names[move.child]}", gain)
             idle += 1
-            if self.trace.score > highest + self._smallest_gain():
-                top, highest, idle = graph, self.trace.score, 0
+            if self.search.score > highest + self._smallest_gain():
+                top, highest, idle = graph, self.search.score, 0
         if highest > self.best_score:
             self.best, self.best_score = top, highest
 
     def _choose(self, graph: Adjacency, visited: Collection[bytes]) -> tuple[Move, float] | None:
         legal = legal_moves(graph, self.rules)
-        for move, gain in moves(legal, self.gains(graph, legal, self.trace.score)):
+        for move, gain in moves(legal, self.gains(graph, legal, self.search.score)):
             if self.tabu == 0:
                 return (move, gain) if gain > self._smallest_gain() else None
             if move.apply(graph).tobytes() not in visited:
@@ -123,7 +123,7 @@ class _Climb:
         return None
 
     def _smallest_gain(self) -> float:
-        return SMALLEST_GAIN * max(1.0, abs(self.trace.score))
+        return SMALLEST_GAIN * max(1.0, abs(self.search.score))
 
 
 class _FamilyGains:

@@ -127,7 +127,7 @@ def report_steps(task: StructureTask, actions: Iterable[str]) -> tuple[Step, ...
     return steps
 
 
-class Trace:
+class Search:
     """The steps of one search: each adds its gain to the score, is reported, and kept."""
 
     def __init__(self, task: StructureTask, score: float) -> None:

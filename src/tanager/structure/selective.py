@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from tanager.errors import OptionError
 from tanager.structure.dag import Dag
-from tanager.structure.protocol import LearntStructure, StructureLearner, StructureTask, Trace
+from tanager.structure.protocol import LearntStructure, Search, StructureLearner, StructureTask
 
 
 class Selective(StructureLearner):
@@ -26,16 +26,16 @@ class Selective(StructureLearner):
             raise OptionError("structure 'selective' judges classifiers on rows; use it through a classifier.")
         n_attributes = task.counts.n_attributes
         chosen: set[int] = set()
-        trace = Trace(task, task.evaluate(selective_dag(n_attributes, chosen)))
+        search = Search(task, task.evaluate(selective_dag(n_attributes, chosen)))
         while len(chosen) < n_attributes:
             others = [attribute for attribute in range(n_attributes) if attribute not in chosen]
             values = [task.evaluate(selective_dag(n_attributes, chosen | {attribute})) for attribute in others]
             best = max(range(len(others)), key=values.__getitem__)
-            if not values[best] > trace.score:
+            if not values[best] > search.score:
                 break
             chosen.add(others[best])
-            trace.step(f"take in {task.names[others[best]]}", values[best] - trace.score)
-        return LearntStructure(selective_dag(n_attributes, chosen), steps=tuple(trace.steps))
+            search.step(f"take in {task.names[others[best]]}", values[best] - search.score)
+        return LearntStructure(selective_dag(n_attributes, chosen), steps=tuple(search.steps))
 
 
 def selective_dag(n_attributes: int, chosen: Collection[int]) -> Dag:

@@ -20,7 +20,7 @@ from tanager.structure.constraints import (
 )
 from tanager.structure.dag import Dag
 from tanager.structure.family_terms import FamilyTerms, decomposable_score
-from tanager.structure.protocol import LearntStructure, StructureLearner, StructureTask, Trace
+from tanager.structure.protocol import LearntStructure, Search, StructureLearner, StructureTask
 from tanager.structure.spanning import NO_PARENT, Parents, maximum_arborescence, maximum_spanning_tree
 
 CLASS_EDGE_HINT = "leave the class out, or use HillClimb(class_edges='free')."
@@ -65,7 +65,7 @@ class Tree(StructureLearner):
 
             found = tree_on_device(task.counts, score, root or 0, self.forest)
             if found is not None:  # too many attributes for the host
-                return _grow(Trace(task, found.naive_score), found.parents, found.gains, names)
+                return _grow(Search(task, found.naive_score), found.parents, found.gains, names)
         terms = FamilyTerms(task.counts, score)
         gains = terms.edge_gains()
         if required or forbidden:
@@ -77,8 +77,8 @@ class Tree(StructureLearner):
                 "no tree over all attributes keeps to required_edges and forbidden_edges.",
                 hint="allow more edges, or several trees with forest=True.",
             )
-        trace = Trace(task, terms.total(Dag.augmented_naive_bayes([()] * len(parents))))
-        return _grow(trace, parents, gains[parents, np.arange(len(parents))], names)
+        search = Search(task, terms.total(Dag.augmented_naive_bayes([()] * len(parents))))
+        return _grow(search, parents, gains[parents, np.arange(len(parents))], names)
 
 
 def best_tree(
@@ -117,11 +117,11 @@ def _check_tree_edges(required: IndexEdges, forbidden: IndexEdges, root: int | N
         parent_of[child] = parent
 
 
-def _grow(trace: Trace, parents: Parents, gains: NDArray[np.float64], names: Sequence[str]) -> LearntStructure:
+def _grow(search: Search, parents: Parents, gains: NDArray[np.float64], names: Sequence[str]) -> LearntStructure:
     """Add the edges, parents before their children; `gains` (n,) is what the parent of each attribute gains."""
     with no_collection():
         above = parents.tolist()
         dag = Dag.augmented_naive_bayes([() if parent == NO_PARENT else (parent,) for parent in above])
         children = [child for child in dag.order[1:] if above[child] != NO_PARENT]
-        trace.extend([f"add {names[above[child]]} -> {names[child]}" for child in children], gains[children].tolist())
-        return trace.learnt(dag)
+        search.extend([f"add {names[above[child]]} -> {names[child]}" for child in children], gains[children].tolist())
+        return search.learnt(dag)

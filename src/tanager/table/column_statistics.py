@@ -101,8 +101,8 @@ def count_gaps(column: Column, class_codes: Codes, weights: Weights | None, n_cl
     if isinstance(column, DictionaryColumn) or column.values.dtype.kind == "f":
         empty = gaps(column)
         if empty.any():
-            own = None if weights is None else weights[empty]
-            counted += np.bincount(class_codes[empty], own, minlength=n_classes)
+            empty_weights = None if weights is None else weights[empty]
+            counted += np.bincount(class_codes[empty], empty_weights, minlength=n_classes)
     return counted
 
 

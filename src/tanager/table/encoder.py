@@ -85,7 +85,7 @@ def choose_categorical(table: RawTable, categorical_features: ArrayLike | str | 
         if categorical_features not in (None, "from_dtype"):
             raise OptionError(
                 f"categorical_features={categorical_features!r} is not known; expected 'from_dtype', 'all', a list of "
-                "columns, or a mask.",
+                "columns, or a mask."
             )
         return by_dtype
     wanted = np.atleast_1d(np.asarray(categorical_features))
@@ -174,8 +174,8 @@ class TableEncoder:
 
     def _encode_columns(self, columns: Sequence[Column], codes: Codes, first_row: int, places: Sequence[int]) -> None:
         def encode_one(position: int) -> None:
-            column, schema, own = columns[position], self.schema.attributes[position], codes[:, places[position]]
-            if len(own) >= ROWS_WORTH_LOOK_UP and self._look_up(column, schema, own):
+            column, schema, target = columns[position], self.schema.attributes[position], codes[:, places[position]]
+            if len(target) >= ROWS_WORTH_LOOK_UP and self._look_up(column, schema, target):
                 return
             found = encode_column(column, schema)
             unseen = found > schema.missing_code
@@ -183,7 +183,7 @@ class TableEncoder:
                 if self.unseen_is_error:
                     raise _unseen(column, int(unseen.argmax()), first_row)
                 found[unseen] = schema.missing_code
-            own[:] = found
+            target[:] = found
 
         if len(codes) < ROWS_WORTH_THREADS:
             for position in range(len(columns)):

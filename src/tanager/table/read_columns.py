@@ -105,7 +105,7 @@ def gaps(column: Column) -> NDArray[np.bool_]:
     return np.zeros(len(column.values), dtype=bool) if column.values.dtype.kind in "iu" else np.isnan(column.values)
 
 
-def read_table(X: Any) -> RawTable:
+def read_columns(X: Any) -> RawTable:
     """Read any table: NumPy array, list of rows, pandas, polars or pyarrow frame."""
     if isinstance(X, np.ndarray) or not nw.dependencies.is_into_dataframe(X):
         return _read_array(X)
@@ -128,15 +128,15 @@ def _read_frame(X: Any) -> RawTable:
 
 
 def read_named(frame: Any, names: Sequence[str]) -> RawTable:
-    """`read_table` of some columns of a pandas frame with rows; taken one by one they are not copied."""
+    """`read_columns` of some columns of a pandas frame with rows; taken one by one they are not copied."""
     native = nw.from_native(frame, eager_only=True)
-    own = dict(zip(map(str, native.columns), native.iter_columns(), strict=True))
-    columns = tuple(_read_series(name, own[name]) for name in names)
+    by_name = dict(zip(map(str, native.columns), native.iter_columns(), strict=True))
+    columns = tuple(_read_series(name, by_name[name]) for name in names)
     return RawTable(tuple(names), named=True, n_rows=len(frame), read=columns)
 
 
 def read_record_batch(batch: pa.RecordBatch) -> RawTable:
-    """Read a record batch with rows as `read_table` reads a table of it, in a tenth of the time if rows are few."""
+    """Read a record batch with rows as `read_columns` reads a table of it, in a tenth of the time if rows are few."""
     names = batch.schema.names
     check_unique(names)
 

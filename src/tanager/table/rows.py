@@ -40,10 +40,7 @@ class Outline:
     def __add__(self, other: Outline) -> Outline:
         weights = [weight for weight in (self.least_weight, other.least_weight) if weight is not None]
         return Outline(
-            self.n_states,
-            self.incomplete | other.incomplete,
-            self.n_rows + other.n_rows,
-            min(weights, default=None),
+            self.n_states, self.incomplete | other.incomplete, self.n_rows + other.n_rows, min(weights, default=None)
         )
 
 

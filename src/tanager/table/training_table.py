@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from tanager.errors import DataError, DataWarning
 from tanager.table.batch import Codes, Weights, code_dtype
 from tanager.table.categories import distinct_integers
-from tanager.table.read_columns import RawTable, read_table
+from tanager.table.read_columns import RawTable, read_columns
 from tanager.table.schema import ColumnSchema
 
 CLASS_NAME = "class"
@@ -73,7 +73,7 @@ def read_rows(
 
     With `unlabelled` the class may be missing in some rows; otherwise that is an error.
     """
-    table = X if isinstance(X, RawTable) else read_table(X)
+    table = X if isinstance(X, RawTable) else read_columns(X)
     labels = read_labels(y)
     check_consistent_length(labels, range(table.n_rows))
     weights = None
@@ -114,8 +114,8 @@ def say_left_out(n_apart: int, n_rows: int, of: str = "", hint: str = "", stackl
 
 def target_name(y: object, taken: tuple[str, ...]) -> str:
     """The class column's own name where it has one (a Series), else "class"; never that of an attribute."""
-    own = getattr(y, "name", None)
-    name = own if isinstance(own, str) and own else CLASS_NAME
+    given_name = getattr(y, "name", None)
+    name = given_name if isinstance(given_name, str) and given_name else CLASS_NAME
     while name in taken:
         name += "_"
     return name

@@ -16,7 +16,7 @@ from tanager.counts.family import CountTable
 from tanager.counts.pair_tables import PairTables, pair_offsets
 from tanager.table.batch import EncodedBatch
 from tanager.torch.device import choose_device, to_device, with_less_memory
-from tanager.torch.products import Cells, OneHots, blocks
+from tanager.torch.products import OneHots, StateColumns, blocks
 from tanager.torch.rows import DeviceRows
 
 # A position, its addends and what bincount makes of it.
@@ -89,10 +89,10 @@ def _count_sets(rows: DeviceRows, sets: Sequence[tuple[int, ...]], n_bytes: int)
     together = max(1, n_positions // max(1, rows.n_rows))
     result: list[CountTable] = []
     for start in range(0, len(sets), together):
-        own = slice(start, start + together)
-        nodes, limits = to_device(every[own], rows.device), to_device(states[own], rows.device)
+        part = slice(start, start + together)
+        nodes, limits = to_device(every[part], rows.device), to_device(states[part], rows.device)
         # Strides and sizes as `family.strides` has them: products of the states of all later nodes, of all nodes.
-        products = np.cumprod(states[own, ::-1], axis=1)[:, ::-1]
+        products = np.cumprod(states[part, ::-1], axis=1)[:, ::-1]
         steps = to_device(np.concatenate([products[:, 1:], np.ones_like(products[:, :1])], axis=1), rows.device)
         ends = np.cumsum(products[:, 0])
         firsts = to_device(ends - products[:, 0], rows.device)[:, None]
@@ -129,13 +129,13 @@ def _count_stack(rows: DeviceRows, node_sets: NDArray[np.int64], gaps: bool, n_b
     counts = torch.zeros((len(nodes), n_cells, n_classes), dtype=torch.int64, device=rows.device)
     length = max(1, n_bytes // BYTES_PER_COMPARISON)
     together = max(1, length // max(1, rows.n_rows))
-    for own, total in zip(nodes.split(together), counts.split(together), strict=True):
+    for set_nodes, total in zip(nodes.split(together), counts.split(together), strict=True):
         for c, parts in enumerate(rows.chunks(length)):
             for first, last in parts:
                 # Rows of a class follow each other, so that its code need not be part of the position.
-                position = torch.zeros((len(own), last - first), dtype=torch.uint8, device=rows.device)
+                position = torch.zeros((len(set_nodes), last - first), dtype=torch.uint8, device=rows.device)
                 for d, n_states in enumerate(states):
-                    position.mul_(n_states).add_(rows.codes[:, first:last][own[:, d]].to(torch.uint8))
+                    position.mul_(n_states).add_(rows.codes[:, first:last][set_nodes[:, d]].to(torch.uint8))
                 for cell in range(n_cells):
                     total[:, cell, c if by_class else 0] += (position == cell).sum(dim=1, dtype=torch.int32)
     result: CountTable = counts.reshape(len(nodes), -1).cpu().numpy()
@@ -155,7 +155,7 @@ def _count_pairs(rows: DeviceRows, offsets: NDArray[np.int64], n_bytes: int) -> 
     dtype = torch.int64 if rows.weights is None else torch.float64
     counts = torch.zeros(int(offsets[-1]), dtype=dtype, device=device)
     wide = np.array(n_states[:-1]) > WIDEST
-    cells = Cells.of(tuple(np.where(wide, 0, n_states[:-1]).tolist()), device)
+    cells = StateColumns.of(tuple(np.where(wide, 0, n_states[:-1]).tolist()), device)
     if len(cells):
         one_hots = OneHots(rows, cells, n_bytes)
         begins = torch.from_numpy(offsets).to(device)
@@ -174,7 +174,7 @@ def _count_pairs(rows: DeviceRows, offsets: NDArray[np.int64], n_bytes: int) -> 
 
 
 def _places(
-    cells: Cells, begins: torch.Tensor, n_states: tuple[int, ...], first: int, last: int
+    cells: StateColumns, begins: torch.Tensor, n_states: tuple[int, ...], first: int, last: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Which entries of a block belong to pairs i < j; where they lie for class 0; and how far classes are apart."""
     n_attributes = len(n_states) - 1

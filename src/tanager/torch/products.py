@@ -24,14 +24,14 @@ BYTES_PER_ENTRY = 64
 
 
 @dataclass(frozen=True)
-class Cells:
+class StateColumns:
     """The rows of H: attribute and state of each, (n_cells,)."""
 
     attribute: torch.Tensor
     state: torch.Tensor
 
     @classmethod
-    def of(cls, n_states: tuple[int, ...], device: torch.device) -> Cells:
+    def of(cls, n_states: tuple[int, ...], device: torch.device) -> StateColumns:
         """`n_states` of the attributes alone; the cells of an attribute follow each other."""
         states = torch.tensor(n_states, dtype=torch.int64, device=device)
         attribute = torch.repeat_interleave(torch.arange(len(n_states), device=device), states)
@@ -39,7 +39,7 @@ class Cells:
         return cls(attribute, torch.arange(len(attribute), device=device) - first[attribute])
 
     @classmethod
-    def by_state(cls, n_attributes: int, n_states: int, device: torch.device) -> Cells:
+    def by_state(cls, n_attributes: int, n_states: int, device: torch.device) -> StateColumns:
         """As many states for every attribute; the cells of a state follow each other."""
         attribute = torch.arange(n_attributes, device=device).repeat(n_states)
         return cls(attribute, torch.arange(n_states, device=device).repeat_interleave(n_attributes))
@@ -51,7 +51,7 @@ class Cells:
 class OneHots:
     """H_c in parts of some rows each, made when asked for, or once where all of them fit in `n_bytes`."""
 
-    def __init__(self, rows: DeviceRows, cells: Cells, n_bytes: int) -> None:
+    def __init__(self, rows: DeviceRows, cells: StateColumns, n_bytes: int) -> None:
         self._rows = rows
         self._cells = cells
         if rows.weights is not None:
@@ -111,7 +111,7 @@ class OneHots:
         return total
 
 
-def blocks(cells: Cells, n_attributes: int, n_classes: int, n_bytes: int) -> Iterator[tuple[int, int]]:
+def blocks(cells: StateColumns, n_attributes: int, n_classes: int, n_bytes: int) -> Iterator[tuple[int, int]]:
     """(first, last) cells of runs of whole attributes whose products fit in `n_bytes`; at least one attribute each.
 
     The cells of an attribute follow each other.

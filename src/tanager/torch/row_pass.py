@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 # Additions of neighbouring rows go to different copies of the gradient, as those to one place wait for each other.
 COPIES = {"cuda": 32, "cpu": 1}
 # Cells of all copies together: those of large tables are far apart anyway.
-MOST_COPIED_CELLS = 1 << 24
+MAX_COPIED_CELLS = 1 << 24
 # (row, family) look-ups of a pass below which the compiled pass on the host is done before a device has started.
 LOOK_UPS_WORTH_DEVICE = 2_000_000
 # Bytes for each row and class of a part: scores, probabilities, residuals and their temporary copies.
@@ -69,7 +69,7 @@ class TorchPass:
         # One column is a vector: torch adds numbers faster than rows of one number.
         tables = to_device(summed[:, 0] if odds.shape[1] == 1 else summed, device)
         n_cells = len(tables)
-        n_copies = max(1, min(COPIES[device.type], MOST_COPIED_CELLS // n_cells))
+        n_copies = max(1, min(COPIES[device.type], MAX_COPIED_CELLS // n_cells))
         gradient = torch.zeros((n_copies * n_cells, *tables.shape[1:]), dtype=torch.float64, device=device)
         n_groups, n_rows = len(layout.offsets), self._rows.n_rows
         keep = 4 * n_groups * n_rows <= n_bytes
@@ -110,13 +110,13 @@ class TorchPass:
         classes = self._rows.codes[-1, slice(*part)].to(torch.int64)[:, None]
         logs = torch.nn.functional.pad(odds, (0, 1)).log_softmax(dim=1)
         own_logs = logs.gather(1, classes)
-        own = own_logs.exp()
+        own_shares = own_logs.exp()
         if self._power == 0:
-            losses, slopes = -own_logs, torch.ones_like(own)
+            losses, slopes = -own_logs, torch.ones_like(own_shares)
         else:
             wrong = -torch.expm1(own_logs)
             losses = wrong**self._power
-            slopes = own if self._power == 1 else 2.0 * wrong * own
+            slopes = own_shares if self._power == 1 else 2.0 * wrong * own_shares
         if self._rows.weights is not None:
             weights = self._rows.weights[slice(*part), None]
             losses, slopes = losses * weights, slopes * weights

@@ -89,8 +89,8 @@ class DeviceBatch(EncodedBatch):
                 f"{len(n_states)} nodes do not fit together; expected (n, m), (n,) and m + 1."
             )
         columns = codes.T.contiguous()
-        for what, own, limits in (("codes", columns, n_states[:-1]), ("class codes", class_codes, n_states[-1:])):
-            _check_codes(what, own.reshape(len(limits), -1), limits)
+        for what, checked, limits in (("codes", columns, n_states[:-1]), ("class codes", class_codes, n_states[-1:])):
+            _check_codes(what, checked.reshape(len(limits), -1), limits)
         rows = DeviceRows.group(columns, class_codes.to(columns.device), n_states)
         known = {
             "rows": rows,
@@ -115,18 +115,18 @@ class DeviceBatch(EncodedBatch):
 
     def _host(self, grouped: torch.Tensor) -> Codes:
         """In the order in which the rows were given."""
-        own = torch.empty_like(grouped)
-        own[:, self.rows.order] = grouped
-        result: Codes = own.cpu().numpy()
+        in_order = torch.empty_like(grouped)
+        in_order[:, self.rows.order] = grouped
+        result: Codes = in_order.cpu().numpy()
         return result
 
 
-def _check_codes(what: str, own: torch.Tensor, limits: tuple[int, ...]) -> None:
-    if own.dtype.is_floating_point or own.dtype.is_complex or own.dtype == torch.bool:
-        raise DataError(f"{what} on a device must be whole numbers; got {own.dtype}.")
-    if not own.numel():
+def _check_codes(what: str, codes: torch.Tensor, limits: tuple[int, ...]) -> None:
+    if codes.dtype.is_floating_point or codes.dtype.is_complex or codes.dtype == torch.bool:
+        raise DataError(f"{what} on a device must be whole numbers; got {codes.dtype}.")
+    if not codes.numel():
         return
-    lowest, highest = torch.stack([own.amin(dim=1), own.amax(dim=1)]).cpu().tolist()
+    lowest, highest = torch.stack([codes.amin(dim=1), codes.amax(dim=1)]).cpu().tolist()
     for column, (low, high, limit) in enumerate(zip(lowest, highest, limits, strict=True)):
         if low < 0 or high >= limit:
             raise DataError(

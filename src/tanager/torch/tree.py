@@ -24,7 +24,7 @@ from tanager.structure.spanning import NO_PARENT, Parents
 from tanager.table.batch import EncodedBatch
 from tanager.torch.device import with_less_memory
 from tanager.torch.engine import TorchEngine
-from tanager.torch.products import Cells, OneHots
+from tanager.torch.products import OneHots, StateColumns
 
 # Cells of all pair tables up to which they go to the host, where every score, gaps and constraints are at home.
 CELLS_WORTH_HOST = 1 << 23
@@ -82,7 +82,7 @@ def edge_gains(
     """
     rows = engine.rows(cast(EncodedBatch, counts.rows))
     n_attributes, n_states = counts.n_attributes, max(counts.n_states[:-1])
-    one_hots = OneHots(rows, Cells.by_state(n_attributes, n_states, rows.device), n_bytes)
+    one_hots = OneHots(rows, StateColumns.by_state(n_attributes, n_states, rows.device), n_bytes)
     by_class = one_hots.sums().reshape(-1, n_states, n_attributes)
     known = {
         "c": _xlogx(by_class[:, :, 0].sum(dim=1)).sum(),

@@ -13,14 +13,14 @@ from tanager.errors import DataError, OptionError
 from tanager.network.inference.contradiction import contradicting_nodes
 from tanager.network.network import Network
 from tanager.parameters.conditional.network_objectives import NetworkObjective
-from tanager.registry import nearest_first
+from tanager.registry import list_names, nearest_first
 from tanager.table.batch import Codes, code_dtype
 from tanager.table.encoder import encode_column
-from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn, read_table
+from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn, read_columns
 from tanager.table.schema import ColumnSchema
 
 Array = NDArray[np.float64]
-MOST_NAMES = 8
+MAX_STATES_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def read_query_rows(
     network: Network, data: object, query: tuple[int, ...], sample_weight: ArrayLike | None
 ) -> QueryRows:
     """Rows of any table whose columns are nodes. Rows without a cell of the query, or of weight zero, are left out."""
-    table = read_table(data)
+    table = read_columns(data)
     _check_names(network, table.names, query)
     codes = np.tile(np.array(network.n_states, dtype=code_dtype(max(network.n_states))), (table.n_rows, 1))
     for column in table.columns:
@@ -127,10 +127,9 @@ def _encode(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
         row = int(strange.argmax())
         value = column.values[row] if isinstance(column, NumericColumn) else column.dictionary[column.indices[row]]
         states = nearest_first(str(value), map(str, schema.states))
-        more = f" and {len(states) - MOST_NAMES} more" if len(states) > MOST_NAMES else ""
         raise DataError(
             f"column {column.name!r} holds {value!r} in row {row}, which is no state of the node; its states are "
-            f"{', '.join(map(repr, states[:MOST_NAMES]))}{more}.",
+            f"{list_names(states, MAX_STATES_NAMED)}.",
             hint="rename the value, or make the cell missing.",
         )
     return codes

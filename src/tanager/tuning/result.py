@@ -12,7 +12,7 @@ from tanager.network.inference.triangulate import relevant_nodes
 from tanager.network.network import Network
 from tanager.structure.requisite import PartOfDag
 
-MOST_TABLES = 10
+MAX_TABLES_PRINTED = 10
 
 
 @dataclass(frozen=True)
@@ -95,14 +95,14 @@ class TuneResult:
         if np.isinf(self.strength):
             return "\n".join([*lines, "  no table moved: nothing tried was clearly better than the expert's"])
         lines.append(f"  strength  {self.strength:g}: what each row of the expert's tables is worth, in rows of data")
-        width = max(len("table"), *(len(move.node) for move in self.moved[:MOST_TABLES]))
+        width = max(len("table"), *(len(move.node) for move in self.moved[:MAX_TABLES_PRINTED]))
         lines.append(f"  {'table':<{width}}  divergence  largest change")
         lines += [
             f"  {move.node:<{width}}  {move.divergence:10.4f}  {move.largest:14.3f}"
-            for move in self.moved[:MOST_TABLES]
+            for move in self.moved[:MAX_TABLES_PRINTED]
         ]
-        if len(self.moved) > MOST_TABLES:
-            lines.append(f"  and {len(self.moved) - MOST_TABLES} more that moved less")
+        if len(self.moved) > MAX_TABLES_PRINTED:
+            lines.append(f"  and {len(self.moved) - MAX_TABLES_PRINTED} more that moved less")
         return "\n".join(lines)
 
 

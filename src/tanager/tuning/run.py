@@ -93,7 +93,7 @@ class TuneRun:
         means: dict[float, float] = {}
         paths = [self._path(train, self.strengths, FOLD_TOLERANCE) for train, _ in folds]
         for strength, tables in zip(self.strengths, zip(*paths, strict=True), strict=True):
-            losses.append(np.concatenate([judge.losses(own) for judge, own in zip(judges, tables, strict=True)]))
+            losses.append(np.concatenate([judge.losses(tuned) for judge, tuned in zip(judges, tables, strict=True)]))
             means[strength] = float(np.average(losses[-1], weights=weights))
             latest = list(means.values())[-RISES - 1 :]
             if len(latest) > RISES and latest == sorted(latest):
@@ -175,10 +175,10 @@ class _Judge:
 
     def errors(self, tables: Tables) -> Array:
         """Share of the query's cells of every row that are not the most probable state given the other cells."""
-        own = self.rows.codes[:, self.rows.query]
+        true_codes = self.rows.codes[:, self.rows.query]
         guesses = np.column_stack([tree.posterior(tables, self.hidden).argmax(axis=1) for tree in self.trees])
-        asked = own < np.array([tree.n_states[tree.query[0]] for tree in self.trees])
-        shares: Array = (asked & (guesses != own)).sum(axis=1) / asked.sum(axis=1)
+        asked = true_codes < np.array([tree.n_states[tree.query[0]] for tree in self.trees])
+        shares: Array = (asked & (guesses != true_codes)).sum(axis=1) / asked.sum(axis=1)
         return shares
 
 

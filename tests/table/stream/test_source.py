@@ -14,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 from tanager.errors import DataError
-from tanager.table.read_columns import DictionaryColumn, read_table
+from tanager.table.read_columns import DictionaryColumn, read_columns
 from tanager.table.stream.source import is_stream, open_stream
 
 
@@ -66,7 +66,7 @@ def test_a_record_batch_is_read_as_the_table_of_it():
     }
     (batch,) = pa.table(columns).to_batches()
     (found,) = open_stream(iter([batch])).tables()
-    expected = read_table(pa.table(columns))
+    expected = read_columns(pa.table(columns))
     assert (found.names, found.n_rows) == (expected.names, expected.n_rows)
     for own, other in zip(found.columns, expected.columns, strict=True):
         assert type(own) is type(other)

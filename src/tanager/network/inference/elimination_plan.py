@@ -46,12 +46,7 @@ class EliminationPlan:
 
     @classmethod
     def of(
-        cls,
-        dag: Dag,
-        n_states: Sequence[int],
-        query: Sequence[int],
-        known: Collection[int],
-        unknown: Collection[int],
+        cls, dag: Dag, n_states: Sequence[int], query: Sequence[int], known: Collection[int], unknown: Collection[int]
     ) -> EliminationPlan:
         """See `JunctionTree.of`."""
         relevant = relevant_nodes(dag, set(range(dag.n_nodes)).difference(unknown).union(query))

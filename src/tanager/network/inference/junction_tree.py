@@ -159,10 +159,10 @@ class JunctionTree:
         compiled = self._compiled if rows.compiled else None
 
         def expect_block(block: slice, counts: Floats) -> tuple[Floats, Floats]:
-            codes, own = rows.codes_of(block), weights[block]
+            codes, block_weights = rows.codes_of(block), weights[block]
             if compiled:
-                return compiled.expect(codes, logs, own, places, counts)
-            return self._eliminate(codes, logs, complete=True).expect(own, places, counts)
+                return compiled.expect(codes, logs, block_weights, places, counts)
+            return self._eliminate(codes, logs, complete=True).expect(block_weights, places, counts)
 
         def expect_part(part: Sequence[slice]) -> tuple[Floats, Floats, Floats]:
             counts = np.zeros(n_counts)

@@ -27,8 +27,8 @@ class Factor:
 
     def over(self, places: Sequence[int]) -> Floats:
         """The values with an axis for each of more places, to broadcast."""
-        own = iter(self.values.shape[1:])
-        return self.values.reshape([len(self.values), *(next(own) if p in self.places else 1 for p in places)])
+        lengths = iter(self.values.shape[1:])
+        return self.values.reshape([len(self.values), *(next(lengths) if p in self.places else 1 for p in places)])
 
 
 @dataclass(frozen=True)

@@ -72,9 +72,9 @@ class Penalized:
         self._precision = precision[self._used]
         self._scale = (1.0 / np.sqrt(precision + least))[self._used]
 
-    def set_centre(self, centre: Array | float) -> None:
+    def set_prior_mean(self, mean: Array | float) -> None:
         """Where the penalty pulls to, (n_cells, n_classes) as seen from the prior's start, or 0 for that start."""
-        self.start = self.prior.start + centre
+        self.start = self.prior.start + mean
 
     @property
     def n_passes(self) -> int:

@@ -18,7 +18,7 @@ from tanager.network.additive import AdditiveNetwork
 from tanager.parameters.conditional.fit import FitOptions
 from tanager.parameters.conditional.optimize import Descent, describe_descent, minimize, warn_if_unfinished
 from tanager.parameters.conditional.trace import ConditionalTrace
-from tanager.parameters.effects.layout import EffectLayout, Effects, centre_effects, mean_effects
+from tanager.parameters.effects.layout import EffectLayout, Effects, center_effects, mean_effects
 from tanager.parameters.effects.models import Choice, EffectProblems, choose_models
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
 from tanager.parameters.effects.prior import MANY_ROWS, shares_of, start_from_folds
@@ -26,7 +26,7 @@ from tanager.parameters.protocol import LearntNetwork, ParameterTask
 from tanager.structure.protocol import Pairs
 
 Array = NDArray[np.float64]
-Centred = tuple[Effects, Pairs]
+Centered = tuple[Effects, Pairs]
 
 # The folds' mean fades out towards so many rows: they leave less to chance, and what a fold has not seen is missed.
 ROWS_WITHOUT_MEAN = 750.0
@@ -57,8 +57,8 @@ class _Fitted:
     descent: Descent
     n_rows: float
     n_passes: int
-    whole: Centred
-    folds: tuple[Centred, ...]
+    whole: Centered
+    folds: tuple[Centered, ...]
 
 
 class EffectsFit:
@@ -94,7 +94,7 @@ class EffectsFit:
             end=descent.end,
             optimum="global" if self._options.objective == "cll" else "maybe local",
             pairs=len(pairs),
-            naive_bayes_share=sum(choice.share for choice in choices if choice.centred),
+            naive_bayes_share=sum(choice.share for choice in choices if choice.to_naive_bayes),
             share_of_folds=folded,
         )
         effects = _mean(models, folded)
@@ -119,8 +119,8 @@ class EffectsFit:
         problems = self._problems
         layout = problems.layout(problems.ranked.pairs, choice.n_pairs)
         problem, rows = problems.problem(layout, problems.rows, self._task.counts.engine)
-        if choice.centred:
-            problem.set_centre(naive_bayes_odds(layout, rows))
+        if choice.to_naive_bayes:
+            problem.set_prior_mean(naive_bayes_odds(layout, rows))
         problem.set_strengths(chosen.strengths)
         if self._task.report is not None:
             self._task.report(_describe(choice))
@@ -131,13 +131,13 @@ class EffectsFit:
         if self._task.report is not None:
             self._task.report(describe_descent(descent, problem.n_passes))
         densities = tuple(shares_of(own[:-1].sum(axis=1)) for own in layout.split(rows)[0])
-        whole = _centre(layout, problem.beta(descent.u), densities)
-        folds = tuple(_centre(*found, densities) for found in choice.found)
+        whole = _center(layout, problem.beta(descent.u), densities)
+        folds = tuple(_center(*found, densities) for found in choice.found)
         return _Fitted(choice, descent, problem.n_rows, problem.n_passes, whole, folds)
 
 
 def _describe(choice: Choice) -> str:
-    towards = "naive Bayes" if choice.centred else "zero"
+    towards = "naive Bayes" if choice.to_naive_bayes else "zero"
     strengths, n_passes = choice.chosen.strengths, choice.chosen.n_passes
     return (
         f"{choice.share:.0%} of the model: {choice.n_pairs} pairs, main effects towards {towards}, "
@@ -145,12 +145,12 @@ def _describe(choice: Choice) -> str:
     )
 
 
-def _centre(layout: EffectLayout, beta: Array, densities: tuple[Array, ...]) -> Centred:
+def _center(layout: EffectLayout, beta: Array, densities: tuple[Array, ...]) -> Centered:
     mains, tables, intercept = layout.split(beta)
     # A missing cell counts as the mean of the states: in a fold too by the densities of all rows.
     pairs = zip(mains, densities, strict=True)
     mains = tuple(np.vstack([main[:-1], density @ main[:-1]]) for main, density in pairs)
-    return centre_effects(Effects(intercept, mains, tables, densities), layout.columns, layout.pairs), layout.pairs
+    return center_effects(Effects(intercept, mains, tables, densities), layout.columns, layout.pairs), layout.pairs
 
 
 def _mean(models: Sequence[_Fitted], folded: float) -> Effects:

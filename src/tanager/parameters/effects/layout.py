@@ -62,7 +62,7 @@ class Effects:
     densities: tuple[Array, ...]
 
 
-def centre_effects(effects: Effects, columns: Sequence[ColumnSchema], pairs: Pairs) -> Effects:
+def center_effects(effects: Effects, columns: Sequence[ColumnSchema], pairs: Pairs) -> Effects:
     """Move means: of a pair over either attribute into the other's main effect, of a main effect into the intercept.
 
     Means are by the attributes' own densities. Entries of missing cells move with the others, so each row, whatever

@@ -50,7 +50,7 @@ LEAST_SHARE = 0.05
 
 
 @dataclass(frozen=True)
-class Part:
+class RowSplit:
     """A fold: the rows kept, the rest, and the pairs by the rows kept, so that the rest has no say in them."""
 
     kept: EncodedBatch
@@ -65,9 +65,9 @@ class EffectFold(Fold):
     layout: EffectLayout
     rows: Array
 
-    def begin(self, centred: bool, u: Array) -> None:
-        """At the effects of fewer pairs; main effects shrink to what naive Bayes says if `centred`, else to zero."""
-        self.problem.set_centre(naive_bayes_odds(self.layout, self.rows) if centred else 0.0)
+    def begin(self, to_naive_bayes: bool, u: Array) -> None:
+        """At the effects of fewer pairs; main effects shrink to what naive Bayes says, or else to zero."""
+        self.problem.set_prior_mean(naive_bayes_odds(self.layout, self.rows) if to_naive_bayes else 0.0)
         self.u = self.problem.zero
         self.u[: len(u) - 1], self.u[-1] = u[:-1], u[-1]  # the intercept is last, the further pairs before it
 
@@ -102,23 +102,23 @@ class EffectProblems:
         mirrored = layout.n_classes == 2
         return Penalized(cells, objective, prior, counted.sum(axis=1), mirrored=mirrored, damped=damped), counted
 
-    def parts(self) -> list[Part]:
+    def splits(self) -> list[RowSplit]:
         rows, counts, n_attributes = self.rows, self.task.counts, len(self.columns)
-        parts = []
+        splits = []
         for kept, rest in split_rows(rows, MAX_ROWS_FOR_FOLDS, FOLD_SEED, fine_places(self.columns)):
             coarse = kept.first_attributes(n_attributes)
             if rows.n_rows <= 2 * MAX_ROWS_FOR_FOLDS:  # kept and rest are all rows
                 own = counts.without(coarse, rest.first_attributes(n_attributes))
             else:
                 own = CountStore(coarse, AutoEngine(), counts.names)
-            parts.append(Part(kept, rest, self.ranked.rank(own)))
-        return parts
+            splits.append(RowSplit(kept, rest, self.ranked.rank(own)))
+        return splits
 
-    def fold(self, part: Part, number: int) -> EffectFold:
+    def fold(self, split: RowSplit, number: int) -> EffectFold:
         """A fold with so many pairs, at zero."""
-        layout = self.layout(part.pairs, number)
-        problem, counted = self.problem(layout, part.kept, AutoEngine())
-        held_out = HeldOut(layout.cells, part.rest.with_gaps_as_states(), False)
+        layout = self.layout(split.pairs, number)
+        problem, counted = self.problem(layout, split.kept, AutoEngine())
+        held_out = HeldOut(layout.cells, split.rest.with_gaps_as_states(), False)
         return EffectFold(problem, problem.zero, held_out, layout, counted)
 
 
@@ -126,14 +126,14 @@ class EffectProblems:
 class Choice:
     """A model to be fitted on all rows.
 
-    centred  whether its main effects shrink to what naive Bayes says in place of zero
-    number   of its pairs, unless they are zero
-    chosen   its strengths, and what was tried
-    found    the folds' layouts and tables
-    share    of it in the mean of models
+    to_naive_bayes  whether its main effects shrink to what naive Bayes says in place of zero
+    number          of its pairs, unless they are zero
+    chosen          its strengths, and what was tried
+    found           the folds' layouts and tables
+    share           of it in the mean of models
     """
 
-    centred: bool
+    to_naive_bayes: bool
     number: int
     chosen: Chosen
     found: tuple[Found, ...]
@@ -153,13 +153,13 @@ def choose_models(problems: EffectProblems, given: Strengths | None) -> list[Cho
     numbers = problems.ranked.numbers
     if given is not None and len(numbers) == 1:
         return [Choice(False, numbers[0], Chosen(given), ())]
-    parts = problems.parts()
-    folds = [problems.fold(part, numbers[0]) for part in parts]
+    splits = problems.splits()
+    folds = [problems.fold(split, numbers[0]) for split in splits]
     weights = np.concatenate([fold.held_out.weights for fold in folds])
-    found = [_choose(problems, parts, folds, False, given)]
+    found = [_choose(problems, splits, folds, False, given)]
     unordered = any(not column.has_order and column.n_states > 1 for column in problems.columns)
-    if given is None and len(parts) > 1 and unordered and len(weights):
-        found.append(_choose(problems, parts, folds, True, given))
+    if given is None and len(splits) > 1 and unordered and len(weights):
+        found.append(_choose(problems, splits, folds, True, given))
     shares = shares_by_loss([losses for _, losses in found], weights)
     return [replace(choice, share=share) for (choice, _), share in zip(found, shares, strict=True)]
 
@@ -178,23 +178,27 @@ def shares_by_loss(losses: Sequence[Array], weights: Array) -> list[float]:
 
 
 def _choose(
-    problems: EffectProblems, parts: list[Part], folds: list[EffectFold], centred: bool, given: Strengths | None
+    problems: EffectProblems,
+    splits: list[RowSplit],
+    folds: list[EffectFold],
+    to_naive_bayes: bool,
+    given: Strengths | None,
 ) -> tuple[Choice, Array]:
     """Also the losses of the rows held out.
 
     The strengths are those of the fewest pairs, which `folds` have; then as many are taken as lower the loss.
     """
-    numbers, walk = problems.ranked.numbers, TO_NAIVE_BAYES if centred else TO_ZERO
+    numbers, walk = problems.ranked.numbers, TO_NAIVE_BAYES if to_naive_bayes else TO_ZERO
     number = numbers[0]
     for fold in folds:
-        fold.begin(centred, fold.problem.zero)
+        fold.begin(to_naive_bayes, fold.problem.zero)
     chosen = choose_strengths(folds, walk) if given is None else visit_strengths(folds, given, walk)
     for more in numbers[1:]:
         if np.isinf(chosen.strengths[-1]) or more == number:
             break
-        wider = [problems.fold(part, more) for part in parts]
+        wider = [problems.fold(split, more) for split in splits]
         for fold, fewer in zip(wider, folds, strict=True):
-            fold.begin(centred, fewer.u)
+            fold.begin(to_naive_bayes, fewer.u)
         found = visit_strengths(wider, chosen.strengths, walk)
         chosen.n_passes += found.n_passes
         if found.loss >= chosen.loss:
@@ -203,4 +207,4 @@ def _choose(
     tables = [fold.problem.beta(fold.u) for fold in folds]
     layouts = [fold.layout for fold in folds]
     losses = [fold.held_out.losses(beta) for fold, beta in zip(folds, tables, strict=True)]
-    return Choice(centred, number, chosen, tuple(zip(layouts, tables, strict=True))), np.concatenate(losses)
+    return Choice(to_naive_bayes, number, chosen, tuple(zip(layouts, tables, strict=True))), np.concatenate(losses)

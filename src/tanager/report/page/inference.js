@@ -3,7 +3,7 @@
 // A factor is a function of the nodes in `scope`, as logarithms in a flat array, the last node changing fastest.
 // `children` are the nodes whose tables went into it, `summed` the missing nodes already summed out of it.
 
-const MOST_CELLS = 4_000_000;
+const MAX_TABLE_CELLS = 4_000_000;
 
 function makeInference(nodes, target) {
   const families = nodes.map((node, child) => [...node.parents, child]);
@@ -58,7 +58,7 @@ function makeInference(nodes, target) {
 
   function product(factors, scope) {
     const cells = scope.reduce((n, node) => n * size(node), 1);
-    if (cells > MOST_CELLS) throw new RangeError("too many unknown attributes depend on each other");
+    if (cells > MAX_TABLE_CELLS) throw new RangeError("too many unknown attributes depend on each other");
     const values = new Float64Array(cells);
     for (const factor of factors) {
       const own = strides(factor.scope);

@@ -1,6 +1,6 @@
 // The sections below the what-if panel: quality, data, learning.
 
-const MOST_GAPS = 24;
+const MAX_GAPS_LISTED = 24;
 
 const card = (title, ...children) => el("div", { class: "card" }, title ? el("h3", {}, title) : null, ...children);
 
@@ -113,8 +113,8 @@ function missingCells(columns, nodes, nRows) {
   const gaps = range(columns.length).filter((k) => columns[k].missing).sort((a, b) => columns[b].missing - columns[a].missing);
   const row = (k) => el("li", { class: "class-row" }, el("span", { class: "label", title: nodes[k].name }, nodes[k].name),
     el("span", { class: "track" }, el("span", { class: "fill", "--share": columns[k].missing / nRows })), el("span", { class: "figure" }, percent(columns[k].missing / nRows)));
-  const more = gaps.length > MOST_GAPS ? el("p", { class: "muted small" }, `and ${plural(gaps.length - MOST_GAPS, "other attribute")} with fewer`) : null;
-  return [el("ul", { class: "missing-cells" }, gaps.slice(0, MOST_GAPS).map(row)), more];
+  const more = gaps.length > MAX_GAPS_LISTED ? el("p", { class: "muted small" }, `and ${plural(gaps.length - MAX_GAPS_LISTED, "other attribute")} with fewer`) : null;
+  return [el("ul", { class: "missing-cells" }, gaps.slice(0, MAX_GAPS_LISTED).map(row)), more];
 }
 
 function showLearning(learning) {

@@ -1,7 +1,7 @@
 // The what-if panel: evidence in, class probabilities and their reasons out.
 
-const MOST_BARS = 12;
-const MOST_REASONS = 12;
+const MAX_CLASSES_SHOWN = 12;
+const MAX_REASONS_SHOWN = 12;
 const LONG_NAME = 12;
 
 function explained({ kind, pairs }) {
@@ -46,7 +46,7 @@ function makeOutcome(network, target, model, gaps, store) {
   });
 
   function showClasses({ proba, ranked, favoured, other }) {
-    const shown = classes.length <= MOST_BARS ? range(classes.length) : ranked.slice(0, MOST_BARS);
+    const shown = classes.length <= MAX_CLASSES_SHOWN ? range(classes.length) : ranked.slice(0, MAX_CLASSES_SHOWN);
     shown.forEach((c) => {
       bars[c].row.className = `class-row ${c === favoured ? "favoured" : c === other ? "other" : ""}`;
       bars[c].fill.style.width = `${100 * proba[c]}%`;
@@ -78,7 +78,7 @@ function makeOutcome(network, target, model, gaps, store) {
     const known = (part) => codes[part.node] >= 0 && !(codes[part.other] < 0);
     const rest = parts.filter((part) => part.node !== target && known(part));
     const unknown = parts.filter((part) => part.node !== target && !part.rest && !known(part));
-    const shown = allReasons ? rest : rest.slice(0, MOST_REASONS);
+    const shown = allReasons ? rest : rest.slice(0, MAX_REASONS_SHOWN);
     const hidden = rest.slice(shown.length);
     const what = network.kind === "effects" ? "effect" : "attribute";
     const row = (part) => ({ words: label(part, codes), value: part.value, summed: part.summed });
@@ -103,7 +103,7 @@ function makeOutcome(network, target, model, gaps, store) {
         el("span", { class: "lane", "aria-hidden": "true" }, Number.isNaN(start) ? null
           : el("span", { class: row.value < 0 ? "step against" : "step", "--from": place(start), "--to": place(end) })));
     }));
-    const button = hidden.length || (allReasons && rest.length > MOST_REASONS)
+    const button = hidden.length || (allReasons && rest.length > MAX_REASONS_SHOWN)
       ? el("button", { type: "button", class: "quiet", onclick: () => { allReasons = !allReasons; showReasons({ parts, favoured, other }, codes); } }, allReasons ? "Show fewer" : "Show all") : null;
     byId("waterfall").replaceChildren(
       el("p", { class: "muted small" }, "Log odds for ", el("span", { class: "favoured-name" }, classes[favoured]), " against ",

@@ -143,8 +143,8 @@ class StreamReader:
         final = labelled.final_codes(schema)
         unlabelled = None
         if self._unlabelled is not None and self._n_unlabelled:
-            own = self._unlabelled.final_codes(schema)
-            unlabelled = self._unlabelled.rows(own, order, of_class, labelled=False)
+            codes = self._unlabelled.final_codes(schema)
+            unlabelled = self._unlabelled.rows(codes, order, of_class, labelled=False)
         rows = labelled.rows(final, order, of_class, labelled=True)
         class_rows = self._class_rows[np.argsort(class_order)]
         return StreamedTable(schema, order, classes, class_rows, rows, unlabelled, (*final, of_class))

@@ -13,7 +13,8 @@ import narwhals as nw
 import pyarrow as pa
 
 from tanager.errors import DataError, FileError
-from tanager.table.read_columns import DictionaryColumn, RawTable, read_record_batch, read_table
+from tanager.registry import list_names
+from tanager.table.read_columns import DictionaryColumn, RawTable, read_columns, read_record_batch
 
 BATCH_ROWS = 1 << 17
 
@@ -37,7 +38,7 @@ class Stream:
         """Every batch, with the columns of the first in their order."""
         names: tuple[str, ...] = ()
         for number, frame in enumerate(self._with_rows()):
-            table = read_record_batch(frame) if isinstance(frame, pa.RecordBatch) else read_table(frame)
+            table = read_record_batch(frame) if isinstance(frame, pa.RecordBatch) else read_columns(frame)
             if not table.named:
                 raise DataError(
                     f"batch {number} is a {type(frame).__name__} without column names.",
@@ -51,11 +52,11 @@ class Stream:
         """Every batch as a frame with these columns."""
         for number, frame in enumerate(self._with_rows()):
             known: Any = pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else frame
-            own = nw.from_native(known, eager_only=True)
-            absent = [name for name in names if name not in own.columns]
+            batch = nw.from_native(known, eager_only=True)
+            absent = [name for name in names if name not in batch.columns]
             if absent:
-                raise DataError(f"batch {number} lacks column {absent[0]!r}; it has {_some(own.columns)}.")
-            yield own.select(*names).to_native()
+                raise DataError(f"batch {number} lacks column {absent[0]!r}; it has {list_names(batch.columns)}.")
+            yield batch.select(*names).to_native()
         self.check()
 
     def _with_rows(self) -> Iterator[object]:
@@ -68,14 +69,15 @@ class Stream:
             raise DataError("the table has no row: every batch is empty.")
 
     def _arrange(self, table: RawTable, names: tuple[str, ...], number: int) -> RawTable:
-        own = dict(zip(table.names, table.columns, strict=True))
-        if set(own) != set(names):
-            other = sorted(set(own) ^ set(names))[0]
-            what = "has" if other in own else "lacks"
+        by_name = dict(zip(table.names, table.columns, strict=True))
+        if set(by_name) != set(names):
+            other = sorted(set(by_name) ^ set(names))[0]
+            what = "has" if other in by_name else "lacks"
             raise DataError(
-                f"batch {number} {what} the column {other!r}, unlike the first batch: its columns are {_some(names)}."
+                f"batch {number} {what} the column {other!r}, unlike the first batch: "
+                f"its columns are {list_names(names)}."
             )
-        columns = [own[name] for name in names]
+        columns = [by_name[name] for name in names]
         for position, column in enumerate(columns):
             if column.name in self.stored and isinstance(column, DictionaryColumn):
                 columns[position] = DictionaryColumn(column.name, column.indices, column.dictionary)
@@ -218,8 +220,3 @@ def _fingerprints(files: Sequence[str]) -> list[tuple[int, int] | None]:
         stat = Path(file).stat() if Path(file).exists() else None
         found.append(None if stat is None else (stat.st_size, stat.st_mtime_ns))
     return found
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-    return ", ".join(map(repr, names[:10])) + more
