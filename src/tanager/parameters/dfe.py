@@ -46,7 +46,8 @@ class DFE(ParameterLearner):
 
     (Su, Zhang, Ling and Matwin 2008.) The tables are the frequencies F so gathered, smoothed as by `Frequency`, the
     class's too; a row of weight w adds w (1 - P). The rows are taken in the order of the table, `passes` times: a
-    table sorted by class should be shuffled first. A family with a missing cell is left out of its row.
+    table sorted by class should be shuffled first. A family with a missing cell is left out of its row. On a perfect
+    structure the network is the most likely one that classifies as these tables do (`equal_networks`).
     """
 
     needs = "order"
