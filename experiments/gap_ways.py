@@ -61,7 +61,7 @@ class Fitted:
     @cached_property
     def naive_filler(self) -> Network:
         dag = NaiveBayes().learn(StructureTask(self.counts, LL(), self.counts.names)).dag
-        tables = Frequency().learn(ParameterTask(dag, self.counts)).tables
+        tables = Frequency().learn(ParameterTask(dag, self.counts)).network.tables
         return Network(self.network.columns, dag, tables, self.network.target)
 
     @cached_property
@@ -81,11 +81,11 @@ class Fitted:
         codes = np.asfortranarray(np.concatenate([batch.codes, gappy.codes]))
         classes = np.concatenate([batch.class_codes, batch.class_codes])
         both = EncodedBatch(codes, classes, batch.n_states, gappy.incomplete, np.full(len(codes), 0.5))
-        strength = self.clf.trace_.parameters["strength"]
+        strength = self.clf.trace_.parameters.strength
         return self.learn(Conditional(strength=strength), self._counts_of(both))
 
     def learn(self, learner: ParameterLearner, counts: CountStore) -> Network:
-        tables = learner.learn(ParameterTask(self.network.dag, counts)).tables
+        tables = learner.learn(ParameterTask(self.network.dag, counts)).network.tables
         return Network(self.network.columns, self.network.dag, tables, self.network.target)
 
     def _counts_of(self, batch: EncodedBatch) -> CountStore:

@@ -10,9 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, xlogy
 
 from network.perfect_structures import free_tables, log_posterior, perfect_structures
-from oracle import count_rows, joint_distribution, random_batch
-from tanager.counts.count_store import CountStore
-from tanager.counts.engine import choose_engine
+from oracle import joint_distribution
 from tanager.errors import OptionError
 from tanager.network.normalize import normalize_tables
 from tanager.structure.canonical import is_perfect_for
@@ -20,13 +18,12 @@ from tanager.structure.dag import Dag
 
 
 @settings(max_examples=80, deadline=None)
-@given(perfect_structures(), st.sampled_from([0.1, 1.0, 5.0]), st.booleans())
-def test_tables_sum_to_one_and_give_the_same_class_probabilities(structure, scale, counted):
+@given(perfect_structures(), st.sampled_from([0.1, 1.0, 5.0]))
+def test_tables_sum_to_one_and_give_the_same_class_probabilities(structure, scale):
     dag, n_states, rng = structure
     logs = free_tables(dag, n_states, rng, scale)
-    counts = [rng.integers(0, 9, family.class_shape(n_states)) for family in dag.families] if counted else None
     assert is_perfect_for(dag, len(n_states) - 1)
-    tables = normalize_tables(dag, logs, n_states, counts)
+    tables = normalize_tables(dag, logs, n_states)
     for table in tables:
         np.testing.assert_allclose(table.sum(axis=1), 1.0, rtol=1e-12)
     expected = log_posterior(dag, logs, n_states)
@@ -83,35 +80,6 @@ def test_a_family_without_the_class_is_only_normalised_over_its_states():
     tables = normalize_tables(dag, logs, n_states)
     for node in (0, 1):
         np.testing.assert_allclose(np.log(tables[node]), log_softmax(logs[node], axis=1), atol=1e-12)
-
-
-def counts_of(batch, dag):
-    names = tuple(f"n{node}" for node in range(dag.n_nodes))
-    return CountStore(batch, choose_engine("numpy"), names).tables(dag.families)
-
-
-@pytest.mark.parametrize("parents", [[(), (), ()], [(), (0,), (0,)]])
-def test_with_counts_the_attributes_keep_their_frequencies(parents):
-    dag, n_states = Dag.augmented_naive_bayes(parents), (3, 4, 2, 3)
-    batch = random_batch(3, 5_000, n_states)
-    rng = np.random.default_rng(4)
-    tables = normalize_tables(dag, free_tables(dag, n_states, rng, 1.5), n_states, counts_of(batch, dag))
-    for child, own in enumerate(parents):
-        counted = count_rows(batch, [*own, 3, child]).reshape(-1, 3, n_states[child])
-        classes = counted.sum(axis=2, keepdims=True) / counted.sum(axis=(1, 2), keepdims=True)
-        mixture = (classes * tables[child].reshape(counted.shape)).sum(axis=1)
-        np.testing.assert_allclose(mixture, counted.sum(axis=1) / counted.sum(axis=(1, 2))[:, None], atol=2e-3)
-
-
-def test_with_counts_a_thousand_rare_states_do_not_underflow_the_class():
-    """State 1 of each attribute has frequency 1/200 and log odds 2; without counts it is taken to be frequent."""
-    n = 1_000
-    dag, n_states = Dag.augmented_naive_bayes([()] * n), (2,) * (n + 1)
-    logs = [*([np.array([[0.0, 0.0], [0.0, 2.0]])] * n), np.array([[0.0, -10.0]])]
-    counts = [*([np.array([[[995, 5], [995, 5]]])] * n), np.array([[[1000, 1000]]])]
-    class_table = normalize_tables(dag, logs, n_states, counts)[-1][0]
-    assert class_table.min() > 1e-20
-    assert normalize_tables(dag, logs, n_states)[-1].min() == 1e-300
 
 
 # Theorem 4: X0 -> X2 <- X1 with the class X0; here attributes 0 = X1 and 1 = X2, the class is node 2.

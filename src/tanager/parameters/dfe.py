@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tanager.errors import OptionError
 from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.equal_networks import choose_equal_network
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.table.batch import EncodedBatch
@@ -29,12 +30,15 @@ BLOCK_PLACES = 1 << 20
 class DFETrace(ParameterTrace):
     """How wrong the tables were while rows came in.
 
-    passes     over the rows
-    mean_loss  the mean of 1 - P(c_t | x_t) over the rows, in each pass
+    passes               over the rows
+    mean_loss            the mean of 1 - P(c_t | x_t) over the rows, in each pass
+    marginal_difference  of the tables' class-free marginals from those of the rows, the largest; None where they are
+                         not made to agree
     """
 
     passes: int
     mean_loss: tuple[float, ...]
+    marginal_difference: float | None
 
 
 class DFE(ParameterLearner):
@@ -42,7 +46,8 @@ class DFE(ParameterLearner):
 
     (Su, Zhang, Ling and Matwin 2008.) The tables are the frequencies F so gathered, smoothed as by `Frequency`, the
     class's too; a row of weight w adds w (1 - P). The rows are taken in the order of the table, `passes` times: a
-    table sorted by class should be shuffled first. A family with a missing cell is left out of its row.
+    table sorted by class should be shuffled first. A family with a missing cell is left out of its row. On a perfect
+    structure the network is the most likely one that classifies as these tables do (`equal_networks`).
     """
 
     needs = "order"
@@ -54,6 +59,12 @@ class DFE(ParameterLearner):
 
     def learn(self, task: ParameterTask) -> LearntNetwork:
         _check_passes(self.passes)
+        tables, mean_loss = self.tables(task)
+        network, marginal_difference = choose_equal_network(task, [np.log(table) for table in tables])
+        return LearntNetwork(network, DFETrace(int(self.passes), mean_loss, marginal_difference))
+
+    def tables(self, task: ParameterTask) -> tuple[list[Array], tuple[float, ...]]:
+        """The estimates themselves, (parent configurations, states) by node, and the mean loss in each pass."""
         rows, n_states = cast(LocalRows, task.counts.rows), task.counts.n_states
         pseudo = self._pseudo_rows(task)
         running = RunningTables.of(ClassCells.of(task.dag, n_states), pseudo)
@@ -74,8 +85,7 @@ class DFE(ParameterLearner):
         for family, cells in zip(others, counted, strict=True):
             tables[family.child] = cells.reshape(family.shape(n_states)) + pseudo[family.child]
         smoothed = running.cells.unpack(running.counted, tables)
-        network = task.network([cells / cells.sum(axis=1, keepdims=True) for cells in smoothed])
-        return LearntNetwork(network, DFETrace(int(self.passes), tuple(mean_loss)))
+        return [cells / cells.sum(axis=1, keepdims=True) for cells in smoothed], tuple(mean_loss)
 
     def _pseudo_rows(self, task: ParameterTask) -> list[Array]:
         """(states,) pseudo-rows of each node; a class without parents has them too, as its table starts empty."""

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, diags_array
 from threadpoolctl import threadpool_limits
 
 from tanager.errors import OptionError
-from tanager.network.normalize import normalize_tables
+from tanager.parameters.equal_networks import choose_equal_network
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.parameters.pruned_objective import PrunedObjective
 from tanager.structure.dag import Dag
@@ -32,11 +32,12 @@ TOLERANCE = 1e-3  # largest scaled gradient; CLL+ is then within about its squar
 class PrunedTrace(ParameterTrace):
     """What was left out, and what that gained.
 
-    parameters         in all, the class's included
-    kept               of them
-    kept_by_attribute  the class's not included
-    objective_start    CLL+ of cNB, before pruning
-    objective          CLL+ after it
+    parameters           in all, the class's included
+    kept                 of them
+    kept_by_attribute    the class's not included
+    objective_start      CLL+ of cNB, before pruning
+    objective            CLL+ after it
+    marginal_difference  of the tables' class-free marginals from those of the rows, the largest
     """
 
     parameters: int
@@ -44,6 +45,7 @@ class PrunedTrace(ParameterTrace):
     kept_by_attribute: dict[str, int]
     objective_start: float
     objective: float
+    marginal_difference: float | None
 
 
 class Pruned(ParameterLearner):
@@ -64,7 +66,7 @@ class Pruned(ParameterLearner):
     needs = "passes"
 
     def learn(self, task: ParameterTask) -> LearntNetwork:
-        counts, families = task.counts, task.dag.families
+        counts = task.counts
         if task.dag != Dag.augmented_naive_bayes([()] * counts.n_attributes):
             raise OptionError(
                 "parameters='pruned' are defined for naive Bayes, which this structure is not.",
@@ -75,16 +77,17 @@ class Pruned(ParameterLearner):
             start = Fit.of(model)
             pruned = prune(model, start)
         kept = np.bincount(model.attributes, pruned.kept[:-1].sum(axis=1), counts.n_attributes).astype(int)
+        logs = model.cells.unpack(pruned.beta, [np.empty(0)] * task.dag.n_nodes)
+        network, marginal_difference = choose_equal_network(task, logs)
         trace = PrunedTrace(
             parameters=int(start.kept.sum()),
             kept=int(pruned.kept.sum()),
             kept_by_attribute=dict(zip(counts.names, kept.tolist(), strict=False)),
             objective_start=start.objective,
             objective=pruned.objective,
+            marginal_difference=marginal_difference,
         )
-        logs = model.cells.unpack(pruned.beta, [np.empty(0)] * task.dag.n_nodes)
-        tables = normalize_tables(task.dag, logs, counts.n_states, counts.tables(families))
-        return LearntNetwork(task.network(tables), trace)
+        return LearntNetwork(network, trace)
 
 
 @dataclass(frozen=True)

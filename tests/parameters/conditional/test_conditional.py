@@ -137,10 +137,11 @@ def test_infinite_strengths_leave_the_class_frequencies(objective):
 
 
 def test_gaps_are_summed_over_as_in_prediction():
+    """With alpha 0 `mixed` is `cll`, but its network keeps the tables of the fit."""
     codes = noisy().codes.astype(int)
     codes[np.random.default_rng(1).random(len(codes)) < 0.3, 1] = N_STATES[1]
     batch, dag = batch_of(codes, noisy().class_codes, N_STATES), DAGS["naive Bayes"]
-    learnt = Conditional(prior=None, tol=1e-9).learn(task_of(dag, batch))
+    learnt = Conditional("mixed", prior=None, alpha=0.0, tol=1e-9).learn(task_of(dag, batch))
     joint = np.log(learnt.network.tables[3][0]) + sum(
         np.log(np.vstack([learnt.network.tables[node].T, np.ones(3)]))[codes[:, node]] for node in range(3)
     )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import SeparationWarning
-from tanager.network.normalize import normalize_tables
+from tanager.network.network import Network
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.cross_tuning import choose_iterations
 from tanager.parameters.conditional.gap_objective import MAX_ROWS_TO_INFER, GapObjective, count_rows_to_infer
@@ -25,6 +25,7 @@ from tanager.parameters.conditional.optimize import (
 from tanager.parameters.conditional.priors import PRIORS
 from tanager.parameters.conditional.strengths import MAX_ROWS_FOR_FOLDS, TABLES, Chosen, choose_strengths
 from tanager.parameters.conditional.trace import ConditionalTrace
+from tanager.parameters.equal_networks import choose_equal_network
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import LearntNetwork, ParameterTask
 from tanager.structure.canonical import is_perfect_for
@@ -79,6 +80,7 @@ class ConditionalFit:
             self._warn(descent, problem)
         if self._task.report is not None:
             self._task.report(describe_descent(descent, problem.n_passes))
+        network, marginal_difference = self._network(problem.beta(descent.u))
         trace = ConditionalTrace(
             strength=chosen.strengths,
             held_out=tuple(chosen.losses.items()),
@@ -89,8 +91,9 @@ class ConditionalFit:
             end=descent.end,
             optimum="global" if self._options.objective == "cll" and not self._normalized else "maybe local",
             by_iteration=by_iteration,
+            marginal_difference=marginal_difference,
         )
-        return LearntNetwork(self._task.network(self._tables(problem.beta(descent.u))), trace)
+        return LearntNetwork(network, trace)
 
     def _infers_gaps(self) -> bool:
         """Whether gaps are summed out by inference in the fit on all rows; on folds their families are left out.
@@ -153,17 +156,17 @@ class ConditionalFit:
                 stacklevel=2,
             )
 
-    def _tables(self, beta: Array) -> tuple[Array, ...]:
-        """Tables that sum to one; those of families without the class are frequencies."""
-        task, n_states = self._task, self._task.counts.n_states
-        counts = task.counts.tables(task.dag.families)
+    def _network(self, beta: Array) -> tuple[Network, float | None]:
+        """The network, and how far its class-free marginals are from the rows' where they are made to agree."""
+        task, cells = self._task, self._cells
         others = Frequency().tables(task)
-        if self._options.objective == "mixed" and self._options.prior == "none":
+        if self._options.objective != "mixed":
+            logs = cells.log_normalize(beta) if self._normalized else beta
+            return choose_equal_network(task, cells.unpack(logs, [np.log(np.maximum(t, SMALLEST)) for t in others]))
+        if self._options.prior == "none":
+            counts = task.counts.tables(task.dag.families)
             others = tuple(_plain_frequencies(own.reshape(-1, own.shape[-1])) for own in counts)
-        if self._normalized:
-            return self._cells.unpack(np.exp(self._cells.log_normalize(beta)), others)
-        logs = self._cells.unpack(beta, [np.log(np.maximum(table, SMALLEST)) for table in others])
-        return normalize_tables(task.dag, logs, n_states, counts)
+        return task.network(cells.unpack(np.exp(cells.log_normalize(beta)), others)), None
 
 
 def _plain_frequencies(counted: NDArray[np.number]) -> Array:

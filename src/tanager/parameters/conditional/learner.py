@@ -23,8 +23,8 @@ class Conditional(ParameterLearner):
 
     Where the canonical form of the structure is perfect (naive Bayes, TAN, ...), the fit is over free numbers beta,
     log P(c | x) = sum of beta over the families - log sum_c' exp(...), in which `cll` has one optimum, and the tables
-    are made from them. For other structures, and for `mixed`, it is over normalised tables, and may end in a local
-    optimum; `trace.optimum` says which.
+    are those of the most likely network that classifies so (`equal_networks`). For other structures, and for `mixed`,
+    it is over normalised tables, and may end in a local optimum; `trace.optimum` says which.
 
     Parameters
     ----------

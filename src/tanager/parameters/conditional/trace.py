@@ -12,15 +12,17 @@ from tanager.parameters.protocol import ParameterTrace
 class ConditionalTrace(ParameterTrace):
     """A choice of strengths on held-out folds, then a descent on all rows.
 
-    strength         of each level of the prior
-    held_out         mean held-out loss of all strengths tried, in the order in which they were
-    objective        penalised loss at the start and after each iteration
-    gradient_norm    of the scaled gradient, likewise
-    passes           over all rows
-    passes_on_folds  over the rows of folds
-    end              why the descent stopped
-    optimum          "global" where there is no other, else "maybe local"
-    by_iteration     mean held-out loss after 0, 1, ... iterations, for stopping="cross-tuning"
+    strength             of each level of the prior
+    held_out             mean held-out loss of all strengths tried, in the order in which they were
+    objective            penalised loss at the start and after each iteration
+    gradient_norm        of the scaled gradient, likewise
+    passes               over all rows
+    passes_on_folds      over the rows of folds
+    end                  why the descent stopped
+    optimum              "global" where there is no other, else "maybe local"
+    by_iteration         mean held-out loss after 0, 1, ... iterations, for stopping="cross-tuning"
+    marginal_difference  of the tables' class-free marginals from those of the rows, the largest; None where they are
+                         not made to agree
     """
 
     strength: Strengths
@@ -32,3 +34,4 @@ class ConditionalTrace(ParameterTrace):
     end: str
     optimum: str
     by_iteration: tuple[float, ...] = ()
+    marginal_difference: float | None = None
