@@ -13,7 +13,7 @@ from tanager.counts.count_store import CountStore
 from tanager.network.network import Network
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import ParameterTask
-from tanager.scores.information import pair_information
+from tanager.scores.information import edge_likelihoods
 from tanager.structure.dag import Dag
 from tanager.structure.spanning import NO_PARENT, maximum_spanning_tree
 from tanager.table.batch import Codes
@@ -32,8 +32,8 @@ def learn_filler(counts: CountStore, columns: Sequence[ColumnSchema]) -> Network
     """
     parents = [NO_PARENT] * counts.n_attributes
     if counts.n_rows > 0 and 1 < counts.n_attributes <= MAX_ATTRIBUTES_OF_TREE:
-        # What an edge adds to the likelihood (Chow and Liu 1968; Friedman et al. 1997).
-        parents = maximum_spanning_tree(pair_information(counts.pairs()).conditional).tolist()
+        # Chow and Liu 1968; Friedman et al. 1997.
+        parents = maximum_spanning_tree(edge_likelihoods(counts.pairs())).tolist()
     dag = Dag.augmented_naive_bayes([() if parent == NO_PARENT else (parent,) for parent in parents])
     return Network(tuple(columns), dag, Frequency().tables(ParameterTask(dag, counts)), columns[-1].name)
 

@@ -39,9 +39,13 @@ class PairInformation:
 def pair_information(pairs: PairTables) -> PairInformation:
     """The information of every pair of attributes, over the rows in which both are present."""
     rows = np.maximum(_sum(ROWS, pairs), np.finfo(float).tiny)
+    return PairInformation(edge_likelihoods(pairs) / rows, np.maximum(_sum(MARGINAL, pairs), 0) / rows)
+
+
+def edge_likelihoods(pairs: PairTables) -> NDArray[np.float64]:
+    """(n, n) N I(X_i;X_j|C): what an edge adds to the log likelihood of the rows in which both are present."""
     # Rounding may leave an independent pair just below zero.
-    conditional = np.maximum(_sum(CONDITIONAL, pairs), 0) / rows
-    return PairInformation(conditional, np.maximum(_sum(MARGINAL, pairs), 0) / rows)
+    return np.maximum(_sum(CONDITIONAL, pairs), 0)
 
 
 def class_information(counts: CountStore) -> NDArray[np.float64]:
