@@ -23,6 +23,8 @@ TESTS = ["tests/classifiers/test_selective.py", "tests/classifiers/test_rows_wit
 # Kernels run as plain Python, so that a mutated one is neither compiled nor kept on disk; as in tests/conftest.py.
 os.environ.update(NUMBA_DISABLE_JIT="1", SCIPY_ARRAY_API="1", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
+import pytest  # noqa: E402
+
 from mutation.mutants import Mutant, mutants_of  # noqa: E402
 from mutation.page import Verdict, write_page  # noqa: E402
 from mutation.trial import find_reach, fork, try_mutant, warm_up  # noqa: E402
@@ -41,7 +43,9 @@ def main() -> None:
     print(f"{len(sample)} of {len(possible)} mutants")
     STATE.mkdir(parents=True, exist_ok=True)
     warm_up()
-    verdicts = try_all(sample, options.jobs, find_tests(options.rooms))
+    tests = find_tests(options.rooms)
+    check_trials(tests, sample[0].file)
+    verdicts = try_all(sample, options.jobs, tests)
     if tuple(options.rooms) == ROOMS:
         write_page(ROOT, possible, verdicts, options.share, options.seed)
 
@@ -53,23 +57,28 @@ class Tests:
     calling: dict[str, list[str]]
     seconds: dict[str, float]
 
-    def of(self, mutant: Mutant) -> list[str]:
+    def of(self, mutant: Mutant) -> dict[str, float]:
         """Those that call the function around it; what runs on import is tried with all that call the file."""
-        return self.calling.get(mutant.file if mutant.on_import else f"{mutant.file} {mutant.scope}", [])
-
-    def limit(self, tests: list[str]) -> float:
-        """Seconds after which they count as failed."""
-        return 30 + 3 * sum(self.seconds[test] for test in tests)
+        called = mutant.file if mutant.on_import else f"{mutant.file} {mutant.scope}"
+        return {test: self.seconds[test] for test in self.calling.get(called, [])}
 
 
 def find_tests(rooms: list[str]) -> Tests:
     """Run all tests of the rooms once, on the package as it is."""
     file = STATE / "reach.json"
     tests = [str(ROOT / path) for path in (*(f"tests/{room}" for room in rooms), *TESTS)]
-    _, status = os.waitpid(fork(lambda: find_reach(PACKAGE, tests, file), 3600), 0)
+    _, status = os.waitpid(fork(lambda: find_reach(PACKAGE, tests, file)), 0)
     if status:
         raise SystemExit("The tests must pass before a mutant is tried; run them with pytest.")
     return Tests(**json.loads(file.read_text()))
+
+
+def check_trials(tests: Tests, file: str) -> None:
+    """A fault that changes nothing must live; if it does not, trials fail whatever the fault."""
+    nothing = Mutant(file, "module", True, "", "", 0, 0)
+    _, status = os.waitpid(fork(partial(try_mutant, nothing, PACKAGE, tests.of(nothing))), 0)
+    if status:
+        raise SystemExit(f"The tests of {file} pass on their own, and fail in a trial without a fault.")
 
 
 def try_all(sample: list[Mutant], jobs: int, tests: Tests) -> list[Verdict]:
@@ -83,9 +92,9 @@ def try_all(sample: list[Mutant], jobs: int, tests: Tests) -> list[Verdict]:
         pid, status = os.wait()
         mutant = running.pop(pid)
         code = os.waitstatus_to_exitcode(status)
-        if code in (4, 5):
+        if code > pytest.ExitCode.INTERRUPTED:
             raise SystemExit(f"pytest could not run the tests of {mutant.name}")
-        timed_out = code in (-signal.SIGXCPU, -signal.SIGALRM, -signal.SIGKILL)
+        timed_out = code in (-signal.SIGPROF, -signal.SIGALRM)
         verdicts[mutant] = "timed out" if timed_out else "killed" if code else "survived"
         print(f"{verdicts[mutant]:9} {mutant.name}", flush=True)
         if code:
@@ -101,7 +110,7 @@ def try_all(sample: list[Mutant], jobs: int, tests: Tests) -> list[Verdict]:
         else:
             if len(running) == jobs:
                 wait()
-            running[fork(partial(try_mutant, mutant, PACKAGE, chosen), tests.limit(chosen))] = mutant
+            running[fork(partial(try_mutant, mutant, PACKAGE, chosen))] = mutant
     while running:
         wait()
     return [Verdict(mutant, verdicts[mutant]) for mutant in sample]

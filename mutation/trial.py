@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import json
@@ -11,7 +12,7 @@ import signal
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from pathlib import Path
 from types import CodeType, FrameType
@@ -21,8 +22,9 @@ from hypothesis import Phase, settings
 
 from mutation.mutants import Mutant
 
-# hypothesis is imported before pytest starts, which pytest warns of.
-QUIET = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+# No doctests; and hypothesis is imported before pytest starts, which pytest warns of.
+QUIET = ["-x", "-q", "--tb=no", "-o", "addopts=--import-mode=importlib", "-p", "no:cacheprovider", "-p", "no:xdist"]
+QUIET += ["-p", "no:unraisableexception", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
 MAX_MEMORY = 12 << 30
 
 
@@ -33,10 +35,12 @@ def warm_up() -> None:
     phases = (Phase.explicit, Phase.generate)
     settings.register_profile("mutants", derandomize=True, database=None, deadline=None, phases=phases)
     settings.load_profile("mutants")
+    # What is imported by now stays: a collection in a forked process need not look at it.
+    gc.freeze()
 
 
-def fork(work: Callable[[], int], seconds: float) -> int:
-    """Start `work` in a process that ends after that many seconds of its own, and return its id."""
+def fork(work: Callable[[], int]) -> int:
+    """Start `work` in a process, and return its id."""
     pid = os.fork()
     if pid:
         return pid
@@ -45,10 +49,8 @@ def fork(work: Callable[[], int], seconds: float) -> int:
         nothing = os.open(os.devnull, os.O_RDWR)
         for stream in (1, 2):
             os.dup2(nothing, stream)
-        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
         resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        signal.alarm(10 * int(seconds) + 60)
         code = work()
     finally:
         os._exit(code)
@@ -100,20 +102,31 @@ def find_reach(package: Path, tests: Sequence[str], file: Path) -> int:
 
 
 class Chosen:
-    """Runs these tests, in this order, and no others."""
+    """Runs these tests, in this order, and no others; one that takes many times its seconds ends the process."""
 
-    def __init__(self, tests: Sequence[str]) -> None:
-        self.place = {test: place for place, test in enumerate(tests)}
+    def __init__(self, seconds: Mapping[str, float]) -> None:
+        self.seconds = seconds
+        self.place = {test: place for place, test in enumerate(seconds)}
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = sorted((i for i in items if i.nodeid in self.place), key=lambda item: self.place[item.nodeid])
 
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        limit_time(5 + 5 * self.seconds[item.nodeid])
 
-def try_mutant(mutant: Mutant, package: Path, tests: Sequence[str]) -> int:
-    """Run the tests on the package with the mutant in it: 0 if all pass."""
+
+def limit_time(seconds: float) -> None:
+    """End the process after so many seconds of work, or ten times as many of waiting."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, 10 * seconds)
+
+
+def try_mutant(mutant: Mutant, package: Path, seconds: Mapping[str, float]) -> int:
+    """Run tests, given with the seconds they take, on the package with the mutant in it: 0 if all pass."""
+    limit_time(30)
     sys.meta_path.insert(0, _Finder(mutant, package))
-    files = list(dict.fromkeys(test.split("::")[0] for test in tests))
-    return int(pytest.main([*QUIET, *files], plugins=[Chosen(tests)]))
+    files = dict.fromkeys(test.split("::")[0] for test in seconds)
+    return int(pytest.main([*QUIET, *files], plugins=[Chosen(seconds)]))
 
 
 class _Finder:
