@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-torch browser lint format bench bench-scale experiments experiments-slow docs pictures summary clean
+.PHONY: demo test test-torch browser lint format bench bench-scale experiments experiments-slow mutants docs pictures summary clean
 
 demo: $(VENV)/.installed  ## learn a classifier on a real table, print the comparison, write the model and a page about it
 	$(BIN)/tanager demo -o demo
@@ -86,6 +86,12 @@ $(BENCH)/.installed: pyproject.toml
 	tar xzf $(BENCH)/weka/*.tar.gz -C $(BENCH)/weka
 	find $(BENCH)/weka -name weka.jar -exec cp {} $(WEKA_JAR) \;
 	touch $@
+
+# The share of all mutants that is tried; with all of them (1) it takes hours.
+SHARE ?= 0.1
+
+mutants: $(VENV)/.test  ## small faults in four folders that no test notices, within an hour, written to docs/mutants.md
+	$(BIN)/python -m mutation.run --share $(SHARE)
 
 docs: $(VENV)/.docs  ## the documentation, in docs/_build/html; a warning is an error
 	rm -rf docs/generated

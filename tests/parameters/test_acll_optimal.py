@@ -35,13 +35,20 @@ def approximate_cll(rows, tables, beta):
     return total
 
 
-@pytest.mark.parametrize("assumption", ["uniform", "dirichlet"])
-def test_small_changes_of_any_table_lower_the_approximate_likelihood(assumption):
+@pytest.mark.parametrize(
+    ("learner", "beta"),
+    [
+        (ACLLOptimal(), uniform_beta(3)),
+        (ACLLOptimal("dirichlet"), float(dirichlet_beta(3, 1.0, 4_000))),
+        (ACLLOptimal("dirichlet", a=3, b=2), float(dirichlet_beta(3, 3, 2))),
+    ],
+    ids=["uniform", "dirichlet", "dirichlet of 3 and 2"],
+)
+def test_small_changes_of_any_table_lower_the_approximate_likelihood(learner, beta):
     problem, rows = task()
-    learnt = ACLLOptimal(assumption).learn(problem)
+    learnt = learner.learn(problem)
     for table in learnt.network.tables:
         np.testing.assert_allclose(table.sum(axis=1), 1.0)
-    beta = uniform_beta(3) if assumption == "uniform" else float(dirichlet_beta(3, 1.0, len(rows)))
     best = approximate_cll(rows, learnt.network.tables, beta)
     generator = np.random.default_rng(1)
     for _ in range(10):
@@ -50,6 +57,12 @@ def test_small_changes_of_any_table_lower_the_approximate_likelihood(assumption)
             other = table * np.exp(0.05 * generator.normal(size=table.shape))
             moved.append(other / other.sum(axis=1, keepdims=True))
         assert approximate_cll(rows, moved, beta) < best
+
+
+def test_a_pseudo_count_above_all_counts_makes_all_states_alike():
+    problem, rows = task()
+    for table in ACLLOptimal(pseudo_count=len(rows) + 1).learn(problem).network.tables:
+        np.testing.assert_allclose(table, 1 / table.shape[1])
 
 
 def test_unknown_assumptions_are_refused():

@@ -49,8 +49,11 @@ class Rows:
         return CountStore(batch, NumpyEngine(), [f"x{node}" for node in range(self.target)] + ["class"])
 
 
-def random_rows(seed: int, n_states: Sequence[int], n_rows: int = 14, weighted: bool = False) -> Rows:
-    """Rows that lean on each other, too few to fill every configuration; the last attribute lacks a state."""
+def random_rows(seed: int, n_states: Sequence[int], n_rows: int = 14, weighted: float = False) -> Rows:
+    """Rows that lean on each other, too few to fill every configuration; the last attribute lacks a state.
+
+    Their weights are `weighted` times a random number about two, or one.
+    """
     random = np.random.default_rng(seed)
     latent = random.integers(4, size=n_rows)
     columns = []
@@ -58,7 +61,7 @@ def random_rows(seed: int, n_states: Sequence[int], n_rows: int = 14, weighted: 
         present = max(1, states - 1) if node == len(n_states) - 2 else states
         own = random.integers(present, size=n_rows)
         columns.append(np.where(random.random(n_rows) < 0.6, latent % present, own))
-    weights = random.gamma(2.0, size=n_rows) if weighted else np.ones(n_rows)
+    weights = weighted * random.gamma(2.0, size=n_rows) if weighted else np.ones(n_rows)
     cells = tuple(tuple(int(column[row]) for column in columns) for row in range(n_rows))
     return Rows(cells, tuple(weights.tolist()), tuple(n_states))
 

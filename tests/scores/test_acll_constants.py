@@ -68,15 +68,15 @@ def test_one_class_has_a_beta_of_minus_one() -> None:
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
-@pytest.mark.parametrize("assumption", ["uniform", "dirichlet"])
-def test_a_regression_on_samples_agrees_within_its_error(assumption: str, n_classes: int) -> None:
+@pytest.mark.parametrize("a_of_dirichlet", [None, 1.0, 2.5], ids=["uniform", "dirichlet", "dirichlet of 2.5"])
+def test_a_regression_on_samples_agrees_within_its_error(a_of_dirichlet: float | None, n_classes: int) -> None:
     """Algorithms 1 and 2 of aCLL 2013."""
     random = np.random.default_rng(n_classes)
-    if assumption == "uniform":
+    if a_of_dirichlet is None:
         u, beta = random.random((200_000, n_classes)), uniform_beta(n_classes)
     else:
-        y = random.gamma([1.0] * n_classes + [50.0], size=(200_000, n_classes + 1))
-        u, beta = (y / y.sum(axis=1, keepdims=True))[:, :-1], float(dirichlet_beta(n_classes, 1, 50))
+        y = random.gamma([a_of_dirichlet] * n_classes + [50.0], size=(200_000, n_classes + 1))
+        u, beta = (y / y.sum(axis=1, keepdims=True))[:, :-1], float(dirichlet_beta(n_classes, a_of_dirichlet, 50))
     a, b = -np.log(u.sum(axis=1)), np.log(u).sum(axis=1)
     centred = b - b.mean()
     estimate = (centred * a).sum() / (centred**2).sum()
@@ -84,8 +84,8 @@ def test_a_regression_on_samples_agrees_within_its_error(assumption: str, n_clas
     error = np.sqrt((centred**2 * residual**2).sum()) / (centred**2).sum()
     assert abs(beta - estimate) < 5 * error
     assert error < 0.01 * abs(beta)
-    if assumption == "dirichlet":
-        gamma = dirichlet_gamma(n_classes, 1, 50)
+    if a_of_dirichlet is not None:
+        gamma = dirichlet_gamma(n_classes, a_of_dirichlet, 50)
         assert gamma == pytest.approx((a - beta * b).mean(), abs=5 * residual.std() / np.sqrt(len(a)))
 
 

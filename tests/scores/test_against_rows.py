@@ -76,10 +76,10 @@ ORACLES = {
 }
 
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
+@pytest.mark.parametrize("weighted", [False, True, 0.01], ids=["rows", "weights", "small weights"])
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 @pytest.mark.parametrize("name", ORACLES)
-def test_every_term_equals_a_count_from_the_rows(name: str, n_classes: int, weighted: bool) -> None:
+def test_every_term_equals_a_count_from_the_rows(name: str, n_classes: int, weighted: float) -> None:
     score, oracle = ORACLES[name]
     rows = random_rows(n_classes, (*STATES, n_classes), weighted=weighted)
     store = rows.store()

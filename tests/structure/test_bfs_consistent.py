@@ -70,9 +70,10 @@ def test_of_equal_parent_sets_the_smallest_and_first_is_taken():
 
 
 @pytest.mark.parametrize("n_attributes", [1, 2])
-def test_more_parents_than_there_are_attributes_is_no_fault(n_attributes):
+def test_more_parents_than_there_are_attributes_is_as_many_as_there_are(n_attributes):
     task = make_task(random_rows(1, states=(3,) * n_attributes), "ll")
     assert BFSConsistent(9).learn(task).dag == Tree().learn(task).dag
+    assert BFSConsistent(9).learn(task).steps == BFSConsistent(n_attributes - 1).learn(task).steps
 
 
 def test_the_number_of_families_and_their_size_are_said_before_counting():

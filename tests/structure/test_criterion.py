@@ -23,6 +23,14 @@ def test_a_learner_that_asks_for_no_criterion_never_looks_at_one(name):
     assert without == LEARNERS[name]().learn(task("bic"))
 
 
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_learner_evaluates_structures_if_and_only_if_it_says_so(name):
+    evaluated = []
+    asked = make_task(random_rows(4), "bic", evaluate=lambda dag: float(not evaluated.append(dag)))
+    LEARNERS[name]().learn(asked)
+    assert bool(evaluated) == LEARNERS[name]().evaluates
+
+
 @pytest.mark.parametrize("name", ASKING)
 @pytest.mark.parametrize("criterion", ["ll", "bdeu"])
 def test_the_score_of_a_structure_is_that_of_the_criterion_it_was_chosen_by(name, criterion):

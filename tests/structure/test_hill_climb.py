@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from structure.small_tasks import FAMILY_SCORES, STATES, log_likelihood_by_rows, make_task, random_rows, term, total
 from tanager.errors import OptionError
 from tanager.structure import Dag, HillClimb, NaiveBayes
+from tanager.structure.moves import ACTIONS, moves
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -193,6 +195,12 @@ def test_a_single_attribute_stays_naive_bayes_where_class_edges_are_kept():
 def test_options_that_cannot_be_kept_are_refused(options, message):
     with pytest.raises(OptionError, match=message):
         HillClimb(**options).learn(make_task(random_rows(0)))
+
+
+def test_equal_moves_come_in_the_order_add_delete_reverse_the_lowest_edge_first():
+    legal = np.random.default_rng(0).random((3, 9, 9)) < 0.7
+    order = [(ACTIONS.index(move.action), move.parent, move.child) for move, _ in moves(legal, np.zeros(legal.shape))]
+    assert order == [place for place in product(range(3), range(9), range(9)) if legal[place]]
 
 
 def test_a_score_to_be_evaluated_needs_someone_to_do_it():

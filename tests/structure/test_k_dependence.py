@@ -63,6 +63,11 @@ def test_a_single_attribute_gives_naive_bayes(k):
     assert KDependence(k).learn(make_task(random_rows(0, states=(3,)))).dag == Dag(((1,), ()))
 
 
+def test_by_default_two_attributes_are_parents():
+    parents = KDependence().learn(make_task(random_rows(0))).dag.parents
+    assert sorted(map(len, parents[:-1])) == [1, 2, 3, 3, 3]
+
+
 def test_a_k_that_is_no_number_is_refused():
     with pytest.raises(OptionError, match="k=-2"):
         KDependence(-2).learn(make_task(random_rows(0)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -62,6 +64,14 @@ def test_all_pairs_make_a_dag_in_which_every_attribute_has_the_class_as_parent(r
     assert [str(step) for step in learnt.steps] == [f"add n{parent} -> n{child}" for parent, child in pairs]
     assert all(5 in learnt.dag.parents[attribute] for attribute in range(5))
     assert learnt.dag == pair_dag(5, pairs)
+
+
+@pytest.mark.parametrize("n_attributes", [1, 2, 6, 13, 40])
+def test_the_numbers_to_choose_from_rise_to_six_for_each_attribute_and_never_beyond_all_pairs(n_attributes):
+    everything = len(list(combinations(range(n_attributes), 2)))
+    three, six = Pairwise().numbers(n_attributes)
+    assert three == (3 * n_attributes if 3 * n_attributes < everything else everything)
+    assert six == (6 * n_attributes if 6 * n_attributes < everything else everything)
 
 
 def test_a_constant_attribute_is_in_no_pair():

@@ -18,10 +18,12 @@ FORBIDDEN = st.just(-np.inf)
 
 @st.composite
 def problems(draw: st.DrawFn, symmetric: bool = False) -> tuple[np.ndarray, int]:
-    """Weights and a root."""
+    """Weights and a root; the nodes may be two islands."""
     n_nodes = draw(st.integers(1, 5))
     numbers = draw(st.sampled_from([TIED, SPREAD, TIED | FORBIDDEN, SPREAD | FORBIDDEN]))
     weights = draw(arrays(float, (n_nodes, n_nodes), elements=numbers))
+    island = np.arange(n_nodes) < draw(st.integers(0, n_nodes - 1))
+    weights[island[:, None] != island] = -np.inf
     return np.triu(weights, 1) + np.triu(weights, 1).T if symmetric else weights, draw(st.integers(0, n_nodes - 1))
 
 

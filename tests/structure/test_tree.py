@@ -154,6 +154,17 @@ def test_an_edge_gains_the_information_of_the_rows_that_have_both_ends(seed, mis
                 assert gains[parent, child] == pytest.approx(expected, abs=1e-9)
 
 
+def test_gains_are_in_proportion_to_the_weights_of_rows_with_gaps_however_small_these_are():
+    rows = random_rows(0, states=(2, 3, 4), n_rows=60)
+    rows[:20, 1] = -1
+    weights = np.random.default_rng(0).uniform(0.5, 2, 60)
+    gains = []
+    for scale in (1.0, 2.0**-40):
+        task = make_task(rows, "ll", (2, 3, 4, 3), scale * weights)
+        gains.append(FamilyTerms(task.counts, task.criterion).edge_gains() / scale)
+    assert gains[1] == pytest.approx(gains[0], rel=1e-9, abs=1e-9)
+
+
 def test_a_parent_that_is_mostly_missing_does_not_win_by_its_gaps():
     random = np.random.default_rng(0)
     target = random.integers(2, size=400)
