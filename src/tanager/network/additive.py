@@ -151,6 +151,8 @@ class AdditiveNetwork(HasColumns):
 
     def reordered(self, order: Sequence[int]) -> AdditiveNetwork:
         """The same network with its nodes in another order: node k of the new one is node order[k] of this one."""
+        if list(order) == list(range(len(self.columns))):
+            return self
         place = np.argsort(np.asarray(order, dtype=np.intp)).tolist()
         attributes = order[:-1]
         return AdditiveNetwork(

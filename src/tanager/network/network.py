@@ -176,6 +176,8 @@ class Network(HasColumns):
 
     def reordered(self, order: Sequence[int]) -> Network:
         """The same network with its nodes in another order: node k of the new one is node order[k] of this one."""
+        if list(order) == list(range(len(self.columns))):
+            return self
         place = np.argsort(np.asarray(order, dtype=np.intp)).tolist()
         parents, tables = [], []
         for node in order:
