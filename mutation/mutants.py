@@ -106,8 +106,11 @@ class _Sites(ast.NodeVisitor):
         return self.starts[node.lineno - 1] + node.col_offset, self.starts[node.end_lineno - 1] + node.end_col_offset
 
     def visit(self, node: ast.AST) -> None:
-        if isinstance(node, (ast.JoinedStr, ast.Import, ast.ImportFrom)):
-            return
+        match node:
+            case ast.JoinedStr() | ast.Import() | ast.ImportFrom():
+                return
+            case ast.Call(func=ast.Name(id="field")):  # of a dataclass: how it is printed and compared
+                return
         if isinstance(node, ast.expr):
             for other in _other_expressions(node):
                 if ast.unparse(other) != ast.unparse(node):
