@@ -21,8 +21,9 @@ from tanager.network.any_network import AnyNetwork
 from tanager.network.network import Network
 from tanager.progress import working
 from tanager.structure import StructureLearner
+from tanager.table.batch import Codes
 from tanager.table.encoder import TableEncoder
-from tanager.table.read_columns import read_columns
+from tanager.table.read_columns import RawTable, read_columns
 from tanager.table.stream.source import is_stream, open_stream
 from tanager.threads import thread_limit
 
@@ -154,15 +155,20 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         if is_stream(X):
             names = [column.name for column in self.encoder_.schema.attributes]
             return np.concatenate([self._log_joint(rows, normalized) for rows in open_stream(X, names).select(names)])
-        table = read_columns(X)
-        self._check_columns(X, table, reset=False)
+        _, codes = self.encode(X)
         with thread_limit(self.n_jobs):
-            codes = add_hidden_codes(self.encoder_.encode(table), self.network_.n_states)
             if self.engine == "torch" and not self.gaps_.with_gap(codes).any():
                 from tanager.torch.look_up import look_up_on_device
 
                 return look_up_on_device(*self.network_.look_ups(codes), self.device, normalized)
             return self.gaps_.log_posterior(codes, normalized)
+
+    def encode(self, X: object) -> tuple[RawTable, Codes]:
+        """A table to predict: as it was read, and as the codes of all attributes of the network."""
+        table = read_columns(X)
+        self._check_columns(X, table, reset=False)
+        with thread_limit(self.n_jobs):
+            return table, add_hidden_codes(self.encoder_.encode(table), self.network_.n_states)
 
     @property
     def filler_(self) -> Network | None:

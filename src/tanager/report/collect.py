@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
-from tanager.classifiers.hidden import add_hidden_codes
 from tanager.errors import MemoryLimitError
 from tanager.explain import explain
 from tanager.gaps.rule import GapRule
@@ -23,7 +22,7 @@ from tanager.report.nodes import describe_node
 from tanager.report.quality import describe_quality
 from tanager.structure.dag import Dag
 from tanager.table.batch import Codes
-from tanager.table.read_columns import RawTable, read_columns
+from tanager.table.read_columns import RawTable
 from tanager.table.training_table import read_rows
 from tanager.version import __version__
 
@@ -44,7 +43,9 @@ def collect(clf: BayesianNetworkClassifier, X: object = None, y: ArrayLike | Non
     """The content of the page, ready for JSON."""
     network = clf.network_
     rows = None if X is None else _read_rows(clf, X)
-    class_codes = None if y is None else read_rows(X, y, None, clf.classes_).class_codes.astype(np.intp)
+    class_codes = None
+    if y is not None:
+        class_codes = read_rows(X if rows is None else rows.table, y, None, clf.classes_).class_codes.astype(np.intp)
     page: dict[str, Json] = {
         "version": __version__,
         "title": f"{network.nodes[-1]} · {type(clf).__name__}",
@@ -108,9 +109,8 @@ def _strongest_part(network: Network, strengths: list[list[float]]) -> dict[str,
 
 
 def _read_rows(clf: BayesianNetworkClassifier, X: object) -> Rows:
-    proba = clf.predict_proba(X)  # which also checks the columns
-    table = read_columns(X)
-    return Rows(table, add_hidden_codes(clf.encoder_.encode(table), clf.network_.n_states), proba)
+    table, codes = clf.encode(X)
+    return Rows(table, codes, np.exp(clf.gaps_.log_posterior(codes)))
 
 
 def _pack_rows(rows: Rows, class_codes: NDArray[np.intp] | None) -> dict[str, Json]:
