@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.network.log_joint import LogJoint
 from tanager.parameters import ParameterTask
+from tanager.parameters.conditional import cross_tuning
 from tanager.parameters.conditional.fit import ConditionalFit
 from tanager.parameters.conditional.held_out import split_folds, split_rows
 from tanager.parameters.conditional.learner import Conditional
@@ -192,6 +194,19 @@ def test_cross_tuning_makes_the_iterations_that_were_best_on_held_out_rows():
     assert len(tuned.trace.objective) - 1 == np.argmin(curve)
     converged = Conditional(prior=None, tol=1e-6).learn(task)
     assert len(tuned.trace.objective) < len(converged.trace.objective)
+
+
+@given(st.lists(st.lists(st.floats(0, 10), min_size=1, max_size=6), min_size=1, max_size=3))
+def test_cross_tuning_sums_the_folds_iteration_by_iteration_and_a_fold_that_has_stopped_keeps_its_loss(curves):
+    folds = [SimpleNamespace(held_out=SimpleNamespace(weights=np.ones(4))) for _ in curves]
+    with pytest.MonkeyPatch.context() as patch:
+        waiting = iter(curves)
+        patch.setattr(cross_tuning, "_held_out_curve", lambda fold, max_iter: next(waiting))
+        chosen, means = cross_tuning.choose_iterations(folds, 6)
+    longest = max(map(len, curves))
+    expected = [sum(curve[min(k, len(curve) - 1)] for curve in curves) / (4 * len(curves)) for k in range(longest)]
+    assert means == pytest.approx(expected)
+    assert means[chosen] == min(means)
 
 
 def test_cross_tuning_keeps_the_frequencies_where_nothing_can_be_gained():
