@@ -109,6 +109,8 @@ class _Sites(ast.NodeVisitor):
         match node:
             case ast.JoinedStr() | ast.Import() | ast.ImportFrom():
                 return
+            case ast.keyword(arg="strict"):  # of zip: a guard
+                return
             case ast.Call(func=ast.Name(id="field")):  # of a dataclass: how it is printed and compared
                 return
         if isinstance(node, ast.expr):
@@ -182,7 +184,8 @@ def _other_calls(node: ast.Call) -> Iterator[ast.Call]:
     if len(node.args) > 1 and not any(isinstance(argument, ast.Starred) for argument in node.args[:2]):
         yield _with(node, args=[node.args[1], node.args[0], *node.args[2:]])
     for keyword in node.keywords:
-        yield _with(node, keywords=[other for other in node.keywords if other is not keyword])
+        if keyword.arg != "strict":
+            yield _with(node, keywords=[other for other in node.keywords if other is not keyword])
     match node.func:
         case ast.Name(id=name) if name in OPPOSITE:
             yield _with(node, func=ast.Name(OPPOSITE[name]))

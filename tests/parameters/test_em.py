@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tracemalloc
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -317,6 +318,17 @@ def test_stopping_early_is_said():
         learnt = EM(max_iter=2, tol=1e-12).learn(task(CHAIN, batch))
     assert learnt.trace.iterations == 2
     assert not learnt.trace.converged
+
+
+def test_what_is_still_to_come_is_said_per_row():
+    batch = random_batch(2, 300, CHAIN_STATES, gaps=0.5)
+    said = []
+    for times in (1, 10):
+        heavy = replace(batch, weights=np.full(300, float(times)))
+        with pytest.warns(ConvergenceWarning) as caught:
+            EM(max_iter=2, tol=1e-12, alpha=float(times)).learn(task(CHAIN, heavy))
+        said.append(str(caught[0].message))
+    assert said[0] == said[1]
 
 
 @pytest.mark.parametrize("options", [{"max_iter": 0}, {"tol": 0.0}, {"alpha": 0.0}, {"smoothing": "none"}])

@@ -16,7 +16,7 @@ from tanager.errors import OptionError
 from tanager.network.inference.junction_tree import JunctionTree
 from tanager.parameters import Frequency, ParameterTask
 from tanager.parameters.em import EM
-from tanager.parameters.likelihood_gradient import LikelihoodGradient
+from tanager.parameters.likelihood_gradient import Likelihood, LikelihoodGradient
 from tanager.structure.dag import Dag
 
 
@@ -134,3 +134,12 @@ def test_bad_options_and_too_few_iterations_are_told():
         LikelihoodGradient(max_iter=0).learn(task_of(TAN, batch))
     with pytest.warns(ConvergenceWarning, match="LikelihoodGradient stopped after 1 iterations"):
         LikelihoodGradient(max_iter=1, tol=1e-12).learn(task_of(TAN, batch))
+
+
+def test_every_evaluation_of_the_likelihood_is_a_pass(monkeypatch):
+    calls = []
+    evaluate = Likelihood.__call__
+    monkeypatch.setattr(Likelihood, "__call__", lambda own, tables: calls.append(own) or evaluate(own, tables))
+    batch = random_batch(2, 60, (2, 3, 2), gaps=0.3)
+    learnt = LikelihoodGradient().learn(task_of(Dag.augmented_naive_bayes([(), (0,)]), batch))
+    assert learnt.trace.passes == len(calls) > 1

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from tanager.errors import OptionError, SeparationWarning
 from tanager.network.log_joint import LogJoint
 from tanager.parameters import ParameterTask
 from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.conditional.fit import _plain_frequencies
 from tanager.parameters.conditional.learner import Conditional
 from tanager.parameters.conditional.objectives import Objective, indicators
 from tanager.parameters.conditional.optimize import Penalized, minimize
@@ -260,3 +262,16 @@ def test_published_errors_of_zero_are_reached(name):
     for held_out in splits:
         fitted = TANClassifier(parameters=Conditional()).fit(X[~held_out], y[~held_out])
         assert (fitted.predict(X[held_out]) == y[held_out]).all()
+
+
+def test_plain_frequencies_are_shares_of_the_rows_and_equal_where_there_is_none():
+    found = _plain_frequencies(np.array([[1, 3, 0, 0], [0, 0, 0, 0]]))
+    np.testing.assert_array_equal(found, [[0.25, 0.75, 0, 0], [0.25, 0.25, 0.25, 0.25]])
+
+
+def test_the_strengths_chosen_and_the_descent_are_reported_as_the_trace_has_them():
+    seen = []
+    trace = Conditional().learn(replace(task_of(DAGS["tree"], noisy()), report=seen.append)).trace
+    strengths, descent = seen
+    assert strengths == f"strengths {trace.strength} after {trace.passes_on_folds} passes over held-out folds"
+    assert f"{trace.passes} passes over the rows: {trace.end}" in descent

@@ -183,6 +183,14 @@ def test_an_unknown_objective_is_refused_by_name():
         NetworkObjective(Dag(((),)), (2,), np.array([[0]]), (0,), name="cl")
 
 
+def test_every_evaluation_is_a_pass():
+    network = random_network(1, [2, 2, 3, 2])
+    objective = NetworkObjective(network.dag, network.n_states, random_rows(network, 10, 1, 0.4)[0], (0,))
+    for number in (1, 2, 3):
+        objective(network.tables)
+        assert objective.n_passes == number
+
+
 def test_a_row_of_weight_two_is_two_rows():
     network = random_network(1, [2, 2, 3, 2])
     codes, _ = random_rows(network, 10, 1, 0.4)

@@ -1,20 +1,26 @@
 """Choices on held-out folds: strengths and iterations that do not fall for noise, and do not miss what is there."""
 
+from collections import Counter
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.linalg import hadamard
 
 from oracle import batch_of, random_batch
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.network.log_joint import LogJoint
 from tanager.parameters import ParameterTask
+from tanager.parameters.conditional import cross_tuning
 from tanager.parameters.conditional.fit import ConditionalFit
-from tanager.parameters.conditional.held_out import split_folds
+from tanager.parameters.conditional.held_out import split_folds, split_rows
 from tanager.parameters.conditional.learner import Conditional
-from tanager.parameters.conditional.strengths import StrengthPath, Walk, choose_strengths, strongest_good
+from tanager.parameters.conditional.strengths import StrengthPath, Walk, _rises, choose_strengths, strongest_good
 from tanager.structure.dag import Dag
 
 TREE = Dag.augmented_naive_bayes([(), (0,), (0,)])
@@ -97,6 +103,44 @@ def test_folds_keep_apart_what_they_learn_from_and_what_they_judge(n_rows, n_fol
     assert len(judged) == len(set(judged)) == (n_rows if n_folds == 3 else 200)
 
 
+@given(st.integers(0, 1000))
+@settings(max_examples=20, deadline=None)
+def test_folds_deal_out_every_unit_of_weight_and_a_weight_as_so_many_rows(seed):
+    plain = random_batch(seed, 30, (2, 2, 3))
+    number = np.random.default_rng(seed).integers(1, 4, 30)
+    codes, classes = plain.codes.repeat(number, axis=0), plain.class_codes.repeat(number)
+    whole = Counter(row_by_row(batch_of(codes, classes, plain.n_states)))
+    dealt = Counter()
+    weighted = split_rows(replace(plain, weights=number.astype(float)), 1_000, seed)
+    for fold, repeated in zip(weighted, split_rows(batch_of(codes, classes, plain.n_states), 1_000, seed), strict=True):
+        kept, held_out = (Counter(row_by_row(part)) for part in fold)
+        assert kept + held_out == whole
+        assert [kept, held_out] == [Counter(row_by_row(part)) for part in repeated]
+        dealt += held_out
+    alone = {c for c, n in Counter(row[-1] for row in whole.elements()).items() if n == 1}
+    assert dealt == Counter({row: n for row, n in whole.items() if row[-1] not in alone})
+
+
+def row_by_row(batch):
+    """Each row with its class, as often as its weight says."""
+    for codes, c, weight in zip(batch.codes.tolist(), batch.class_codes.tolist(), batch.row_weights, strict=True):
+        assert weight == int(weight)
+        yield from [(*codes, c)] * int(weight)
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=7))
+def test_a_walk_ends_when_the_loss_rises_twice_in_a_row_if_no_rise_is_clear(means):
+    # Each point's losses are far apart in a way of its own, so that no difference of means is clear.
+    losses = [mean + 1e6 * noise for mean, noise in zip(means, hadamard(8)[1:], strict=False)]
+    assert _rises(losses, np.ones(8)) == (len(means) > 2 and means[-3] < means[-2] < means[-1])
+
+
+def test_a_walk_ends_at_one_clear_rise():
+    losses = np.random.default_rng(0).random(100)
+    assert _rises([losses, losses + 0.1], np.ones(100))
+    assert not _rises([losses + 0.1, losses], np.ones(100))
+
+
 def test_a_class_of_one_row_is_never_held_out():
     classes = np.r_[np.zeros(20, int), np.ones(20, int), 2]
     batch = batch_of(np.zeros((41, 1), int), classes, (1, 3))
@@ -150,6 +194,19 @@ def test_cross_tuning_makes_the_iterations_that_were_best_on_held_out_rows():
     assert len(tuned.trace.objective) - 1 == np.argmin(curve)
     converged = Conditional(prior=None, tol=1e-6).learn(task)
     assert len(tuned.trace.objective) < len(converged.trace.objective)
+
+
+@given(st.lists(st.lists(st.floats(0, 10), min_size=1, max_size=6), min_size=1, max_size=3))
+def test_cross_tuning_sums_the_folds_iteration_by_iteration_and_a_fold_that_has_stopped_keeps_its_loss(curves):
+    folds = [SimpleNamespace(held_out=SimpleNamespace(weights=np.ones(4))) for _ in curves]
+    with pytest.MonkeyPatch.context() as patch:
+        waiting = iter(curves)
+        patch.setattr(cross_tuning, "_held_out_curve", lambda fold, max_iter: next(waiting))
+        chosen, means = cross_tuning.choose_iterations(folds, 6)
+    longest = max(map(len, curves))
+    expected = [sum(curve[min(k, len(curve) - 1)] for curve in curves) / (4 * len(curves)) for k in range(longest)]
+    assert means == pytest.approx(expected)
+    assert means[chosen] == min(means)
 
 
 def test_cross_tuning_keeps_the_frequencies_where_nothing_can_be_gained():

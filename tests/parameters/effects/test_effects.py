@@ -92,6 +92,11 @@ def test_infinite_strength_of_main_effects_leaves_the_class_frequencies(mixed):
     np.testing.assert_allclose(p, np.tile(np.bincount(y) / len(y), (len(y), 1)), atol=1e-8)
 
 
+def test_the_trace_has_the_number_of_pairs_of_the_network(mixed):
+    clf = pairwise(1, strength=(1.0, 4.0)).fit(*mixed)
+    assert clf.trace_.parameters.pairs == len(clf.network_.pairs) == 4
+
+
 def test_infinite_strength_of_pairs_is_the_fit_without_pairs(mixed):
     X, y = mixed
     without = pairwise(pairs=0, strength=(2.0, 1.0)).fit(X, y)

@@ -83,6 +83,14 @@ def test_blocks_lie_along_the_diagonal():
     np.testing.assert_array_equal(own.matrix().toarray(), sparse.block_diag(blocks).toarray())
 
 
+def test_the_intercept_starts_at_the_class_frequencies_and_a_class_without_rows_at_half_a_row(layout):
+    own, rows = layout
+    rows = rows * np.array([1.0, 1.0, 0.0])
+    counts = rows[-1]
+    expected = np.log([counts[0] / counts.sum(), counts[1] / counts.sum(), 0.5 / counts.sum()])
+    assert effect_prior(own, rows).start[-1] == pytest.approx(expected)
+
+
 def test_pairs_are_products_of_what_their_attributes_are_alone(layout):
     own, rows = layout
     effects = product(effect_prior(own, rows).factors)
