@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
+from gaps.by_hand import random_filler
 from random_networks import joint, random_network
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
 from tanager.gaps.average import Averaged
@@ -135,6 +136,14 @@ def test_hundreds_of_attributes_do_not_underflow():
     network = filling(0, [2] * 601)
     codes = np.zeros((3, 600), dtype=np.uint8, order="F")
     codes[0], codes[1, 3], codes[2, 100:] = 2, 2, 2  # the fourth attribute is the parent of all after it
+    found = np.exp(Averaged(network, network).log_posterior(codes))
+    np.testing.assert_allclose(found, np.exp(SummedOut(network).log_posterior(codes)), atol=0.05)
+
+
+def test_a_row_of_many_cells_does_not_underflow_beside_one_of_none():
+    network = random_filler(random_network(0, [2] * 1_601, density=0.0), 0)
+    codes = np.zeros((2, 1_600), dtype=np.uint8, order="F")
+    codes[0], codes[1, 3] = 2, 2
     found = np.exp(Averaged(network, network).log_posterior(codes))
     np.testing.assert_allclose(found, np.exp(SummedOut(network).log_posterior(codes)), atol=0.05)
 
