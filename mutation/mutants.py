@@ -38,6 +38,7 @@ SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
 }
 OPPOSITE = {"min": "max", "max": "min", "any": "all", "all": "any", "argmin": "argmax", "argmax": "argmin"}
 OPPOSITE |= {"minimum": "maximum", "maximum": "minimum", "zeros": "ones", "ones": "zeros"}
+SYMMETRIC = {"min", "max", "minimum", "maximum", "logaddexp", "promote_types", "isclose"}
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,9 @@ def _other_expressions(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _other_calls(node: ast.Call) -> Iterator[ast.Call]:
-    if len(node.args) > 1 and not any(isinstance(argument, ast.Starred) for argument in node.args[:2]):
+    called = ast.unparse(node.func).split(".")[-1]
+    ordered = len(node.args) > 1 and called not in SYMMETRIC
+    if ordered and not any(isinstance(argument, ast.Starred) for argument in node.args[:2]):
         yield _with(node, args=[node.args[1], node.args[0], *node.args[2:]])
     for keyword in node.keywords:
         if keyword.arg != "strict":

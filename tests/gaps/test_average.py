@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
+from gaps.by_hand import random_filler
 from random_networks import joint, random_network
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
 from tanager.gaps.average import Averaged
@@ -137,6 +138,14 @@ def test_hundreds_of_attributes_do_not_underflow():
     codes[0], codes[1, 3], codes[2, 100:] = 2, 2, 2  # the fourth attribute is the parent of all after it
     found = np.exp(Averaged(network, network).log_posterior(codes))
     np.testing.assert_allclose(found, np.exp(SummedOut(network).log_posterior(codes)), atol=0.05)
+
+
+def test_a_row_of_many_cells_does_not_underflow_beside_one_of_none():
+    network = random_filler(random_network(0, [2] * 1_601, density=0.0), 0)
+    codes = np.zeros((2, 1_600), dtype=np.uint8, order="F")
+    codes[0], codes[1, 3] = 2, 2
+    _, weights = FillingTree.of(network)._collect(codes)
+    np.testing.assert_allclose((weights / weights.sum(axis=0)).T, np.exp(SummedOut(network).log_posterior(codes)))
 
 
 def test_expected_terms_are_means_over_every_completion(monkeypatch):

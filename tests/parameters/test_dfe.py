@@ -83,6 +83,17 @@ def test_tables_are_those_of_the_definition(dag, passes, weighted, compiled, mon
 
 
 @pytest.mark.parametrize("compiled", [False, True])
+def test_attributes_that_all_tell_the_class_overflow_nothing(compiled, monkeypatch):
+    monkeypatch.setattr(dfe, "ROWS_WORTH_COMPILING", 0 if compiled else 10**9)
+    classes = np.arange(8) % 2
+    batch = batch_of(np.tile(classes[:, None], 100), classes, (2,) * 101, np.full(8, 1e6))
+    dag = Dag.augmented_naive_bayes([()] * 100)
+    expected = by_definition(dag, batch, 1, [[1.0, 1.0]] * 101)
+    for table, other in zip(learn(DFE(), dag, batch).network.tables, expected, strict=True):
+        np.testing.assert_allclose(table, other, rtol=1e-9)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
 def test_missing_cells_are_left_out(compiled, monkeypatch):
     monkeypatch.setattr(dfe, "ROWS_WORTH_COMPILING", 0 if compiled else 10**9)
     batch = random_batch(1, 40, N_STATES, gaps=0.3)

@@ -175,3 +175,12 @@ def test_a_class_without_rows_keeps_half_a_row():
     precision = prior.precision((1.0, 1.0))
     assert np.isinf(precision[-1]).tolist() == [False, False, True]
     assert prior.start[-1, 2] == pytest.approx(np.log(0.5 / 60))
+
+
+@pytest.mark.parametrize("dag", DAGS.values(), ids=DAGS)
+def test_a_penalised_intercept_has_the_strength_of_main_effects_and_no_other_changes(dag):
+    task, cells, _, _ = problem(dag, "hierarchical", ())
+    prior = PRIORS["hierarchical"](task, cells)
+    free, bound = prior.precision((2.0, 3.0, 5.0)), prior.with_intercept().precision((2.0, 3.0, 5.0))
+    np.testing.assert_array_equal(bound, np.where(free == 0.0, 2.0, free))
+    assert (free == 0.0).any()

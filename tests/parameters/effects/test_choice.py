@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from tanager import BayesianNetworkClassifier
 from tanager.parameters import Conditional, Frequency
+from tanager.parameters.conditional import held_out
 from tanager.parameters.effects import models as choice
 from tanager.parameters.effects.layout import EffectLayout
 from tanager.parameters.effects.models import shares_by_loss
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
+from tanager.structure import Pairwise
 from tanager.table.schema import ColumnSchema
 
 COLUMNS = (
@@ -140,3 +142,18 @@ def test_with_strengths_given_or_numbers_alone_effects_shrink_to_zero():
     given = BayesianNetworkClassifier(parameters=Conditional(strength=1.0)).fit(X, y)
     numbers = BayesianNetworkClassifier().fit(np.random.default_rng(0).normal(size=(150, 2)), y)
     assert [clf.trace_.parameters.naive_bayes_share for clf in (given, numbers)] == [0, 0]
+
+
+def test_a_single_fold_leaves_effects_to_shrink_to_zero(monkeypatch):
+    monkeypatch.setattr(held_out, "ONE_FOLD_ROWS", 100)
+    assert BayesianNetworkClassifier().fit(*sites(150)).trace_.parameters.naive_bayes_share == 0
+
+
+def test_further_pairs_are_taken_where_they_lower_the_loss_of_the_rows_held_out(monkeypatch):
+    monkeypatch.setattr(Pairwise, "numbers", lambda self, n_attributes: (1, 2))
+    rng = np.random.default_rng(0)
+    a, b, c, d = codes = rng.integers(0, 2, (4, 600))
+    X = pd.DataFrame(codes.T.astype(str), columns=list("abcd"))
+    y = rng.random(600) < 1 / (1 + np.exp(4.0 - 4.0 * (a ^ b) - 4.0 * (c ^ d)))
+    pairs = BayesianNetworkClassifier().fit(X, y).network_.pairs
+    assert {frozenset(pair) for pair in pairs} == {frozenset((0, 1)), frozenset((2, 3))}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from tanager.parameters.conditional import strengths
 from tanager.parameters.conditional.fit import FOLD_SEED
 from tanager.parameters.conditional.held_out import split_rows
 from tanager.parameters.effects import models as choice
+from tanager.parameters.effects.fit import _mean
 from tanager.parameters.effects.layout import Effects, mean_effects
 from tanager.structure import Fixed, Pairwise
 from tanager.table.batch import EncodedBatch
@@ -92,9 +94,12 @@ def test_infinite_strength_of_main_effects_leaves_the_class_frequencies(mixed):
     np.testing.assert_allclose(p, np.tile(np.bincount(y) / len(y), (len(y), 1)), atol=1e-8)
 
 
-def test_the_trace_has_the_number_of_pairs_of_the_network(mixed):
-    clf = pairwise(1, strength=(1.0, 4.0)).fit(*mixed)
-    assert clf.trace_.parameters.pairs == len(clf.network_.pairs) == 4
+def test_trace_and_report_have_the_pairs_the_passes_and_the_end(mixed, capsys):
+    clf = pairwise(1, strength=(1.0, 4.0)).set_params(verbose=True).fit(*mixed)
+    trace, printed = clf.trace_.parameters, capsys.readouterr().out
+    assert trace.pairs == len(clf.network_.pairs) == 4
+    assert f"100% of the model: {trace.pairs} pairs, main effects towards zero" in printed
+    assert f"after {trace.passes} passes over the rows: {trace.end}" in printed
 
 
 def test_infinite_strength_of_pairs_is_the_fit_without_pairs(mixed):
@@ -294,6 +299,20 @@ def test_in_the_mean_of_fits_a_pair_counts_whichever_way_round_and_is_zero_where
     np.testing.assert_allclose(found.intercept, [1 / 2, 1 / 2])
     np.testing.assert_allclose(found.mains[1], mains[1])
     assert mean_effects([without, there], [1, 1]).tables == ()
+
+
+@pytest.mark.parametrize("share_of_folds", [0.0, 0.3])
+def test_the_mean_of_two_models_is_by_their_shares_and_that_of_their_folds(share_of_folds):
+    density = (np.full(2, 0.5),)
+
+    def model(share: float, value: float, folds: list[float]) -> SimpleNamespace:
+        whole, *parts = ((Effects(np.full(2, v), (np.full((3, 2), v),), (), density), ()) for v in (value, *folds))
+        return SimpleNamespace(choice=SimpleNamespace(share=share), whole=whole, folds=tuple(parts))
+
+    found = _mean([model(0.75, 1.0, [2.0, 4.0]), model(0.25, 5.0, [0.0, 2.0])], share_of_folds)
+    expected = (1 - share_of_folds) * (0.75 * 1.0 + 0.25 * 5.0) + share_of_folds * (0.75 * 3.0 + 0.25 * 1.0)
+    np.testing.assert_allclose(found.intercept, expected)
+    np.testing.assert_allclose(found.mains[0], expected)
 
 
 def test_only_conditional_can_fit_pairs(mixed):

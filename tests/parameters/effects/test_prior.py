@@ -88,7 +88,10 @@ def test_the_intercept_starts_at_the_class_frequencies_and_a_class_without_rows_
     rows = rows * np.array([1.0, 1.0, 0.0])
     counts = rows[-1]
     expected = np.log([counts[0] / counts.sum(), counts[1] / counts.sum(), 0.5 / counts.sum()])
-    assert effect_prior(own, rows).start[-1] == pytest.approx(expected)
+    prior = effect_prior(own, rows)
+    assert prior.start[-1] == pytest.approx(expected)
+    fixed = np.argwhere(np.isinf(prior.precision((1.0, 1.0))))
+    assert fixed.tolist() == [[len(prior.levels) - 1, 2]]
 
 
 def test_pairs_are_products_of_what_their_attributes_are_alone(layout):
