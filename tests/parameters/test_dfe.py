@@ -89,7 +89,7 @@ def test_attributes_that_all_tell_the_class_overflow_nothing(compiled, monkeypat
     batch = batch_of(np.tile(classes[:, None], 100), classes, (2,) * 101, np.full(8, 1e6))
     dag = Dag.augmented_naive_bayes([()] * 100)
     expected = by_definition(dag, batch, 1, [[1.0, 1.0]] * 101)
-    for table, other in zip(learn(DFE(), dag, batch).network.tables, expected, strict=True):
+    for table, other in zip(estimates(DFE(), dag, batch), expected, strict=True):
         np.testing.assert_allclose(table, other, rtol=1e-9)
 
 
