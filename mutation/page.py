@@ -15,14 +15,14 @@ from mutation.mutants import Mutant
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a mutant: killed, timed out, survived or not reached."""
+    """What became of a mutant: killed, survived or not reached."""
 
     mutant: Mutant
     outcome: str
 
     @property
     def lives(self) -> bool:
-        return self.outcome in ("survived", "not reached")
+        return self.outcome != "killed"
 
 
 HEAD = """\
@@ -30,14 +30,15 @@ HEAD = """\
 
 `make mutants` puts small faults into `structure/`, `scores/`, `parameters/` and `gaps/`, one at a time, and runs the
 tests of these folders that call the function around it: a comparison or an operator turned, a constant one higher,
-a `not` gone, arguments swapped, a keyword or a statement left out. A mutant that no test notices is a promise without
-a test, unless it changes nothing. The command writes this page; the reasons are from `mutation/reasons.toml`.
+a `not` gone, arguments swapped, a keyword or a statement left out. A mutant is killed when a test fails or takes far
+longer than it should; one that no test notices is a promise without a test, unless it changes nothing. The
+command writes this page; the reasons are from `mutation/reasons.toml`.
 
 Run on {date} with `mutation/` of this repository, Python {python}, pytest {pytest} and hypothesis {hypothesis}: a share
 of {share:g} of all mutants, seed {seed}. Kernels run as plain Python.
 
-| folder | possible | made | killed | of these by the time limit | survived |
-| --- | ---: | ---: | ---: | ---: | ---: |
+| folder | possible | made | killed | survived |
+| --- | ---: | ---: | ---: | ---: |
 """
 
 
@@ -63,9 +64,8 @@ def _row(room: str, possible: Sequence[Mutant], verdicts: Sequence[Verdict]) -> 
     among = sum(mutant.file.startswith(room) for mutant in possible)
     outcomes = [verdict for verdict in verdicts if verdict.mutant.file.startswith(room)]
     lives = sum(verdict.lives for verdict in outcomes)
-    late = sum(verdict.outcome == "timed out" for verdict in outcomes)
     name = f"`{room}`" if room else "all"
-    return f"| {name} | {among} | {len(outcomes)} | {len(outcomes) - lives} | {late} | {lives} |"
+    return f"| {name} | {among} | {len(outcomes)} | {len(outcomes) - lives} | {lives} |"
 
 
 def _line(verdict: Verdict, reasons: Mapping[str, str]) -> str:
