@@ -140,6 +140,21 @@ def test_hundreds_of_attributes_do_not_underflow():
     np.testing.assert_allclose(found, np.exp(SummedOut(network).log_posterior(codes)), atol=0.05)
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("first", [0, 1])
+def test_an_attribute_that_hundreds_of_others_disagree_about_is_drawn_evenly(first, compiled):
+    """The product over its children is 1e-600 in either state."""
+    n_attributes = 401
+    linked = np.array([[0.999, 0.001], [0.999, 0.001], [0.001, 0.999], [0.001, 0.999]])
+    dag = Dag.augmented_naive_bayes([[], *[[0]] * (n_attributes - 1)])
+    tables = (np.full((2, 2), 0.5), *[linked] * (n_attributes - 1), np.full((1, 2), 0.5))
+    columns = random_network(0, [2] * (n_attributes + 1), density=0.0).columns
+    tree = FillingTree.of(Network(columns, dag, tables, columns[-1].name))
+    codes = np.full((1, n_attributes), first, dtype=np.uint8, order="F")
+    codes[0, 201:], codes[0, 0] = 1 - first, 2
+    assert np.bincount(tree.fill(codes, 32, compiled)[0, 0]).tolist() == [16, 16]
+
+
 def test_a_row_of_many_cells_does_not_underflow_beside_one_of_none():
     network = random_filler(random_network(0, [2] * 1_601, density=0.0), 0)
     codes = np.zeros((2, 1_600), dtype=np.uint8, order="F")

@@ -32,21 +32,21 @@ def fill_rows(
     """
     n_rows, n_classes, n_draws = len(codes), len(log_classes), len(numbers)
     likelihood = np.empty((n_classes, starts[-1]))
-    message = np.empty(n_states.max())
+    chances = np.empty(n_states.max())
     weights, classes = np.empty(n_classes), np.empty(n_draws, np.int64)
     for row in range(n_rows):
-        likelihood[:] = 1.0
+        likelihood[:] = 0.0  # logarithms until an attribute sends: a product over its children would underflow
         weights[:] = log_classes
         for position in range(len(order) - 1, -1, -1):
             node = order[position]
-            _send(codes, row, node, parents, n_states, starts, offsets, tables, likelihood, weights, message)
+            _send(codes, row, node, parents, n_states, starts, offsets, tables, likelihood, weights)
         weights[:] = np.exp(weights - weights.max())
         for draw in range(n_draws):
             classes[draw] = _invert(weights, n_classes, numbers[draw, -1])
         for node in order:
             if codes[row, node] == n_states[node]:
                 _draw(
-                    row, node, classes, parents, n_states, starts, offsets, tables, likelihood, numbers, message, filled
+                    row, node, classes, parents, n_states, starts, offsets, tables, likelihood, numbers, chances, filled
                 )
             else:
                 filled[node, row, :] = codes[row, node]
@@ -95,7 +95,6 @@ def _send(
     tables: Floats,
     likelihood: Floats,
     weights: Floats,
-    message: Floats,
 ) -> None:
     """P(cells present at and below the node | the parent's state, class) goes to the parent, its scale to the class."""
     parent, r, start = parents[node], n_states[node], starts[node]
@@ -104,17 +103,20 @@ def _send(
     # A parent that is present needs the message at its state only.
     first_above, last_above = (0, 1) if parent < 0 else _span(int(codes[row, parent]), n_above)
     for c in range(len(weights)):
-        highest = 0.0
+        highest = -np.inf
+        for k in range(first_state, last_state):
+            highest = max(highest, likelihood[c, start + k])
+        for k in range(first_state, last_state):
+            likelihood[c, start + k] = np.exp(likelihood[c, start + k] - highest)
+        weights[c] += highest
         for s in range(first_above, last_above):
             total, cell = 0.0, offsets[node] + (c * n_above + s) * r
             for k in range(first_state, last_state):
                 total += tables[cell + k] * likelihood[c, start + k]
-            message[s] = total
-            highest = max(highest, total)
-        weights[c] += np.log(highest)
-        if parent >= 0:
-            for s in range(first_above, last_above):
-                likelihood[c, starts[parent] + s] *= message[s] / highest
+            if parent >= 0:
+                likelihood[c, starts[parent] + s] += np.log(total)
+            else:
+                weights[c] += np.log(total)
 
 
 @kernel

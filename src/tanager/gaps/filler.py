@@ -98,20 +98,25 @@ class FillingTree:
     def _collect(self, codes: Codes) -> tuple[list[Floats], Floats]:
         """From the leaves to the roots: what the cells present say of every attribute, and of the class.
 
-        likelihoods  of each attribute, (classes, n_rows, states) P(cells present at and below it | its state, class)
+        likelihoods  of each attribute, (classes, n_rows, states) P(cells present at and below it | its state, class),
+                     but for a factor of the row and the class
         weights      (classes, n_rows) P(class | cells present), but for a factor of the row
         """
-        likelihoods = [np.ones((len(self.classes), len(codes), table.shape[2])) for table in self.tables]
+        # Their logarithms at first: a product over hundreds of children would underflow.
+        likelihoods = [np.zeros((len(self.classes), len(codes), table.shape[2])) for table in self.tables]
         logs = np.tile(self.classes[:, np.newaxis], len(codes))
         for node in reversed(self.order):
-            likelihood, n_states = likelihoods[node], self.tables[node].shape[2]
+            n_states = self.tables[node].shape[2]
             fits = (codes[:, node, np.newaxis] == np.arange(n_states)) | (codes[:, [node]] == n_states)
-            likelihood *= fits
-            message = likelihood @ self.tables[node].swapaxes(1, 2)
-            highest = message.max(axis=2, keepdims=True)  # a product of hundreds of them would underflow
-            logs += np.log(highest[..., 0])
+            logs_of_states = np.where(fits, likelihoods[node], -np.inf)
+            highest = logs_of_states.max(axis=2, keepdims=True)
+            likelihoods[node] = np.exp(logs_of_states - highest)
+            logs += highest[..., 0]
+            message = np.log(likelihoods[node] @ self.tables[node].swapaxes(1, 2))
             if self.parents[node] >= 0:
-                likelihoods[self.parents[node]] *= message / highest
+                likelihoods[self.parents[node]] += message
+            else:
+                logs += message[..., 0]
         return likelihoods, np.exp(logs - logs.max(axis=0))
 
     def _fill_compiled(self, codes: Codes, numbers: Floats, filled: Codes) -> None:

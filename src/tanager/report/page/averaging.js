@@ -23,20 +23,23 @@ function makeFiller({ order, parents, states, draws, numbers, classes, tables })
 
   // From the leaves to the roots: P(known at and below a node | its state, class), and the weights of the classes.
   function collect(codes) {
-    const likelihoods = states.map((n) => new Float64Array(nClasses * n).fill(1));
+    // Logarithms until a node is looked at: a product over its children would underflow.
+    const likelihoods = states.map((n) => new Float64Array(nClasses * n));
     const logs = Float64Array.from(classes);
     for (const node of [...order].reverse()) {
       const own = likelihoods[node], n = states[node], above = nParent[node];
-      if (codes[node] >= 0) own.forEach((_, k) => { if (k % n !== codes[node]) own[k] = 0; });
+      if (codes[node] >= 0) own.forEach((_, k) => { if (k % n !== codes[node]) own[k] = -Infinity; });
       for (let c = 0; c < nClasses; c++) {
-        const message = new Float64Array(above);
+        const highest = Math.max(...own.subarray(c * n, (c + 1) * n));
+        for (let s = 0; s < n; s++) own[c * n + s] = Math.exp(own[c * n + s] - highest);
+        logs[c] += highest;
         for (let p = 0; p < above; p++) {
           const start = row(node, c, p);
-          for (let s = 0; s < n; s++) message[p] += own[c * n + s] * tables[start + s];
+          let message = 0;
+          for (let s = 0; s < n; s++) message += own[c * n + s] * tables[start + s];
+          if (parents[node] >= 0) likelihoods[parents[node]][c * above + p] += Math.log(message);
+          else logs[c] += Math.log(message);
         }
-        const highest = Math.max(...message);
-        logs[c] += Math.log(highest);
-        if (parents[node] >= 0) for (let p = 0; p < above; p++) likelihoods[parents[node]][c * above + p] *= message[p] / highest;
       }
     }
     const most = Math.max(...logs);
