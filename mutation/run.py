@@ -57,9 +57,12 @@ class Tests:
     seconds: dict[str, float]
 
     def of(self, mutant: Mutant) -> dict[str, float]:
-        """Those that call the function around it; what runs on import is tried with all that call the file."""
-        called = mutant.file if mutant.on_import else f"{mutant.file} {mutant.scope}"
-        return {test: self.seconds[test] for test in self.calling.get(called, [])}
+        """Those that call the function around it. What runs on import any test of the room may notice."""
+        chosen = self.calling.get(mutant.file if mutant.on_import else f"{mutant.file} {mutant.scope}", [])
+        if mutant.on_import:
+            of_room = (f"tests/{mutant.file.split('/')[0]}/", *TESTS)
+            chosen = [*chosen, *(test for test in self.seconds if test.startswith(of_room) and test not in chosen)]
+        return {test: self.seconds[test] for test in chosen}
 
 
 def find_tests(rooms: list[str]) -> Tests:
