@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tanager.counts.family import Family
 from tanager.registry import check_option
 from tanager.scores.protocol import FamilyScore
-from tanager.structure.constraints import Edges, check_count, edge_indices
+from tanager.structure.constraints import Edges, check_count
 from tanager.structure.family_terms import FamilyTerms, evaluate, total_score
 from tanager.structure.moves import ACTIONS, Adjacency, Move, Rules, legal_moves, make_rules, moves, to_dag
 from tanager.structure.protocol import LearntStructure, Search, StructureLearner, StructureTask
@@ -59,8 +59,8 @@ class HillClimb(StructureLearner):
             task.names,
             check_count("max_parents", self.max_parents),
             check_option("class_edges", self.class_edges, ["kept", "free"]) == "kept",
-            edge_indices("required_edges", self.required_edges, task.names),
-            edge_indices("forbidden_edges", self.forbidden_edges, task.names),
+            task.edges("required_edges", self.required_edges),
+            task.edges("forbidden_edges", self.forbidden_edges),
         )
         tabu = check_count("tabu", self.tabu)
         restarts = check_count("restarts", self.restarts)

@@ -48,7 +48,6 @@ class Pairwise(StructureLearner):
     needs = "pairs"
     learns = "effects"
     granularities = 2
-    by_name = True
     asks_criterion = False
 
     def __init__(self, pairs_per_attribute: str | float = "auto", rank_by: str = "information") -> None:

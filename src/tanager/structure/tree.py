@@ -14,7 +14,6 @@ from tanager.structure.constraints import (
     IndexEdges,
     Node,
     check_constraints,
-    edge_indices,
     node_index,
     refuse_class_edges,
 )
@@ -56,9 +55,9 @@ class Tree(StructureLearner):
     def learn(self, task: StructureTask) -> LearntStructure:
         score = decomposable_score(task, "tan")
         names = task.names
-        root = None if self.root is None else node_index("root", self.root, names[:-1])
-        required = edge_indices("required_edges", self.required_edges, names)
-        forbidden = edge_indices("forbidden_edges", self.forbidden_edges, names)
+        root = None if self.root is None else node_index("root", self.root, names[:-1], task.columns)
+        required = task.edges("required_edges", self.required_edges)
+        forbidden = task.edges("forbidden_edges", self.forbidden_edges)
         _check_tree_edges(required, forbidden, root, names)
         if task.counts.on_device and not (required or forbidden):
             from tanager.torch.tree import tree_on_device
