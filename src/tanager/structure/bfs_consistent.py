@@ -16,6 +16,7 @@ from tanager.structure.dag import Dag
 from tanager.structure.family_terms import FamilyTerms, decomposable_score
 from tanager.structure.protocol import LearntStructure, Search, StructureLearner, StructureTask
 from tanager.structure.spanning import NO_PARENT, Parents
+from tanager.structure.ties import level, smallest_gain
 from tanager.structure.tree import best_tree
 
 # Families are counted and scored this many cells at a time: enough to spread the cost of a call, little beside a table.
@@ -46,8 +47,9 @@ class BFSConsistent(StructureLearner):
             return search.learnt(start)
         search.step(_check_size(task, most), 0.0)
         gains = terms.edge_gains()
-        order = breadth_first(best_tree(gains, score.score_equivalent))
-        best = _Best(n_attributes)
+        smallest = smallest_gain(search.score)
+        order = breadth_first(best_tree(level(gains, smallest), score.score_equivalent))
+        best = _Best(n_attributes, smallest)
         for position, child in enumerate(order):
             for parent in sorted(order[:position]):
                 best.offer(child, (parent,), gains[parent, child])
@@ -65,12 +67,13 @@ class BFSConsistent(StructureLearner):
 class _Best:
     """The best parent set offered to each attribute so far."""
 
-    def __init__(self, n_attributes: int) -> None:
+    def __init__(self, n_attributes: int, smallest: float) -> None:
+        self.smallest = smallest  # a gain that counts
         self.parents: list[tuple[int, ...]] = [()] * n_attributes
         self.gain = [0.0] * n_attributes
 
     def offer(self, child: int, parents: tuple[int, ...], gain: float) -> None:
-        if gain > self.gain[child]:
+        if gain > self.gain[child] + self.smallest:
             self.parents[child], self.gain[child] = parents, float(gain)
 
 

@@ -21,6 +21,7 @@ from tanager.structure.dag import Dag
 from tanager.structure.family_terms import FamilyTerms, decomposable_score
 from tanager.structure.protocol import LearntStructure, Search, StructureLearner, StructureTask
 from tanager.structure.spanning import NO_PARENT, Parents, maximum_arborescence, maximum_spanning_tree
+from tanager.structure.ties import level, smallest_gain
 
 CLASS_EDGE_HINT = "leave the class out, or use HillClimb(class_edges='free')."
 
@@ -67,16 +68,17 @@ class Tree(StructureLearner):
                 return _grow(Search(task, found.naive_score), found.parents, found.gains, names)
         terms = FamilyTerms(task.counts, score)
         gains = terms.edge_gains()
+        search = Search(task, terms.total(Dag.augmented_naive_bayes([()] * len(gains))))
+        weights = level(gains, smallest_gain(search.score))
         if required or forbidden:
-            parents = _constrained_tree(gains, root, self.forest, required, forbidden)
+            parents = _constrained_tree(weights, root, self.forest, required, forbidden)
         else:
-            parents = best_tree(gains, score.score_equivalent, root, self.forest)
+            parents = best_tree(weights, score.score_equivalent, root, self.forest)
         if not self.forest and np.count_nonzero(parents == NO_PARENT) > 1:
             raise OptionError(
                 "no tree over all attributes keeps to required_edges and forbidden_edges.",
                 hint="allow more edges, or several trees with forest=True.",
             )
-        search = Search(task, terms.total(Dag.augmented_naive_bayes([()] * len(parents))))
         return _grow(search, parents, gains[parents, np.arange(len(parents))], names)
 
 
