@@ -75,7 +75,7 @@ def test_the_text_names_every_attribute_and_at_most_ten_rows(explanation):
     text = str(explanation)
     assert text.count("\n") + 1 == 10 * (1 + 2 + 4) + 1
     assert text.endswith("... and 5 more rows")
-    assert ", given sepal length (cm) < 5.55" in text
+    assert ", given petal length (cm) in [2.45, 4.75)" in text
     for name in IRIS.data.columns:
         assert text.count(f"  {name} = ") == 10
 

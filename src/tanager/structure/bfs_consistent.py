@@ -28,7 +28,7 @@ MEMORIES_ALLOWED = 64
 class BFSConsistent(StructureLearner):
     """Each attribute takes the best set of at most `max_parents` attributes that come before it.
 
-    The order is breadth first through the best tree (`Tree`), within a level by column. The tree itself is one of the
+    The order is breadth first through the best tree (`Tree`), within a level by name. The tree itself is one of the
     candidates, so the result never scores below it (Carvalho, Oliveira and Sagot 2007, algorithm 1). `max_parents=0`
     is naive Bayes. About n^(k+1) / (k+1)! families are counted. Of equal sets the smaller, then the first, is taken.
     """

@@ -32,8 +32,8 @@ class Tree(StructureLearner):
     An edge is worth phi_child({parent, C}) - phi_child({C}). Where both directions are worth the same (a score
     equivalent score, no constraints) this is a maximum spanning tree, otherwise a maximum arborescence (Edmonds).
 
-    root             the attribute without an attribute parent, by name or number; by default the first for a spanning
-                     tree, the best for an arborescence
+    root             the attribute without an attribute parent, by name or number; by default the first by name for a
+                     spanning tree, the best for an arborescence
     forest           leave out the edges that gain nothing
     required_edges   (parent, child) pairs of attributes, by name or number
     forbidden_edges  likewise

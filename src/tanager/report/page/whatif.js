@@ -60,7 +60,7 @@ function makeOutcome(network, target, model, gaps, base, store) {
   }
 
   function label(part, codes) {
-    if (part.node === target) return part.base ? ["base rate", nodes[target].name] : ["baseline", base.baseline];
+    if (part.node === target) return part.base ? ["base rate", `of ${nodes[target].name}`] : ["baseline:", base.baseline];
     if (part.rest) return [gaps.rest, gaps.meaning];
     const both = part.other === undefined ? [part.node] : [part.node, part.other];
     return [both.map((node) => nodes[node].name).join(" & "), both.map((node) => words(node, codes[node], part)).join(" & ")];
