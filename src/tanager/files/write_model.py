@@ -7,8 +7,8 @@
 The columns, the parents and the tables are those of the network (`tanager.network.document`), the class last, before
 it as many as "hidden" says that are nodes only, no columns of the table. A network of effects has "effects" in place of
 parents and tables (`tanager.network.additive_document`). "class_count" are the training rows of each class. "filler"
-has the parents and tables of the network that says what a missing cell may hold, or is null. "structure_score" is null for a structure chosen without a criterion, and so
-are "gain" and "score" of a step of the trace that was not scored.
+has the parents and tables of the network that says what a missing cell may hold, or is null. "structure_score" is null
+for a structure chosen without a criterion, and so are "gain" and "score" of a step of the trace that was not scored.
 """
 
 from __future__ import annotations
