@@ -104,7 +104,9 @@ def test_the_parts_of_an_explanation_add_up_with_the_hidden_node_summed_out():
     logs = np.sort(clf.predict_log_proba(X), axis=1)
     np.testing.assert_allclose(explanation.log_odds, logs[:, 1] - logs[:, 0], atol=1e-9)
     np.testing.assert_allclose(
-        explanation.contributions.sum(axis=1) + explanation.prior, explanation.log_odds, atol=1e-9
+        explanation.contributions.sum(axis=1) + explanation.base_rate + explanation.baseline,
+        explanation.log_odds,
+        atol=1e-9,
     )
     assert explanation[0].contributions
 

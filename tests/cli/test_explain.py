@@ -50,7 +50,8 @@ def test_the_table_adds_up_and_names_every_attribute(iris, capsys):
     for table, row in zip(tables, found, strict=True):
         assert f"{row.favoured} (P {row.probabilities[row.favoured]:.4f}) against {row.against}" in table
         *addends, total = [float(number) for number in re.findall(r" ([+-]?\d+\.\d{4}) │$", table, re.MULTILINE)]
-        assert len(addends) == 5
+        assert len(addends) == len(row.first_lines) + 4
+        assert addends[0] == pytest.approx(row.base_rate, abs=5e-5)
         assert sum(addends) == pytest.approx(total, abs=5e-4)
         assert total == pytest.approx(row.log_odds, abs=5e-5)
         assert all(name in table for name in NAMES)
@@ -130,7 +131,7 @@ def test_names_that_look_like_markup_are_printed_as_they_are(tmp_path, monkeypat
     assert run(["explain", "m.json"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert all(text in out for text in ("[red]x[/]", "[bold]u", "[/i] (P ", "prior of <b>"))
+    assert all(text in out for text in ("[red]x[/]", "[bold]u", "[/i] (P ", "base rate of <b>"))
 
 
 @pytest.mark.parametrize(

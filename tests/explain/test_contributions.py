@@ -78,9 +78,11 @@ def test_contributions_are_the_terms_of_the_chain_rule_whatever_cells_are_missin
             after = odds_of(cells, seen, target, favoured, against)
             terms[node], odds = after - odds, after
     np.testing.assert_allclose(found.contributions[0], [terms[node] for node in range(target)], atol=1e-10)
-    assert found.prior[0] == pytest.approx(prior, abs=1e-10)
+    assert found.base_rate[0] + found.baseline[0] == pytest.approx(prior, abs=1e-10)
     assert found.log_odds[0] == pytest.approx(odds_of(cells, seen, target, favoured, against), abs=1e-10)
-    assert found.prior[0] + found.contributions[0].sum() == pytest.approx(found.log_odds[0], abs=1e-10)
+    assert found.base_rate[0] + found.baseline[0] + found.contributions[0].sum() == pytest.approx(
+        found.log_odds[0], abs=1e-10
+    )
 
 
 def odds_of(cells, seen: dict[int, int], target: int, favoured: int, against: int) -> float:
@@ -94,7 +96,7 @@ def test_contributions_add_up_to_the_log_odds_of_the_classifier(structure):
     logs = clf.predict_log_proba(IRIS.data)
     best_two = np.sort(logs, axis=1)[:, -2:]
     np.testing.assert_allclose(
-        found.prior + found.contributions.sum(axis=1), best_two[:, 1] - best_two[:, 0], atol=1e-10
+        found.base_rate + found.baseline + found.contributions.sum(axis=1), best_two[:, 1] - best_two[:, 0], atol=1e-10
     )
     np.testing.assert_array_equal(clf.classes_[found.favoured], clf.predict(IRIS.data))
 
@@ -140,7 +142,9 @@ def test_the_named_class_is_compared_with_the_best_of_the_others():
     assert (found.against == 1).all()
     np.testing.assert_array_equal(found.favoured, np.where(logs[:, 0] > logs[:, 2], 0, 2))
     assert (found.log_odds[clf.predict(IRIS.data) == 1] < 0).all()
-    np.testing.assert_allclose(found.prior + found.contributions.sum(axis=1), found.log_odds, atol=1e-10)
+    np.testing.assert_allclose(
+        found.base_rate + found.baseline + found.contributions.sum(axis=1), found.log_odds, atol=1e-10
+    )
 
 
 def test_missing_and_unseen_cells_add_nothing_and_say_so():
@@ -151,7 +155,7 @@ def test_missing_and_unseen_cells_add_nothing_and_say_so():
         ("missing", None, None, 0.0),
         ("unseen", "never seen", None, 0.0),
     ]
-    assert row.log_odds == pytest.approx(row.prior)
+    assert row.log_odds == pytest.approx(row.base_rate + row.baseline)
     assert [each.label for each in row.contributions] == [
         "x0: missing, summed out",
         "x1 = never seen, unseen in training, summed out",
@@ -210,7 +214,9 @@ def test_impossible_cells_and_missing_ones_still_add_up(seed, linked):
     X = X.mask(np.random.default_rng(seed).random(X.shape) < 0.4, None)
     for against in (None, "s0", "s2"):
         found = explain(network, X, against=against)
-        np.testing.assert_allclose(found.prior + found.contributions.sum(axis=1), found.log_odds, atol=1e-10)
+        np.testing.assert_allclose(
+            found.base_rate + found.baseline + found.contributions.sum(axis=1), found.log_odds, atol=1e-10
+        )
 
 
 def test_a_row_impossible_under_every_class_is_refused():

@@ -55,7 +55,9 @@ def test_a_term_is_the_difference_of_two_entries_of_its_effect(seed, n_classes, 
         favoured, against = np.argsort(-sums)[:2]
         assert (found.favoured[k], found.against[k]) == (favoured, against)
         expected = terms[:, favoured] - terms[:, against]
-        np.testing.assert_allclose([*found.contributions[k], found.prior[k]], expected, atol=1e-12)
+        np.testing.assert_allclose(
+            [*found.contributions[k], found.base_rate[k] + found.baseline[k]], expected, atol=1e-12
+        )
         assert found.log_odds[k] == pytest.approx(sums[favoured] - sums[against], abs=1e-9)
     assert not found.remainder.any()
 
@@ -70,9 +72,13 @@ def test_the_terms_of_a_row_and_its_remainder_add_up_to_the_log_odds_predicted(c
     found = explain(classifier, X, against=against)
     logs, every = classifier.predict_log_proba(X), np.arange(len(X))
     predicted = logs[every, found.favoured] - logs[every, found.against]
-    np.testing.assert_allclose(found.prior + found.contributions.sum(axis=1) + found.remainder, predicted, atol=1e-9)
+    np.testing.assert_allclose(
+        found.base_rate + found.baseline + found.contributions.sum(axis=1) + found.remainder, predicted, atol=1e-9
+    )
     for row in found:
-        assert row.prior + sum(each.log_odds for each in row.contributions) == pytest.approx(row.log_odds, abs=1e-9)
+        assert row.base_rate + row.baseline + sum(each.log_odds for each in row.contributions) == pytest.approx(
+            row.log_odds, abs=1e-9
+        )
     assert not found.remainder[X.notna().all(axis=1)].any()
 
 
@@ -84,13 +90,13 @@ def test_what_averaging_adds_is_named_in_the_rows_that_have_gaps():
     assert [each.status for each in whole.contributions] == ["present"] * len(whole.contributions)
     last = gappy.contributions[-1]
     assert (last.attribute, last.status) == ("what is missing", "remainder")
-    assert gappy.log_odds - gappy.prior - sum(each.log_odds for each in gappy.contributions[:-1]) == pytest.approx(
-        last.log_odds, abs=1e-9
-    )
+    assert gappy.log_odds - gappy.base_rate - gappy.baseline - sum(
+        each.log_odds for each in gappy.contributions[:-1]
+    ) == pytest.approx(last.log_odds, abs=1e-9)
     assert "what is missing: averaged over" in str(gappy)
     assert "petal length (cm): missing, averaged over" in str(gappy)
     statuses = explain(clf, X).to_frame().query("row == 1")["status"].tolist()
-    assert statuses[0] == "prior"
+    assert statuses[:2] == ["base rate", "baseline"]
     assert statuses[-1] == "remainder"
 
 

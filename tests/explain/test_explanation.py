@@ -26,7 +26,7 @@ def test_rows_are_those_of_the_arrays(explanation):
     for k, row in enumerate(explanation):
         assert row.row == k
         assert [each.log_odds for each in row.contributions] == explanation.contributions[k].tolist()
-        assert row.prior == explanation.prior[k]
+        assert (row.base_rate, row.baseline) == (explanation.base_rate[k], explanation.baseline[k])
         assert row.favoured == explanation.classes[explanation.favoured[k]]
         assert sum(row.probabilities.values()) == pytest.approx(1.0)
     assert explanation[-1] == explanation[14]
@@ -44,7 +44,7 @@ def test_to_dict_survives_json_and_adds_up(explanation):
     document = json.loads(json.dumps(explanation.to_dict()))
     assert len(document["rows"]) == 15
     for row in document["rows"]:
-        total = row["prior"] + sum(each["log_odds"] for each in row["contributions"])
+        total = row["base_rate"] + row["baseline"] + sum(each["log_odds"] for each in row["contributions"])
         assert total == pytest.approx(row["log_odds"], abs=1e-10)
 
 
@@ -53,7 +53,7 @@ def test_the_lines_of_a_row_in_a_frame_add_up_to_its_log_odds(explanation, libra
     frame = explanation.to_frame(library)
     assert type(frame).__module__.split(".")[0] == library
     rows, added = np.asarray(frame["row"]), np.asarray(frame["log_odds"])
-    assert len(rows) == 15 * 5
+    assert len(rows) == 15 * 6
     np.testing.assert_allclose(np.bincount(rows, added), explanation.log_odds, atol=1e-10)
 
 
@@ -73,16 +73,16 @@ def test_a_frame_library_that_is_not_installed_is_named():
 
 def test_the_text_names_every_attribute_and_at_most_ten_rows(explanation):
     text = str(explanation)
-    assert text.count("\n") + 1 == 10 * (1 + 4 + 1) + 1
+    assert text.count("\n") + 1 == 10 * (1 + 2 + 4) + 1
     assert text.endswith("... and 5 more rows")
-    assert ", given sepal length (cm) < 5.55" in text
+    assert ", given petal length (cm) in [2.45, 4.75)" in text
     for name in IRIS.data.columns:
         assert text.count(f"  {name} = ") == 10
 
 
-def test_an_attribute_is_told_apart_from_the_prior_by_its_line():
+def test_an_attribute_is_told_apart_from_the_base_rate_by_its_line():
     clf = NaiveBayesClassifier().fit([["a"], ["b"]], [0, 1])
-    assert str(explain(clf, [["a"]])).splitlines()[1:] == ["  +0.6931  x0 = a", "   0.0000  prior of class"]
+    assert str(explain(clf, [["a"]])).splitlines()[1:] == ["   0.0000  base rate of class", "  +0.6931  x0 = a"]
 
 
 def test_the_function_and_the_folder_of_the_same_name_do_not_get_in_each_others_way():

@@ -46,7 +46,9 @@ def test_with_gaps_left_out_a_family_with_one_adds_its_mean_and_the_parts_add_up
     X = with_gaps()
     clf = BayesianNetworkClassifier(structure, parameters="frequency", missing="skip").fit(IRIS.data, IRIS.target)
     found = explain(clf, X)
-    np.testing.assert_allclose(found.prior + found.contributions.sum(axis=1), predicted_odds(clf, X, found), atol=1e-10)
+    np.testing.assert_allclose(
+        found.base_rate + found.baseline + found.contributions.sum(axis=1), predicted_odds(clf, X, found), atol=1e-10
+    )
     network = clf.network_
     for node, family in enumerate(network.dag.families[:-1]):
         means = means_by_hand(network, node)
@@ -81,7 +83,7 @@ def test_with_gaps_averaged_over_terms_are_those_with_gaps_left_out_and_a_remain
     clf = BayesianNetworkClassifier(structure, missing="average").fit(IRIS.data, IRIS.target)
     found = explain(clf, X)
     network = clf.network_
-    odds = found.prior + found.contributions.sum(axis=1) + found.remainder
+    odds = found.base_rate + found.baseline + found.contributions.sum(axis=1) + found.remainder
     np.testing.assert_allclose(odds, predicted_odds(clf, X, found), atol=1e-10)
     gappy = X.isna().any(axis=1).to_numpy()
     assert (np.abs(found.remainder[gappy]) > 1e-6).any()
@@ -105,7 +107,7 @@ def test_a_class_with_parents_is_explained_with_gaps(missing):
     structure = Fixed([(names[0], names[1]), (names[1], "target"), ("target", names[2]), ("target", names[3])])
     clf = BayesianNetworkClassifier(structure, parameters="frequency", missing=missing).fit(IRIS.data, IRIS.target)
     found = explain(clf, X)
-    odds = found.prior + found.contributions.sum(axis=1) + found.remainder
+    odds = found.base_rate + found.baseline + found.contributions.sum(axis=1) + found.remainder
     np.testing.assert_allclose(odds, predicted_odds(clf, X, found), atol=1e-10)
     assert not found.contributions[:, :2].any()
 

@@ -150,7 +150,8 @@ def test_an_expected_effect_is_the_entry_of_a_missing_cell(seed):
 def test_the_average_is_the_mean_posterior_of_the_completions_drawn(make, seed):
     rule = averaged(make(seed), seed)
     codes = rows_of(rule, seed, n_rows=4)
-    numbers = spread_numbers(N_DRAWS, codes.shape[1] + 1)
+    names = [*sorted(rule.filler.nodes[:-1]), rule.filler.nodes[-1]]
+    numbers = spread_numbers(N_DRAWS, len(names))[:, [names.index(node) for node in rule.filler.nodes]]
     for row, values in zip(codes.tolist(), np.exp(rule.log_posterior(codes)), strict=True):
         completed = draws(rule.network, rule.filler, tuple(row), numbers)
         expected = np.mean([posterior(rule.network, complete) for complete in completed], axis=0)

@@ -16,11 +16,12 @@ from tanager.plots import plot_waterfall
 mpl.use("Agg")
 
 
-def row_of(addends: list[float], prior: float = 0.5, name: str = "attribute") -> RowExplanation:
+def row_of(addends: list[float], base_rate: float = 0.5, name: str = "attribute") -> RowExplanation:
     contributions = tuple(
         Contribution(f"{name} {k}", "v", "v", (), "present", addend) for k, addend in enumerate(addends)
     )
-    return RowExplanation(0, "y", "yes", "no", {"yes": 0.6, "no": 0.4}, prior, contributions, prior + sum(addends))
+    probabilities, log_odds = {"yes": 0.6, "no": 0.4}, base_rate + sum(addends)
+    return RowExplanation(0, "y", "yes", "no", probabilities, base_rate, 0.0, "table of y", contributions, log_odds)
 
 
 def bars(ax) -> list[tuple[float, float]]:
@@ -55,7 +56,7 @@ def test_each_bar_begins_where_the_one_above_ends_and_the_last_is_the_sum():
 def test_small_contributions_are_gathered_and_nothing_is_lost():
     row = row_of([0.1 * k for k in range(-10, 30)])
     ax = plot_waterfall(row, max_attributes=5)
-    assert labels(ax)[0] == "prior of y"
+    assert labels(ax)[0] == "base rate of y"
     assert labels(ax)[-2:] == ["35 other attributes", "log odds"]
     assert len(bars(ax)) == 1 + 5 + 1 + 1
     assert bars(ax)[-2][1] == pytest.approx(row.log_odds)

@@ -97,11 +97,12 @@ def test_measures_equal_those_of_scikit_learn(model, content):
         assert row["support"] == support[k]
 
 
-def test_the_prior_log_loss_is_that_of_a_model_that_sees_no_attribute(model, content):
+def test_the_base_rate_log_loss_is_that_of_the_class_frequencies(model, content):
     clf, _, y = model
-    nothing = pd.DataFrame([[None] * 7], columns=list("abcdefg"), dtype=object)
-    prior = dict(zip(clf.classes_, clf.predict_proba(nothing)[0], strict=True))
-    assert content["quality"]["prior_log_loss"] == pytest.approx(-np.mean([np.log(prior[label]) for label in y]))
+    _, learnt_from = table(7, n_rows=400)
+    shares = learnt_from[:200].value_counts(normalize=True)
+    assert content["quality"]["base_rate_log_loss"] == pytest.approx(-np.log(shares[y]).mean())
+    assert content["base"]["log_rates"] == pytest.approx(np.log(shares[clf.classes_]).tolist())
 
 
 def test_curves_have_the_areas_of_scikit_learn(model, content):
@@ -193,8 +194,6 @@ def test_the_page_knows_what_a_gap_means_to_the_model(structure, missing, meanin
     clf = BayesianNetworkClassifier(structure, missing=missing).fit(X, y)
     found = collect(clf)["gaps"]
     assert (found["meaning"], found["words"]) == (meaning, clf.gaps_.sentence)
-    nothing = X.iloc[[0]].mask(np.ones((1, X.shape[1]), dtype=bool))
-    np.testing.assert_allclose(clf.gaps_.prior(), clf.predict_proba(nothing)[0], atol=1e-12)
 
 
 def test_histograms_of_a_network_of_effects_have_the_coarse_cuts():

@@ -92,10 +92,11 @@ def test_the_parts_of_tables_are_those_of_explain(page, model):
     expected = explain(clf, X)
     page.open(path)
     for row, (_, _, parts) in enumerate(answers(page, shown(clf, codes))):
-        values = np.zeros(len(clf.network_.nodes) + 1)  # attributes, the class, and what is missing: node -1
+        values = np.zeros(len(clf.network_.nodes) + 2)  # attributes, baseline, base rate, what is missing: node -1
         for part in parts:
-            values[part["node"]] = part["value"]
-        wanted = [*expected.contributions[row], expected.prior[row], expected.remainder[row]]
+            values[part["node"] + part.get("base", 0)] = part["value"]
+        baseline, base_rate = expected.baseline[row], expected.base_rate[row]
+        wanted = [*expected.contributions[row], baseline, base_rate, expected.remainder[row]]
         np.testing.assert_allclose(values, wanted, rtol=0, atol=1e-9)
 
 
@@ -110,8 +111,10 @@ def test_the_parts_of_effects_are_the_effects_themselves(page, tmp_path):
             if part.get("rest"):
                 assert (codes[row, :-1] < 0).any()
                 continue
-            effect = network.intercept
-            if "pair" in part:
+            effect = network.intercept - np.log(clf.class_count_)
+            if part.get("base"):
+                effect = np.log(clf.class_count_)
+            elif "pair" in part:
                 parent, child = network.pairs[part["pair"]]
                 assert (part["node"], part["other"]) == (parent, child)
                 effect = network.tables[part["pair"]][coarse[row, parent], coarse[row, child]]

@@ -12,7 +12,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
 from report.models import table
-from tanager import NaiveBayesClassifier, TANClassifier, report
+from tanager import NaiveBayesClassifier, TANClassifier, explain, report
 
 NASTY = (
     '"><script>window.hacked = 1</script>',
@@ -181,9 +181,25 @@ def test_the_waterfall_adds_up_to_the_log_odds(page, path, model):
     page.open(path, "#e=0.1-1.2-4.0-6.0")
     values = page.run("return [...document.querySelectorAll('.waterfall .figure')].map((f) => Number(f.title))")
     probabilities = sorted(shown(page))
-    assert len(values) == 8  # the prior, four attributes, the unknown at their means, what is missing, the sum
+    assert (
+        len(values) == 9
+    )  # base rate, baseline, four attributes, the unknown at their means, what is missing, the sum
     assert sum(values[:-1]) == pytest.approx(values[-1], abs=1e-9)
     assert values[-1] == pytest.approx(np.log(probabilities[-1] / probabilities[-2]), abs=1e-9)
+
+
+def test_the_first_lines_of_the_waterfall_are_those_of_explain(page, path, model):
+    clf, _, _ = model
+    codes = {0: 1, 1: 2, 4: 0, 6: 0}
+    cells = {column.name: [column.states[codes[k]]] for k, column in enumerate(clf.network_.columns) if k in codes}
+    expected = explain(clf, pd.DataFrame(cells, columns=clf.feature_names_in_, dtype=object))[0].first_lines
+    page.open(path, "#e=" + "-".join(f"{node}.{code}" for node, code in codes.items()))
+    lines = page.run(
+        "return [...document.querySelectorAll('.waterfall li')].map((li) => "
+        "[li.querySelector('.label').title, Number(li.querySelector('.figure').title)])"
+    )
+    assert [label for label, _ in lines[:2]] == [label for label, _ in expected]
+    assert [value for _, value in lines[:2]] == pytest.approx([value for _, value in expected], abs=1e-9)
 
 
 def test_quality_data_and_learning_are_shown(page, path, model):

@@ -70,6 +70,8 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
     ----------
     classes_, n_features_in_, feature_names_in_
         As in every scikit-learn classifier.
+    class_count_ : array of shape (n_classes,)
+        How many training rows each class has, or their weights: the base rate of every explanation.
     network_ : Network or AdditiveNetwork
         The distribution learnt; with structure "pairwise" the sum of effects.
     gaps_ : GapRule
@@ -97,6 +99,7 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
 
     network_: AnyNetwork
     gaps_: GapRule
+    class_count_: NDArray[np.float64]
 
     def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from the rows of X with classes y; a row of weight w counts as w rows.
@@ -131,6 +134,7 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
             report=print if self.verbose else None,
         )
         learnt = learning.learn(table)
+        self.class_count_ = learnt.counts.flat((learnt.counts.n_attributes,)).astype(np.float64)
         self.network_, self.gaps_ = learnt.network, choose_rule(learnt.network, learnt.filler, self.missing)
         self.structure_score_, self.trace_ = learnt.structure_score, learnt.trace
         return learnt

@@ -17,6 +17,7 @@ from tanager.network.network import Network
 from tanager.parameters import Conditional, Frequency, ParameterTask
 from tanager.parameters.protocol import ParameterTrace
 from tanager.parameters.row_likelihood import RowLikelihood
+from tanager.scores import FamilyScore
 from tanager.structure import Step, StructureTask
 
 
@@ -62,7 +63,8 @@ class Learning:
         if hidden:
             counts, columns = count_with_hidden(counts, hidden), (*columns[:-1], *hidden, columns[-1])
             unlabelled = None if unlabelled is None else add_hidden(unlabelled, hidden)
-        structure = parts.structure.learn(self._structure_task(counts))
+        order = table.table_order(len(hidden))
+        structure = parts.structure.learn(self._structure_task(counts, order, table.schema.named))
         task = ParameterTask(
             structure.dag,
             counts,
@@ -77,17 +79,18 @@ class Learning:
             learnt = tune_hidden(cast(Conditional, parts.parameters), task)
         else:
             learnt = parts.parameters.learn(task)
-        order = table.table_order
         filler = None
         if self.fills and not hidden:
             filler = learn_filler(counts, [column.coarse for column in columns]).reordered(order)
-        network = learnt.network if hidden else learnt.network.reordered(order)
+        network = learnt.network.reordered(order)
         return Learnt(network, filler, structure.score, Trace(structure.steps, learnt.trace), counts)
 
-    def _structure_task(self, counts: CountStore) -> StructureTask:
+    def _structure_task(self, counts: CountStore, columns: tuple[int, ...], named: bool) -> StructureTask:
         structure, criterion, parameters = self.parts.structure, self.parts.criterion, self.parts.parameters
+        if named and isinstance(criterion, FamilyScore):
+            criterion = criterion.for_nodes(counts.names)
         evaluate = None
         if structure.evaluates or (criterion is not None and not criterion.decomposable):
             smoothing = cast(Frequency, parameters) if parameters.smooths_counts else Frequency()
             evaluate = RowLikelihood(counts, smoothing, structure.leaves_one_out)
-        return StructureTask(counts, criterion, counts.names, self.seed, self.report, evaluate)
+        return StructureTask(counts, criterion, counts.names, self.seed, self.report, evaluate, columns)

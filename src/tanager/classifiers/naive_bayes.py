@@ -89,8 +89,8 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
         return self
 
     def _add_to_counts(self, rows: TrainingTable) -> None:
-        positions = tuple(range(len(rows.table.names)))
-        added = code_table(rows, self.encoder_.schema, positions).counts(choose_engine(self.engine, self.device))
+        schema = self.encoder_.schema
+        added = code_table(rows, schema, schema.learning_order).counts(choose_engine(self.engine, self.device))
         self._learn_counts({nodes: table + added.flat(nodes) for nodes, table in self._counted.items()})
 
     def _add_to_statistics(self, rows: TrainingTable) -> None:
@@ -113,15 +113,17 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
         schema = TableSchema(attributes, rows.target, rows.table.named)
         self.encoder_ = TableEncoder(schema, unseen_is_error=self.handle_unknown == "error")
         known: dict[tuple[int, ...], CountTable] = {
-            (node, len(batch)): statistics.table(attributes[node], n_classes) for node, statistics in enumerate(batch)
+            (node, len(batch)): batch[position].table(attributes[position], n_classes)
+            for node, position in enumerate(schema.learning_order)
         }
         known[(len(batch),)] = class_counts
         self._learn_counts(known)
 
     def _learn_counts(self, known: Mapping[tuple[int, ...], CountTable]) -> None:
         schema = self.encoder_.schema
-        order = tuple(range(len(schema.attributes)))
-        table = CodedTable(schema, order, self.classes_, EncodedBatch.empty(schema.n_states), known=known)
+        order = schema.learning_order
+        rows = EncodedBatch.empty(schema.select(order).n_states)
+        table = CodedTable(schema, order, self.classes_, rows, known=known)
         self._learn(table, choose_engine(self.engine, self.device))
 
     def _learn(self, table: CodedTable, engine: CountEngine) -> Learnt:

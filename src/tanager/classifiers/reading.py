@@ -37,7 +37,7 @@ class CodedTable:
     """Rows and what their columns hold.
 
     schema      of the table, its attributes in their order there
-    order       the column of the table that each attribute of the rows is
+    order       the column of the table that each attribute of the rows is, `schema.learning_order` for learners
     classes     the labels, ascending
     rows        those with a class, at both granularities where columns have two (`table.granularity`)
     unlabelled  those without a class, where the learner asks for them and there are any
@@ -58,10 +58,11 @@ class CodedTable:
         """What each node of the rows holds, the class last."""
         return (*(self.schema.attributes[position] for position in self.order), self.schema.target)
 
-    @property
-    def table_order(self) -> tuple[int, ...]:
-        """The node of the rows that each column of the table is, then the class."""
-        return (*np.argsort(np.array(self.order, dtype=np.intp)).tolist(), len(self.order))
+    def table_order(self, n_hidden: int = 0) -> tuple[int, ...]:
+        """The node that each column of the table is, then those of hidden nodes and of the class."""
+        n_attributes = len(self.order)
+        nodes = np.argsort(np.array(self.order, dtype=np.intp)).tolist()
+        return (*nodes, *range(n_attributes, n_attributes + n_hidden + 1))
 
     def counts(self, engine: CountEngine) -> CountStore:
         """The counts of the rows, at their coarse granularity."""
@@ -89,13 +90,13 @@ def code_table(
 
 def code_stream(table: StreamedTable, running: RunningCounts | None) -> CodedTable:
     """A table that came batch by batch; `running` are the counts of the rows that were not kept."""
-    n_states, counted = table.schema.n_states, None
+    counted = None
     if running is not None:
+        n_states = tuple(column.schema.n_states for column in table.final)
         counted = running.counted([column.codes for column in table.final], n_states)
-    known: dict[tuple[int, ...], CountTable] = {(len(table.order),): table.class_rows}
-    return CodedTable(
-        table.schema, table.order, table.classes, table.rows, table.unlabelled, known=known, counted=counted
-    )
+    order = table.schema.learning_order
+    known: dict[tuple[int, ...], CountTable] = {(len(order),): table.class_rows}
+    return CodedTable(table.schema, order, table.classes, table.rows, table.unlabelled, known=known, counted=counted)
 
 
 class ReadsTables(ClassifierOptions, ABC):
@@ -108,15 +109,17 @@ class ReadsTables(ClassifierOptions, ABC):
     def _parts(self) -> Parts: ...
 
     def learn_counts(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
-        """The first half of `fit`: check the data, learn the encoder, and give the counts of the labelled rows."""
-        table = self._read(X, y, sample_weight, self._parts())
-        self.classes_ = table.classes
-        self.encoder_ = TableEncoder(table.schema, unseen_is_error=self.handle_unknown == "error")
-        return table.counts(choose_engine(self.engine, self.device))
+        """Check the data, learn the encoder, and give the counts of the labelled rows, columns in the table's order."""
+        training, schema = self._learn_schema(X, y, sample_weight, self._parts())
+        self.classes_ = training.classes
+        self.encoder_ = TableEncoder(schema, unseen_is_error=self.handle_unknown == "error")
+        return self._count(training)
 
     def count(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
         """The counts of other rows, by the categories and cut points of the training rows."""
-        rows = self.read_labelled(X, y, sample_weight)
+        return self._count(self.read_labelled(X, y, sample_weight))
+
+    def _count(self, rows: TrainingTable) -> CountStore:
         table = code_table(rows, self.encoder_.schema, tuple(range(len(rows.table.names))))
         return table.counts(choose_engine(self.engine, self.device))
 
@@ -130,6 +133,13 @@ class ReadsTables(ClassifierOptions, ABC):
 
     def _read(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, parts: Parts) -> CodedTable:
         """A table in memory."""
+        training, schema = self._learn_schema(X, y, sample_weight, parts)
+        return code_table(training, schema, schema.learning_order, unlabelled=parts.parameters.learns_without_class)
+
+    def _learn_schema(
+        self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, parts: Parts
+    ) -> tuple[TrainingTable, TableSchema]:
+        """A table in memory, checked, and what its columns hold."""
         training = read_training(X, y, sample_weight, unlabelled=True)
         self._check_columns(X, training.table, reset=True)
         if not parts.parameters.learns_without_class:
@@ -144,8 +154,7 @@ class ReadsTables(ClassifierOptions, ABC):
             gap_states=self.missing == "category",
             fine=parts.structure.granularities == 2,
         )
-        order = schema.learning_order(parts.structure.by_name)
-        return code_table(training, schema, order, unlabelled=parts.parameters.learns_without_class)
+        return training, schema
 
     @contextmanager
     def _read_stream(
@@ -159,7 +168,6 @@ class ReadsTables(ClassifierOptions, ABC):
             self.categorical_features,
             gap_states=self.missing == "category",
             fine=parts.structure.granularities == 2,
-            by_name=parts.structure.by_name,
             unlabelled=parts.parameters.learns_without_class,
         )
         running = self._running_counts(parts)

@@ -15,7 +15,7 @@ from tanager.errors import OptionError
 from tanager.parameters import Frequency
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.registry import check_option
-from tanager.scores import SCORES
+from tanager.scores import SCORES, FamilyScore
 from tanager.scores.information import class_information, pair_information
 from tanager.structure import Fixed, StructureTask
 from tanager.structure.constraints import Node
@@ -57,6 +57,8 @@ def structure_score(
     structure = Fixed(parents)
     clf = BayesianNetworkClassifier(structure, categorical_features=categorical_features, discretizer=discretizer)
     counts = clf.learn_counts(X, y, sample_weight)
+    if clf.encoder_.schema.named and isinstance(score, FamilyScore):
+        score = score.for_nodes(counts.names)
     on_rows = RowLikelihood(counts, Frequency())
     task = StructureTask(counts, score, counts.names, evaluate=on_rows)
     return total_score(task, structure.learn(task).dag)

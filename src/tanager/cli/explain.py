@@ -44,8 +44,9 @@ def explain(
 ) -> None:
     """Show what each attribute adds to the log odds of each row; without DATA, how strong each attribute is.
 
-    The contributions of a row and the prior add up to its log odds (nats). A missing cell says what became of it. A
-    model of effects has a term for each attribute and for each of its pairs.
+    The log odds of a row (nats) are a sum. First the base rate, how often the training rows have each class; then the
+    baseline, what the model adds to it for an average row; then what each attribute adds. A missing cell says what
+    became of it. A model of effects has a term for each attribute and for each of its pairs.
 
     Examples:
 
@@ -117,20 +118,22 @@ def _renumbered(why: SufficientReason, row: RowExplanation) -> SufficientReason:
 
 
 def _print_row(row: RowExplanation, why: SufficientReason | None, top: int) -> None:
-    """A line per attribute, the largest first; the prior, and the sum."""
+    """The base rate and the baseline; a line per attribute, the largest first; the sum."""
     from rich.markup import escape
 
     favoured, against = (f"{name} (P {row.probabilities[name]:.4f})" for name in (row.favoured, row.against))
     ranked = row.ranked
     blanks = [""] * (2 if any(each.given for each in ranked) else 1)
     table = new_table(["attribute", "value", "given"][: 1 + len(blanks)], ["log odds"])
+    for label, value in row.first_lines:
+        table.add_row(escape(label), *blanks, _coloured(value))
     for each in ranked[:top]:
         cells = map(escape, (each.attribute, each.cell, each.condition)[: 1 + len(blanks)])
         table.add_row(*cells, _coloured(each.log_odds))
     rest = ranked[top:]
     if rest:
         table.add_row(f"{len(rest)} other {row.nouns}", *blanks, _coloured(sum(each.log_odds for each in rest)))
-    table.add_row(escape(row.prior_label), *blanks, _coloured(row.prior), end_section=True)
+    table.add_section()
     table.add_row("log odds", *blanks, _coloured(row.log_odds), style="bold")
     print_table(f"Row {row.row}: {favoured} against {against}", table)
     if why is not None:

@@ -59,7 +59,7 @@ def _code_table(model: BayesianNetworkClassifier, parts: Parts, cluster: Cluster
     warn_of_useless_columns(empty, attributes, table.n_rows)
     target = ColumnSchema(partitions.target, "categorical", tuple(table.classes.tolist()))
     schema = TableSchema(attributes, target)
-    order = schema.learning_order(parts.structure.by_name)
+    order = schema.learning_order
     encoder = PartitionEncoder(schema.select(order), order, table.classes)
     if table.coded:
         encoded = cluster.map_partitions("encode", encoder.encode_summary, summaries)

@@ -90,9 +90,9 @@ def explain(
     >>> clf = NaiveBayesClassifier().fit(X, ["out", "in", "out", "in"])
     >>> print(explain(clf, [["sunny", None]]))
     row 0: out (P 0.7500) against in (P 0.2500), log odds +1.0986
+       0.0000  base rate of class
       +1.0986  x0 = sunny
        0.0000  x1: missing, summed out
-       0.0000  prior of class
     >>> explain(clf).strength.round(4).tolist()
     [0.1308, 0.0]
     """

@@ -11,24 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import OptionError
+from tanager.explain.base_rate import baseline_words, log_base_rates
 from tanager.explain.cells import Contribution, ExplainedRows, Model
 from tanager.explain.frame import make_frame
 from tanager.gaps.rule import between
 from tanager.table.schema import Category
 
 ROWS_IN_TEXT, TERMS_IN_TEXT = 10, 40
+NO_BASELINE = 5e-5  # a smaller one is 0.0000 in words
 
 
 @dataclass(frozen=True)
 class RowExplanation:
-    """One row: log odds = prior + the sum of the contributions, in nats.
+    """One row: log odds = base rate + baseline + the sum of the contributions, in nats.
 
     row            its number in the table
     target         the name of the class column
     favoured       the class explained: the predicted one, or the best of the others where that is `against`
     against        the class it is compared with
     probabilities  P(class | row) of every class
-    prior          what the class itself adds: log P(favoured) - log P(against), given its parents where it has some
+    base_rate      log of how often the training rows have the favoured class, less the same of the other
+    baseline       what the model adds to it before it looks at the attributes below the class (`baseline_words`)
+    source         what the baseline comes from, in words
     contributions  one per attribute, in the order of the columns; then one per pair of a network of effects; then,
                    where the model averages over a gap of the row, the remainder
     log_odds       log P(favoured | row) - log P(against | row)
@@ -39,14 +43,17 @@ class RowExplanation:
     favoured: str
     against: str
     probabilities: dict[str, float]
-    prior: float
+    base_rate: float
+    baseline: float
+    source: str
     contributions: tuple[Contribution, ...]
     log_odds: float
 
     @property
-    def prior_label(self) -> str:
-        """What `prior` is called."""
-        return f"prior of {self.target}"
+    def first_lines(self) -> tuple[tuple[str, float], ...]:
+        """Label and log odds of the base rate and, unless it is nothing, of the baseline."""
+        base_rate = (f"base rate of {self.target}", self.base_rate)
+        return (base_rate, (f"baseline: {self.source}", self.baseline))[: 1 + (abs(self.baseline) >= NO_BASELINE)]
 
     @property
     def ranked(self) -> tuple[Contribution, ...]:
@@ -69,20 +76,21 @@ class RowExplanation:
             "against": self.against,
             "probabilities": self.probabilities,
             "log_odds": self.log_odds,
-            "prior": self.prior,
+            "base_rate": self.base_rate,
+            "baseline": self.baseline,
             "contributions": [contribution.to_dict() for contribution in self.contributions],
         }
 
     def __str__(self) -> str:
         favoured, against = (f"{name} (P {self.probabilities[name]:.4f})" for name in (self.favoured, self.against))
         lines = [f"row {self.row}: {favoured} against {against}, log odds {signed(self.log_odds)}"]
+        lines += [f"  {signed(value)}  {label}" for label, value in self.first_lines]
         for each in self.ranked[:TERMS_IN_TEXT]:
             given = f", given {each.condition}" if each.given else ""
             lines.append(f"  {signed(each.log_odds)}  {each.label}{given}")
         rest = self.ranked[TERMS_IN_TEXT:]
         if rest:
             lines.append(f"  {signed(sum(each.log_odds for each in rest))}  {len(rest)} other {self.nouns}")
-        lines.append(f"  {signed(self.prior)}  {self.prior_label}")
         return "\n".join(lines)
 
 
@@ -93,8 +101,12 @@ class Explanation:
     What each attribute adds, and what a missing cell does, is said by the model's gap rule (`gaps_`). In a network of
     tables an attribute adds the log of its table's cell, log P(x_i | parents, c), for the favoured class less that for
     the other class (`SummedOut`); where families with a gap are left out, such a family adds its mean (`Skipped`). A
-    network of effects is a sum already: of its intercept, the prior here, and a term for every main effect ("age") and
-    every pair effect ("age & sex"); a missing cell adds what is expected of it (`Expected`).
+    network of effects is a sum already: of its intercept and a term for every main effect ("age") and every pair
+    effect ("age & sex"); a missing cell adds what is expected of it (`Expected`).
+
+    Every sum begins with the base rate: the log odds of the classes among the training rows, or of P(class) where there
+    is a network alone. The baseline is what the model has besides: of effects, whose means are zero, the intercept less
+    the base rate, which is what an average row adds; of tables the class's own table less the base rate.
 
     Where P(class | row) is an average over what the missing cells may hold, its log is no sum of terms. Tables and
     effects then add what they would if gaps were left out, or as expected; what averaging adds to that is one more
@@ -102,18 +114,20 @@ class Explanation:
 
     What this definition does not do: what two linked attributes say together is put down to the child, so turning an
     edge round moves it to the other; and a contribution is about this row's odds under the network, not about what
-    would happen if the cell were changed. A class with parents counts what its ancestors say as its prior.
+    would happen if the cell were changed. What the ancestors of a class with parents say is its baseline.
 
-    favoured, against  (n_rows,) positions in `classes`
-    prior, log_odds    (n_rows,) nats
-    contributions      (n_rows, n_terms) nats, a term being an attribute or, after these, a pair
-    remainder          (n_rows,) nats; `prior + contributions.sum(axis=1) + remainder` is `log_odds`
+    favoured, against              (n_rows,) positions in `classes`
+    base_rate, baseline, log_odds  (n_rows,) nats
+    contributions                  (n_rows, n_terms) nats, a term being an attribute or, after these, a pair
+    remainder                      (n_rows,) nats; `base_rate + baseline + contributions.sum(axis=1) + remainder` is
+                                   `log_odds`
     """
 
     cells: ExplainedRows
     favoured: NDArray[np.intp]
     against: NDArray[np.intp]
-    prior: NDArray[np.float64]
+    base_rate: NDArray[np.float64]
+    baseline: NDArray[np.float64]
     contributions: NDArray[np.float64]
     remainder: NDArray[np.float64]
     log_odds: NDArray[np.float64]
@@ -153,7 +167,9 @@ class Explanation:
             self.classes[self.favoured[row]],
             self.classes[self.against[row]],
             dict(zip(self.classes, probabilities, strict=True)),
-            float(self.prior[row]),
+            float(self.base_rate[row]),
+            float(self.baseline[row]),
+            baseline_words(self.cells.network),
             (
                 *(self.cells.contribution(row, term, addend) for term, addend in addends),
                 *self.cells.remainder(row, float(self.remainder[row])),
@@ -166,17 +182,21 @@ class Explanation:
         return {"target": self.target, "classes": list(self.classes), "rows": [row.to_dict() for row in self]}
 
     def to_frame(self, library: str = "pandas") -> Any:
-        """A frame of "pandas", "polars" or "pyarrow": a line per row and term, and one for the prior of each row.
+        """A frame of "pandas", "polars" or "pyarrow": a line per row and term, after two for the class.
 
-        The `log_odds` of the lines of a row add up to the log odds of the row. The line of the prior has the class as
-        its attribute and "prior" as its status; that of the remainder, in rows that have one, "remainder".
+        The `log_odds` of the lines of a row add up to the log odds of the row. The first two have the class as their
+        attribute, and "base rate" and "baseline" as their status; that of the remainder, in rows that have one, has
+        "remainder".
         """
         columns: dict[str, list[object]] = {
             name: [] for name in ("row", "favoured", "against", "attribute", "value", "state", "status", "log_odds")
         }
         for row in self:
             head = (row.row, row.favoured, row.against)
-            lines: list[tuple[object, ...]] = [(*head, row.target, None, None, "prior", row.prior)]
+            lines: list[tuple[object, ...]] = [
+                (*head, row.target, None, None, "base rate", row.base_rate),
+                (*head, row.target, None, None, "baseline", row.baseline),
+            ]
             lines += [
                 (*head, each.attribute, each.value, each.state, each.status, each.log_odds)
                 for each in row.contributions
@@ -208,7 +228,9 @@ def explain_rows(model: Model, X: object, against: Category | None = None) -> Ex
         favoured = rivals.argmax(axis=1)
     odds = between(logs, favoured, other)
     parts = cells.rule.contributions(cells.codes, favoured, other, odds)
-    return Explanation(cells, favoured, other, parts.prior, parts.terms, parts.remainder, odds)
+    rates = np.broadcast_to(log_base_rates(model), logs.shape)
+    base = between(rates, favoured, other)
+    return Explanation(cells, favoured, other, base, parts.prior - base, parts.terms, parts.remainder, odds)
 
 
 def signed(log_odds: float) -> str:

@@ -27,7 +27,18 @@ from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder
 from tanager.table.schema import Category, ColumnSchema, TableSchema
 
-KEYS = ("classifier", "options", "named", "hidden", "columns", "class_dtype", "filler", "structure_score", "trace")
+KEYS = (
+    "classifier",
+    "options",
+    "named",
+    "hidden",
+    "columns",
+    "class_dtype",
+    "class_count",
+    "filler",
+    "structure_score",
+    "trace",
+)
 MAX_LABEL_BYTES = 1 << 28
 REMEDY = "make it again with `tanager fit`, or with fit and save_model"
 
@@ -41,6 +52,7 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     columns = _columns(model["columns"])
     schema = _schema(columns, model["named"], 0 if additive else model["hidden"])
     clf.classes_ = _classes(schema.target.categories, model["class_dtype"])
+    clf.class_count_ = _class_count(model["class_count"], len(clf.classes_))
     clf.n_features_in_ = len(schema.attributes)
     if schema.named:
         clf.feature_names_in_ = np.array([column.name for column in schema.attributes], dtype=object)
@@ -134,6 +146,14 @@ def _classes(labels: tuple[Category, ...], document: Json) -> NDArray[np.generic
     except (TypeError, ValueError, OverflowError, SyntaxError):
         raise DocumentError(f"class_dtype {shorten(document)} does not fit the classes") from None
     return classes
+
+
+def _class_count(document: Json, n_classes: int) -> NDArray[np.float64]:
+    counts = sequence(document, "class_count")
+    valid = all(type(count) in (int, float) and 0 <= cast(float, count) < np.inf for count in counts)
+    if len(counts) != n_classes or not valid or not any(counts):
+        raise DocumentError(f"class_count must hold the rows of each of {n_classes} classes, got {shorten(document)}")
+    return np.array(counts, dtype=np.float64)
 
 
 def _trace(document: Json) -> Trace:

@@ -1,14 +1,14 @@
 """A fitted classifier -> one JSON document.
 
     {"format": 2, "versions": {...}, "classifier": "TANClassifier", "options": {...},
-     "named": true, "hidden": 0, "class_dtype": "<U9", "columns": [...], "parents": [...], "tables": [...],
-     "structure_score": -12.5, "trace": {"structure": [...], "parameters": {...}}}
+     "named": true, "hidden": 0, "class_dtype": "<U9", "class_count": [50.0, 50.0], "columns": [...],
+     "parents": [...], "tables": [...], "structure_score": -12.5, "trace": {"structure": [...], "parameters": {...}}}
 
 The columns, the parents and the tables are those of the network (`tanager.network.document`), the class last, before
 it as many as "hidden" says that are nodes only, no columns of the table. A network of effects has "effects" in place of
-parents and tables (`tanager.network.additive_document`). "filler" has the parents and tables of the network that says
-what a missing cell may hold, or is null. "structure_score" is null for a structure chosen without a criterion, and so
-are "gain" and "score" of a step of the trace that was not scored.
+parents and tables (`tanager.network.additive_document`). "class_count" are the training rows of each class. "filler"
+has the parents and tables of the network that says what a missing cell may hold, or is null. "structure_score" is null
+for a structure chosen without a criterion, and so are "gain" and "score" of a step of the trace that was not scored.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ def to_document(clf: BayesianNetworkClassifier) -> dict[str, Json]:
         "named": clf.encoder_.schema.named,
         "hidden": len(clf.network_.columns) - 1 - len(clf.encoder_.schema.attributes),
         "class_dtype": _dtype(clf.classes_),
+        "class_count": clf.class_count_.tolist(),
         **_network(clf.network_),
         "filler": None if clf.filler_ is None else _structure_and_tables(clf.filler_),
         "structure_score": to_json(clf.structure_score_, "structure_score_", {}),

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tanager.gaps.expected import Expected
-from tanager.gaps.filler import FillingTree, spread_numbers
+from tanager.gaps.filler import FillingTree
 from tanager.gaps.rule import Classes, Contributions, Floats, GapRule, answer_apart
 from tanager.gaps.skip import Skipped
 from tanager.network.any_network import AnyNetwork
@@ -86,7 +86,7 @@ class Averaged(GapRule):
             "states": n_states.tolist(),
             "middles": [drawn[:n, node].tolist() for node, n in enumerate(tree.n_states)],
             "draws": self.n_draws,
-            "numbers": spread_numbers(self.n_draws, len(tree.order) + 1),
+            "numbers": tree.numbers(self.n_draws),
             "classes": tree.classes,
             "tables": np.concatenate([table.ravel() for table in tree.tables]),
         }

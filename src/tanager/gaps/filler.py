@@ -16,6 +16,7 @@ from tanager.parameters.protocol import ParameterTask
 from tanager.scores.information import edge_likelihoods
 from tanager.structure.dag import Dag
 from tanager.structure.spanning import NO_PARENT, maximum_spanning_tree
+from tanager.structure.ties import level, smallest_gain
 from tanager.table.batch import Codes
 from tanager.table.schema import ColumnSchema
 
@@ -33,7 +34,8 @@ def learn_filler(counts: CountStore, columns: Sequence[ColumnSchema]) -> Network
     parents = [NO_PARENT] * counts.n_attributes
     if counts.n_rows > 0 and 1 < counts.n_attributes <= MAX_ATTRIBUTES_OF_TREE:
         # Chow and Liu 1968; Friedman et al. 1997.
-        parents = maximum_spanning_tree(edge_likelihoods(counts.pairs())).tolist()
+        n_rows = float(counts.flat((counts.n_attributes,)).sum())
+        parents = maximum_spanning_tree(level(edge_likelihoods(counts.pairs()), smallest_gain(n_rows))).tolist()
     dag = Dag.augmented_naive_bayes([() if parent == NO_PARENT else (parent,) for parent in parents])
     return Network(tuple(columns), dag, Frequency().tables(ParameterTask(dag, counts)), columns[-1].name)
 
@@ -46,12 +48,14 @@ class FillingTree:
     parents  of each attribute the attribute that is its parent, or -1
     tables   of each attribute, (classes, states of the parent or 1, states)
     classes  (classes,) their logarithms
+    ranks    of each attribute the place of its name among all: its draws do not depend on where its column stands
     """
 
     order: tuple[int, ...]
     parents: tuple[int, ...]
     tables: tuple[Floats, ...]
     classes: Floats
+    ranks: tuple[int, ...]
 
     @classmethod
     def of(cls, network: Network) -> FillingTree:
@@ -64,8 +68,9 @@ class FillingTree:
             parents.append(parent)
             tables.append(np.ascontiguousarray(cells.swapaxes(0, 1)))
         order = tuple(node for node in network.dag.order if node != target)
+        ranks = np.argsort(np.argsort(network.nodes[:-1])).tolist()
         with np.errstate(divide="ignore"):  # a class that no row has yet
-            return cls(order, tuple(parents), tuple(tables), np.log(network.tables[target][0]))
+            return cls(order, tuple(parents), tuple(tables), np.log(network.tables[target][0]), tuple(ranks))
 
     @property
     def n_states(self) -> tuple[int, ...]:
@@ -76,9 +81,13 @@ class FillingTree:
         """Of all likelihoods."""
         return len(self.classes) * sum(self.n_states)
 
+    def numbers(self, n_draws: int) -> Floats:
+        """(n_draws, n_attributes + 1) the numbers by which each attribute, and last the class, is drawn."""
+        return spread_numbers(n_draws, len(self.ranks) + 1)[:, [*self.ranks, len(self.ranks)]]
+
     def fill(self, codes: Codes, n_draws: int, compiled: bool = False) -> Codes:
         """(n_attributes, n_rows, n_draws) the cells present, and draws of the missing ones given these."""
-        numbers = spread_numbers(n_draws, len(self.order) + 1)
+        numbers = self.numbers(n_draws)
         filled = np.empty((codes.shape[1], len(codes), n_draws), dtype=codes.dtype)
         if compiled:
             self._fill_compiled(codes, numbers, filled)

@@ -147,7 +147,7 @@ class Network(HasColumns):
     def family_probabilities(self, family: Family, n_states: Sequence[int]) -> NDArray[np.float64]:
         """P(parents, child), shaped `Family.class_shape`: what the score `BDe` asks of its prior network.
 
-        Nodes are matched by number, so this network must have the table's columns in their order, the class last.
+        Nodes are matched by number (`BDe.for_nodes` orders them by name before), the class last.
         """
         if tuple(n_states) != self.n_states:
             raise OptionError(f"the prior network has {self.n_states} states, node by node; the table has {n_states}.")
@@ -179,14 +179,14 @@ class Network(HasColumns):
         if list(order) == list(range(len(self.columns))):
             return self
         place = np.argsort(np.asarray(order, dtype=np.intp)).tolist()
-        parents, tables = [], []
+        tables = []
         for node in order:
             old = self.dag.parents[node]
             axes = sorted(range(len(old)), key=lambda axis: place[old[axis]])
             cells = self.tables[node].reshape(*(self.n_states[parent] for parent in old), -1)
             tables.append(cells.transpose(*axes, len(old)).reshape(self.tables[node].shape))
-            parents.append(tuple(place[parent] for parent in old))
-        return Network(tuple(self.columns[node] for node in order), Dag(tuple(parents)), tuple(tables), self.target)
+        columns = tuple(self.columns[node] for node in order)
+        return Network(columns, self.dag.renumbered(place), tuple(tables), self.target)
 
     def to_dict(self) -> dict[str, Json]:
         """Everything the network is, ready for JSON: `tanager.network.document` says what is where."""

@@ -1,4 +1,4 @@
-"""The waterfall of one prediction: from the prior, attribute by attribute, to the log odds."""
+"""The waterfall of one prediction: from the base rate, attribute by attribute, to the log odds."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def _bars(row: RowExplanation, most: int) -> tuple[list[str], list[float]]:
     """The labels and addends of all bars but the sum; they add up to it."""
     ranked = row.ranked
     n_shown = most if len(ranked) > most + 1 else len(ranked)  # one attribute is not gathered into "1 other"
-    labels = [row.prior_label, *(each.label for each in ranked[:n_shown])]
-    addends = [row.prior, *(each.log_odds for each in ranked[:n_shown])]
+    lines = [*row.first_lines, *((each.label, each.log_odds) for each in ranked[:n_shown])]
+    labels, addends = [label for label, _ in lines], [addend for _, addend in lines]
     rest = ranked[n_shown:]
     if rest:
         labels.append(f"{len(rest)} other {row.nouns}")

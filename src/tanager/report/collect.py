@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.errors import MemoryLimitError
 from tanager.explain import explain
+from tanager.explain.base_rate import baseline_words, log_base_rates
 from tanager.gaps.rule import GapRule
 from tanager.network.network import Network
 from tanager.report.data_summary import summarize_columns
@@ -51,6 +52,7 @@ def collect(clf: BayesianNetworkClassifier, X: object = None, y: ArrayLike | Non
         "title": f"{network.nodes[-1]} · {type(clf).__name__}",
         "network": describe_network(network) if network.kind == "tables" else describe_effects(network),
         "gaps": describe_gaps(clf.gaps_),
+        "base": {"log_rates": log_base_rates(clf).tolist(), "baseline": baseline_words(network)},
         "learning": describe_learning(clf),
         "rows": None,
         "columns": None,
@@ -60,7 +62,7 @@ def collect(clf: BayesianNetworkClassifier, X: object = None, y: ArrayLike | Non
         page["rows"] = _pack_rows(rows, class_codes)
         page["columns"] = summarize_columns(rows.table, rows.codes, network, class_codes)
         if class_codes is not None:
-            page["quality"] = describe_quality(rows.proba, class_codes, clf.classes_, clf.gaps_.prior())
+            page["quality"] = describe_quality(rows.proba, class_codes, clf.classes_, log_base_rates(clf))
     return page
 
 

@@ -25,11 +25,11 @@ Floats = NDArray[np.float64]
 
 
 def describe_quality(
-    proba: Floats, class_codes: NDArray[np.intp], classes: NDArray[np.generic], prior: Floats
+    proba: Floats, class_codes: NDArray[np.intp], classes: NDArray[np.generic], log_base_rates: Floats
 ) -> dict[str, Json]:
     """Measures of P(class | row), (n_rows, n_classes), against the true classes.
 
-    `prior` (n_classes,) is what the model gives a row of which nothing is known. Curves are of one class against the
+    `log_base_rates` (n_classes,) are those of the training rows. Curves are of one class against the
     rest.
     """
     n_rows, n_classes = proba.shape
@@ -41,7 +41,7 @@ def describe_quality(
         "n_rows": n_rows,
         "accuracy": number(accuracy(proba, class_codes)),
         "log_loss": number(calibrated.log_loss),
-        "prior_log_loss": number(log_loss(np.broadcast_to(prior, proba.shape), class_codes)),
+        "base_rate_log_loss": number(log_loss(np.broadcast_to(np.exp(log_base_rates), proba.shape), class_codes)),
         "brier": number(calibrated.brier),
         "calibration_error": number(calibrated.expected_error),
         "auc": number(mean_area(areas)),

@@ -43,6 +43,15 @@ class BDeu(MarginSums, FamilyScore):
 class PriorNetwork(Protocol):
     """Whatever can say how probable the cells of a family's table were before the data came."""
 
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Names, the class last."""
+        ...
+
+    def reordered(self, order: Sequence[int]) -> PriorNetwork:
+        """The same network, whose node k is node order[k] of this one."""
+        ...
+
     def family_probabilities(self, family: Family, n_states: Sequence[int]) -> NDArray[np.float64]:
         """Joint probabilities of parents and child, summing to 1, in the shape `Family.class_shape`."""
         ...
@@ -51,6 +60,7 @@ class PriorNetwork(Protocol):
 class BDe(FamilyScore):
     """Dirichlet parameters are `ess` times the family's probability under a prior network (Heckerman et al. 1995).
 
+    The network's nodes are the table's columns, by name; those of a bare array, by number. Its last node is the class.
     A cell of prior probability zero that occurs nevertheless makes the score minus infinity.
     """
 
@@ -69,6 +79,17 @@ class BDe(FamilyScore):
             )
         if not callable(getattr(self.prior, "family_probabilities", None)):
             raise OptionError(f"BDe: prior={self.prior!r} has no method 'family_probabilities'; expected a network.")
+
+    def for_nodes(self, names: Sequence[str]) -> BDe:
+        assert self.prior is not None
+        *known, _ = self.prior.nodes
+        strangers = sorted(set(names[:-1]) ^ set(known))
+        if strangers:
+            place = "column of the table" if strangers[0] in known else "node of the prior network"
+            raise OptionError(
+                f"BDe: {strangers[0]!r} is no {place}.", hint="the prior network must have the table's columns by name."
+            )
+        return BDe(self.prior.reordered([*map(known.index, names[:-1]), len(known)]), self.ess)
 
     def local(self, table: CountTable, family: Family, n_states: Sequence[int]) -> float:
         self.check_options()

@@ -43,6 +43,10 @@ class FamilyScore(BaseEstimator, ABC):
     def check_options(self) -> None:
         """Raise `OptionError` for an option that cannot be used."""
 
+    def for_nodes(self, names: Sequence[str]) -> FamilyScore:
+        """The score for nodes of these names, the class last: itself, where it knows of no node."""
+        return self
+
     def terms(
         self, tables: Sequence[CountTable], families: Sequence[Family], n_states: Sequence[int]
     ) -> NDArray[np.float64]:

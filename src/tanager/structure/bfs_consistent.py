@@ -16,6 +16,7 @@ from tanager.structure.dag import Dag
 from tanager.structure.family_terms import FamilyTerms, decomposable_score
 from tanager.structure.protocol import LearntStructure, Search, StructureLearner, StructureTask
 from tanager.structure.spanning import NO_PARENT, Parents
+from tanager.structure.ties import level, smallest_gain
 from tanager.structure.tree import best_tree
 
 # Families are counted and scored this many cells at a time: enough to spread the cost of a call, little beside a table.
@@ -27,7 +28,7 @@ MEMORIES_ALLOWED = 64
 class BFSConsistent(StructureLearner):
     """Each attribute takes the best set of at most `max_parents` attributes that come before it.
 
-    The order is breadth first through the best tree (`Tree`), within a level by column. The tree itself is one of the
+    The order is breadth first through the best tree (`Tree`), within a level by name. The tree itself is one of the
     candidates, so the result never scores below it (Carvalho, Oliveira and Sagot 2007, algorithm 1). `max_parents=0`
     is naive Bayes. About n^(k+1) / (k+1)! families are counted. Of equal sets the smaller, then the first, is taken.
     """
@@ -46,8 +47,9 @@ class BFSConsistent(StructureLearner):
             return search.learnt(start)
         search.step(_check_size(task, most), 0.0)
         gains = terms.edge_gains()
-        order = breadth_first(best_tree(gains, score.score_equivalent))
-        best = _Best(n_attributes)
+        smallest = smallest_gain(search.score)
+        order = breadth_first(best_tree(level(gains, smallest), score.score_equivalent))
+        best = _Best(n_attributes, smallest)
         for position, child in enumerate(order):
             for parent in sorted(order[:position]):
                 best.offer(child, (parent,), gains[parent, child])
@@ -65,12 +67,13 @@ class BFSConsistent(StructureLearner):
 class _Best:
     """The best parent set offered to each attribute so far."""
 
-    def __init__(self, n_attributes: int) -> None:
+    def __init__(self, n_attributes: int, smallest: float) -> None:
+        self.smallest = smallest  # a gain that counts
         self.parents: list[tuple[int, ...]] = [()] * n_attributes
         self.gain = [0.0] * n_attributes
 
     def offer(self, child: int, parents: tuple[int, ...], gain: float) -> None:
-        if gain > self.gain[child]:
+        if gain > self.gain[child] + self.smallest:
             self.parents[child], self.gain[child] = parents, float(gain)
 
 

@@ -13,8 +13,11 @@ Edges = Iterable[tuple[Node, Node]]
 IndexEdges = frozenset[tuple[int, int]]
 
 
-def node_index(option: str, node: Node, names: Sequence[str]) -> int:
-    """The number of a node given by its name or its number; the class is the last."""
+def node_index(option: str, node: Node, names: Sequence[str], columns: Sequence[int] = ()) -> int:
+    """The node that is given by the name of its column or by its number in the table; the class is the last.
+
+    `columns` are the nodes of the table's columns, where these are in another order.
+    """
     if isinstance(node, str):
         if node in names:
             return names.index(node)
@@ -26,14 +29,14 @@ def node_index(option: str, node: Node, names: Sequence[str]) -> int:
         raise OptionError(f"{option} holds {node!r}; expected the name of a column or its number.") from None
     if not 0 <= index < len(names):
         raise OptionError(f"{option} names column {index}; expected 0 to {len(names) - 1}.")
-    return index
+    return columns[index] if columns else index
 
 
-def edge_indices(option: str, edges: Edges, names: Sequence[str]) -> IndexEdges:
-    """(parent, child) pairs of node numbers; an edge from a node to itself is refused."""
+def edge_indices(option: str, edges: Edges, names: Sequence[str], columns: Sequence[int] = ()) -> IndexEdges:
+    """(parent, child) pairs of nodes (`node_index`); an edge from a node to itself is refused."""
     result = set()
     for edge in edges:
-        parent, child = (node_index(option, node, names) for node in _two_nodes(option, edge))
+        parent, child = (node_index(option, node, names, columns) for node in _two_nodes(option, edge))
         if parent == child:
             raise OptionError(f"{option} joins {names[child]!r} to itself.")
         result.add((parent, child))

@@ -39,6 +39,13 @@ class Dag:
         """(parent, child) pairs, by child."""
         return tuple((parent, child) for child, parents in enumerate(self.parents) for parent in parents)
 
+    def renumbered(self, numbers: Sequence[int]) -> Dag:
+        """The same graph after node k has become node numbers[k]."""
+        parents: list[tuple[int, ...]] = [()] * self.n_nodes
+        for node, own in enumerate(self.parents):
+            parents[numbers[node]] = tuple(numbers[parent] for parent in own)
+        return Dag(tuple(parents))
+
     @property
     def families(self) -> tuple[Family, ...]:
         """The family of each node, in node order."""

@@ -40,7 +40,7 @@ class Fixed(StructureLearner):
         self.edges = edges
 
     def learn(self, task: StructureTask) -> LearntStructure:
-        return LearntStructure(self._dag(task.names))
+        return LearntStructure(self._dag(task))
 
     def hidden(self, names: Sequence[str]) -> tuple[ColumnSchema, ...]:
         """The network's nodes that are not among the columns `names`, the class last; they keep their states."""
@@ -55,13 +55,13 @@ class Fixed(StructureLearner):
             )
         return hidden
 
-    def _dag(self, names: Sequence[str]) -> Dag:
-        given = self.edges
+    def _dag(self, task: StructureTask) -> Dag:
+        given, names = self.edges, task.names
         if isinstance(given, Dag):
             if given.n_nodes != len(names):
                 raise OptionError(f"the structure given has {given.n_nodes} nodes; the table has {len(names)} columns.")
-            return given
-        edges = _network_edges(given, names) if isinstance(given, HasEdges) else _all_edges(given, names)
+            return given.renumbered(task.columns) if task.columns else given
+        edges = _network_edges(given, names) if isinstance(given, HasEdges) else _all_edges(given, task)
         refuse_cycle("the edges given", edges, names)
         parents: list[list[int]] = [[] for _ in names]
         for parent, child in edges:
@@ -76,9 +76,9 @@ def _network_edges(network: HasEdges, names: Sequence[str]) -> IndexEdges:
     return edge_indices("the network", network.edges, known)
 
 
-def _all_edges(given: Edges | Mapping[Node, Iterable[Node]], names: Sequence[str]) -> IndexEdges:
-    edges = edge_indices("edges", _pairs(given), names)
-    target = len(names) - 1
+def _all_edges(given: Edges | Mapping[Node, Iterable[Node]], task: StructureTask) -> IndexEdges:
+    edges = task.edges("edges", _pairs(given))
+    target = len(task.names) - 1
     if any(target in edge for edge in edges):
         return edges
     return edges | {(target, attribute) for attribute in range(target)}

@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 from tanager.counts.family import Family
 from tanager.registry import check_option
 from tanager.scores.protocol import FamilyScore
-from tanager.structure.constraints import Edges, check_count, edge_indices
+from tanager.structure.constraints import Edges, check_count
 from tanager.structure.family_terms import FamilyTerms, evaluate, total_score
 from tanager.structure.moves import ACTIONS, Adjacency, Move, Rules, legal_moves, make_rules, moves, to_dag
 from tanager.structure.protocol import LearntStructure, Search, StructureLearner, StructureTask
-
-# A change must gain more than this share of the score: less is rounding, and could turn an edge round for ever.
-SMALLEST_GAIN = 1e-10
+from tanager.structure.ties import smallest_gain
 
 Gains = NDArray[np.float64]
 GainsOfMoves = Callable[[Adjacency, NDArray[np.bool_], float], Gains]
@@ -59,8 +57,8 @@ class HillClimb(StructureLearner):
             task.names,
             check_count("max_parents", self.max_parents),
             check_option("class_edges", self.class_edges, ["kept", "free"]) == "kept",
-            edge_indices("required_edges", self.required_edges, task.names),
-            edge_indices("forbidden_edges", self.forbidden_edges, task.names),
+            task.edges("required_edges", self.required_edges),
+            task.edges("forbidden_edges", self.forbidden_edges),
         )
         tabu = check_count("tabu", self.tabu)
         restarts = check_count("restarts", self.restarts)
@@ -108,22 +106,20 @@ class _Climb:
             visited.append(graph.tobytes())
             self.search.step(f"{move.action} {names[move.parent]} -> {names[move.child]}", gain)
             idle += 1
-            if self.search.score > highest + self._smallest_gain():
+            if self.search.score > highest + smallest_gain(highest):
                 top, highest, idle = graph, self.search.score, 0
-        if highest > self.best_score:
+        if highest > self.best_score + smallest_gain(highest):
             self.best, self.best_score = top, highest
 
     def _choose(self, graph: Adjacency, visited: Collection[bytes]) -> tuple[Move, float] | None:
         legal = legal_moves(graph, self.rules)
-        for move, gain in moves(legal, self.gains(graph, legal, self.search.score)):
+        smallest = smallest_gain(self.search.score)
+        for move, gain in moves(legal, self.gains(graph, legal, self.search.score), smallest):
             if self.tabu == 0:
-                return (move, gain) if gain > self._smallest_gain() else None
+                return (move, gain) if gain > smallest else None
             if move.apply(graph).tobytes() not in visited:
                 return move, gain
         return None
-
-    def _smallest_gain(self) -> float:
-        return SMALLEST_GAIN * max(1.0, abs(self.search.score))
 
 
 class _FamilyGains:

@@ -8,13 +8,14 @@ from tanager.scores.information import class_information, pair_information
 from tanager.structure.constraints import check_count
 from tanager.structure.dag import Dag
 from tanager.structure.protocol import LearntStructure, StructureLearner, StructureTask, report_steps
+from tanager.structure.ties import SMALLEST_INFORMATION, level
 
 
 class KDependence(StructureLearner):
     """Attributes in decreasing order of I(X_i; C); each takes the k earlier ones with the largest I(X_i; X_j | C).
 
     The attribute at place i of the order, counted from 0, has min(i, k) attribute parents (Sahami 1996). Ties go to the
-    lower column. Information is over the rows in which all are present.
+    column that comes first by name. Information is over the rows in which all are present.
     """
 
     asks_criterion = False
@@ -27,8 +28,8 @@ class KDependence(StructureLearner):
         n_attributes = task.counts.n_attributes
         closeness = np.zeros((n_attributes, n_attributes))
         if k > 0 and n_attributes > 1:
-            closeness = pair_information(task.counts.pairs()).conditional
-        order = np.argsort(-class_information(task.counts), kind="stable").tolist()
+            closeness = level(pair_information(task.counts.pairs()).conditional, SMALLEST_INFORMATION)
+        order = np.argsort(-level(class_information(task.counts), SMALLEST_INFORMATION), kind="stable").tolist()
         parents: list[list[int]] = [[]] * n_attributes
         for place, child in enumerate(order):
             earlier = np.sort(np.array(order[:place], dtype=np.intp))

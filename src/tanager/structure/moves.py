@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tanager.errors import OptionError
 from tanager.structure.constraints import IndexEdges, check_constraints, refuse_class_edges
 from tanager.structure.dag import Dag
+from tanager.structure.ties import level
 
 Adjacency = NDArray[np.bool_]
 ACTIONS = ("add", "delete", "reverse")
@@ -106,11 +107,14 @@ def legal_moves(graph: Adjacency, rules: Rules) -> NDArray[np.bool_]:
     return np.stack([add, free, reverse])
 
 
-def moves(legal: NDArray[np.bool_], gains: NDArray[np.float64]) -> Iterator[tuple[Move, float]]:
-    """Legal moves with their score changes, best first; equal ones in the order add, delete, reverse, lowest first."""
+def moves(legal: NDArray[np.bool_], gains: NDArray[np.float64], smallest: float) -> Iterator[tuple[Move, float]]:
+    """Legal moves with their score changes, best first; equal ones in the order add, delete, reverse, lowest first.
+
+    Changes are equal if they differ by less than the `smallest` gain.
+    """
     places = np.flatnonzero(legal)
     worth = gains.reshape(-1)[places]
-    for position in np.argsort(-worth, kind="stable"):
+    for position in np.argsort(-level(worth, smallest), kind="stable"):
         action, parent, child = np.unravel_index(places[position], legal.shape)
         yield Move(ACTIONS[int(action)], int(parent), int(child)), float(worth[position])
 

@@ -22,10 +22,9 @@ from tanager.structure.protocol import (
     StructureLearner,
     StructureTask,
 )
+from tanager.structure.ties import SMALLEST_INFORMATION, level
 
 RANKINGS = ("information", "interaction", "fcll")
-# Values that differ by less are equal but for the order of summation; the pair of lower columns then goes first.
-DIGITS = 12
 AUTO_MULTIPLES = (3, 6)
 
 
@@ -48,7 +47,6 @@ class Pairwise(StructureLearner):
     needs = "pairs"
     learns = "effects"
     granularities = 2
-    by_name = True
     asks_criterion = False
 
     def __init__(self, pairs_per_attribute: str | float = "auto", rank_by: str = "information") -> None:
@@ -75,7 +73,7 @@ class Pairwise(StructureLearner):
         best = np.array(
             list(islice(dict.fromkeys(chain.from_iterable(zip(*orders, strict=True))), most)), dtype=np.intp
         )
-        alone = class_information(counts).round(DIGITS)
+        alone = level(class_information(counts), SMALLEST_INFORMATION)
         return tuple(
             (i, j) if alone[i] >= alone[j] else (j, i)
             for i, j in zip(first[best].tolist(), second[best].tolist(), strict=True)
@@ -109,9 +107,9 @@ def pair_dag(n_attributes: int, pairs: Pairs) -> Dag:
 
 
 def _best_first(values: NDArray[np.float64], several: NDArray[np.bool_]) -> list[int]:
-    """Positions of the pairs whose attributes have several states, the largest value first.
+    """Positions of the pairs whose attributes have several states, the largest value first; of equal ones the first.
 
     Taking off the mean by chance, (r - 1)(q - 1)(s - 1) / 2N of the interaction, was no better on 42 benchmark sets.
     """
-    order = np.argsort(-values.round(DIGITS), kind="stable")
+    order = np.argsort(-level(values, SMALLEST_INFORMATION), kind="stable")
     return order[several[order]].tolist()

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from tanager.counts.count_store import CountStore
 from tanager.scores.cll import CLL
 from tanager.scores.protocol import FamilyScore
+from tanager.structure.constraints import Edges, IndexEdges, edge_indices
 from tanager.structure.dag import Dag
 from tanager.table.needs import Needs
 from tanager.table.schema import ColumnSchema
@@ -34,6 +35,7 @@ class StructureTask:
     report        called with each step taken, for progress; None for nobody
     evaluate      how good a structure is as a classifier, larger is better, for what no sum over families can say: the
                   value of a score that is not decomposable, the wrapped measure of `Selective`
+    columns       the node that each column of the table is, the class last; none where they have the same numbers
     """
 
     counts: CountStore
@@ -42,6 +44,11 @@ class StructureTask:
     seed: int = 0
     report: Callable[[Step], None] | None = None
     evaluate: Callable[[Dag], float] | None = None
+    columns: tuple[int, ...] = ()
+
+    def edges(self, option: str, edges: Edges) -> IndexEdges:
+        """(parent, child) pairs of nodes, from the names of columns or their numbers in the table."""
+        return edge_indices(option, edges, self.names, self.columns)
 
 
 @dataclass(frozen=True)
@@ -95,7 +102,6 @@ class StructureLearner(BaseEstimator, ABC):
     needs           of the rows; what needs no more than counts or passes learns from a stream and on a cluster
     learns          the kind of network it is the structure of
     granularities   at how many of them it wants numeric columns: one, or coarse bins and fine ones
-    by_name         whether attributes are worked on in the order of their names, not in that of the table
     asks_criterion  whether the structure is chosen by `task.criterion`; where not, giving one is an error
     evaluates       whether it asks `task.evaluate`, which a criterion that does not decompose asks for it
     leaves_one_out  whether `task.evaluate` judges a row by tables without it
@@ -104,7 +110,6 @@ class StructureLearner(BaseEstimator, ABC):
     needs: ClassVar[Needs] = "counts"
     learns: ClassVar[NetworkKind] = "tables"
     granularities: ClassVar[Literal[1, 2]] = 1
-    by_name: ClassVar[bool] = False
     asks_criterion: ClassVar[bool] = True
     evaluates: ClassVar[bool] = False
     leaves_one_out: ClassVar[bool] = False

@@ -7,13 +7,14 @@ from collections.abc import Collection
 from tanager.errors import OptionError
 from tanager.structure.dag import Dag
 from tanager.structure.protocol import LearntStructure, Search, StructureLearner, StructureTask
+from tanager.structure.ties import level, smallest_gain
 
 
 class Selective(StructureLearner):
     """Take in the attribute that most improves `task.evaluate`, until none does (Langley and Sage 1994).
 
     The attributes left out have no edge at all, so they say nothing about the class. The score after each step is what
-    `task.evaluate` measured. Ties go to the lower column.
+    `task.evaluate` measured. Ties go to the column that comes first by name.
     """
 
     needs = "passes"
@@ -30,8 +31,9 @@ class Selective(StructureLearner):
         while len(chosen) < n_attributes:
             others = [attribute for attribute in range(n_attributes) if attribute not in chosen]
             values = [task.evaluate(selective_dag(n_attributes, chosen | {attribute})) for attribute in others]
-            best = max(range(len(others)), key=values.__getitem__)
-            if not values[best] > search.score:
+            smallest = smallest_gain(search.score)
+            best = int(level(values, smallest).argmax())
+            if not values[best] > search.score + smallest:
                 break
             chosen.add(others[best])
             search.step(f"take in {task.names[others[best]]}", values[best] - search.score)

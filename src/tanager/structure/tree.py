@@ -14,7 +14,6 @@ from tanager.structure.constraints import (
     IndexEdges,
     Node,
     check_constraints,
-    edge_indices,
     node_index,
     refuse_class_edges,
 )
@@ -22,6 +21,7 @@ from tanager.structure.dag import Dag
 from tanager.structure.family_terms import FamilyTerms, decomposable_score
 from tanager.structure.protocol import LearntStructure, Search, StructureLearner, StructureTask
 from tanager.structure.spanning import NO_PARENT, Parents, maximum_arborescence, maximum_spanning_tree
+from tanager.structure.ties import level, smallest_gain
 
 CLASS_EDGE_HINT = "leave the class out, or use HillClimb(class_edges='free')."
 
@@ -32,8 +32,8 @@ class Tree(StructureLearner):
     An edge is worth phi_child({parent, C}) - phi_child({C}). Where both directions are worth the same (a score
     equivalent score, no constraints) this is a maximum spanning tree, otherwise a maximum arborescence (Edmonds).
 
-    root             the attribute without an attribute parent, by name or number; by default the first for a spanning
-                     tree, the best for an arborescence
+    root             the attribute without an attribute parent, by name or number; by default the first by name for a
+                     spanning tree, the best for an arborescence
     forest           leave out the edges that gain nothing
     required_edges   (parent, child) pairs of attributes, by name or number
     forbidden_edges  likewise
@@ -56,9 +56,9 @@ class Tree(StructureLearner):
     def learn(self, task: StructureTask) -> LearntStructure:
         score = decomposable_score(task, "tan")
         names = task.names
-        root = None if self.root is None else node_index("root", self.root, names[:-1])
-        required = edge_indices("required_edges", self.required_edges, names)
-        forbidden = edge_indices("forbidden_edges", self.forbidden_edges, names)
+        root = None if self.root is None else node_index("root", self.root, names[:-1], task.columns)
+        required = task.edges("required_edges", self.required_edges)
+        forbidden = task.edges("forbidden_edges", self.forbidden_edges)
         _check_tree_edges(required, forbidden, root, names)
         if task.counts.on_device and not (required or forbidden):
             from tanager.torch.tree import tree_on_device
@@ -68,16 +68,17 @@ class Tree(StructureLearner):
                 return _grow(Search(task, found.naive_score), found.parents, found.gains, names)
         terms = FamilyTerms(task.counts, score)
         gains = terms.edge_gains()
+        search = Search(task, terms.total(Dag.augmented_naive_bayes([()] * len(gains))))
+        weights = level(gains, smallest_gain(search.score))
         if required or forbidden:
-            parents = _constrained_tree(gains, root, self.forest, required, forbidden)
+            parents = _constrained_tree(weights, root, self.forest, required, forbidden)
         else:
-            parents = best_tree(gains, score.score_equivalent, root, self.forest)
+            parents = best_tree(weights, score.score_equivalent, root, self.forest)
         if not self.forest and np.count_nonzero(parents == NO_PARENT) > 1:
             raise OptionError(
                 "no tree over all attributes keeps to required_edges and forbidden_edges.",
                 hint="allow more edges, or several trees with forest=True.",
             )
-        search = Search(task, terms.total(Dag.augmented_naive_bayes([()] * len(parents))))
         return _grow(search, parents, gains[parents, np.arange(len(parents))], names)
 
 

@@ -20,7 +20,8 @@ Weights = NDArray[np.float64]
 class EncodedBatch:
     """Rows of a table as codes: a block of `Rows`, and the `Rows` of a table that is in memory.
 
-    Nodes are numbered as everywhere after this layer: the attributes 0 .. n-1 in column order, then the class, n.
+    Nodes are numbered as everywhere after this layer: the attributes 0 .. n-1, in the order of their names where they
+    have some, then the class, n.
 
     codes        (n_rows, n_attributes), column-major, in the smallest unsigned dtype that holds every code
     class_codes  (n_rows,), unsigned

@@ -168,6 +168,8 @@ def _read_series(name: str, series: nw.Series[Any]) -> Column:
         return _finite(NumericColumn(name, series.to_numpy()))
     if series.dtype == nw.Object:
         return _read_objects(name, series.to_numpy())
+    if series.dtype == nw.Categorical and series.implementation.is_polars():
+        series = series.cast(nw.String)  # its categories are in the order of rows; those of an Enum are declared
     try:
         return _read_arrow(name, series.to_arrow())
     except pa.ArrowException:

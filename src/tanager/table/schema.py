@@ -106,10 +106,11 @@ class TableSchema:
         """Of the attributes, then the class."""
         return tuple(column.name for column in (*self.attributes, self.target))
 
-    def learning_order(self, by_name: bool) -> tuple[int, ...]:
-        """The columns in the order in which they are worked on: the table's, or `by_name` where they have names."""
+    @property
+    def learning_order(self) -> tuple[int, ...]:
+        """The columns in the order in which they are worked on: that of their names; a bare array's own."""
         positions = range(len(self.attributes))
-        return tuple(sorted(positions, key=lambda k: self.attributes[k].name) if by_name and self.named else positions)
+        return tuple(sorted(positions, key=lambda k: self.attributes[k].name) if self.named else positions)
 
     def select(self, positions: Sequence[int]) -> TableSchema:
         """The schema of some attributes, in the order given."""

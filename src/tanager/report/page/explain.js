@@ -1,6 +1,6 @@
 // What each attribute adds to the log odds of one class against another; the parts add up to the whole.
 //
-// As `tanager.explain` defines it: the class comes first, with what its ancestors say, as the prior; then every known
+// As `tanager.explain` defines it: the class comes first, with what its ancestors say; then every known
 // attribute, parents before children, adds log P(x | those before it, a) - log P(x | those before it, b). Where its
 // parents are known that is its own table. So only families joined by gaps need be looked at together: their unknown
 // attributes are summed out, and add nothing themselves.
@@ -41,7 +41,7 @@ function makeExplainer(nodes, order, target, inference) {
     return parts;
   }
 
-  // Parts {node, value, summed}, the class (the prior) first, then by size; `summed`: unknown attributes it is joined to.
+  // Parts {node, value, summed}, the class first, then by size; `summed`: unknown attributes it is joined to.
   function contributions(codes, a, b) {
     const parts = inference.terms(codes).flatMap((term) =>
       term.summed.length ? joined(term, codes, a, b)

@@ -141,11 +141,11 @@ async function main() {
   byId("footer").textContent = `Made by Tanager ${content.version}. Everything on this page is computed in it; nothing is sent anywhere.`;
   const store = makeState(nodes, target, network.pairs?.length);
   const gaps = await unpackGaps(content.gaps);
-  const model = makeModel(network, target, gaps);
+  const model = makeModel(network, target, gaps, content.base);
   const effects = network.kind === "effects";
   const views = (effects ? effectViews : tableViews)(network, target, store);
   const graph = makeGraph(network, target, store, views);
-  const outcome = makeOutcome(network, target, model, gaps, store);
+  const outcome = makeOutcome(network, target, model, gaps, content.base, store);
   const evidence = makeEvidence(network, target, store);
   const details = makeDetails(network, target, graph, store, views);
   const rows = content.rows ? makeRows(network, target, await unpackRows(content.rows), store) : null;

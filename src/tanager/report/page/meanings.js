@@ -86,4 +86,16 @@ function withRest(target, posterior, contributions) {
 
 const MEANINGS = { "summed out": makeSumming, "left out": makeSkipping, "averaged over": makeAveraging };
 
-const makeModel = (network, target, gaps) => (network.kind === "effects" ? makeEffects : MEANINGS[gaps.meaning])(network, target, gaps);
+// The part of the class is the base rate, the log odds of the training rows, and the baseline: what the model has besides.
+function withBaseRate(target, logRates, contributions) {
+  return (codes, a, b) => contributions(codes, a, b).flatMap((part) => {
+    if (part.node !== target) return [part];
+    const base = { node: target, base: true, value: logRates[a] - logRates[b], summed: [] };
+    return [base, { ...part, value: part.value - base.value }];
+  });
+}
+
+function makeModel(network, target, gaps, base) {
+  const { posterior, contributions } = (network.kind === "effects" ? makeEffects : MEANINGS[gaps.meaning])(network, target, gaps);
+  return { posterior, contributions: withBaseRate(target, base.log_rates, contributions) };
+}

@@ -18,7 +18,7 @@ function showQuality(quality, classes) {
   const section = byId("quality");
   section.append(el("h2", { id: "quality-title" }, "Quality"),
     el("p", { class: "muted" }, `On the ${plural(quality.n_rows, "row")} given. If the model was learnt from them, it will do worse on new ones.`));
-  const gain = quality.prior_log_loss === null ? "" : `prior alone: ${short(quality.prior_log_loss, 4)}${relative(quality.log_loss, quality.prior_log_loss)}`;
+  const gain = quality.base_rate_log_loss === null ? "" : `base rate alone: ${short(quality.base_rate_log_loss, 4)}${relative(quality.log_loss, quality.base_rate_log_loss)}`;
   section.append(el("div", { class: "tiles" },
     tile("accuracy", percent(quality.accuracy), plural(Math.round((1 - quality.accuracy) * quality.n_rows), "mistake")),
     tile("log-loss", short(quality.log_loss, 4), gain),

@@ -3,13 +3,14 @@
 const MAX_CLASSES_SHOWN = 12;
 const MAX_REASONS_SHOWN = 12;
 const LONG_NAME = 12;
+const NO_BASELINE = 5e-5; // a smaller one is not worth a line, as in `tanager.explain`
 
 function explained({ kind, pairs }) {
   if (kind === "tables") return "each known attribute, given its parents, adds its part.";
   return pairs.length ? "each attribute adds its effect, and each pair what it says beyond them." : "each attribute adds its effect.";
 }
 
-function makeOutcome(network, target, model, gaps, store) {
+function makeOutcome(network, target, model, gaps, base, store) {
   const { nodes } = network;
   const classes = nodes[target].states;
   let allReasons = false;
@@ -59,7 +60,7 @@ function makeOutcome(network, target, model, gaps, store) {
   }
 
   function label(part, codes) {
-    if (part.node === target) return ["prior", nodes[target].name];
+    if (part.node === target) return part.base ? ["base rate", `of ${nodes[target].name}`] : ["baseline:", base.baseline];
     if (part.rest) return [gaps.rest, gaps.meaning];
     const both = part.other === undefined ? [part.node] : [part.node, part.other];
     return [both.map((node) => nodes[node].name).join(" & "), both.map((node) => words(node, codes[node], part)).join(" & ")];
@@ -74,7 +75,7 @@ function makeOutcome(network, target, model, gaps, store) {
   }
 
   function showReasons({ parts, favoured, other }, codes) {
-    const prior = parts.filter((part) => part.node === target);
+    const first = parts.filter((part) => part.node === target && (part.base || Math.abs(part.value) >= NO_BASELINE));
     const known = (part) => codes[part.node] >= 0 && !(codes[part.other] < 0);
     const rest = parts.filter((part) => part.node !== target && known(part));
     const unknown = parts.filter((part) => part.node !== target && !part.rest && !known(part));
@@ -83,7 +84,7 @@ function makeOutcome(network, target, model, gaps, store) {
     const what = network.kind === "effects" ? "effect" : "attribute";
     const row = (part) => ({ words: label(part, codes), value: part.value, summed: part.summed });
     const together = (list, words) => (list.length ? [{ words, value: list.reduce((sum, part) => sum + part.value, 0), summed: [] }] : []);
-    const rows = [...prior.map(row), ...shown.map(row), ...together(hidden, [plural(hidden.length, `other ${what}`), ""]),
+    const rows = [...first.map(row), ...shown.map(row), ...together(hidden, [plural(hidden.length, `other ${what}`), ""]),
       ...together(unknown, ["unknown attributes", "at their means"]),
       ...parts.filter((part) => part.rest).map(row)];
     const total = parts.reduce((sum, part) => sum + part.value, 0);

@@ -53,7 +53,8 @@ class RowCounter(Protocol):
 class ProvisionalRows:
     """Codes every column for itself; rows go to the `counter` as long as it takes them, then to a spool.
 
-    `n_expected` rows are known to come, or none is.
+    names       of the attributes, in their order in the table; they are coded in the order of the names themselves
+    n_expected  rows are known to come, or none is
     """
 
     def __init__(
@@ -63,7 +64,8 @@ class ProvisionalRows:
         counter: RowCounter | None = None,
         n_expected: int = 0,
     ) -> None:
-        self.coders = {name: ColumnCoder() for name in names}
+        self.names = tuple(names)
+        self.coders = {name: ColumnCoder() for name in sorted(names)}
         self.spool = Spool()
         self._categorical_features = categorical_features
         self._counter = counter
@@ -89,16 +91,18 @@ class ProvisionalRows:
             self._keep([*cells, *(each for each in (classes, rows.weights) if each is not None)])
 
     def _encode(self, table: RawTable, rows: BatchRows) -> list[RawCells]:
-        columns = tuple(column for column in table.columns if column.name in self.coders)
-        attributes = RawTable(tuple(self.coders), named=True, n_rows=table.n_rows, read=columns)
-        categorical = choose_categorical(attributes, self._categorical_features).tolist()
-        coders = list(self.coders.values())
+        columns = {column.name: column for column in table.columns if column.name in self.coders}
+        attributes = RawTable(self.names, named=True, n_rows=table.n_rows, read=tuple(columns.values()))
+        features = choose_categorical(attributes, self._categorical_features).tolist()
+        categorical = dict(zip(self.names, features, strict=True))
+        coders = list(self.coders.items())
         if self._codes.shape != (len(columns), table.n_rows):
             self._codes = np.empty((len(columns), table.n_rows), dtype=np.uint8)
         out = self._codes
 
-        def encode(position: int) -> RawCells:
-            return coders[position].encode(columns[position], categorical[position], rows, out[position])
+        def encode(node: int) -> RawCells:
+            name, coder = coders[node]
+            return coder.encode(columns[name], categorical[name], rows, out[node])
 
         return map_threads(encode, range(len(columns)))
 
@@ -127,18 +131,16 @@ class ProvisionalRows:
         self._codes = np.empty((0, 0), dtype=np.uint8)  # they are the spool's now
 
     def final_codes(self, schema: TableSchema) -> list[FinalCodes]:
-        """Of every column, by the schema of the table."""
+        """Of every column, by their schema in the order of their names."""
         dtype = code_dtype(max(schema.n_states))
         coded = zip(self.coders.values(), schema.attributes, strict=True)
         return [coder.final_codes(column, dtype) for coder, column in coded]
 
-    def rows(
-        self, attributes: Sequence[FinalCodes], order: tuple[int, ...], target: FinalCodes, labelled: bool
-    ) -> DiskRows:
+    def rows(self, attributes: Sequence[FinalCodes], target: FinalCodes, labelled: bool) -> DiskRows:
         """Those on disk; what may be missing there may also be missing in those counted."""
         self.spool.flush()
         weighted = self._least_weight is not None
-        blocks = FinalBlocks(self.spool, attributes, order, target, labelled, weighted)
+        blocks = FinalBlocks(self.spool, attributes, target, labelled, weighted)
         outline = Outline(blocks.n_states, blocks.incomplete, self.spool.n_rows, self._least_weight)
         return DiskRows(blocks.n_states, blocks, known=outline)
 
@@ -147,15 +149,13 @@ class ProvisionalRows:
 class FinalBlocks:
     """The chunks of a spool as blocks of final codes, at both granularities where columns have two.
 
-    spool       the attributes in their order in the table, the class if rows have one, their weights if they have any
-    attributes  of the table
-    order       the attribute that each column of the rows is
+    spool       the attributes, the class if rows have one, their weights if they have any
+    attributes  of the rows
     target      the class; every class is missing if not `labelled`
     """
 
     spool: Spool
     attributes: Sequence[FinalCodes]
-    order: tuple[int, ...]
     target: FinalCodes
     labelled: bool
     weighted: bool
@@ -163,7 +163,7 @@ class FinalBlocks:
     @cached_property
     def columns(self) -> tuple[ColumnSchema, ...]:
         """What each attribute of the rows holds."""
-        return tuple(self.attributes[position].schema for position in self.order)
+        return tuple(column.schema for column in self.attributes)
 
     @cached_property
     def n_states(self) -> tuple[int, ...]:
@@ -171,7 +171,7 @@ class FinalBlocks:
 
     @cached_property
     def incomplete(self) -> NDArray[np.bool_]:
-        incomplete = [self.attributes[position].incomplete for position in self.order]
+        incomplete = [column.incomplete for column in self.attributes]
         fine = [gap for gap, column in zip(incomplete, self.columns, strict=True) if column.groups]
         return np.array([*incomplete, *fine], dtype=bool)
 
@@ -194,8 +194,7 @@ class FinalBlocks:
         cells, places = chunk.columns(data), fine_places(self.columns).tolist()
 
         def write(node: int) -> None:
-            position = self.order[node]
-            self.attributes[position].write(cells[position], codes[:, places[node]])
+            self.attributes[node].write(cells[node], codes[:, places[node]])
 
         map_threads(write, range(n_attributes))
         write_coarse(codes, self.columns)
@@ -204,6 +203,5 @@ class FinalBlocks:
     @cached_property
     def _is_unchanged(self) -> bool:
         """Whether the bytes of the spool are the codes."""
-        in_order = self.order == tuple(range(len(self.attributes)))
         same = all(column.is_unchanged and not column.schema.groups for column in self.attributes)
-        return in_order and same and code_dtype(max(self.n_states)) == np.uint8
+        return same and code_dtype(max(self.n_states)) == np.uint8

@@ -31,7 +31,6 @@ class ReadOptions:
     """How a table is read.
 
     discretizer, categorical_features, gap_states, fine  those of `learn_schema`
-    by_name     whether rows have the columns in the order of their names
     unlabelled  rows without a class are read too
     """
 
@@ -39,7 +38,6 @@ class ReadOptions:
     categorical_features: ArrayLike | str | None
     gap_states: bool
     fine: bool
-    by_name: bool
     unlabelled: bool = False
 
 
@@ -48,13 +46,12 @@ class StreamedTable:
     """What was read.
 
     class_rows  (n_classes,) how many rows each class has, or their weights
-    rows        those with a class that were not counted as they were read
+    rows        those with a class that were not counted as they were read; columns in the order of their names
     unlabelled  those without a class, if asked for and there are any
-    final       of every column of the table, and of the class: what the codes given to the counter stand for
+    final       of every column of the rows, and of the class: what the codes given to the counter stand for
     """
 
     schema: TableSchema
-    order: tuple[int, ...]
     classes: NDArray[np.generic]
     class_rows: NDArray[Any]
     rows: DiskRows
@@ -137,17 +134,17 @@ class StreamReader:
         classes, class_order = encode_labels(labels)
         target = ColumnSchema(self._roles.target, "categorical", tuple(classes.tolist()))
         schema = TableSchema(self._learn_columns(labelled, class_order), target)
-        order = schema.learning_order(self._options.by_name)
+        in_order = schema.select(schema.learning_order)
         final_class = np.append(class_order, len(classes)).astype(code_dtype(len(classes)))
         of_class = FinalCodes(target, final_class, True)
-        final = labelled.final_codes(schema)
+        final = labelled.final_codes(in_order)
         unlabelled = None
         if self._unlabelled is not None and self._n_unlabelled:
-            codes = self._unlabelled.final_codes(schema)
-            unlabelled = self._unlabelled.rows(codes, order, of_class, labelled=False)
-        rows = labelled.rows(final, order, of_class, labelled=True)
+            codes = self._unlabelled.final_codes(in_order)
+            unlabelled = self._unlabelled.rows(codes, of_class, labelled=False)
+        rows = labelled.rows(final, of_class, labelled=True)
         class_rows = self._class_rows[np.argsort(class_order)]
-        return StreamedTable(schema, order, classes, class_rows, rows, unlabelled, (*final, of_class))
+        return StreamedTable(schema, classes, class_rows, rows, unlabelled, (*final, of_class))
 
     def _learn_columns(self, labelled: ProvisionalRows, class_order: Codes) -> tuple[ColumnSchema, ...]:
         options, coders = self._options, labelled.coders
@@ -156,8 +153,8 @@ class StreamReader:
         def learn(name: str) -> ColumnSchema:
             return coders[name].learn(name, class_order, options.discretizer, options.gap_states, n_coarse)
 
-        attributes = tuple(map_threads(learn, coders))
-        empty = [name for name, coder in coders.items() if len(coder.values) == 0]
+        attributes = tuple(map_threads(learn, labelled.names))
+        empty = [name for name in labelled.names if len(coders[name].values) == 0]
         warn_of_useless_columns(empty, attributes, labelled.n_rows)
         return attributes
 

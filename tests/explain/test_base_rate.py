@@ -1,0 +1,106 @@
+"""The first lines of an explanation: the base rate is the class frequency, the baseline what the model has besides."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from random_networks import joint, random_network
+from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, explain, load_model, save_model
+from tanager.parameters import PARAMETERS
+from tanager.structure import STRUCTURES
+
+
+def table(seed: int, n_rows: int = 80) -> tuple[pd.DataFrame, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    y = generator.choice(["few", "many", "some"], n_rows, p=[0.1, 0.6, 0.3])
+    codes = np.where(generator.random((n_rows, 3)) < 0.4, (y == "few")[:, None], generator.integers(0, 3, (n_rows, 3)))
+    X = pd.DataFrame(codes.astype(str), columns=["a", "b", "c"])
+    return X.mask(generator.random(X.shape) < 0.05), y
+
+
+def frequency_odds(y: np.ndarray, explanation) -> np.ndarray:
+    """Counted by hand."""
+    shares = np.array([np.mean(y == name) for name in explanation.classes])
+    return np.log(shares[explanation.favoured] / shares[explanation.against])
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("parameters", PARAMETERS)
+def test_the_first_line_is_the_class_frequency_as_log_odds(structure, parameters):
+    if STRUCTURES[structure]().learns not in PARAMETERS[parameters]().fits:
+        pytest.skip("these parts do not go together")
+    if parameters == "pruned" and structure != "naive-bayes":
+        pytest.skip("pruned is for naive Bayes")
+    X, y = table(1)
+    found = explain(BayesianNetworkClassifier(structure, parameters=parameters).fit(X, y), X)
+    np.testing.assert_allclose(found.base_rate, frequency_odds(y, found), rtol=0, atol=1e-12)
+    added = found.base_rate + found.baseline + found.contributions.sum(axis=1) + found.remainder
+    np.testing.assert_allclose(added, found.log_odds, rtol=0, atol=1e-9)
+    assert str(found[0]).splitlines()[1].split("  ")[-1] == "base rate of class"
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(["few", "many", "some", None]))
+def test_the_baseline_of_effects_is_their_intercept_less_the_base_rate(seed, against):
+    X, y = table(seed)
+    clf = BayesianNetworkClassifier().fit(X, y)
+    found, intercept = explain(clf, X, against=against), clf.network_.intercept
+    np.testing.assert_allclose(found.base_rate, frequency_odds(y, found), rtol=0, atol=1e-12)
+    expected = intercept[found.favoured] - intercept[found.against] - found.base_rate
+    np.testing.assert_allclose(found.baseline, expected, rtol=0, atol=1e-12)
+    assert found[0].source == "an average row"
+
+
+def test_effects_add_nothing_on_average_beside_intercept():
+    X, y = table(3, n_rows=200)
+    clf = BayesianNetworkClassifier(missing="skip").fit(X.dropna(), y[X.notna().all(axis=1)])
+    for main, density in zip(clf.network_.mains, clf.network_.densities, strict=True):
+        np.testing.assert_allclose(density @ main[:-1], 0, atol=1e-9)
+
+
+def test_a_row_of_weight_two_counts_twice_and_a_class_without_rows_as_half_a_row():
+    X, y = table(4)
+    weights = np.where(y == "few", 2.0, 1.0)
+    found = explain(NaiveBayesClassifier().fit(X, y, weights), X)
+    shares = np.array([weights[y == name].sum() for name in found.classes])
+    np.testing.assert_allclose(found.base_rate, np.log(shares[found.favoured] / shares[found.against]), atol=1e-12)
+    clf = NaiveBayesClassifier().partial_fit(X, y, classes=["few", "many", "none", "some"])
+    row = explain(clf, X[:1], against="none")[0]
+    assert row.base_rate == pytest.approx(np.log((y == row.favoured).sum() / 0.5))
+    assert row.base_rate + row.baseline + sum(each.log_odds for each in row.contributions) == pytest.approx(
+        row.log_odds
+    )
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000))
+def test_the_base_rate_of_a_network_alone_is_its_own_class_probability(seed):
+    network = random_network(seed, [2, 3, 2, 3])
+    shares = np.zeros(3)
+    for state, p in joint(network).items():
+        shares[state[-1]] += p
+    found = explain(network, pd.DataFrame({"n0": ["s0", "s1"]}))
+    expected = np.log(shares[found.favoured] / shares[found.against])
+    np.testing.assert_allclose(found.base_rate, expected, rtol=0, atol=1e-9)
+
+
+def test_a_baseline_of_nothing_has_no_line():
+    clf = NaiveBayesClassifier().fit([["a"], ["b"]] * 4, [0, 1] * 4)
+    row = explain(clf, [["a"]])[0]
+    assert [label for label, _ in row.first_lines] == ["base rate of class"]
+    effects = BayesianNetworkClassifier().fit(*table(5))
+    lines = explain(effects, table(5)[0][:1])[0].first_lines
+    assert [label for label, _ in lines] == ["base rate of class", "baseline: an average row"]
+
+
+def test_a_model_file_keeps_the_base_rate(tmp_path):
+    X, y = table(6)
+    clf = BayesianNetworkClassifier().fit(X, y)
+    save_model(clf, tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(loaded.class_count_, [(y == name).sum() for name in clf.classes_])
+    np.testing.assert_array_equal(explain(loaded, X).base_rate, explain(clf, X).base_rate)
