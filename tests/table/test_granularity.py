@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tanager import BayesianNetworkClassifier
 from tanager.table.discretize_mdl import mdl_cuts
-from tanager.table.granularity import MANY_ATTRIBUTES, N_FINE, fine_bins, n_coarse_bins
+from tanager.table.granularity import MOST_CELLS, N_FINE, fine_bins, n_coarse_bins
 from tanager.table.schema import ColumnSchema
 from tanager.table.value_counts import count_values
 
@@ -56,9 +57,23 @@ def test_a_column_that_tells_nothing_alone_is_cut_at_quantiles_for_pairs(n_coars
     assert schema.coarse.cuts == cuts
 
 
-def test_columns_of_wide_tables_are_halved_for_pairs():
-    assert n_coarse_bins(MANY_ATTRIBUTES, fine=True) == 8
-    assert n_coarse_bins(MANY_ATTRIBUTES + 1, fine=True) == 2
+@given(st.integers(1, 30_000))
+@settings(max_examples=100, deadline=None)
+def test_the_tables_of_all_pairs_fit_until_columns_are_halved(n_attributes):
+    n_bins = n_coarse_bins(n_attributes, fine=True)
+    cells = n_attributes * (n_attributes - 1) / 2 * n_bins**2
+    assert cells <= MOST_CELLS or n_bins == 2
+    assert n_bins == 16 or 4 * cells > MOST_CELLS, "no coarser than it must be"
+
+
+def test_by_default_no_cut_of_effects_has_seen_a_class():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y, other = rng.integers(0, 2, 200), (X[:, 0] > 0.3).astype(int)
+    schemas = [BayesianNetworkClassifier().fit(X, each).encoder_.schema for each in (y, other)]
+    assert schemas[0].attributes == schemas[1].attributes
+    of_tables = [BayesianNetworkClassifier("naive-bayes").fit(X, each).encoder_.schema for each in (y, other)]
+    assert of_tables[0].attributes != of_tables[1].attributes
 
 
 def test_without_fine_bins_the_cuts_are_the_discretisers():

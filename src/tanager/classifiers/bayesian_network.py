@@ -43,8 +43,9 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
     categorical_features : "from_dtype", "all", list or mask
         Columns whose values are categories. By dtype these are text, categoricals and booleans; numbers are
         discretised. A list of names or positions, or a mask, adds to them.
-    discretizer : "mdlp", "quantile" or scikit-learn transformer
-        How numeric columns are cut into bins, on the training rows alone.
+    discretizer : None, "mdlp", "quantile" or scikit-learn transformer
+        How numeric columns are cut into bins, on the training rows alone. None means "mdlp" for tables. For
+        structure="pairwise" it means quantiles alone (`tanager.table.granularity`), to which any other adds its cuts.
     missing : "auto", "average", "marginalize", "skip" or "category"
         At prediction P(class | row) is averaged over what a missing cell may hold, given those present, by a second
         network of frequencies ("average"); or the cell is summed out of the network's own joint, exactly

@@ -26,7 +26,7 @@ class ClassifierOptions:
     parameters: str | ParameterLearner = "conditional"
     _: KW_ONLY
     categorical_features: ArrayLike | str | None = "from_dtype"
-    discretizer: object = "mdlp"
+    discretizer: object = None
     missing: str = "auto"
     handle_unknown: str = "marginalize"
     engine: str = "auto"

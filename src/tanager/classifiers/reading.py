@@ -149,7 +149,7 @@ class ReadsTables(ClassifierOptions, ABC):
             training.target,
             training.class_codes,
             training.weights,
-            choose_discretizer(self.discretizer),
+            choose_discretizer(self.discretizer, parts.structure.granularities == 2),
             self.categorical_features,
             gap_states=self.missing == "category",
             fine=parts.structure.granularities == 2,
@@ -164,7 +164,7 @@ class ReadsTables(ClassifierOptions, ABC):
         parts.check("disk")
         roles = check_roles(y, sample_weight)
         options = ReadOptions(
-            choose_discretizer(self.discretizer),
+            choose_discretizer(self.discretizer, parts.structure.granularities == 2),
             self.categorical_features,
             gap_states=self.missing == "category",
             fine=parts.structure.granularities == 2,

@@ -30,7 +30,7 @@ def structure_score(
     *,
     sample_weight: ArrayLike | None = None,
     categorical_features: ArrayLike | str | None = "from_dtype",
-    discretizer: object = "mdlp",
+    discretizer: object = None,
     **options: object,
 ) -> float:
     """The score of a given augmented naive Bayes structure, in nats.

@@ -31,7 +31,7 @@ def evaluate(
     criterion: options.Criterion = None,
     parameters: options.Parameters = "conditional",
     categorical: options.Categorical = None,
-    discretizer: options.Discretizer = "mdlp",
+    discretizer: options.Discretizer = None,
     engine: options.Engine = "auto",
     device: options.Device = None,
     seed: options.Seed = 0,

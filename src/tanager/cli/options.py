@@ -58,7 +58,12 @@ Categorical = Annotated[
     ),
 ]
 Discretizer = Annotated[
-    str, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["discretizer"])
+    str | None,
+    typer.Option(
+        help="How numeric columns are cut; by default mdlp for tables, quantiles alone for pairwise.",
+        rich_help_panel=MODEL,
+        autocompletion=lambda: registered_names()["discretizer"],
+    ),
 ]
 Engine = Annotated[str, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["engine"])]
 Device = Annotated[
@@ -110,7 +115,7 @@ class ModelOptions:
     criterion: str | None
     parameters: str
     categorical: list[str] | None
-    discretizer: str
+    discretizer: str | None
     engine: str
     device: str | None
     seed: int

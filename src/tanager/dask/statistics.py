@@ -95,7 +95,7 @@ def learn_columns(
     On a worker, for statistics may be as long as the table.
     """
     statistics: PartitionStatistics = pickle.loads(packed)
-    cut, n_classes = choose_discretizer(discretizer), len(statistics.classes)
+    cut, n_classes = choose_discretizer(discretizer, fine), len(statistics.classes)
     n_coarse = n_coarse_bins(len(statistics.columns), fine)
     attributes = tuple(column.schema(cut, n_classes, gap_states, n_coarse) for column in statistics.columns)
     return attributes, replace(statistics, columns=())

@@ -24,14 +24,24 @@ DISCRETIZERS: dict[str, Discretizer] = {
 }
 
 
-def choose_discretizer(discretizer: object) -> Discretizer:
-    """The discretiser of that name, or one made of a scikit-learn transformer."""
+def choose_discretizer(discretizer: object, fine: bool = False) -> Discretizer:
+    """The discretiser of that name, or one made of a scikit-learn transformer.
+
+    None is MDLP, or with `fine` bins, which share strength with their neighbours and need not fit the class, no cut
+    beside theirs: then nothing of the schema has seen a class, and rows held out are new to it.
+    """
+    if discretizer is None:
+        return _no_cuts if fine else mdl_cuts
     if not isinstance(discretizer, str) and hasattr(discretizer, "fit") and hasattr(discretizer, "transform"):
         return partial(_transformer_cuts, discretizer)
     try:
         return DISCRETIZERS[check_option("discretizer", discretizer, DISCRETIZERS)]
     except OptionError as error:
         raise OptionError(str(error), hint="a scikit-learn transformer such as KBinsDiscretizer() works too.") from None
+
+
+def _no_cuts(counts: ValueCounts, n_classes: int) -> NDArray[np.float64]:
+    return np.empty(0)
 
 
 def _transformer_cuts(transformer: object, counts: ValueCounts, n_classes: int) -> NDArray[np.float64]:

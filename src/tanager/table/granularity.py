@@ -19,16 +19,18 @@ from tanager.table.value_counts import ValueCounts, quantile_cuts
 
 Places = NDArray[np.intp]
 
-N_FINE, N_COARSE = 32, 8
-# More attributes than this have tables of all pairs that grow too large: they are halved only.
-MANY_ATTRIBUTES = 300
+N_FINE = 64
+N_COARSE = (16, 8, 4, 2)
+# Of the tables of all pairs, for each class: more attributes are cut more coarsely, down to halves.
+MOST_CELLS = 1 << 22
 
 
 def n_coarse_bins(n_attributes: int, fine: bool) -> int:
     """How many bins of equal weight the coarse ones are made of, beside the discretiser's cuts; 0 without `fine`."""
     if not fine:
         return 0
-    return N_COARSE if n_attributes <= MANY_ATTRIBUTES else 2
+    n_pairs = n_attributes * (n_attributes - 1) // 2
+    return next((n_bins for n_bins in N_COARSE if n_pairs * n_bins**2 <= MOST_CELLS), N_COARSE[-1])
 
 
 def fine_bins(
@@ -36,9 +38,8 @@ def fine_bins(
 ) -> tuple[NDArray[np.float64], tuple[int, ...]]:
     """Cut points of the fine bins, and the coarse bin of each fine one.
 
-    Both have the discretiser's cuts, and the quantiles that make N_FINE and n_coarse bins of equal weight where values
-    allow: a column that the discretiser leaves whole may tell the classes apart in a pair. With n_coarse = 0 there is
-    one granularity, the discretiser's.
+    They are the quantiles that make N_FINE and n_coarse bins of equal weight where values allow, and the discretiser's
+    cuts. With n_coarse = 0 there is one granularity, the discretiser's.
     """
     if n_coarse == 0:
         return cuts, ()
