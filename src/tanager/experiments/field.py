@@ -59,9 +59,9 @@ NOTES = (
     "A class unseen in training gets 1 / (rows + classes); a probability below 1e-15 counts as 1e-15.",
 )
 SLOW_NOTE = (
-    f"LightGBM ({N_TRIALS} trials) is tuned by random search on {N_FOLDS} folds of the training rows, by log-loss. "
-    "RealMLP and TabM (pytabkit), where installed, choose their epoch by cross-entropy, on sets of up to 5,000 rows: "
-    "categories as they are, median and indicator for gaps of numbers."
+    f"The exception is LightGBM ({N_TRIALS} trials), tuned by random search on {N_FOLDS} folds of its training rows by "
+    "log-loss. RealMLP and TabM (pytabkit), where installed: sets of up to 5,000 rows, epochs chosen by cross-entropy, "
+    "no smoothing of labels; categories as they are, median and indicator for gaps of numbers."
 )
 
 
