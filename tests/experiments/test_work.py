@@ -94,6 +94,19 @@ def test_a_time_limit_leaves_no_alarm_behind():
     assert signal.getsignal(signal.SIGALRM) == before
 
 
+@pytest.mark.parametrize(("late", "raised"), [(True, OutOfTime), (False, KeyboardInterrupt)])
+def test_an_alarm_that_a_library_takes_for_ctrl_c_is_told_from_a_person_who_presses_it(late, raised):
+    def library():
+        try:
+            if late:
+                signal.raise_signal(signal.SIGALRM)
+        finally:
+            raise KeyboardInterrupt
+
+    with pytest.raises(raised), time_limit(60):
+        library()
+
+
 def test_a_worker_that_is_killed_ends_the_run_in_words_and_what_was_done_is_kept(sets, tmp_path, monkeypatch):
     monkeypatch.setenv("TANAGER_TEST_PID", str(os.getpid()))
     study = study_of([sets[0], Deadly("deadly", 18)], parse_entry(NAIVE_BAYES))

@@ -140,14 +140,22 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     if seconds is None or not alarms:
         yield
         return
-    before = signal.signal(signal.SIGALRM, _stop)
+    rung = False
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal rung
+        rung = True
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
+    except KeyboardInterrupt:
+        # CatBoost raises this for whatever a signal raises.
+        if rung:
+            raise OutOfTime from None
+        raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
-
-
-def _stop(number: int, frame: FrameType | None) -> None:
-    raise OutOfTime

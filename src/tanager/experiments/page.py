@@ -28,6 +28,10 @@ PACKAGES = (
     "xgboost-cpu",  # the same without CUDA
     "interpret-core",
     "scikit-bayes",
+    "catboost",
+    "chimeraboost",
+    "pytabkit",
+    "torch",
 )
 MAX_TIMES = 4
 
