@@ -132,12 +132,12 @@ class OutOfTime(BaseException):
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Stop the block by `OutOfTime` after so many seconds, as soon as it is back in Python.
+    """Stop the block by `OutOfTime` after so many seconds of processor time, as soon as it is back in Python.
 
-    No limit where there are no alarms: on Windows, and outside the main thread.
+    No limit where there are no timers: on Windows, and outside the main thread.
     """
-    alarms = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-    if seconds is None or not alarms:
+    timers = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    if seconds is None or not timers:
         yield
         return
     rung = False
@@ -147,8 +147,8 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         rung = True
         raise OutOfTime
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     except KeyboardInterrupt:
@@ -157,5 +157,5 @@ def time_limit(seconds: float | None) -> Iterator[None]:
             raise OutOfTime from None
         raise
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
