@@ -47,7 +47,10 @@ Column = NumericColumn | DictionaryColumn
 
 @dataclass(frozen=True)
 class RawTable:
-    """Columns of one table. A numeric array stays a `matrix`, so that it can be encoded a block of rows at a time."""
+    """Columns of one table.
+
+    An array of numbers or booleans stays a `matrix`, so that it can be encoded a block of rows at a time.
+    """
 
     names: tuple[str, ...]
     named: bool
@@ -59,7 +62,17 @@ class RawTable:
     def columns(self) -> tuple[Column, ...]:
         if self.matrix is None:
             return self.read
-        return tuple(NumericColumn(name, self.matrix[:, j]) for j, name in enumerate(self.names))
+        return tuple(self.column_like(j, self.matrix[:, j]) for j in range(len(self.names)))
+
+    def column_like(self, position: int, values: Numbers) -> Column:
+        """A column of these numbers or booleans in the place of the one at this position."""
+        if self.matrix is None:
+            column = self.read[position]
+            assert isinstance(column, NumericColumn)
+            return replace(column, values=values)
+        if self.matrix.dtype.kind == "b":
+            return DictionaryColumn(self.names[position], values.astype(np.int32), (False, True))
+        return NumericColumn(self.names[position], values)
 
     def column(self, name: str) -> Column:
         """The column of that name."""
@@ -183,7 +196,7 @@ def _read_array(X: object) -> RawTable:
             array = check_array(X, dtype=object, ensure_all_finite=False)
     names = tuple(f"x{j}" for j in range(array.shape[1]))
     n_rows = int(array.shape[0])
-    if array.dtype.kind in "iuf":
+    if array.dtype.kind in "iufb":
         if array.dtype.kind == "f" and not np.isfinite(np.sum(array, dtype=np.float64)):
             for j, name in enumerate(names):
                 _finite(NumericColumn(name, array[:, j]))
