@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.table.batch import Codes
+from tanager.table.number_cells import is_row_major
 from tanager.table.read_columns import Column, Numbers, NumericColumn, RawTable
 from tanager.threads import count_threads, map_threads
 
@@ -22,8 +23,8 @@ CELLS_WORTH_COMPILING = 5_000_000
 # A block of rows is read once, and stays in cache while its codes are written.
 BLOCK_CELLS = 1 << 16
 FEWEST_SLOTS = 16
-# A column with more distinct values than half of this is left to be sorted.
-MOST_SLOTS = 1 << 13
+# A column with more distinct values than a quarter of this is left to be sorted.
+MOST_SLOTS = 1 << 14
 
 Words = NDArray[np.uint64]
 CodesOf = Callable[[int, Column], NDArray[np.integer] | None]
@@ -57,11 +58,6 @@ def encode_cells(
 
     in_strips = {position for strip in strips for position in strip.positions}
     return (set(positions) - in_strips).union(*map_threads(encode, strips))
-
-
-def is_row_major(matrix: Numbers) -> bool:
-    """Whether the cells of a row are nearer to one another than those of a column."""
-    return matrix.shape[1] > 1 and abs(matrix.strides[1]) < abs(matrix.strides[0])
 
 
 def _strips(table: RawTable, positions: Sequence[int]) -> list[_Strip]:
@@ -164,7 +160,7 @@ class _Slots:
         self._shift = (64 - np.log2(sizes)).astype(np.uint64)
         self._keys = np.zeros(sizes.sum(), dtype=np.uint64)
         self._codes = np.full(sizes.sum(), -1, dtype=np.int32)
-        self._room = sizes // 2
+        self._room = sizes // 4
 
     def cells(self, column: int) -> Words:
         """The distinct cells of a column that is kept."""

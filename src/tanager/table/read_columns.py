@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from tanager.errors import DataError, DataTypeError
+from tanager.table.number_cells import Numbered, number_cells
 from tanager.table.schema import Category, Unit
+from tanager.threads import map_threads
+
+# Cells from which threads, and the compiled kernel that numbers objects, repay their start.
+MANY_CELLS = 2_000_000
 
 Numbers = NDArray[Any]
 """Integers or floats of any width, as the table has them."""
@@ -95,7 +100,7 @@ class RawTable:
         )
 
 
-def take(column: Column, rows: NDArray[np.bool_]) -> Column:
+def take(column: Column, rows: NDArray[np.bool_] | NDArray[np.integer]) -> Column:
     """The column of some of the rows."""
     if isinstance(column, NumericColumn):
         return replace(column, values=column.values[rows])
@@ -136,16 +141,26 @@ def _read_frame(X: Any) -> RawTable:
         raise DataError("the table has no column: found 0 feature(s) while a minimum of 1 is required.")
     if frame.shape[0] == 0:
         raise DataError("the table has no row: found 0 sample(s) while a minimum of 1 is required.")
-    columns = tuple(_read_series(name, series) for name, series in zip(names, frame.iter_columns(), strict=True))
-    return RawTable(tuple(names), named=True, n_rows=frame.shape[0], read=columns)
+    return _read_all(names, list(frame.iter_columns()))
 
 
 def read_named(frame: Any, names: Sequence[str]) -> RawTable:
     """`read_columns` of some columns of a pandas frame with rows; taken one by one they are not copied."""
     native = nw.from_native(frame, eager_only=True)
     by_name = dict(zip(map(str, native.columns), native.iter_columns(), strict=True))
-    columns = tuple(_read_series(name, by_name[name]) for name in names)
-    return RawTable(tuple(names), named=True, n_rows=len(frame), read=columns)
+    return _read_all(names, [by_name[name] for name in names])
+
+
+def _read_all(names: Sequence[str], columns: Sequence[nw.Series[Any]]) -> RawTable:
+    n_rows = len(columns[0]) if columns else 0
+    many = n_rows * len(columns) >= MANY_CELLS
+    read = _map_columns(lambda j: _read_series(names[j], columns[j], many), len(columns), many)
+    return RawTable(tuple(names), named=True, n_rows=n_rows, read=read)
+
+
+def _map_columns(read: Callable[[int], Column], n_columns: int, many: bool) -> tuple[Column, ...]:
+    """The columns by position, on threads where there are many cells."""
+    return tuple((map_threads if many else map)(read, range(n_columns)))
 
 
 def read_record_batch(batch: pa.RecordBatch) -> RawTable:
@@ -172,19 +187,27 @@ def check_unique(names: Sequence[str]) -> None:
         seen.add(name)
 
 
-def _read_series(name: str, series: nw.Series[Any]) -> Column:
+def _read_series(name: str, series: nw.Series[Any], many: bool) -> Column:
     if series.dtype.is_integer():
         values = series.to_numpy()
         if values.dtype.kind in "iu":  # none is missing, for then they would be floats or objects
             return NumericColumn(name, values)
     if series.dtype.is_float() and series.null_count() == 0:
         return _finite(NumericColumn(name, series.to_numpy()))
-    if series.dtype == nw.Object:
-        return _read_objects(name, series.to_numpy())
+    if series.dtype == nw.Object or _holds_objects(series.to_native().dtype):
+        cells = series.to_numpy()
+        return _read_cells(name, cells, number_cells(cells[:, np.newaxis])[0] if many else None)
     try:
-        return _read_arrow(name, series.to_arrow())
+        # Text of polars is a view, which its own conversion would copy.
+        is_view = series.dtype == nw.String and series.implementation.is_polars()
+        return _read_arrow(name, pa.chunked_array(series) if is_view else series.to_arrow())
     except pa.ArrowException:
         return _read_objects(name, series.to_numpy())
+
+
+def _holds_objects(dtype: Any) -> bool:
+    """Whether the column of a frame is an array of Python objects, which Arrow would have to look at one by one."""
+    return dtype is np.dtype(object) or getattr(dtype, "storage", None) == "python"
 
 
 def _read_array(X: object) -> RawTable:
@@ -201,8 +224,21 @@ def _read_array(X: object) -> RawTable:
             for j, name in enumerate(names):
                 _finite(NumericColumn(name, array[:, j]))
         return RawTable(names, named=False, n_rows=n_rows, matrix=array)
-    columns = tuple(_read_objects(name, array[:, j]) for j, name in enumerate(names))
+    many = array.size >= MANY_CELLS
+    numbered = number_cells(array) if many else [None] * len(names)
+    columns = _map_columns(lambda j: _read_cells(names[j], array[:, j], numbered[j]), len(names), many)
     return RawTable(names, named=False, n_rows=n_rows, read=columns)
+
+
+def _read_cells(name: str, cells: NDArray[np.generic], numbered: Numbered | None) -> Column:
+    """A column of Python objects or text; of which only the distinct cells are read where they are numbered."""
+    if numbered is not None:
+        rows, numbers = numbered
+        try:
+            return take(_read_objects(name, cells[rows]), numbers)
+        except DataError:
+            pass  # all cells say in which row the fault is
+    return _read_objects(name, cells)
 
 
 def _read_objects(name: str, values: NDArray[np.generic]) -> Column:
