@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.table.batch import Codes
+from tanager.table.columns import Column, Numbers, NumericColumn, RawTable
 from tanager.table.number_cells import is_row_major
-from tanager.table.read_columns import Column, Numbers, NumericColumn, RawTable
 from tanager.threads import count_threads, map_threads
 
 # Cells from which the compiled kernels repay their start.

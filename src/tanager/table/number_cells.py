@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from tanager.threads import count_threads, map_threads
@@ -27,8 +28,22 @@ def number_cells(cells: NDArray[Any]) -> list[Numbered | None]:
         return [None] * n_columns
     n_parts = min(count_threads(), n_columns) if is_row_major(cells) else n_columns
     edges = [k * n_columns // n_parts for k in range(n_parts + 1)]
-    parts = [cells[:, low:high] for low, high in pairwise(edges)]
-    return [column for part in map_threads(_number_part, parts) for column in part]
+    words = _words(cells)
+    parts = [words[:, low:high] for low, high in pairwise(edges)]
+    return [column for part in map_threads(_number, parts) for column in part]
+
+
+def number_text(text: pa.Array) -> Numbered | None:
+    """The distinct cells of a column of text of Arrow, none missing; None where they are many, or long.
+
+    Up to twelve bytes of text are within its view of sixteen; of a longer one the view says where it is.
+    """
+    try:
+        views = text.cast(pa.string_view())
+    except pa.ArrowException:  # of a version that has no views
+        return None
+    words = np.frombuffer(views.buffers()[1], dtype=np.uint64).reshape(-1, 1, 2)
+    return _number(words[views.offset : views.offset + len(views)])[0]
 
 
 def is_row_major(cells: NDArray[Any]) -> bool:
@@ -36,15 +51,15 @@ def is_row_major(cells: NDArray[Any]) -> bool:
     return cells.shape[1] > 1 and abs(cells.strides[1]) < abs(cells.strides[0])
 
 
-def _number_part(cells: NDArray[Any]) -> list[Numbered | None]:
+def _number(words: NDArray[Any]) -> list[Numbered | None]:
     from tanager.table.cell_kernels import number_cells
 
-    n_rows, n_columns = cells.shape
+    n_rows, n_columns = words.shape[:2]
     slots = np.full((n_columns, 4 * MOST_CELLS), -1, dtype=np.int32)
     firsts = np.empty((n_columns, MOST_CELLS), dtype=np.int64)
     n_found = np.zeros(n_columns, dtype=np.int64)
     numbers = np.empty((n_columns, n_rows), dtype=np.int32)
-    number_cells(_words(cells), slots, firsts, n_found, numbers)
+    number_cells(words, slots, firsts, n_found, numbers)
     return [(firsts[j, :n], numbers[j]) if n >= 0 else None for j, n in enumerate(n_found.tolist())]
 
 
