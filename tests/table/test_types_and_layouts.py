@@ -224,3 +224,10 @@ def test_a_fault_is_found_in_its_row_where_only_distinct_cells_are_read(make, fa
     objects[9, 0] = fault
     with pytest.raises(DataTypeError, match=message):
         read_columns.read_columns(make(objects))
+
+
+@pytest.mark.parametrize("dtype", [pa.string(), pa.string_view()])
+def test_a_slice_of_text_is_numbered_from_its_first_row(dtype):
+    text = pa.array(["a", "b", "", "b", "a"], dtype).slice(1, 3)
+    rows, numbers = number_cells.number_text(text)
+    assert [text[row].as_py() for row in rows[numbers].tolist()] == text.to_pylist()

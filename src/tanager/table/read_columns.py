@@ -11,7 +11,7 @@ import pyarrow as pa
 from sklearn.utils.validation import check_array
 
 from tanager.errors import DataError
-from tanager.table.columns import Column, NumericColumn, RawTable
+from tanager.table.columns import Column, DictionaryColumn, NumericColumn, RawTable
 from tanager.table.number_cells import number_cells
 from tanager.table.read_arrow import finite, read_arrow, read_cells, read_objects
 from tanager.threads import map_threads
@@ -91,6 +91,8 @@ def _read_series(name: str, series: nw.Series[Any], many: bool) -> Column:
             return NumericColumn(name, values)
     if series.dtype.is_float() and series.null_count() == 0:
         return finite(NumericColumn(name, series.to_numpy()))
+    if series.dtype == nw.Boolean and series.null_count() == 0:
+        return DictionaryColumn(name, series.to_numpy().astype(np.int32), (False, True))
     if series.dtype == nw.Object or _holds_objects(series):
         cells = series.to_numpy()
         return read_cells(name, cells, number_cells(cells[:, np.newaxis])[0] if many else None)
