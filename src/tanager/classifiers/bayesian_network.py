@@ -22,8 +22,9 @@ from tanager.network.network import Network
 from tanager.progress import working
 from tanager.structure import StructureLearner
 from tanager.table.batch import Codes
+from tanager.table.columns import RawTable
 from tanager.table.encoder import TableEncoder
-from tanager.table.read_columns import RawTable, read_columns
+from tanager.table.read_columns import read_columns
 from tanager.table.stream.source import is_stream, open_stream
 from tanager.threads import thread_limit
 
@@ -170,9 +171,9 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
 
     def encode(self, X: object) -> tuple[RawTable, Codes]:
         """A table to predict: as it was read, and as the codes of all attributes of the network."""
-        table = read_columns(X)
-        self._check_columns(X, table, reset=False)
         with thread_limit(self.n_jobs):
+            table = read_columns(X)
+            self._check_columns(X, table, reset=False)
             return table, add_hidden_codes(self.encoder_.encode(table), self.network_.n_states)
 
     @property

@@ -20,10 +20,10 @@ from tanager.counts.family import CountTable
 from tanager.counts.running_counts import CountedRows, RunningCounts
 from tanager.gaps.choose import needs_filler
 from tanager.table.batch import EncodedBatch
+from tanager.table.columns import RawTable
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, encode_rows, learn_schema, without_class
 from tanager.table.needs import exceeds
-from tanager.table.read_columns import RawTable
 from tanager.table.rows import Rows
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.stream.reader import ReadOptions, StreamedTable, StreamReader

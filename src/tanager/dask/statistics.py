@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from tanager.errors import DataError
 from tanager.table.column_statistics import ColumnStatistics
+from tanager.table.columns import kind_of
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.granularity import n_coarse_bins
-from tanager.table.read_columns import kind_of
 from tanager.table.schema import ColumnSchema
 
 

@@ -16,9 +16,10 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.metaestimators import available_if
 
 from tanager.registry import check_option
+from tanager.table.columns import NumericColumn
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
-from tanager.table.read_columns import NumericColumn, read_columns
+from tanager.table.read_columns import read_columns
 from tanager.table.training_table import read_training
 from tanager.table.value_counts import ValueCounts
 

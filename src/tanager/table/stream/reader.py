@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.errors import DataError
 from tanager.table.batch import Codes, Weights, code_dtype
+from tanager.table.columns import RawTable, gaps
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import warn_of_useless_columns
 from tanager.table.granularity import n_coarse_bins
-from tanager.table.read_columns import RawTable, gaps
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.stream.coder import ColumnCoder
 from tanager.table.stream.final_codes import FinalCodes
