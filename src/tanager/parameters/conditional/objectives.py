@@ -60,6 +60,7 @@ class Objective:
         self._normalized = normalized
         self._alpha = alpha
         self._counts = counts
+        self.convex = name == "cll" and not normalized
         self.n_passes = 0
 
     def __call__(self, beta: Array) -> tuple[float, Array]:
