@@ -34,7 +34,7 @@ SMALL_GRADIENT, SMALL_GAIN = 10.0, 50.0
 # those that hardly any row moves. It saves up to half of the passes.
 DAMPING = 0.1
 # Of the goal, for the steps: solving for the intercepts changes the other slopes a little.
-BEFORE_INTERCEPTS = 0.5
+BEFORE_INTERCEPTS = 0.25
 DIFFERENCE, MAX_SOLVES = 1e-4, 5
 
 
