@@ -280,8 +280,9 @@ def descend(
 
 def describe_descent(descent: Descent, n_passes: int) -> str:
     """Where the optimiser ended, in a line."""
+    above = "" if descent.bound is None else f", at most {descent.bound:.2g} above the optimum"
     return (
-        f"objective {descent.values[-1]:.6g}, gradient norm {descent.gradient_norms[-1]:.3g} after "
+        f"objective {descent.values[-1]:.6g}, gradient norm {descent.gradient_norms[-1]:.3g}{above} after "
         f"{n_passes} passes over the rows: {descent.end}"
     )
 
