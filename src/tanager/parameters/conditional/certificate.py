@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 MAX_ROWS_FOR_EACH = 20_000
 # Where nothing is proved the end is taken to be near when half the squared norm of the scaled gradient, or what
 # `SLOW_STEPS` steps gain, is so many times the goal.
-SMALL_GRADIENT, SMALL_GAIN = 10.0, 50.0
+SMALL_GRADIENT, SMALL_GAIN = 40.0, 50.0
 # What the rows count in the scale of the descent: less than in a rough one, since the last directions to be found are
 # those that hardly any row moves. It saves up to half of the passes.
 DAMPING = 0.1
