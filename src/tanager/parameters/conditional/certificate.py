@@ -25,7 +25,8 @@ from tanager.parameters.conditional.optimize import Descent, Penalized, descend,
 
 Array = NDArray[np.float64]
 
-# With more rows than this `tol` is asked of the root mean square over the rows, not of every row.
+# With more rows than this `tol` is asked of the root mean square over the rows, not of every row, and not proved: the
+# bound counts the prior's curvature alone, so the more rows there are, the more passes a proof takes.
 MAX_ROWS_FOR_EACH = 20_000
 # Where nothing is proved the end is taken to be near when half the squared norm of the scaled gradient, or what
 # `SLOW_STEPS` steps gain, is so many times the goal.
@@ -41,13 +42,14 @@ DIFFERENCE, MAX_SOLVES = 1e-4, 5
 def minimize_closely(problem: Penalized, u: Array, max_iter: int, tol: float, bound: float = np.inf) -> Descent:
     """Descend until P(class | row) is within `tol` of the optimum's for every training row.
 
-    This is proved where the objective is convex and the prior quadratic, and likely elsewhere. An effect beyond
-    `bound` ends the descent.
+    This is proved where the objective is convex and the prior quadratic, and likely elsewhere; of many rows it is
+    likely in the root mean square. An effect beyond `bound` ends the descent.
     """
-    goal = 2.0 * tol**2 * (problem.n_rows if problem.n_rows > MAX_ROWS_FOR_EACH else 1.0)
+    many = problem.n_rows > MAX_ROWS_FOR_EACH
+    goal = 2.0 * tol**2 * (problem.n_rows if many else 1.0)
 
     def rule(values: list[float], gradient: Array) -> tuple[float, float]:
-        if problem.bounded:
+        if problem.bounded and not many:
             return problem.gap_bound(gradient), BEFORE_INTERCEPTS * goal
         return min(0.5 * float(gradient @ gradient) / SMALL_GRADIENT, gain_of_late(values) / SMALL_GAIN), goal
 

@@ -50,8 +50,9 @@ class Conditional(ParameterLearner):
     max_iter : int
         Most iterations of the optimiser.
     tol : float
-        How far P(class | row) of a training row may be from the optimum's; above 20,000 rows, the root mean square
-        over them. Proved for "cll" on structures of perfect canonical form with an L2 prior; `trace.bound` tells.
+        How far P(class | row) of a training row may be from the optimum's. Proved for "cll" on structures of perfect
+        canonical form with an L2 prior, likely elsewhere; above 20,000 rows likely in the root mean square.
+        `trace.bound` tells.
     """
 
     needs = "passes"
