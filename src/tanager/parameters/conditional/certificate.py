@@ -36,7 +36,7 @@ SMALL_GRADIENT, SMALL_GAIN = 40.0, 50.0
 DAMPING = 0.1
 # Of the goal, for the steps: solving for the intercepts changes the other slopes a little.
 BEFORE_INTERCEPTS = 0.25
-DIFFERENCE, MAX_SOLVES = 1e-4, 5
+DIFFERENCE, NO_SLOPE, MAX_SOLVES = 1e-4, 1e-9, 6
 
 
 def minimize_closely(problem: Penalized, u: Array, max_iter: int, tol: float, bound: float = np.inf) -> Descent:
@@ -71,12 +71,11 @@ def _solve_intercepts(problem: Penalized, descent: Descent) -> None:
             columns.append((problem(moved)[1] - gradient)[places] / DIFFERENCE)
         inverse = np.linalg.pinv(np.array(columns), rcond=1e-8)  # adding the same to all classes changes nothing
         for _ in range(MAX_SOLVES):
-            moved = vector.copy()
-            moved[places] -= inverse @ gradient[places]
-            value_there, gradient_there = problem(moved)
-            if np.abs(gradient_there[places]).max() >= np.abs(gradient[places]).max():
+            if np.abs(gradient[places]).max() <= NO_SLOPE:
                 break
-            vector, value, gradient = moved, value_there, gradient_there
+            vector = vector.copy()
+            vector[places] -= inverse @ gradient[places]
+            value, gradient = problem(vector)
     descent.u = problem.to_effects(vector)
     descent.values[-1], descent.gradient_norms[-1] = value, float(np.linalg.norm(gradient))
     descent.bound = problem.gap_bound(gradient)
