@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tanager.errors import SeparationWarning
 from tanager.network.network import Network
+from tanager.parameters.conditional.certificate import DAMPING, Certificate, minimize_closely
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.cross_tuning import choose_iterations
 from tanager.parameters.conditional.gap_objective import MAX_ROWS_TO_INFER, GapObjective, count_rows_to_infer
@@ -67,7 +68,7 @@ class ConditionalFit:
     def learn(self) -> LearntNetwork:
         problem = self._problem(self._task, self._infers_gaps())
         chosen, start = self._choose_strengths(problem)
-        problem.set_strengths(chosen.strengths)
+        problem.set_strengths(chosen.strengths, DAMPING)
         if self._task.report is not None:
             self._task.report(f"strengths {chosen.strengths} after {chosen.n_passes} passes over held-out folds")
         by_iteration: tuple[float, ...] = ()
@@ -76,11 +77,13 @@ class ConditionalFit:
             descent = minimize(problem, problem.zero, n_iterations, 0.0)
         else:
             bound = BOUND if problem.free else np.inf
-            descent = minimize(problem, start, self._options.max_iter, self._options.tol, bound)
+            descent = minimize_closely(problem, start, self._options.max_iter, self._options.tol, bound)
             self._warn(descent, problem)
         if self._task.report is not None:
             self._task.report(describe_descent(descent, problem.n_passes))
         network, marginal_difference = self._network(problem.beta(descent.u))
+        least_weight = self._task.counts.rows.outline.least_weight
+        certificate = Certificate.of(problem.convex, descent.bound, problem.n_rows, least_weight)
         trace = ConditionalTrace(
             strength=chosen.strengths,
             held_out=tuple(chosen.losses.items()),
@@ -89,7 +92,10 @@ class ConditionalFit:
             passes=problem.n_passes,
             passes_on_folds=chosen.n_passes,
             end=descent.end,
-            optimum="global" if self._options.objective == "cll" and not self._normalized else "maybe local",
+            optimum=certificate.optimum,
+            bound=certificate.bound,
+            p_bound=certificate.p_bound,
+            p_rms_bound=certificate.p_rms_bound,
             by_iteration=by_iteration,
             marginal_difference=marginal_difference,
         )
