@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from tanager.classifiers.hidden import add_hidden, count_with_hidden, hidden_columns, tune_hidden
@@ -18,6 +18,7 @@ from tanager.parameters import Conditional, Frequency, ParameterTask
 from tanager.parameters.protocol import ParameterTrace
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.structure import Step, StructureTask
+from tanager.structure.dag import Dag
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,8 @@ class Learning:
             pairs=structure.pairs,
             rows=table.rows,
             unlabelled=unlabelled,
+            values=table.values,
+            relearn=self._relearn,
             skip_gaps=self.missing == "skip",
             report=self.report,
         )
@@ -83,6 +86,10 @@ class Learning:
             filler = learn_filler(counts, [column.coarse for column in columns]).reordered(order)
         network = learnt.network if hidden else learnt.network.reordered(order)
         return Learnt(network, filler, structure.score, Trace(structure.steps, learnt.trace), counts)
+
+    def _relearn(self, counts: CountStore) -> Dag:
+        """The structure by the counts of other rows."""
+        return self.parts.structure.learn(replace(self._structure_task(counts), report=None)).dag
 
     def _structure_task(self, counts: CountStore) -> StructureTask:
         structure, criterion, parameters = self.parts.structure, self.parts.criterion, self.parts.parameters

@@ -58,6 +58,7 @@ class Conditional(ParameterLearner):
     fits = ("tables", "effects")
     learns_hidden = True
     tunes_hidden = True
+    holds_out = True
 
     def __init__(
         self,

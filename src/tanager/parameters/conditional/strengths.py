@@ -72,7 +72,7 @@ def choose_strengths(folds: Sequence[Fold], walk: Walk) -> Chosen:
 
     The folds are left at the effects of that prior.
     """
-    n_levels = folds[0].problem.n_levels
+    n_levels = max(fold.problem.n_levels for fold in folds)
     absent = (np.inf,) * n_levels
     weights = np.concatenate([fold.held_out.weights for fold in folds])
     if not len(weights):

@@ -118,7 +118,7 @@ class EffectProblems:
         """A fold with so many pairs, at zero."""
         layout = self.layout(split.pairs, number)
         problem, counted = self.problem(layout, split.kept, AutoEngine())
-        held_out = HeldOut(layout.cells, split.rest.with_gaps_as_states(), False)
+        held_out = HeldOut(layout.cells, split.rest.with_gaps_as_states(), False, self._objective)
         return EffectFold(problem, problem.zero, held_out, layout, counted)
 
 
