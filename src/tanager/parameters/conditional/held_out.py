@@ -133,8 +133,10 @@ def _find_rows(rows: Rows, wanted: Keys, key: Places | None, step: int) -> Encod
 
 def _take_kinds(batch: EncodedBatch, wanted: Keys, key: Places | None, step: int) -> _Blocks[EncodedBatch]:
     batch = batch.take(slice(None, None, step))
-    keys, first = np.unique(_keys(batch, key), return_index=True)
-    return _Blocks((replace(batch.take(first[np.isin(keys, wanted)]), weights=None),))
+    keys = _keys(batch, key)
+    found = np.flatnonzero(wanted[np.searchsorted(wanted[:-1], keys)] == keys)
+    first = np.unique(keys[found], return_index=True)[1]
+    return _Blocks((replace(batch.take(found[first]), weights=None),))
 
 
 def _weighted(batch: EncodedBatch, weights: Array) -> EncodedBatch:
