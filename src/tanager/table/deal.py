@@ -30,12 +30,16 @@ SLACK = 1e-9
 def row_keys(codes: Codes, strata: Codes) -> Keys:
     """(n_rows,) a number for what a row holds, its stratum included: equal for equal rows, else different but by luck.
 
-    sum_j code_j r_j modulo 2^64 with random odd r_j: two rows collide with a chance of about 2^-60.
+    sum_j code_j r_j modulo 2^64 with random odd r_j, by which two rows collide with a chance of about 2^-60, and then
+    mixed, so that the lowest keys are those of random kinds.
     """
     factors = np.random.default_rng(KEY_SEED).integers(2**64, size=codes.shape[1] + 1, dtype=np.uint64) | np.uint64(1)
     keys = np.multiply(strata, factors[0], dtype=np.uint64)
     for column, factor in zip(codes.T, factors[1:], strict=True):
         keys += np.multiply(column, factor, dtype=np.uint64)
+    keys ^= keys >> np.uint64(32)
+    keys *= factors[0]
+    keys ^= keys >> np.uint64(32)
     return keys
 
 
@@ -67,32 +71,32 @@ class RowKinds:
         return int(np.ceil(self.weights - SLACK).sum())
 
     def deal(self, n_parts: int, seed: int) -> Array:
-        """(n_kinds, n_parts) the weight of each kind in each part: all units, every stratum spread evenly.
-
-        A stratum of one unit is dealt to no part.
-        """
-        found = np.zeros((len(self.keys), n_parts))
-        generator = np.random.default_rng(seed)
-        for stratum in np.unique(self.strata):
-            members = np.flatnonzero(self.strata == stratum)
-            weights = self.weights[members]
-            if weights.sum() > 1.0 + SLACK:
-                units = _Units.of(weights)
-                sizes = [len(range(part, units.total, n_parts)) for part in range(n_parts)]
-                found[members] = units.draw(sizes, generator)
-        return found
+        """(n_kinds, n_parts) the weight of each kind in each part: in turn, stratum after stratum, in random order."""
+        strata = self._by_stratum()
+        ends = np.cumsum([0, *(units.total for _, units in strata)])
+        # Of the first t units, part k has those at k, k + n_parts, ...
+        sizes = np.diff((ends[:, np.newaxis] + n_parts - 1 - np.arange(n_parts)) // n_parts, axis=0)
+        return self._draw(strata, sizes, seed)
 
     def draw(self, size: int, seed: int) -> Array:
         """(n_kinds, 2) the weight of each kind in two parts of `size` units, strata as frequent as among all."""
-        found = np.zeros((len(self.keys), 2))
-        generator = np.random.default_rng(seed)
-        strata = [np.flatnonzero(self.strata == stratum) for stratum in np.unique(self.strata)]
-        units = [_Units.of(self.weights[members]) for members in strata]
-        ends = np.cumsum([own.total for own in units])
+        strata = self._by_stratum()
+        ends = np.cumsum([0, *(units.total for _, units in strata)])
         ends = np.rint(2 * size * ends / ends[-1]).astype(np.int64)
-        sizes = np.diff([(ends + 1) // 2, ends // 2], prepend=0).T
-        for members, own, wanted in zip(strata, units, sizes, strict=True):
-            found[members] = own.draw(wanted.tolist(), generator)
+        return self._draw(strata, np.diff(np.stack([(ends + 1) // 2, ends // 2], axis=1), axis=0), seed)
+
+    def _by_stratum(self) -> list[tuple[NDArray[np.intp], _Units]]:
+        """The numbers of the kinds of each stratum, and their units."""
+        order = np.argsort(self.strata, kind="stable")
+        _, firsts = np.unique(self.strata[order], return_index=True)
+        return [(members, _Units.of(self.weights[members])) for members in np.split(order, firsts[1:])]
+
+    def _draw(self, strata: list[tuple[NDArray[np.intp], _Units]], sizes: Sizes, seed: int) -> Array:
+        """(n_kinds, n_parts) the weight of each kind in each part, (n_strata, n_parts) units large."""
+        found = np.zeros((len(self.keys), sizes.shape[1]))
+        generator = np.random.default_rng(seed)
+        for (members, units), wanted in zip(strata, sizes.tolist(), strict=True):
+            found[members] = units.draw(wanted, generator)
         return found
 
 

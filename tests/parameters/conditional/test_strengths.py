@@ -76,7 +76,10 @@ def test_the_more_errors_are_allowed_the_stronger_the_prior(losses, fewer, more)
 
 def test_each_level_of_a_walk_allows_its_own_errors():
     """Main effects and pairs that help a little: allowed nothing a level is weak, allowed everything it is absent."""
-    task = task_of(TREE, noisy())
+    batch = noisy()
+    generator = np.random.default_rng(1)
+    both = (batch.codes[:, 0] + batch.codes[:, 1]) % 3
+    task = task_of(TREE, replace(batch, class_codes=np.where(generator.random(300) < 0.3, both, batch.class_codes)))
 
     def chosen(*errors_allowed: float) -> tuple[float, ...]:
         paths = zip(((10.0, 1.0), (64.0, 8.0, 1.0)), errors_allowed, strict=True)

@@ -28,8 +28,8 @@ Places = NDArray[np.integer]
 
 N_FOLDS = 3
 ONE_FOLD_ROWS = 3_000
-# With more rows than this, folds are drawn from every second of each block, every third, ...: what is drawn from takes
-# up to 25 bytes for each row.
+# With more rows than this, folds are drawn from half of the kinds of rows, a third, ...: what is drawn from takes up to
+# 25 bytes for each.
 MAX_ROWS_TO_DRAW_FROM = 1 << 26
 
 
@@ -90,17 +90,17 @@ def split_rows(
     rows to fit on and so many others: more would hardly say more. `key` are the columns that tell rows apart, all by
     default. A class of one row is only learnt from. Equal rows are one row of their weight.
     """
-    step = max(1, -(-rows.n_rows // MAX_ROWS_TO_DRAW_FROM))
-    found = rows.sum(partial(_count_kinds, key=key, step=step), "kinds").values
-    kinds = RowKinds.join(found)
+    parts = max(1, -(-rows.n_rows // MAX_ROWS_TO_DRAW_FROM))
+    kinds = RowKinds.join(rows.sum(partial(_count_kinds, key=key, parts=parts), "kinds").values)
     if kinds.n_units > 2 * most_rows:
         kept, held_out = kinds.draw(most_rows, seed).T
         shares = [(kept, held_out)]
     else:
         dealt = kinds.deal(N_FOLDS, seed).T
+        dealt[:, np.bincount(kinds.strata, kinds.weights)[kinds.strata] <= 1.0 + SLACK] = 0.0
         shares = [(kinds.weights - own, own) for own in dealt[: N_FOLDS if kinds.n_units <= ONE_FOLD_ROWS else 1]]
     used = np.any([share > 0 for fold in shares for share in fold], axis=0)
-    batch = _find_rows(rows, kinds.keys[used], key, step)
+    batch = _find_rows(rows, kinds.keys[used], key)
     for kept, held_out in shares:
         yield _weighted(batch, kept[used]), _weighted(batch, held_out[used])
 
@@ -119,20 +119,21 @@ def _keys(batch: EncodedBatch, key: Places | None) -> Keys:
     return row_keys(batch.codes if key is None else batch.codes[:, key], batch.class_codes)
 
 
-def _count_kinds(batch: EncodedBatch, key: Places | None, step: int) -> _Blocks[RowKinds]:
-    batch = batch.take(slice(None, None, step))
-    return _Blocks((RowKinds.of(_keys(batch, key), batch.class_codes, batch.weights),))
+def _count_kinds(batch: EncodedBatch, key: Places | None, parts: int) -> _Blocks[RowKinds]:
+    """The kinds of rows with the lowest of all keys: one of so many parts."""
+    keys = _keys(batch, key)
+    low = keys <= np.iinfo(np.uint64).max // parts
+    return _Blocks((RowKinds.of(keys[low], batch.class_codes[low], batch.row_weights[low]),))
 
 
-def _find_rows(rows: Rows, wanted: Keys, key: Places | None, step: int) -> EncodedBatch:
+def _find_rows(rows: Rows, wanted: Keys, key: Places | None) -> EncodedBatch:
     """A row of each kind, by ascending key."""
-    found = rows.sum(partial(_take_kinds, wanted=wanted, key=key, step=step), "take").values
+    found = rows.sum(partial(_take_kinds, wanted=wanted, key=key), "take").values
     batch = join_blocks(found, rows.n_states)
     return batch.take(np.unique(_keys(batch, key), return_index=True)[1])
 
 
-def _take_kinds(batch: EncodedBatch, wanted: Keys, key: Places | None, step: int) -> _Blocks[EncodedBatch]:
-    batch = batch.take(slice(None, None, step))
+def _take_kinds(batch: EncodedBatch, wanted: Keys, key: Places | None) -> _Blocks[EncodedBatch]:
     keys = _keys(batch, key)
     found = np.flatnonzero(wanted[np.searchsorted(wanted[:-1], keys)] == keys)
     first = np.unique(keys[found], return_index=True)[1]
