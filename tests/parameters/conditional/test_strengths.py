@@ -17,9 +17,11 @@ from tanager.counts.engine import choose_engine
 from tanager.network.log_joint import LogJoint
 from tanager.parameters import ParameterTask
 from tanager.parameters.conditional import cross_tuning
+from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.fit import ConditionalFit
-from tanager.parameters.conditional.held_out import split_folds, split_rows
+from tanager.parameters.conditional.held_out import HeldOut, split_folds, split_rows
 from tanager.parameters.conditional.learner import Conditional
+from tanager.parameters.conditional.objectives import Objective
 from tanager.parameters.conditional.strengths import StrengthPath, Walk, _rises, choose_strengths, strongest_good
 from tanager.structure.dag import Dag
 
@@ -142,6 +144,21 @@ def test_a_walk_ends_at_one_clear_rise():
     losses = np.random.default_rng(0).random(100)
     assert _rises([losses, losses + 0.1], np.ones(100))
     assert not _rises([losses + 0.1, losses], np.ones(100))
+
+
+@pytest.mark.parametrize(
+    ("objective", "normalized"), [("cll", False), ("error", False), ("squared", True), ("mixed", True)]
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_held_out_are_judged_by_the_objective(objective, normalized, weighted):
+    batch = random_batch(0, 50, (3, 2, 2, 3), weighted=weighted)
+    cells = ClassCells.of(TREE, batch.n_states)
+    counts = cells.pack(task_of(TREE, batch).counts.tables(TREE.families))
+    beta = np.random.default_rng(0).normal(size=(cells.n_cells, 3))
+    alpha = 0.3 if objective == "mixed" else 0.0
+    held_out = HeldOut(cells, batch, normalized, objective, alpha)
+    expected, _ = Objective(cells, batch, objective, normalized, alpha, counts)(beta)
+    assert held_out.weights @ held_out.losses(beta) == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_class_of_one_row_is_never_held_out():
