@@ -106,11 +106,7 @@ class EffectProblems:
         rows, counts, n_attributes = self.rows, self.task.counts, len(self.columns)
         splits = []
         for kept, rest in split_rows(rows, MAX_ROWS_FOR_FOLDS, FOLD_SEED, fine_places(self.columns)):
-            coarse = kept.first_attributes(n_attributes)
-            if rows.n_rows <= 2 * MAX_ROWS_FOR_FOLDS:  # kept and rest are all rows
-                own = counts.without(coarse, rest.first_attributes(n_attributes))
-            else:
-                own = CountStore(coarse, AutoEngine(), counts.names)
+            own = CountStore(kept.first_attributes(n_attributes), AutoEngine(), counts.names)
             splits.append(RowSplit(kept, rest, self.ranked.rank(own)))
         return splits
 
