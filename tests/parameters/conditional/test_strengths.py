@@ -22,7 +22,15 @@ from tanager.parameters.conditional.fit import ConditionalFit
 from tanager.parameters.conditional.held_out import HeldOut, split_folds, split_rows
 from tanager.parameters.conditional.learner import Conditional
 from tanager.parameters.conditional.objectives import Objective
-from tanager.parameters.conditional.strengths import StrengthPath, Walk, _rises, choose_strengths, strongest_good
+from tanager.parameters.conditional.strengths import (
+    StrengthPath,
+    Walk,
+    _rises,
+    choose_strengths,
+    excess_errors,
+    strongest_good,
+    visit_strengths,
+)
 from tanager.structure.dag import Dag
 
 TREE = Dag.augmented_naive_bayes([(), (0,), (0,)])
@@ -86,12 +94,27 @@ def test_each_level_of_a_walk_allows_its_own_errors():
     def chosen(*errors_allowed: float) -> tuple[float, ...]:
         paths = zip(((10.0, 1.0), (64.0, 8.0, 1.0)), errors_allowed, strict=True)
         folds = ConditionalFit(task, Conditional().fit_options())._folds(1_000)
-        return choose_strengths(folds, Walk(tuple(StrengthPath(*path) for path in paths), 1e-6)).strengths
+        return choose_strengths(folds, Walk(tuple(StrengthPath(*path, 0.0) for path in paths), 1e-6)).strengths
 
     lowest, no_pairs, nothing = chosen(0.0, 0.0), chosen(0.0, np.inf), chosen(np.inf, np.inf)
     assert np.isfinite(lowest).all()
     assert no_pairs == (lowest[0], np.inf)
     assert nothing == (np.inf, np.inf)
+
+
+def test_a_level_is_there_only_where_it_gains_as_many_errors_as_it_must():
+    task = task_of(Dag.augmented_naive_bayes([()] * 3), noisy())
+    folds = ConditionalFit(task, Conditional().fit_options())._folds(1_000)
+    weights = np.concatenate([fold.held_out.weights for fold in folds])
+    losses = {}
+    for strength in (np.inf, 10.0):
+        visit_strengths(folds, (strength,), Walk((), 1e-8))
+        losses[strength] = np.concatenate([fold.held_out.losses(fold.problem.beta(fold.u)) for fold in folds])
+    gained = excess_errors(losses[np.inf], losses[10.0], weights)
+    assert gained > 2.0
+    for errors, expected in ((0.9 * gained, 10.0), (1.1 * gained, np.inf)):
+        walk = Walk((StrengthPath((10.0,), 0.0, errors),), 1e-8)
+        assert choose_strengths(folds, walk).strengths == (expected,)
 
 
 @pytest.mark.parametrize(("n_rows", "n_folds"), [(100, 3), (401, 1)])

@@ -25,11 +25,13 @@ FOLD_MAX_ITER = 100
 class StrengthPath:
     """The strengths of one level from strong to weak, each fit starting at its neighbour's.
 
-    errors_allowed  how many standard errors a stronger prior may be worse than the best and still be taken
+    errors_allowed   how many standard errors a stronger prior may be worse than the best and still be taken
+    errors_to_begin  how many the level must gain to leave infinite strength; of noise, one in forty gains two
     """
 
     strengths: Strengths
     errors_allowed: float
+    errors_to_begin: float = 2.0
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,6 @@ class Walk:
 
 
 ERRORS_ALLOWED = 1.5
-# What a level must gain to be there at all: of noise, one level in forty gains that much.
-ERRORS_TO_BEGIN = 2.0
 # Steps of 3 or 4 cost twice as much and gain nothing.
 TABLES = Walk(
     (
@@ -97,7 +97,7 @@ def choose_strengths(folds: Sequence[Fold], walk: Walk) -> Chosen:
                 break
         losses_of = [each.losses for each in visited]
         strongest = strongest_good(losses_of, weights, path.errors_allowed)
-        if strongest and not clearly_worse(losses_of[0], losses_of[strongest], weights, ERRORS_TO_BEGIN):
+        if strongest and not clearly_worse(losses_of[0], losses_of[strongest], weights, path.errors_to_begin):
             strongest = 0
         best = visited[strongest]
         for fold, u in zip(folds, best.effects, strict=True):
