@@ -40,7 +40,8 @@ class Conditional(ParameterLearner):
     strength : "auto", float or list of float
         The L2 penalty, of each level for "hierarchical" (main effects, pairs, ...; the last number serves all higher
         levels). Infinity is allowed. "auto" walks from strong to weak on three held-out folds (above 10,000 rows:
-        fits 5,000 and judges by 5,000 others) and takes the strongest that is not clearly worse than the best. For
+        fits 5,000 and judges by 5,000 others, by the objective) and takes the strongest that is not clearly worse than
+        the best. In every fold the structure, and cut points that see the class, are learnt from its rows alone. For
         structure="pairwise" it also chooses between models that shrink to zero and to naive Bayes, or takes their
         mean; a strength given shrinks to zero.
     alpha : float or None
@@ -59,6 +60,7 @@ class Conditional(ParameterLearner):
     fits = ("tables", "effects")
     learns_hidden = True
     tunes_hidden = True
+    holds_out = True
 
     def __init__(
         self,
