@@ -131,7 +131,7 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
             report=print if self.verbose else None,
         )
         learnt = learning.learn(table)
-        self.network_, self.gaps_ = learnt.network, choose_rule(learnt.network, learnt.filler, self.missing)
+        self.network_, self.gaps_ = learnt.network, choose_rule(learnt.network, learnt.filling, self.missing)
         self.structure_score_, self.trace_ = learnt.structure_score, learnt.trace
         return learnt
 

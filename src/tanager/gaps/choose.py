@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from tanager.gaps.average import Averaged
 from tanager.gaps.expected import Expected
+from tanager.gaps.filling import Filling
 from tanager.gaps.rule import GapRule
 from tanager.gaps.skip import Skipped
 from tanager.gaps.sum_out import SummedOut
 from tanager.network.any_network import AnyNetwork
-from tanager.network.network import Network
 
 MISSING = ("auto", "average", "marginalize", "skip", "category")
 
@@ -22,10 +22,10 @@ def needs_filler(missing: str, describes_attributes: bool) -> bool:
     return missing == "average" or (missing in ("auto", "category") and not describes_attributes)
 
 
-def choose_rule(network: AnyNetwork, filler: Network | None = None, missing: str = "marginalize") -> GapRule:
-    """The rule of a network learnt with this `missing`, which a filler says is averaged over; or of a network alone."""
-    if filler is not None:
-        return Averaged(network, filler)
+def choose_rule(network: AnyNetwork, filling: Filling | None = None, missing: str = "marginalize") -> GapRule:
+    """The rule of a network learnt with this `missing`, averaging where there is a filling; or of a network alone."""
+    if filling is not None:
+        return Averaged(network, filling)
     if network.kind == "effects":
         return Expected(network)
     return Skipped(network) if missing == "skip" else SummedOut(network)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, Literal
 
@@ -141,6 +141,11 @@ class AdditiveNetwork(HasColumns):
         """The look-ups that give `log_joint`, and the codes to look up."""
         return self._sums, self._expand(codes)
 
+    @property
+    def look_up_attributes(self) -> tuple[int, ...]:
+        """The attribute of each column of the codes to look up."""
+        return (*range(len(self.mains)), *self._paired)
+
     def effects(self, codes: Codes) -> Iterator[Array]:
         """(n_rows, n_classes) what each term adds, in the order of `terms`; a missing cell has an entry in each."""
         for attribute, main in enumerate(self.mains):
@@ -164,6 +169,12 @@ class AdditiveNetwork(HasColumns):
             tuple(self.densities[attribute] for attribute in attributes),
             tuple(self.spreads[attribute] for attribute in attributes) if self.spreads else (),
         )
+
+    def without_term(self, term: int) -> AdditiveNetwork:
+        """The same network with one of its `terms` zero."""
+        effects = [effect * (k != term) for k, effect in enumerate((*self.mains, *self.tables))]
+        n_mains = len(self.mains)
+        return replace(self, mains=tuple(effects[:n_mains]), tables=tuple(effects[n_mains:]))
 
     def coarsen(self, codes: Codes) -> Codes:
         """The codes of each attribute at its coarse granularity."""

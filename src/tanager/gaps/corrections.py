@@ -1,0 +1,115 @@
+"""Corrections under which averages over completions give the class frequencies of the training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.gaps.completions import MAX_COMPLETIONS, N_DRAWS, Completions
+from tanager.table.batch import Codes, code_dtype
+
+Floats = NDArray[np.float64]
+
+CLASS_DEVIATION, STATE_DEVIATION = 3.0, 2.0  # prior standard deviations
+MIN_DRAWS, DRAWS_OF_ALL_STATES = 64, 1 << 16
+CELLS_WORTH_COMPILING = 10_000_000  # drawn cells from which the compiled kernel repays its start
+MAX_STEPS, TOLERANCE, LONGEST_STEP, SHORTEST_PART = 30, 1e-7, 2.0, 1e-4
+ROUNDING = 1e-12
+
+
+def learn_corrections(
+    completions: Completions, classes: Floats, by_state: Sequence[Floats]
+) -> tuple[Floats, tuple[Floats, ...]]:
+    """`Filling.nothing` and `Filling.states`, from the counts (classes,) and of each attribute (coarse states, classes).
+
+    The first makes P(class | nothing) the class frequencies. The entry of a state makes P(class | state), whose
+    correction is the mean of both, the frequencies among its rows. Few rows leave the correction near the first's half.
+    """
+    n_states, n_rows = np.array([len(counts) for counts in by_state]), classes.sum()
+    unknown = n_states[np.newaxis].astype(code_dtype(int(n_states.max())))
+    ridge = np.array([1 / (n_rows * CLASS_DEVIATION**2)])
+    none = np.zeros(len(classes))
+    nothing = solve_corrections(*_complete(completions, unknown, N_DRAWS), classes[np.newaxis] / n_rows, none, ridge)[0]
+    n_draws = int(np.clip(DRAWS_OF_ALL_STATES // n_states.sum(), MIN_DRAWS, N_DRAWS))
+    states = []
+    for attribute, counts in enumerate(by_state):
+        seen = np.flatnonzero(counts.sum(axis=1))
+        rows = np.repeat(unknown, len(seen), axis=0)
+        rows[:, attribute] = seen
+        weights = counts[seen].sum(axis=1)
+        found = solve_corrections(
+            *_complete(completions, rows, n_draws),
+            counts[seen] / weights[:, np.newaxis],
+            nothing / 2,
+            4 / (weights * STATE_DEVIATION**2),
+        )
+        entries = np.zeros((len(counts) + 1, len(classes)))
+        entries[seen] = 2 * found - nothing
+        states.append(entries)
+    return nothing, tuple(states)
+
+
+def _complete(completions: Completions, coarse: Codes, n_draws: int) -> tuple[Floats, Floats]:
+    """(n_rows, n) weights and (n_rows, n, n_classes) posteriors of the completions of rows with gaps in one place."""
+    network = completions.network
+    n_states = np.array(completions.filler.n_states[:-1])
+    middles = network.refine(np.minimum(coarse, n_states - 1).astype(coarse.dtype))
+    codes = np.where(coarse == n_states, np.array(network.n_states[:-1]), middles)
+    codes = codes.astype(code_dtype(max(network.n_states)))
+    if completions.counts(coarse)[0] <= MAX_COMPLETIONS:
+        each = [completions.every(codes[[row]], coarse[[row]]) for row in range(len(coarse))]
+        return np.stack([weights for weights, _ in each]), np.stack([posterior for _, posterior in each])
+    compiled = n_draws * n_states.sum() * len(n_states) >= CELLS_WORTH_COMPILING
+    posterior = completions.drawn(codes, coarse, n_draws, compiled)
+    return np.full(posterior.shape[:2], 1 / n_draws), posterior
+
+
+def solve_corrections(weights: Floats, posterior: Floats, target: Floats, centre: Floats, ridge: Floats) -> Floats:
+    """(n, n_classes) for each of n averages the correction u under which it is near its target.
+
+    minimum over u of log sum_d w_d exp(u . P_d) - u . target + ridge / 2 |u - centre|^2
+
+    The gradient is the average less the target, so without ridge the two are equal at the minimum. Convex; Newton's
+    method. A number added to u for all classes changes nothing but its penalty.
+
+    weights    (n, completions)
+    posterior  (n, completions, n_classes)
+    target     (n, n_classes)
+    centre     (n_classes,)
+    ridge      (n,)
+    """
+    with np.errstate(divide="ignore"):
+        logs = np.log(weights)
+
+    def bend(u: Floats) -> tuple[Floats, Floats]:
+        """The values of the function, and the bent weights."""
+        sums = logs + (posterior @ u[:, :, np.newaxis])[:, :, 0]
+        top = sums.max(axis=1, keepdims=True)
+        bent = np.exp(sums - top)
+        total = bent.sum(axis=1, keepdims=True)
+        penalty = ridge / 2 * ((u - centre) ** 2).sum(axis=1)
+        return (top + np.log(total))[:, 0] - (u * target).sum(axis=1) + penalty, bent / total
+
+    u = np.tile(centre, (len(target), 1))
+    values, bent = bend(u)
+    identity = np.eye(len(centre))
+    for _ in range(MAX_STEPS):
+        mean = (bent[:, np.newaxis] @ posterior)[:, 0]
+        gradient = mean - target + ridge[:, np.newaxis] * (u - centre)
+        if np.abs(gradient).max(initial=0.0) < TOLERANCE:
+            break
+        curvature = (posterior * bent[..., np.newaxis]).swapaxes(1, 2) @ posterior
+        curvature -= mean[:, :, np.newaxis] * mean[:, np.newaxis]
+        curvature += (ridge[:, np.newaxis, np.newaxis] + TOLERANCE) * identity
+        step = np.linalg.solve(curvature, gradient[..., np.newaxis])[..., 0]
+        part = np.minimum(1.0, LONGEST_STEP / np.maximum(np.abs(step).max(axis=1), LONGEST_STEP))
+        while True:
+            following, bent = bend(u - part[:, np.newaxis] * step)
+            worse = (following > values + ROUNDING) & (part > SHORTEST_PART)
+            if not worse.any():
+                break
+            part[worse] /= 2
+        u, values = u - part[:, np.newaxis] * step, following
+    return u
