@@ -80,7 +80,7 @@ class Learning:
         order = table.table_order
         filling = None
         if self.fills and not hidden:
-            filling = learn_filling(learnt.network, counts, columns).reordered(order)
+            filling = learn_filling(learnt.network, counts, table.state_counts(counts)).reordered(order)
         network = learnt.network if hidden else learnt.network.reordered(order)
         return Learnt(network, filling, structure.score, Trace(structure.steps, learnt.trace), counts)
 

@@ -109,7 +109,7 @@ class Averaged(GapRule):
     def _answer(self, codes: Codes, compiled: bool) -> Floats:
         def average(rows: Codes) -> Floats:
             coarse = self.network.coarsen(rows)
-            corrections = self.filling.corrections(coarse)
+            corrections = self.filling.corrections(rows)
             found = (self._average_compiled if compiled else self._average)(rows, coarse, corrections)
             with np.errstate(divide="ignore"):
                 return np.log(found)

@@ -11,6 +11,7 @@ from tanager.gaps.completions import MAX_COMPLETIONS, N_DRAWS, Completions
 from tanager.table.batch import Codes, code_dtype
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 CLASS_DEVIATION, STATE_DEVIATION = 3.0, 2.0  # prior standard deviations
 MIN_DRAWS, DRAWS_OF_ALL_STATES = 64, 1 << 16
@@ -22,28 +23,31 @@ ROUNDING = 1e-12
 def learn_corrections(
     completions: Completions, classes: Floats, by_state: Sequence[Floats]
 ) -> tuple[Floats, tuple[Floats, ...]]:
-    """`Filling.nothing` and `Filling.states`, from the counts (classes,) and of each attribute (coarse states, classes).
+    """`Filling.nothing` and `Filling.states`, from the counts (classes,) and of each attribute (states, classes).
 
     The first makes P(class | nothing) the class frequencies. The entry of a state makes P(class | state), whose
     correction is the mean of both, the frequencies among its rows. Few rows leave the correction near the first's half.
     """
-    n_states, n_rows = np.array([len(counts) for counts in by_state]), classes.sum()
-    unknown = n_states[np.newaxis].astype(code_dtype(int(n_states.max())))
+    n_rows, n_coarse = classes.sum(), np.array(completions.filler.n_states[:-1])
+    unknown = n_coarse[np.newaxis].astype(code_dtype(int(n_coarse.max())))
     ridge = np.array([1 / (n_rows * CLASS_DEVIATION**2)])
     none = np.zeros(len(classes))
     nothing = solve_corrections(*_complete(completions, unknown, N_DRAWS), classes[np.newaxis] / n_rows, none, ridge)[0]
-    n_draws = int(np.clip(DRAWS_OF_ALL_STATES // n_states.sum(), MIN_DRAWS, N_DRAWS))
+    n_draws = int(np.clip(DRAWS_OF_ALL_STATES // n_coarse.sum(), MIN_DRAWS, N_DRAWS))
     states = []
     for attribute, counts in enumerate(by_state):
+        rows = np.repeat(unknown, n_coarse[attribute], axis=0)
+        rows[:, attribute] = np.arange(n_coarse[attribute])
+        weights, posterior = _complete(completions, rows, n_draws)
         seen = np.flatnonzero(counts.sum(axis=1))
-        rows = np.repeat(unknown, len(seen), axis=0)
-        rows[:, attribute] = seen
-        weights = counts[seen].sum(axis=1)
+        groups = completions.network.columns[attribute].coarse_codes[seen]
+        n_each = counts[seen].sum(axis=1)
         found = solve_corrections(
-            *_complete(completions, rows, n_draws),
-            counts[seen] / weights[:, np.newaxis],
+            weights[groups],
+            _move(completions, posterior[groups], attribute, groups, seen),
+            counts[seen] / n_each[:, np.newaxis],
             nothing / 2,
-            4 / (weights * STATE_DEVIATION**2),
+            4 / (n_each * STATE_DEVIATION**2),
         )
         entries = np.zeros((len(counts) + 1, len(classes)))
         entries[seen] = 2 * found - nothing
@@ -64,6 +68,19 @@ def _complete(completions: Completions, coarse: Codes, n_draws: int) -> tuple[Fl
     compiled = n_draws * n_states.sum() * len(n_states) >= CELLS_WORTH_COMPILING
     posterior = completions.drawn(codes, coarse, n_draws, compiled)
     return np.full(posterior.shape[:2], 1 / n_draws), posterior
+
+
+def _move(completions: Completions, posterior: Floats, attribute: int, groups: Codes, states: Ints) -> Floats:
+    """The posteriors (n, completions, n_classes) of rows in other states of the same coarse ones.
+
+    Only the main effect of the attribute differs.
+    """
+    if completions.network.kind == "tables":
+        return posterior
+    main, middles = completions.network.mains[attribute], completions.network_sums.values[groups, attribute]
+    change = main[states] - main[middles]
+    moved = posterior * np.exp(change - change.max(axis=1, keepdims=True))[:, np.newaxis]
+    return np.asarray(moved / moved.sum(axis=2, keepdims=True))
 
 
 def solve_corrections(weights: Floats, posterior: Floats, target: Floats, centre: Floats, ridge: Floats) -> Floats:

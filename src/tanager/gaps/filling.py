@@ -17,7 +17,6 @@ from tanager.gaps.filler import learn_filler
 from tanager.network.any_network import AnyNetwork
 from tanager.network.network import Network
 from tanager.table.batch import Codes
-from tanager.table.schema import ColumnSchema
 
 Floats = NDArray[np.float64]
 
@@ -31,19 +30,19 @@ class Filling:
     filler   has the nodes of the network, at their coarse granularity where they have two; its attributes have the
              class and at most one attribute as parents
     nothing  (classes,)
-    states   of each attribute (coarse states + 1, classes); zero for a missing cell
+    states   of each attribute (states + 1, classes); zero for a missing cell
     """
 
     filler: Network
     nothing: Floats
     states: tuple[Floats, ...]
 
-    def corrections(self, coarse: Codes) -> Floats:
+    def corrections(self, codes: Codes) -> Floats:
         """(n_rows, n_classes) lambda; less its highest, which changes nothing."""
-        total = np.tile(self.nothing, (len(coarse), 1))
+        total = np.tile(self.nothing, (len(codes), 1))
         for attribute, entries in enumerate(self.states):
-            total += entries[coarse[:, attribute]]
-        known = (coarse < np.array(self.filler.n_states[:-1])).sum(axis=1)
+            total += entries[codes[:, attribute]]
+        known = (codes < np.array([len(entries) - 1 for entries in self.states])).sum(axis=1)
         total /= 1.0 + known[:, np.newaxis]
         return np.asarray(total - total.max(axis=1, keepdims=True))
 
@@ -52,11 +51,13 @@ class Filling:
         return Filling(self.filler.reordered(order), self.nothing, tuple(self.states[node] for node in order[:-1]))
 
 
-def learn_filling(network: AnyNetwork, counts: CountStore, columns: Sequence[ColumnSchema]) -> Filling:
-    """From the counts of classes and of states by class; F starts as the tree of frequencies."""
-    target = counts.n_attributes
-    tables = counts.tables(Family(node, (target,)) for node in range(target))
-    by_state = [np.asarray(table[0].T, dtype=np.float64) for table in tables]
-    classes = np.asarray(counts.table(Family(target, ()))[0, 0], dtype=np.float64)
-    filler = calibrate(learn_filler(counts, [column.coarse for column in columns]), network, classes, by_state)
+def learn_filling(network: AnyNetwork, counts: CountStore, by_state: Sequence[Floats]) -> Filling:
+    """From counts at the coarse granularity, and of each attribute (states, classes) of all its states."""
+    columns = network.columns
+    classes = np.asarray(counts.table(Family(counts.n_attributes, ()))[0, 0], dtype=np.float64)
+    coarse = []
+    for column, state_counts in zip(columns[:-1], by_state, strict=True):
+        coarse.append(np.zeros((column.coarse.n_states, len(classes))))
+        np.add.at(coarse[-1], column.coarse_codes[:-1], state_counts)
+    filler = calibrate(learn_filler(counts, [column.coarse for column in columns]), network, classes, coarse)
     return Filling(filler, *learn_corrections(Completions(network, filler), classes, by_state))
