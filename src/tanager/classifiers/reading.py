@@ -22,10 +22,10 @@ from tanager.gaps.choose import needs_filler
 from tanager.table.batch import EncodedBatch
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, encode_rows, learn_schema, without_class
+from tanager.table.granularity import fine_places
 from tanager.table.needs import exceeds
 from tanager.table.read_columns import RawTable
 from tanager.table.rows import Rows
-from tanager.table.granularity import fine_places
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.stream.reader import ReadOptions, StreamedTable, StreamReader
 from tanager.table.stream.roles import check_roles

@@ -48,6 +48,9 @@ class Averaged(GapRule):
     network: AnyNetwork
     filling: Filling
 
+    def __post_init__(self) -> None:
+        self.filling.check(self.network.columns)
+
     def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:
         return self._answer(codes, self._worth_compiling(codes))
 
@@ -80,7 +83,7 @@ class Averaged(GapRule):
             "completions": MAX_COMPLETIONS,
             "classes": tree.classes,
             "tables": np.concatenate([table.ravel() for table in tree.tables]),
-            "corrections": np.concatenate([entries.ravel() for entries in (self.filling.nothing, *self.filling.states)]),
+            "corrections": np.concatenate([self.filling.nothing, *map(np.ravel, self.filling.states)]),
         }
         return {"filler": filler, **self.by_terms.constants()}
 

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.gaps.fill_kernels import Tree, Work, fill_row, make_work
+from tanager.gaps.fill_kernels import Work, fill_row, make_work
+from tanager.gaps.filler import Tree
 from tanager.gaps.sums import Sums
 from tanager.kernel import kernel
 
@@ -262,9 +263,7 @@ def _sum_all(
 
 
 @kernel
-def _sum_drawn(
-    network: Sums, missing: Ints, effects: Placed, work: Work, correction: Floats, block: Block
-) -> None:
+def _sum_drawn(network: Sums, missing: Ints, effects: Placed, work: Work, correction: Floats, block: Block) -> None:
     n_draws = work.filled.shape[1]
     block.weights[:n_draws] = 1.0
     for c in range(len(correction)):

@@ -6,6 +6,9 @@ follow the rule that "auto" gives.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import cast
+
 from tanager.gaps.average import Averaged
 from tanager.gaps.expected import Expected
 from tanager.gaps.filling import Filling
@@ -27,5 +30,10 @@ def choose_rule(network: AnyNetwork, filling: Filling | None = None, missing: st
     if filling is not None:
         return Averaged(network, filling)
     if network.kind == "effects":
-        return Expected(network)
+        return Expected(network) if network.gap_rule is None else cast(GapRule, network.gap_rule)
     return Skipped(network) if missing == "skip" else SummedOut(network)
+
+
+def with_rule(network: AnyNetwork, rule: GapRule) -> AnyNetwork:
+    """The network that a classifier shows: one of effects, which has no joint to ask, queries the rule."""
+    return replace(network, gap_rule=rule) if network.kind == "effects" else network

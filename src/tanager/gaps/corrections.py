@@ -70,7 +70,7 @@ def _complete(completions: Completions, coarse: Codes, n_draws: int) -> tuple[Fl
     return np.full(posterior.shape[:2], 1 / n_draws), posterior
 
 
-def _move(completions: Completions, posterior: Floats, attribute: int, groups: Codes, states: Ints) -> Floats:
+def _move(completions: Completions, posterior: Floats, attribute: int, groups: Ints, states: Ints) -> Floats:
     """The posteriors (n, completions, n_classes) of rows in other states of the same coarse ones.
 
     Only the main effect of the attribute differs.

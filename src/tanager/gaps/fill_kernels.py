@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from tanager.gaps.filler import Tree
 from tanager.kernel import kernel
-from tanager.table.batch import Codes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -45,7 +44,7 @@ def make_work(tree: Tree, n_draws: int) -> Work:
 
 
 @kernel
-def fill_rows(codes: Codes, tree: Tree, numbers: Floats, filled: NDArray[np.unsignedinteger]) -> None:
+def fill_rows(codes: NDArray[np.integer], tree: Tree, numbers: Floats, filled: NDArray[np.unsignedinteger]) -> None:
     """See `FillingTree.fill`; filled is (n_attributes, n_rows, n_draws)."""
     work = make_work(tree, len(numbers))
     for row in range(len(codes)):
@@ -54,7 +53,7 @@ def fill_rows(codes: Codes, tree: Tree, numbers: Floats, filled: NDArray[np.unsi
 
 
 @kernel
-def fill_row(codes: Codes, row: int, tree: Tree, numbers: Floats, work: Work) -> None:
+def fill_row(codes: NDArray[np.integer], row: int, tree: Tree, numbers: Floats, work: Work) -> None:
     weights = work.weights
     work.likelihood[:] = 0.0  # logarithms until an attribute sends: a product over its children would underflow
     weights[:] = tree.classes
@@ -73,7 +72,7 @@ def fill_row(codes: Codes, row: int, tree: Tree, numbers: Floats, work: Work) ->
 
 
 @kernel
-def _draw(codes: Codes, row: int, node: int, tree: Tree, numbers: Floats, work: Work) -> None:
+def _draw(codes: NDArray[np.integer], row: int, node: int, tree: Tree, numbers: Floats, work: Work) -> None:
     """A state for each draw, given the class and the parent's state of the draw and what is below the node."""
     parent, r, start = tree.parents[node], tree.n_states[node], tree.starts[node]
     n_above = _n_above(parent, tree.n_states)
@@ -96,7 +95,7 @@ def _n_above(parent: int, n_states: Ints) -> int:
 
 
 @kernel
-def _send(codes: Codes, row: int, node: int, tree: Tree, work: Work) -> None:
+def _send(codes: NDArray[np.integer], row: int, node: int, tree: Tree, work: Work) -> None:
     """P(cells present at and below the node | the parent's state, class) goes to the parent, its scale to the class."""
     parent, r, start, likelihood = tree.parents[node], tree.n_states[node], tree.starts[node], work.likelihood
     n_above = _n_above(parent, tree.n_states)

@@ -1,4 +1,4 @@
-"""Filling: what `Averaged` knows besides the network. A filler fitted to it, and corrections of its class frequencies."""
+"""Filling: what `Averaged` knows besides the network: a filler fitted to it, and corrections of the weights."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
+from tanager.errors import DataError
 from tanager.gaps.calibrate import calibrate
 from tanager.gaps.completions import Completions
 from tanager.gaps.corrections import learn_corrections
@@ -17,6 +18,7 @@ from tanager.gaps.filler import learn_filler
 from tanager.network.any_network import AnyNetwork
 from tanager.network.network import Network
 from tanager.table.batch import Codes
+from tanager.table.schema import ColumnSchema
 
 Floats = NDArray[np.float64]
 
@@ -36,6 +38,13 @@ class Filling:
     filler: Network
     nothing: Floats
     states: tuple[Floats, ...]
+
+    def check(self, columns: Sequence[ColumnSchema]) -> None:
+        """Refuse corrections of other shapes than the states of a network with these columns, the class last."""
+        shapes = [(column.n_states + 1, columns[-1].n_states) for column in columns[:-1]]
+        for array, shape in zip((self.nothing, *self.states), ((columns[-1].n_states,), *shapes), strict=True):
+            if array.shape != shape:
+                raise DataError(f"a correction has shape {array.shape}; its states and the classes need {shape}.")
 
     def corrections(self, codes: Codes) -> Floats:
         """(n_rows, n_classes) lambda; less its highest, which changes nothing."""
