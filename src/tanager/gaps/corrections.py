@@ -16,6 +16,7 @@ Ints = NDArray[np.int64]
 CLASS_DEVIATION, STATE_DEVIATION = 3.0, 2.0  # prior standard deviations
 MIN_DRAWS, DRAWS_OF_ALL_STATES = 64, 1 << 16
 CELLS_WORTH_COMPILING = 10_000_000  # drawn cells from which the compiled kernel repays its start
+BLOCK_CELLS = 1 << 22
 MAX_STEPS, TOLERANCE, LONGEST_STEP, SHORTEST_PART = 30, 1e-7, 2.0, 1e-4
 ROUNDING = 1e-12
 
@@ -34,25 +35,35 @@ def learn_corrections(
     none = np.zeros(len(classes))
     nothing = solve_corrections(*_complete(completions, unknown, N_DRAWS), classes[np.newaxis] / n_rows, none, ridge)[0]
     n_draws = int(np.clip(DRAWS_OF_ALL_STATES // n_coarse.sum(), MIN_DRAWS, N_DRAWS))
+    # Few completions are as many as there are, which differs between attributes; draws of several go together.
+    few = n_coarse.prod(dtype=np.float64) / n_coarse.max() <= MAX_COMPLETIONS
+    n_together = 1 if few else max(1, BLOCK_CELLS // (n_draws * len(n_coarse) * int(n_coarse.max())))
     states = []
-    for attribute, counts in enumerate(by_state):
-        rows = np.repeat(unknown, n_coarse[attribute], axis=0)
-        rows[:, attribute] = np.arange(n_coarse[attribute])
+    for first in range(0, len(by_state), n_together):
+        together = np.arange(first, min(first + n_together, len(by_state)))
+        owners = np.repeat(together, n_coarse[together])
+        rows = np.repeat(unknown, len(owners), axis=0)
+        rows[np.arange(len(owners)), owners] = np.concatenate([np.arange(n) for n in n_coarse[together]])
         weights, posterior = _complete(completions, rows, n_draws)
-        seen = np.flatnonzero(counts.sum(axis=1))
-        groups = completions.network.columns[attribute].coarse_codes[seen]
-        n_each = counts[seen].sum(axis=1)
-        found = solve_corrections(
-            weights[groups],
-            _move(completions, posterior[groups], attribute, groups, seen),
-            counts[seen] / n_each[:, np.newaxis],
-            nothing / 2,
-            4 / (n_each * STATE_DEVIATION**2),
-        )
-        entries = np.zeros((len(counts) + 1, len(classes)))
-        entries[seen] = 2 * found - nothing
-        states.append(entries)
+        for attribute in together.tolist():
+            own = owners == attribute
+            given = weights[own], posterior[own]
+            states.append(_correct_states(completions, attribute, by_state[attribute], nothing, *given))
     return nothing, tuple(states)
+
+
+def _correct_states(
+    completions: Completions, attribute: int, counts: Floats, nothing: Floats, weights: Floats, posterior: Floats
+) -> Floats:
+    """(states + 1, n_classes) entries of an attribute, from the completions of each of its coarse states."""
+    seen = np.flatnonzero(counts.sum(axis=1))
+    groups = completions.network.columns[attribute].coarse_codes[seen]
+    n_rows = counts[seen].sum(axis=1)
+    moved = _move(completions, posterior[groups], attribute, groups, seen)
+    target, ridge = counts[seen] / n_rows[:, np.newaxis], 4 / (n_rows * STATE_DEVIATION**2)
+    entries = np.zeros((len(counts) + 1, len(nothing)))
+    entries[seen] = 2 * solve_corrections(weights[groups], moved, target, nothing / 2, ridge) - nothing
+    return entries
 
 
 def _complete(completions: Completions, coarse: Codes, n_draws: int) -> tuple[Floats, Floats]:
