@@ -71,7 +71,7 @@ def test_the_model_is_that_of_memory(client, structure, parameters, cut, make_ta
         assert ours.structure_score_ == pytest.approx(theirs.structure_score_, rel=1e-12)
     assert (ours.filler_ is None) == (theirs.filler_ is None)
     if theirs.filler_ is not None:
-        assert_equal(ours.filler_, theirs.filler_, exactly=True)
+        assert_equal(ours.filler_, theirs.filler_, exactly=parameters in OF_COUNTS)
 
 
 @pytest.mark.parametrize("criterion", ["cll", "bic", "acll"])

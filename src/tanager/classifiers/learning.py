@@ -12,7 +12,7 @@ from tanager.classifiers.parts import Parts
 from tanager.classifiers.reading import CodedTable
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
-from tanager.gaps.filler import learn_filler
+from tanager.gaps.filling import Filling, learn_filling
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
 from tanager.parameters import Conditional, Frequency, ParameterTask
@@ -36,7 +36,7 @@ class Learnt:
     """A network, what says what its missing cells may hold, the score of its structure, and how it came about."""
 
     network: Network | AdditiveNetwork
-    filler: Network | None
+    filling: Filling | None
     structure_score: float | None
     trace: Trace
     counts: CountStore
@@ -83,11 +83,11 @@ class Learning:
             learnt = tune_hidden(cast(Conditional, parts.parameters), task)
         else:
             learnt = parts.parameters.learn(task)
-        filler = None
+        filling = None
         if self.fills and not hidden:
-            filler = learn_filler(counts, [column.coarse for column in columns]).reordered(order)
+            filling = learn_filling(learnt.network, counts, table.state_counts(counts)).reordered(order)
         network = learnt.network.reordered(order)
-        return Learnt(network, filler, structure.score, Trace(structure.steps, learnt.trace), counts)
+        return Learnt(network, filling, structure.score, Trace(structure.steps, learnt.trace), counts)
 
     def _relearn(self, counts: CountStore, columns: tuple[int, ...], named: bool) -> Dag:
         """The structure by the counts of other rows."""

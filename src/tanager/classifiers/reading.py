@@ -16,13 +16,14 @@ from tanager.classifiers.options import ClassifierOptions
 from tanager.classifiers.parts import Parts
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine, choose_engine
-from tanager.counts.family import CountTable
+from tanager.counts.family import CountTable, Family
 from tanager.counts.running_counts import CountedRows, RunningCounts
 from tanager.gaps.choose import needs_filler
 from tanager.table.batch import EncodedBatch
 from tanager.table.columns import NumericColumn, RawTable
 from tanager.table.discretizer import Discretizer, choose_discretizer, sees_class
 from tanager.table.encoder import TableEncoder, encode_rows, learn_schema, without_class
+from tanager.table.granularity import fine_places
 from tanager.table.needs import exceeds
 from tanager.table.rows import Rows
 from tanager.table.schema import ColumnSchema, TableSchema
@@ -74,6 +75,15 @@ class CodedTable:
             rows = rows.map(partial(EncodedBatch.first_attributes, number=n_attributes), "coarse")
         names = [column.name for column in self.columns]
         return CountStore(rows, engine, names, known=self.known, counted=self.counted)
+
+    def state_counts(self, counts: CountStore) -> list[NDArray[np.float64]]:
+        """Of each attribute (states, classes), at its fine granularity; `counts` are those of `counts`."""
+        places = fine_places(self.columns[:-1]).tolist()
+        if self.rows.n_attributes > len(places):
+            fine = [column.name for column in self.columns if column.groups]
+            counts = CountStore(self.rows, counts.engine, [*counts.names[:-1], *fine, counts.names[-1]])
+        tables = counts.tables([Family(place, (counts.n_attributes,)) for place in places], keep=False)
+        return [np.asarray(table[0].T, dtype=np.float64) for table in tables]
 
 
 def code_table(
