@@ -15,7 +15,7 @@ class Table:
             column[random.random(n_rows) < missing] = n - 1
         self.codes = np.stack(columns, axis=1).astype(np.uint8)
         self.ordered, self.n_codes = np.array(ordered), np.array(n_codes)
-        self.gradients = random.normal(size=n_rows) + 0.5 * (self.codes[:, 0] > 2) * (self.codes[:, 1] == 1)
+        self.gradients = random.normal(size=n_rows) + 0.5 * (self.codes[:, 0] > 2) * (self.codes[:, -1] == 1)
         self.hessians = random.uniform(0.05, 0.25, n_rows)
         self.weights = random.integers(1, 3, n_rows).astype(float)
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from trees.grow_by_hand import Table
 
 from tanager.threads import thread_limit
 from tanager.trees import forest as forest_module
 from tanager.trees.boost import Boosting, TreeOptions
 from tanager.trees.forest import Forest
+from trees.grow_by_hand import Table
 
 
 def boosted(table, n_classes, rounds, **options):

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from trees.grow_by_hand import Table, grow_by_hand
 
 from tanager.trees.grow_kernels import grow_tree
+from trees.grow_by_hand import Table, grow_by_hand
 
 
 def grown(table, max_leaves, limits, max_attributes):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tanager.table.batch import Codes
 from tanager.threads import map_threads
-from tanager.trees.forest import Forest, Tree
+from tanager.trees.forest import Tree
 
 Array = NDArray[np.float64]
 
@@ -97,7 +97,7 @@ class Boosting:
         most_attributes = len(self._ordered) if options.max_attributes is None else options.max_attributes
         arrays = (nodes, left, values, leaf_of_row)
         n_splits = grow_tree(self._columns, sums, self._starts, self._ordered, limits, most_attributes, *arrays)
-        weights = np.bincount(leaf_of_row, self._weights, minlength=n_splits + 1)
+        weights = np.bincount(leaf_of_row, self._weights, minlength=n_splits + 1).astype(np.float64)
         tree = Tree(number, nodes[:n_splits], left[:n_splits], options.rate * values[: n_splits + 1], weights)
         return tree, leaf_of_row
 
