@@ -1,9 +1,11 @@
 """The effects of an `AdditiveNetwork` <-> the part of a model's JSON document that holds them.
 
     "effects": {"intercept": [...], "mains": [[[...], ...], ...], "pairs": [[0, 2], ...],
-                "tables": [[[[...], ...], ...], ...], "densities": [[...], ...], "spreads": [[[...], ...], ...]}
+                "tables": [[[[...], ...], ...], ...], "densities": [[...], ...], "spreads": [[[...], ...], ...],
+                "trees": null or {...}}
 
-It stands in the place of "parents" and "tables" (`tanager.network.document`); shapes as in `AdditiveNetwork`.
+It stands in the place of "parents" and "tables" (`tanager.network.document`); shapes as in `AdditiveNetwork`,
+trees as `tanager.network.forest_document` has them.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.network.additive import AdditiveNetwork
+from tanager.network.forest_document import read_forest, write_forest
 from tanager.network.json_values import DocumentError, Json, mapping, numbers, sequence
 from tanager.table.schema import ColumnSchema
 
@@ -25,6 +28,7 @@ def effect_parts(network: AdditiveNetwork) -> dict[str, Json]:
         "tables": [table.tolist() for table in network.tables],
         "densities": [density.tolist() for density in network.densities],
         "spreads": [spread.tolist() for spread in network.spreads],
+        "trees": write_forest(network.forest),
     }
 
 
@@ -47,6 +51,7 @@ def read_effect_parts(columns: tuple[ColumnSchema, ...], document: Json) -> Addi
         tuple(_arrays(found.get("tables"), len(pairs), 3, "effects.tables")),
         tuple(_arrays(found.get("densities"), n_attributes, 1, "effects.densities")),
         tuple(_arrays(spreads, n_attributes, 2, "effects.spreads")) if spreads else (),
+        read_forest(found.get("trees"), columns),
     )
 
 

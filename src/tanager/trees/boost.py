@@ -64,6 +64,7 @@ class Boosting:
         self._ordered = ordered
         self._options = options
         self._of_class = (1,) if len(start) == 2 else range(len(start))
+        self.start = start
         self.scores = np.repeat(start[:, np.newaxis], len(weights), axis=1)
         self.trees: list[Tree] = []
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.errors import DataError
 from tanager.table.batch import Codes
 from tanager.threads import map_threads
 
@@ -36,6 +38,14 @@ class Tree:
     left: Flags
     values: Array
     weights: Array
+
+    def scaled(self, factor: float) -> Tree:
+        return replace(self, values=factor * self.values)
+
+    def centered(self) -> tuple[Tree, float]:
+        """The tree with a mean of zero over the training rows, and the mean it had."""
+        mean = float(np.average(self.values, weights=self.weights))
+        return replace(self, values=self.values - mean), mean
 
 
 @dataclass(frozen=True)
@@ -91,6 +101,29 @@ class Forest:
             np.concatenate([np.empty(0), *(tree.weights for tree in trees)]),
         )
 
+    def check(self, n_codes: Sequence[int], n_classes: int) -> None:
+        """That it is a forest over attributes of so many codes, for so many classes."""
+        n_splits, n_leaves = len(self.attributes), len(self.values)
+        numbers = np.arange(n_splits)[:, np.newaxis]
+        once = np.sort(np.concatenate([self.roots, self.ends.reshape(-1)]))
+        whole = (
+            self.n_classes == n_classes
+            and len(self.of_class) == len(self.roots)
+            and bool(np.isin(self.of_class, np.arange(n_classes)).all())
+            and bool(np.isin(self.attributes, np.arange(len(n_codes))).all())
+            # Every split and every leaf is led to once, a split from an earlier one.
+            and np.array_equal(once, np.arange(-n_leaves, n_splits))
+            and bool(((self.ends < 0) | (self.ends > numbers)).all())
+        )
+        if not whole:
+            raise DataError("the trees do not lead from one root each to every split and leaf of theirs.")
+        if np.diff(self.offsets).tolist() != [n_codes[attribute] for attribute in self.attributes]:
+            raise DataError("a split of a tree does not say of every state of its attribute where it goes.")
+        if self.weights.shape != self.values.shape or not (self.weights > 0).all():
+            raise DataError("every leaf of a tree needs a weight above zero.")
+        if not np.isfinite(self.values).all() or not np.isfinite(self.weights).all():
+            raise DataError("a leaf of a tree holds a value that is not a finite number.")
+
     def scores(self, codes: Codes) -> Array:
         """(n_rows, n_classes) the sums over the trees."""
         result = np.zeros((len(codes), self.n_classes))
@@ -129,10 +162,41 @@ class Forest:
         parts = (self.roots, self.of_class, self.attributes, self.ends, self.offsets, self.left, self.values)
         add_trees(np.ascontiguousarray(codes), *parts, out)
 
-    def scaled(self, factor: float) -> Forest:
-        """What every leaf adds times a number."""
-        return replace(self, values=factor * self.values)
+    def credits(self, codes: Codes, n_attributes: int) -> Array:
+        """(n_rows, n_attributes, n_classes) what each attribute adds to `scores`, but for the means of the trees.
+
+        A row's walk down a tree changes what is expected of the tree, the mean over the training rows that came as far.
+        Each change is put down to the attribute asked for: they add up to the leaf's value less the tree's mean.
+        """
+        result = np.zeros((len(codes), n_attributes, self.n_classes))
+        at = np.tile(self.roots, (len(codes), 1))
+        while True:
+            rows, trees = np.nonzero(at >= 0)
+            if not len(rows):
+                return result
+            before, attributes = at[rows, trees], self.attributes[at[rows, trees]]
+            after = self.follow(before, codes[rows, attributes])
+            change = self._expected(after) - self._expected(before)
+            np.add.at(result, (rows, attributes, self.of_class[trees]), change)
+            at[rows, trees] = after
 
     def with_attributes(self, places: Ints) -> Forest:
         """The same over attributes in another order: attribute k is attribute places[k] there."""
         return replace(self, attributes=places[self.attributes])
+
+    def _expected(self, ends: Ints) -> Array:
+        """The mean value over the training rows that come to an end."""
+        n_splits = len(self.attributes)
+        return self._means[np.where(ends >= 0, ends, n_splits + ~ends)]
+
+    @cached_property
+    def _means(self) -> Array:
+        """(n_splits + n_leaves,) of the splits, then of the leaves."""
+        n_splits = len(self.attributes)
+        sums = np.concatenate([np.zeros(n_splits), self.values * self.weights])
+        weights = np.concatenate([np.zeros(n_splits), self.weights])
+        places = np.where(self.ends >= 0, self.ends, n_splits + ~self.ends)
+        for split in range(n_splits - 1, -1, -1):  # a split leads to later ones
+            sums[split] = sums[places[split]].sum()
+            weights[split] = weights[places[split]].sum()
+        return sums / weights

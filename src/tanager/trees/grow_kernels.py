@@ -182,13 +182,20 @@ def divide(
     ranks: Ints,
     goes_left: Flags,
 ) -> None:
-    """Which codes of an attribute go left in its best split of a leaf."""
+    """Which codes of an attribute go left in its best split of a leaf; codes without rows go where most rows go."""
     _, length, gap_left = scan(histogram, whole, n_ordered, least, penalty, ranks)
     goes_left[:] = False
     for position in range(length):
         goes_left[ranks[position]] = True
     if n_ordered > 0:
         goes_left[n_ordered : len(histogram)] = gap_left
+    weight = 0.0
+    for code in range(len(histogram)):
+        if goes_left[code]:
+            weight += histogram[code, 2]
+    for code in range(n_ordered, len(histogram)):
+        if histogram[code, 2] <= NO_WEIGHT * whole[2]:
+            goes_left[code] = weight > 0.5 * whole[2]
 
 
 @kernel
@@ -198,7 +205,7 @@ def scan(
     """The best gain of one attribute, how many codes of `ranks`, from the first, go left in it, and whether gaps do.
 
     Codes of an ordered attribute keep their order. Categories are ranked by gradient / (Hessian + penalty): the best
-    of all subsets is then among the first ones (Fisher 1958). A category that no row has is last: it goes right.
+    of all subsets is then among the first ones (Fisher 1958). A category that no row has is last.
     """
     gap = np.zeros(3)
     if n_ordered > 0:
