@@ -176,27 +176,65 @@ class Forest:
                 return result
             before, attributes = at[rows, trees], self.attributes[at[rows, trees]]
             after = self.follow(before, codes[rows, attributes])
-            change = self._expected(after) - self._expected(before)
+            change = self.means[self._place(after)] - self.means[before]
             np.add.at(result, (rows, attributes, self.of_class[trees]), change)
             at[rows, trees] = after
+
+    def odds(self, favoured: int, against: int) -> Array:
+        """(n_leaves,) what a leaf adds to the log odds of one class against another."""
+        signs = np.array([(number == favoured) - (number == against) for number in range(self.n_classes)])
+        return signs[self._class_of_leaf] * self.values
+
+    def least(self, values: Array, codes: Sequence[int], fixed: Flags) -> Array:
+        """(n_sets,) the sum over the trees of the least of the leaves that a set of fixed attributes leaves open.
+
+        values  (n_leaves,) in place of the forest's own
+        codes   (n_attributes,) of the row
+        fixed   (n_sets, n_attributes) which attributes keep their codes; the others may have any
+        """
+        lowest = np.concatenate([np.empty((len(self.attributes), len(fixed))), np.tile(values, (len(fixed), 1)).T])
+        for splits in reversed(self._levels):
+            attributes = self.attributes[splits]
+            own = lowest[self._place(self.follow(splits, np.asarray(codes)[attributes]))]
+            either = lowest[self._place(self.ends[splits])].min(axis=1)
+            lowest[splits] = np.where(fixed[:, attributes].T, own, either)
+        found: Array = lowest[self._place(self.roots)].sum(axis=0)
+        return found
 
     def with_attributes(self, places: Ints) -> Forest:
         """The same over attributes in another order: attribute k is attribute places[k] there."""
         return replace(self, attributes=places[self.attributes])
 
-    def _expected(self, ends: Ints) -> Array:
-        """The mean value over the training rows that come to an end."""
-        n_splits = len(self.attributes)
-        return self._means[np.where(ends >= 0, ends, n_splits + ~ends)]
+    def _place(self, ends: Ints) -> Ints:
+        """Where ends stand in arrays of the splits and then the leaves."""
+        return np.where(ends >= 0, ends, len(self.attributes) + ~ends)
 
     @cached_property
-    def _means(self) -> Array:
-        """(n_splits + n_leaves,) of the splits, then of the leaves."""
+    def _levels(self) -> list[Ints]:
+        """The splits of each depth."""
+        levels, splits = [], self.roots[self.roots >= 0]
+        while len(splits):
+            levels.append(splits)
+            below = self.ends[splits].reshape(-1)
+            splits = below[below >= 0]
+        return levels
+
+    @cached_property
+    def _class_of_leaf(self) -> Ints:
+        """(n_leaves,) the class that the tree of a leaf adds to."""
+        found = np.empty(len(self.attributes) + len(self.values), dtype=np.int64)
+        found[self._place(self.roots)] = self.of_class
+        for splits in self._levels:
+            found[self._place(self.ends[splits])] = found[splits, np.newaxis]
+        return found[len(self.attributes) :]
+
+    @cached_property
+    def means(self) -> Array:
+        """(n_splits + n_leaves,) what is expected at each split, then at each leaf: the mean over its training rows."""
         n_splits = len(self.attributes)
         sums = np.concatenate([np.zeros(n_splits), self.values * self.weights])
         weights = np.concatenate([np.zeros(n_splits), self.weights])
-        places = np.where(self.ends >= 0, self.ends, n_splits + ~self.ends)
-        for split in range(n_splits - 1, -1, -1):  # a split leads to later ones
-            sums[split] = sums[places[split]].sum()
-            weights[split] = weights[places[split]].sum()
+        for splits in reversed(self._levels):
+            below = self._place(self.ends[splits])
+            sums[splits], weights[splits] = sums[below].sum(axis=1), weights[below].sum(axis=1)
         return sums / weights
