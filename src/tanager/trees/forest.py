@@ -124,10 +124,10 @@ class Forest:
         if not np.isfinite(self.values).all() or not np.isfinite(self.weights).all():
             raise DataError("a leaf of a tree holds a value that is not a finite number.")
 
-    def scores(self, codes: Codes) -> Array:
-        """(n_rows, n_classes) the sums over the trees."""
+    def scores(self, codes: Codes, compiled: bool = False) -> Array:
+        """(n_rows, n_classes) the sums over the trees; `compiled` even if they are few."""
         result = np.zeros((len(codes), self.n_classes))
-        if len(codes) * len(self.roots) < WORK_WORTH_COMPILING:
+        if not compiled and len(codes) * len(self.roots) < WORK_WORTH_COMPILING:
             for first in range(0, len(codes), BLOCK_ROWS):
                 rows = slice(first, first + BLOCK_ROWS)
                 self._add(codes[rows], result[rows])
