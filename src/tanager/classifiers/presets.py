@@ -171,7 +171,7 @@ class PairwiseOptions(ClassifierOptions):
     _: KW_ONLY
     pairs_per_attribute: str | float = "auto"
     rank_by: str = "information"
-    order: int | None = 2
+    order: int | None = None
 
 
 class PairwiseClassifier(PairwiseOptions, BayesianNetworkClassifier):

@@ -54,7 +54,7 @@ class Pairwise(StructureLearner):
     asks_criterion = False
 
     def __init__(
-        self, pairs_per_attribute: str | float = "auto", rank_by: str = "information", order: int | None = 2
+        self, pairs_per_attribute: str | float = "auto", rank_by: str = "information", order: int | None = None
     ) -> None:
         self.pairs_per_attribute = pairs_per_attribute
         self.rank_by = rank_by
