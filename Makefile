@@ -49,7 +49,7 @@ format: $(VENV)/.test
 # $TANAGER_DATA names a folder with a manifest.json. An interrupted run goes on where it stopped. Rivals live in an
 # environment of their own: they are never dependencies.
 TANAGER_DATA ?= ../shared/data
-RIVALS := lightgbm xgboost-cpu interpret-core scikit-bayes
+RIVALS := lightgbm xgboost-cpu interpret-core scikit-bayes catboost chimeraboost
 FIELD := $(VENV)-field
 REPEAT := $(FIELD)/bin/python -m experiments.papers --field --data $(TANAGER_DATA)
 
@@ -58,13 +58,18 @@ experiments: $(FIELD)/.installed  ## the papers again and the field today, withi
 	$(FIELD)/bin/python -m experiments.readings
 	$(FIELD)/bin/python docs/summary.py
 
-experiments-slow: $(FIELD)/.installed  ## the same with every set and the slow rivals, in many hours, written to experiments/slow/RESULTS.md
+experiments-slow: $(FIELD)/.slow  ## the same with every set and the slow rivals, in many hours, written to experiments/slow/RESULTS.md
 	$(REPEAT) --slow --page experiments/slow/RESULTS.md
 
 $(FIELD)/.installed: pyproject.toml
 	test -x $(FIELD)/bin/python || $(PYTHON) -m venv $(FIELD)
 	$(FIELD)/bin/python -m pip install -q --upgrade "pip>=25.1"
 	$(FIELD)/bin/python -m pip install -q -e ".[plots]" $(RIVALS)
+	$(FIELD)/bin/chimeraboost-warmup
+	touch $@
+
+$(FIELD)/.slow: $(FIELD)/.installed
+	$(FIELD)/bin/python -m pip install -q "$(TORCH)" pytabkit
 	touch $@
 
 # Peers live in an environment of their own: they are never dependencies, and want other versions of NumPy.

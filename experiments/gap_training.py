@@ -14,10 +14,13 @@ import pandas as pd
 
 from experiments.gap_ways import N_FOLDS, remove
 from tanager import TANClassifier
+from tanager.counts.count_store import CountStore
+from tanager.counts.family import Family
 from tanager.experiments.data_sets import DataSet
 from tanager.experiments.measured_fold import add_unseen_classes
 from tanager.experiments.protocol import stratified_folds
 from tanager.gaps.average import Averaged
+from tanager.gaps.filling import Filling, learn_filling
 from tanager.measures import measure_quality
 
 MAX_ROWS = 1_500
@@ -35,12 +38,11 @@ def measure_training(data_set: DataSet) -> Iterator[dict[str, object]]:
     classes = np.unique(y)
     for fold, (train, test) in enumerate(stratified_folds(y, N_FOLDS, 0)):
         rows = remove(X.take(train), TRAINING_RATE, seed=100 + fold)
-        filler = TANClassifier(missing="average", parameters="frequency", n_jobs=1).fit(rows, y[train]).filler_
         for way, clf in TRAINED.items():
             started = time.process_time()
             clf.fit(rows, y[train])
             seconds = time.process_time() - started
-            clf.gaps_ = Averaged(clf.network_, filler)
+            clf.gaps_ = Averaged(clf.network_, _filling(clf, clf.count(rows, y[train])))
             for rate in RATES:
                 answer = clf.predict_proba(remove(X.take(test), rate, seed=fold))
                 p = add_unseen_classes(answer, clf.classes_, classes, len(train))
@@ -53,6 +55,12 @@ def measure_training(data_set: DataSet) -> Iterator[dict[str, object]]:
                     "error": 1.0 - quality.accuracy,
                     "seconds": seconds,
                 }
+
+
+def _filling(clf: TANClassifier, counts: CountStore) -> Filling:
+    target = counts.n_attributes
+    tables = counts.tables([Family(node, (target,)) for node in range(target)])
+    return learn_filling(clf.network_, counts, [table[0].T.astype(np.float64) for table in tables])
 
 
 def training_table(results: pd.DataFrame) -> list[str]:

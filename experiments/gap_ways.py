@@ -15,6 +15,8 @@ from tanager import BayesianNetworkClassifier
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.gaps.average import Averaged
+from tanager.gaps.filler import learn_filler
+from tanager.gaps.filling import Filling
 from tanager.gaps.skip import Skipped
 from tanager.gaps.sum_out import SummedOut
 from tanager.network.inference.junction_tree import JunctionTree
@@ -59,6 +61,11 @@ class Fitted:
         return self.learn(Frequency(), self.counts)
 
     @cached_property
+    def tree(self) -> Network:
+        """The filler before it is fitted to the network."""
+        return learn_filler(self.counts, self.network.columns)
+
+    @cached_property
     def naive_filler(self) -> Network:
         dag = NaiveBayes().learn(StructureTask(self.counts, LL(), self.counts.names)).dag
         tables = Frequency().learn(ParameterTask(dag, self.counts)).network.tables
@@ -97,6 +104,13 @@ class Fitted:
         dropped = np.random.default_rng(0).random(batch.codes.shape) < rate
         codes = np.asfortranarray(np.where(dropped, none, batch.codes).astype(batch.codes.dtype))
         return EncodedBatch(codes, batch.class_codes, batch.n_states, (codes == none).any(axis=0), batch.weights)
+
+
+def uncorrected(network: Network, filler: Network, codes: Codes) -> Floats:
+    """The average over completions as the filler has them."""
+    n_classes = network.n_states[-1]
+    states = tuple(np.zeros((n + 1, n_classes)) for n in network.n_states[:-1])
+    return Averaged(network, Filling(filler, np.zeros(n_classes), states)).log_posterior(codes)
 
 
 def log_expected_terms(network: Network, filler: Network, codes: Codes) -> Floats:
@@ -141,13 +155,12 @@ WAYS: dict[str, Way] = {
     ).log_posterior(codes),
     "`skip`: centred terms left out": lambda fitted, codes: Skipped(fitted.network).log_posterior(codes),
     "expected terms, given the cells present": lambda fitted, codes: log_expected_terms(
-        fitted.network, fitted.clf.filler_, codes
+        fitted.network, fitted.tree, codes
     ),
-    "`average` over 32 draws of a tree": lambda fitted, codes: fitted.clf.gaps_.log_posterior(codes),
-    "the same over 8 draws": lambda fitted, codes: Averaged(fitted.network, fitted.clf.filler_, 8).log_posterior(codes),
-    "the same over 32 draws of naive Bayes": lambda fitted, codes: Averaged(
-        fitted.network, fitted.naive_filler
-    ).log_posterior(codes),
+    "`average`: over completions, corrected": lambda fitted, codes: fitted.clf.gaps_.log_posterior(codes),
+    "the same, not corrected": lambda fitted, codes: uncorrected(fitted.network, fitted.clf.filler_, codes),
+    "the same, the tree of frequencies": lambda fitted, codes: uncorrected(fitted.network, fitted.tree, codes),
+    "the same, naive Bayes in its place": lambda fitted, codes: uncorrected(fitted.network, fitted.naive_filler, codes),
     "trained with 25 % gaps, summed out": lambda fitted, codes: SummedOut(fitted.with_gaps).log_posterior(codes),
     "trained with copies with gaps, summed out": lambda fitted, codes: SummedOut(fitted.with_copies).log_posterior(
         codes

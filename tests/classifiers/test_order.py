@@ -17,8 +17,8 @@ from tanager.parameters import PARAMETERS
 from tanager.scores import BDe
 from tanager.structure import STRUCTURES, Dag, Fixed, HillClimb, Tree
 
-# Their folds are dealt by the order of rows, or they take one row after the other.
-ROW_BY_ROW = {"conditional", "pruned", "dfe"}
+# It takes one row after the other.
+ROW_BY_ROW = {"dfe"}
 PARTS = [
     (structure, parameters)
     for structure, parameters in product(STRUCTURES, PARAMETERS)

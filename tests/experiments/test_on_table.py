@@ -42,9 +42,26 @@ class LikeXGBoost(Watcher):
         return super().fit(X, y)
 
 
-def given_to(preparation):
+class LikeCatBoost(Watcher):
+    """Takes categories that are text, and predicts a column."""
+
+    def fit(self, X, y, cat_features=None):
+        return super().fit(X, y, cat_features=cat_features)
+
+    def predict(self, X):
+        return super().predict(X)[:, None]
+
+
+class LikePytabkit(Watcher):
+    """Takes no gaps of numbers."""
+
+    def fit(self, X, y, cat_indicator=None):
+        return super().fit(X, y, cat_indicator=cat_indicator)
+
+
+def given_to(preparation, kind=Watcher):
     """The matrices that a classifier gets to learn from and to predict."""
-    fitted = OnTable(Watcher(), preparation).fit(TRAIN, Y)
+    fitted = OnTable(kind(), preparation).fit(TRAIN, Y)
     watcher = fitted.estimator_ if isinstance(fitted.estimator_, Watcher) else fitted.estimator_[-1]
     train = watcher.seen_
     fitted.predict(TEST)
@@ -68,6 +85,34 @@ def test_native_keeps_gaps_and_tells_which_columns_are_categories():
     np.testing.assert_array_equal(train, [[0, 1, 0], [np.nan, 3, 1], [1, np.nan, 0], [0, 5, 1]])
     np.testing.assert_array_equal(test, [[1, np.nan, 1], [np.nan, 3, 0], [np.nan, 7, 0]])
     assert options == {"categorical_feature": [0]}
+
+
+def test_text_has_a_word_for_every_category_and_one_for_a_gap_and_keeps_gaps_of_numbers():
+    train, test, options = given_to("text", LikeCatBoost)
+    (u, gap, v, again), (v_again, new, gap_again) = train[:, 0], test[:, 0]
+    assert all(isinstance(cell, str) for cell in (u, gap, v, new))
+    assert len({u, gap, v, new}) == 4
+    assert (again, v_again, gap_again) == (u, v, gap)
+    np.testing.assert_array_equal(train[:, 1:].astype(float), [[1, 0], [3, 1], [np.nan, 0], [5, 1]])
+    np.testing.assert_array_equal(test[:, 1:].astype(float), [[np.nan, 1], [3, 0], [7, 0]])
+    assert options == {"cat_features": [0]}
+
+
+def test_a_table_without_categories_is_numbers_as_text_too():
+    fitted = OnTable(LikeCatBoost(), "text").fit(TRAIN.select(["n", "whole"]), Y)
+    assert fitted.estimator_.seen_.dtype == float
+    assert fitted.estimator_.options_ == {"cat_features": []}
+
+
+def test_filled_has_the_median_and_an_indicator_for_gaps_of_numbers_and_keeps_those_of_categories():
+    train, test, options = given_to("filled", LikePytabkit)
+    np.testing.assert_array_equal(train, [[0, 1, 0, 0], [np.nan, 3, 1, 0], [1, 3, 0, 1], [0, 5, 1, 0]])
+    np.testing.assert_array_equal(test, [[1, 3, 1, 1], [np.nan, 3, 0, 0], [np.nan, 7, 0, 0]])
+    assert options == {"cat_indicator": [True, False, False, False]}
+
+
+def test_a_predicted_column_is_an_array_of_classes():
+    assert OnTable(LikeCatBoost(), "text").fit(TRAIN, Y).predict(TEST).tolist() == ["a"] * 3
 
 
 def test_classes_are_numbered_for_the_classifier_and_named_again():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -84,14 +83,32 @@ def test_a_run_on_processes_that_is_interrupted_keeps_what_was_done_and_goes_on(
     assert first[0] == 4
 
 
-def test_a_time_limit_leaves_no_alarm_behind():
-    before = signal.getsignal(signal.SIGALRM)
+def spin() -> None:
+    while True:
+        pass
+
+
+def test_a_time_limit_is_of_processor_time_and_leaves_no_timer_behind():
+    before = signal.getsignal(signal.SIGPROF)
     with pytest.raises(OutOfTime), time_limit(0.01):
-        time.sleep(60)
+        spin()
     with time_limit(60):
         pass
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
-    assert signal.getsignal(signal.SIGALRM) == before
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+    assert signal.getsignal(signal.SIGPROF) == before
+
+
+@pytest.mark.parametrize(("late", "raised"), [(True, OutOfTime), (False, KeyboardInterrupt)])
+def test_an_alarm_that_a_library_takes_for_ctrl_c_is_told_from_a_person_who_presses_it(late, raised):
+    def library():
+        try:
+            if late:
+                signal.raise_signal(signal.SIGPROF)
+        finally:
+            raise KeyboardInterrupt
+
+    with pytest.raises(raised), time_limit(60):
+        library()
 
 
 def test_a_worker_that_is_killed_ends_the_run_in_words_and_what_was_done_is_kept(sets, tmp_path, monkeypatch):

@@ -1,10 +1,13 @@
-"""P(class | complete row) and the draws of a filler, cell by cell: the oracle of the gap rules."""
+"""P(class | complete row), completions and the draws of a filler, cell by cell: the oracle of the gap rules."""
 
 from __future__ import annotations
+
+from itertools import product
 
 import numpy as np
 
 from random_networks import joint
+from tanager.gaps.filling import Filling
 from tanager.network.any_network import AnyNetwork
 from tanager.network.network import Network
 from tanager.structure.dag import Dag
@@ -20,6 +23,56 @@ def random_filler(network: AnyNetwork, seed: int) -> Network:
         generator.dirichlet(np.ones(n_states[family.child]), size=family.shape(n_states)[0]) for family in dag.families
     )
     return Network(columns, dag, tables, columns[-1].name)
+
+
+def random_filling(network: AnyNetwork, seed: int, scale: float = 2.0) -> Filling:
+    """With corrections of this standard deviation."""
+    return corrected(network, random_filler(network, seed), seed, scale)
+
+
+def corrected(network: AnyNetwork, filler: Network, seed: int = 0, scale: float = 0.0) -> Filling:
+    generator, n_classes = np.random.default_rng(seed), network.n_states[-1]
+    states = [generator.normal(0, scale, (n + 1, n_classes)) for n in network.n_states[:-1]]
+    for entries in states:
+        entries[-1] = 0.0
+    return Filling(filler, generator.normal(0, scale, n_classes), tuple(states))
+
+
+def averaged_by_hand(network: AnyNetwork, filling: Filling, row: tuple[int, ...]) -> np.ndarray:
+    """sum_m q(m) P(c | o, m), q(m) = F(m | o) exp(lambda . P(. | o, m)) / Z, over every completion."""
+    cells, total = joint(filling.filler), np.zeros(network.n_states[-1])
+    known = [code < n for code, n in zip(row, network.n_states[:-1], strict=True)]
+    coarse = [int(column.coarse_codes[code]) for column, code in zip(network.columns[:-1], row, strict=True)]
+    bend = correction_by_hand(filling, row, known)
+    for states in product(*(range(n) for n in filling.filler.n_states[:-1])):
+        if any(is_known and k != state for is_known, k, state in zip(known, coarse, states, strict=True)):
+            continue
+        share = sum(cells[(*states, c)] for c in range(len(total)))
+        p = posterior(network, completed(network, row, states))
+        total += share * np.exp(bend @ p) * p
+    return total / total.sum()
+
+
+def correction_by_hand(filling: Filling, row: tuple[int, ...], known: list[bool]) -> np.ndarray:
+    parts = [filling.nothing]
+    parts += [entries[code] for entries, code, is_known in zip(filling.states, row, known, strict=True) if is_known]
+    return np.mean(parts, axis=0)
+
+
+def completed(network: AnyNetwork, row: tuple[int, ...], states: tuple[int, ...]) -> tuple[int, ...]:
+    """The row, with the middles of these coarse states where it has gaps."""
+    return tuple(
+        code if code < n else middle(network, node, states[node])
+        for node, (code, n) in enumerate(zip(row, network.n_states, strict=False))
+    )
+
+
+def numbers_by_hand(network: AnyNetwork, n_draws: int) -> np.ndarray:
+    """Of each attribute, and last of the class: multiples of the roots of the primes, by the names of the columns."""
+    primes = [n for n in range(2, 100) if all(n % k for k in range(2, n))]
+    by_name = {name: primes[1 + k] for k, name in enumerate(sorted(network.nodes[:-1]))}
+    roots = [by_name[name] ** 0.5 for name in network.nodes[:-1]] + [2**0.5]
+    return np.array([[(d + 0.5) * root - int((d + 0.5) * root) for root in roots] for d in range(n_draws)])
 
 
 def posterior(network: AnyNetwork, row: tuple[int, ...]) -> np.ndarray:

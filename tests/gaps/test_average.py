@@ -1,5 +1,6 @@
 """P(class | row) averaged over what missing cells may hold, against sums over every completion of a row."""
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -10,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
-from gaps.by_hand import random_filler
+from explain.effect_networks import effect_network
+from gaps.by_hand import averaged_by_hand, corrected, random_filler, random_filling
 from random_networks import joint, random_network
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
+from tanager.gaps import average
 from tanager.gaps.average import Averaged
 from tanager.gaps.filler import FillingTree, learn_filler
 from tanager.gaps.sum_out import SummedOut
@@ -20,6 +23,7 @@ from tanager.network.network import Network
 from tanager.parameters import PARAMETERS
 from tanager.structure.dag import Dag
 from tanager.table.batch import code_dtype
+from tanager.table.schema import ColumnSchema
 
 ROOT = Path(__file__).parents[2]
 N_STATES = [3, 2, 4, 2, 3]
@@ -35,6 +39,10 @@ def filling(seed=0, n_states=N_STATES):
     )
     columns = random_network(0, n_states, density=0.0).columns
     return Network(columns, dag, tables, columns[-1].name)
+
+
+def tables(seed):
+    return random_network(seed, N_STATES, density=0.7)
 
 
 def rows_of(n_states, seed, n_rows=12):
@@ -96,48 +104,69 @@ def test_compiled_and_other_draws_are_the_same():
     np.testing.assert_array_equal(tree.fill(codes, 32), tree.fill(codes, 32, compiled=True))
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_average_is_the_posterior_summed_over_every_completion(seed):
-    network, filler = random_network(seed, N_STATES, density=0.7), filling(seed)
-    posterior = {}
-    for state, p in joint(network).items():
-        posterior.setdefault(state[:-1], np.zeros(N_STATES[-1]))[state[-1]] = p
-    codes = rows_of(N_STATES, seed)
-    found = np.exp(Averaged(network, filler, 20_000).log_posterior(codes))
-    usual = np.exp(Averaged(network, filler).log_posterior(codes))
-    for row, values, roughly in zip(codes, found, usual, strict=True):
-        expected = sum(
-            p * posterior[state[:-1]] / posterior[state[:-1]].sum() for state, p in completions(filler, row).items()
-        )
-        assert values == pytest.approx(expected, abs=0.01)
-        assert roughly == pytest.approx(expected, abs=0.15)
-        assert roughly.sum() == pytest.approx(1.0)
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("make", [tables, lambda seed: effect_network(seed, 3)], ids=["tables", "effects"])
+def test_the_average_is_the_posterior_summed_over_every_completion(make, compiled):
+    for seed in range(3):
+        network = make(seed)
+        filling, codes = random_filling(network, seed), rows_of(network.n_states, seed, 20)
+        found = np.exp(Averaged(network, filling)._answer(codes, compiled))
+        for row, values in zip(codes.tolist(), found, strict=True):
+            np.testing.assert_allclose(values, averaged_by_hand(network, filling, tuple(row)), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_many_draws_come_near_the_sum_over_every_completion(compiled, monkeypatch):
+    """The two ways to complete a row are of one distribution."""
+    network = tables(3)
+    rule, codes = Averaged(network, random_filling(network, 3)), rows_of(N_STATES, 3, 40)
+    exact = np.exp(rule.log_posterior(codes))
+    monkeypatch.setattr(average, "MAX_COMPLETIONS", 1)
+    np.testing.assert_allclose(np.exp(rule._answer(codes, compiled)), exact, atol=0.02)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_rare_state_as_the_only_gap_has_its_exact_share(compiled):
+    """32 draws of a state that 1 % of the rows have are none or one."""
+    columns = tuple(ColumnSchema(name, "categorical", ("no", "yes")) for name in ("rare", "class"))
+    even = np.array([[0.5, 0.5]])
+    network = Network(columns, Dag(((1,), ())), (np.array([[0.996, 0.004], [0.1, 0.9]]), even), "class")
+    filler = replace(network, tables=(np.array([[0.99, 0.01], [0.99, 0.01]]), even))
+    given_no, given_yes = 0.1 / 1.096, 0.9 / 0.904
+    found = np.exp(Averaged(network, corrected(network, filler))._answer(np.array([[2]], dtype=np.uint8), compiled))
+    assert found[0, 1] == pytest.approx(0.99 * given_no + 0.01 * given_yes, abs=1e-12)
 
 
 def test_the_answer_of_a_row_does_not_depend_on_the_rows_beside_it():
-    network, filler, codes = random_network(4, N_STATES), filling(4), rows_of(N_STATES, 4, 60)
-    together = Averaged(network, filler).log_posterior(codes)
-    alone = [Averaged(network, filler).log_posterior(codes[[k]])[0] for k in range(len(codes))]
-    np.testing.assert_allclose(together, alone, rtol=1e-12)
+    n_states = [3] * 9 + [2]  # from few completions to many
+    network = random_network(4, n_states, density=0.3)
+    rule, codes = Averaged(network, random_filling(network, 4)), np.random.default_rng(4).integers(0, 4, (40, 9))
+    codes = codes.astype(np.uint8)
+    codes[0] = 3
+    alone = [rule.log_posterior(codes[[k]])[0] for k in range(len(codes))]
+    for compiled in (False, True):
+        np.testing.assert_allclose(rule._answer(codes, compiled), alone, rtol=1e-9)
 
 
 def test_a_filler_of_its_own_joint_gives_what_marginalizing_does():
     """F(m | o) P(c | o, m) summed over m is P(c | o) when both are of one distribution."""
     network, codes = filling(5), rows_of(N_STATES, 5)
-    found = np.exp(Averaged(network, network, 20_000).log_posterior(codes))
+    found = np.exp(Averaged(network, corrected(network, network)).log_posterior(codes))
     for row, values in zip(codes, found, strict=True):
         expected = np.zeros(N_STATES[-1])
         for state, p in completions(network, row).items():
             expected[state[-1]] += p
-        assert values == pytest.approx(expected, abs=0.01)
+        assert values == pytest.approx(expected, abs=1e-12)
 
 
 def test_hundreds_of_attributes_do_not_underflow():
     network = filling(0, [2] * 601)
     codes = np.zeros((3, 600), dtype=np.uint8, order="F")
     codes[0], codes[1, 3], codes[2, 100:] = 2, 2, 2  # the fourth attribute is the parent of all after it
-    found = np.exp(Averaged(network, network).log_posterior(codes))
-    np.testing.assert_allclose(found, np.exp(SummedOut(network).log_posterior(codes)), atol=0.05)
+    expected = np.exp(SummedOut(network).log_posterior(codes))
+    for compiled in (False, True):
+        found = np.exp(Averaged(network, corrected(network, network))._answer(codes, compiled))
+        np.testing.assert_allclose(found, expected, atol=0.05)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -152,7 +181,7 @@ def test_an_attribute_that_hundreds_of_others_disagree_about_is_drawn_evenly(fir
     tree = FillingTree.of(Network(columns, dag, tables, columns[-1].name))
     codes = np.full((1, n_attributes), first, dtype=np.uint8, order="F")
     codes[0, 201:], codes[0, 0] = 1 - first, 2
-    assert np.bincount(tree.fill(codes, 32, compiled)[0, 0]).tolist() == [16, 16]
+    assert np.bincount(tree.fill(codes, 512, compiled)[0, 0]) == pytest.approx([256, 256], abs=2)
 
 
 def test_a_row_of_many_cells_does_not_underflow_beside_one_of_none():
@@ -203,13 +232,9 @@ def test_tables_that_describe_the_attributes_are_marginalized_by_default(paramet
     np.testing.assert_array_equal(clf.predict_proba(gappy), expected)
 
 
-def test_the_filler_is_the_likeliest_tree_with_frequencies():
+def test_the_filler_is_the_likeliest_tree():
     _, gappy, y = gappy_iris()
-    clf = TANClassifier().fit(gappy, y)
-    expected = TANClassifier("ll", "frequency").fit(gappy, y).network_
-    assert clf.filler_.dag == expected.dag
-    for one, other in zip(clf.filler_.tables, expected.tables, strict=True):
-        np.testing.assert_array_equal(one, other)
+    assert TANClassifier().fit(gappy, y).filler_.dag == TANClassifier("ll", "frequency").fit(gappy, y).network_.dag
 
 
 def test_counts_without_pairs_fill_by_naive_bayes():
@@ -217,8 +242,6 @@ def test_counts_without_pairs_fill_by_naive_bayes():
     clf = NaiveBayesClassifier(missing="average").partial_fit(X[::2], y[::2], classes=[0, 1, 2])
     clf.partial_fit(X[1::2], y[1::2])
     assert all(len(parents) == 1 for parents in clf.filler_.dag.parents[:-1])
-    for one, other in zip(clf.filler_.tables, clf.network_.tables, strict=True):
-        np.testing.assert_array_equal(one, other)
     assert clf.score(gappy, y) > 0.85
     assert learn_filler(clf.count(X, y), clf.network_.columns).dag != clf.filler_.dag
 

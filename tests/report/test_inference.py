@@ -43,6 +43,7 @@ MODELS = {
     "pairs, two classes": lambda: BayesianNetworkClassifier(PAIRS).fit(*mixed_table(6, n_classes=2)),
     "pairs, skip": lambda: BayesianNetworkClassifier(PAIRS, missing="skip").fit(*mixed_table(7, gaps=0.1)),
     "pairs, category": lambda: BayesianNetworkClassifier(PAIRS, missing="category").fit(*mixed_table(8, gaps=0.2)),
+    "pairs, many completions": lambda: BayesianNetworkClassifier(PAIRS).fit(*table(10, n_columns=14)),
     "no pair": lambda: BayesianNetworkClassifier(Pairwise(0)).fit(*mixed_table(9)),
     "trees": lambda: with_trees(10),
     "trees, two classes, skip": lambda: with_trees(11, n_classes=2, missing="skip"),

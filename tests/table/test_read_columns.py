@@ -10,7 +10,8 @@ import pytest
 from scipy import sparse
 
 from tanager.errors import DataError, DataTypeError
-from tanager.table.read_columns import DictionaryColumn, NumericColumn, gaps, read_columns
+from tanager.table.columns import DictionaryColumn, NumericColumn, gaps
+from tanager.table.read_columns import read_columns
 
 CELLS = {
     "text": ["a", None, "b", "a"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import product
 
 import numpy as np
@@ -12,6 +13,8 @@ from random_networks import random_network
 from tanager import Network, tune
 from tanager.structure.dag import Dag
 from tanager.table.schema import ColumnSchema
+from tanager.tuning.data import read_query_rows
+from tanager.tuning.run import TuneRun
 from tuning.tune_networks import STATES, flattened, rows_of
 
 
@@ -99,3 +102,19 @@ def test_tuning_for_two_nodes_raises_their_joint_posterior_in_the_rows_it_is_tun
         return total / len(rows)
 
     assert mean_log(tuned) > mean_log(expert) + 0.02
+
+
+def test_a_network_that_is_learnt_from_the_rows_is_learnt_again_without_those_held_out(truth):
+    """The rows that the three networks of the folds have not seen are, together, all rows once."""
+    query = (truth.number(truth.nodes[-1]),)
+    rows = read_query_rows(truth, rows_of(truth, 90, seed=0), query, None)
+    seen = []
+
+    def relearn(part):
+        seen.append(Counter(map(tuple, np.repeat(part.codes, part.weights.astype(int), axis=0).tolist())))
+        return truth
+
+    TuneRun(truth, "cll", relearn=relearn).learn(rows)
+    whole = Counter(map(tuple, rows.codes.tolist()))
+    assert len(seen) == 3
+    assert sum((whole - part for part in seen), Counter()) == whole

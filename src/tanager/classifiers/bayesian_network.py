@@ -15,15 +15,16 @@ from tanager.classifiers.learning import Learning, Learnt
 from tanager.classifiers.parts import Parts
 from tanager.classifiers.reading import CodedTable, ReadsTables
 from tanager.counts.engine import CountEngine, choose_engine
-from tanager.gaps.choose import choose_rule, needs_filler
+from tanager.gaps.choose import choose_rule, needs_filler, with_rule
 from tanager.gaps.rule import GapRule
 from tanager.network.any_network import AnyNetwork
 from tanager.network.network import Network
 from tanager.progress import working
 from tanager.structure import StructureLearner
 from tanager.table.batch import Codes
+from tanager.table.columns import RawTable
 from tanager.table.encoder import TableEncoder
-from tanager.table.read_columns import RawTable, read_columns
+from tanager.table.read_columns import read_columns
 from tanager.table.stream.source import is_stream, open_stream
 from tanager.threads import thread_limit
 
@@ -48,9 +49,10 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         structure="pairwise" it means quantiles alone (`tanager.table.granularity`), to which any other adds its cuts.
     missing : "auto", "average", "marginalize", "skip" or "category"
         At prediction P(class | row) is averaged over what a missing cell may hold, given those present, by a second
-        network of frequencies ("average"); or the cell is summed out of the network's own joint, exactly
-        ("marginalize"); or its families' terms are left out of the log odds ("skip"). "auto" averages, but
-        marginalizes tables that describe the attributes ("frequency", "em", "likelihood-gradient"). In training a gap
+        network of frequencies, so that a row of gaps has the class frequencies ("average"); or the cell is summed out
+        of the network's own joint, exactly ("marginalize"); or its families' terms are left out of the log odds
+        ("skip"). "auto" averages, but marginalizes tables that describe the attributes ("frequency", "em",
+        "likelihood-gradient"). In training a gap
         is left to `parameters`: "em", "likelihood-gradient" and, but for "skip", "conditional" infer it, the others
         leave out the families it is in. Or, in a column that has some in training, a gap is a state of its own
         ("category"; else as "auto").
@@ -78,7 +80,8 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
     gaps_ : GapRule
         What a missing cell means: `tanager.gaps`. Set by `fit`: another `missing` needs another fit.
     filler_ : Network or None
-        What says what a missing cell may hold, where P(class | row) is averaged over it.
+        What says what a missing cell may hold, where P(class | row) is averaged over it: frequencies, fitted so that
+        its rows have the class frequencies of the training rows when `network_` classifies them.
     encoder_ : TableEncoder
         The columns' categories and cut points.
     structure_score_ : float or None
@@ -136,7 +139,8 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         )
         learnt = learning.learn(table)
         self.class_count_ = learnt.counts.flat((learnt.counts.n_attributes,)).astype(np.float64)
-        self.network_, self.gaps_ = learnt.network, choose_rule(learnt.network, learnt.filler, self.missing)
+        self.gaps_ = choose_rule(learnt.network, learnt.filling, self.missing)
+        self.network_ = with_rule(learnt.network, self.gaps_)
         self.structure_score_, self.trace_ = learnt.structure_score, learnt.trace
         return learnt
 
@@ -170,9 +174,9 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
 
     def encode(self, X: object) -> tuple[RawTable, Codes]:
         """A table to predict: as it was read, and as the codes of all attributes of the network."""
-        table = read_columns(X)
-        self._check_columns(X, table, reset=False)
         with thread_limit(self.n_jobs):
+            table = read_columns(X)
+            self._check_columns(X, table, reset=False)
             return table, add_hidden_codes(self.encoder_.encode(table), self.network_.n_states)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
@@ -89,8 +89,16 @@ def tune_hidden(parameters: Conditional, task: ParameterTask) -> LearntNetwork:
     batch = gather(task.counts.rows)
     rows = QueryRows(np.column_stack([batch.codes, batch.class_codes]), (batch.n_attributes,), batch.row_weights)
     strengths = STRENGTHS if options.strengths is None else options.strengths[:1]
+
+    def relearn(part: QueryRows) -> Network:
+        codes = np.asfortranarray(part.codes[:, :-1])
+        kept = EncodedBatch(codes, part.codes[:, -1], batch.n_states, batch.incomplete, part.weights)
+        counts = CountStore(kept, task.counts.engine, task.counts.names)
+        return cast(Network, EM().learn(replace(task, counts=counts)).network)
+
     with threadpool_limits(1, "blas"):  # its threads and ours would wait for each other
-        chosen = TuneRun(cast(Network, start.network), options.objective, strengths, alpha=options.alpha).learn(rows)
+        network, alpha = cast(Network, start.network), options.alpha
+        chosen = TuneRun(network, options.objective, strengths, alpha=alpha, relearn=relearn).learn(rows)
     trace = HiddenTrace(start.trace, chosen.strength, tuple(chosen.held_out.items()))
     return LearntNetwork(task.network(chosen.tables), trace)
 

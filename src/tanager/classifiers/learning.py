@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 
 from tanager.classifiers.hidden import add_hidden, count_with_hidden, hidden_columns, tune_hidden
@@ -11,7 +12,7 @@ from tanager.classifiers.parts import Parts
 from tanager.classifiers.reading import CodedTable
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
-from tanager.gaps.filler import learn_filler
+from tanager.gaps.filling import Filling, learn_filling
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
 from tanager.parameters import Conditional, Frequency, ParameterTask
@@ -19,6 +20,7 @@ from tanager.parameters.protocol import ParameterTrace
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.scores import FamilyScore
 from tanager.structure import Step, StructureTask
+from tanager.structure.dag import Dag
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Learnt:
     """A network, what says what its missing cells may hold, the score of its structure, and how it came about."""
 
     network: Network | AdditiveNetwork
-    filler: Network | None
+    filling: Filling | None
     structure_score: float | None
     trace: Trace
     counts: CountStore
@@ -72,6 +74,8 @@ class Learning:
             pairs=structure.pairs,
             rows=table.rows,
             unlabelled=unlabelled,
+            values=table.values,
+            relearn=partial(self._relearn, columns=order, named=table.schema.named),
             skip_gaps=self.missing == "skip",
             report=self.report,
         )
@@ -79,11 +83,16 @@ class Learning:
             learnt = tune_hidden(cast(Conditional, parts.parameters), task)
         else:
             learnt = parts.parameters.learn(task)
-        filler = None
+        filling = None
         if self.fills and not hidden:
-            filler = learn_filler(counts, [column.coarse for column in columns]).reordered(order)
+            filling = learn_filling(learnt.network, counts, table.state_counts(counts)).reordered(order)
         network = learnt.network.reordered(order)
-        return Learnt(network, filler, structure.score, Trace(structure.steps, learnt.trace), counts)
+        return Learnt(network, filling, structure.score, Trace(structure.steps, learnt.trace), counts)
+
+    def _relearn(self, counts: CountStore, columns: tuple[int, ...], named: bool) -> Dag:
+        """The structure by the counts of other rows."""
+        task = replace(self._structure_task(counts, columns, named), report=None)
+        return self.parts.structure.learn(task).dag
 
     def _structure_task(self, counts: CountStore, columns: tuple[int, ...], named: bool) -> StructureTask:
         structure, criterion, parameters = self.parts.structure, self.parts.criterion, self.parts.parameters

@@ -78,7 +78,8 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
                 hint="call partial_fit on a new estimator, or fit on all rows.",
             )
         first = _check_partial_fit_first_call(self, classes)
-        rows = read_rows(X, y, sample_weight, self.classes_, unlabelled=True)
+        with thread_limit(self.n_jobs):
+            rows = read_rows(X, y, sample_weight, self.classes_, unlabelled=True)
         self._check_columns(X, rows.table, reset=first and not fitted)
         warn_left_out(rows)
         with thread_limit(self.n_jobs):

@@ -16,20 +16,22 @@ from tanager.classifiers.options import ClassifierOptions
 from tanager.classifiers.parts import Parts
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine, choose_engine
-from tanager.counts.family import CountTable
+from tanager.counts.family import CountTable, Family
 from tanager.counts.running_counts import CountedRows, RunningCounts
 from tanager.gaps.choose import needs_filler
 from tanager.table.batch import EncodedBatch
-from tanager.table.discretizer import choose_discretizer
+from tanager.table.columns import NumericColumn, RawTable
+from tanager.table.discretizer import Discretizer, choose_discretizer, sees_class
 from tanager.table.encoder import TableEncoder, encode_rows, learn_schema, without_class
+from tanager.table.granularity import fine_places
 from tanager.table.needs import exceeds
-from tanager.table.read_columns import RawTable
 from tanager.table.rows import Rows
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.stream.reader import ReadOptions, StreamedTable, StreamReader
 from tanager.table.stream.roles import check_roles
 from tanager.table.stream.source import open_stream
 from tanager.table.training_table import TrainingTable, read_rows, read_training, warn_left_out
+from tanager.table.value_rows import ValueRows, cut_at_every_value, is_worth_cutting_again
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class CodedTable:
     classes     the labels, ascending
     rows        those with a class, at both granularities where columns have two (`table.granularity`)
     unlabelled  those without a class, where the learner asks for them and there are any
+    values      few rows in codes that have not seen the class, where those of `rows` have and the learner asks for them
     known       counts that need no pass: ascending nodes to flat tables (`CountStore`)
     counted     rows that were counted as they were read, and are not among `rows`
     """
@@ -50,6 +53,7 @@ class CodedTable:
     classes: NDArray[np.generic]
     rows: Rows
     unlabelled: Rows | None = None
+    values: ValueRows | None = None
     known: Mapping[tuple[int, ...], CountTable] = field(default_factory=dict)
     counted: CountedRows | None = None
 
@@ -72,20 +76,47 @@ class CodedTable:
         names = [column.name for column in self.columns]
         return CountStore(rows, engine, names, known=self.known, counted=self.counted)
 
+    def state_counts(self, counts: CountStore) -> list[NDArray[np.float64]]:
+        """Of each attribute (states, classes), at its fine granularity; `counts` are those of `counts`."""
+        places = fine_places(self.columns[:-1]).tolist()
+        if self.rows.n_attributes > len(places):
+            fine = [column.name for column in self.columns if column.groups]
+            counts = CountStore(self.rows, counts.engine, [*counts.names[:-1], *fine, counts.names[-1]])
+        tables = counts.tables([Family(place, (counts.n_attributes,)) for place in places], keep=False)
+        return [np.asarray(table[0].T, dtype=np.float64) for table in tables]
+
 
 def code_table(
-    training: TrainingTable, schema: TableSchema, order: tuple[int, ...], unlabelled: bool = False
+    training: TrainingTable,
+    schema: TableSchema,
+    order: tuple[int, ...],
+    unlabelled: bool = False,
+    discretizer: Discretizer | None = None,
 ) -> CodedTable:
     """A table in memory; `unlabelled` keeps the rows without a class too.
 
-    A category that no labelled row has is missing in these.
+    A category that no labelled row has is missing in these. With a `discretizer` few rows can be cut by it again.
     """
-    in_order, apart = schema.select(order), None
+    in_order, apart, again = schema.select(order), None, None
     rows = encode_rows(training.table.select(order), in_order, training.class_codes, training.weights)
     if unlabelled and training.unlabelled is not None:
         table = training.unlabelled.table.select(order)
         apart = encode_rows(table, in_order, without_class(schema, table.n_rows), training.unlabelled.weights)
-    return CodedTable(schema, order, training.classes, rows, apart)
+    if discretizer is not None and is_worth_cutting_again(schema.attributes, rows.n_rows, rows.row_weights.sum()):
+        again = _value_rows(training, in_order, order, discretizer)
+    return CodedTable(schema, order, training.classes, rows, apart, again)
+
+
+def _value_rows(
+    training: TrainingTable, schema: TableSchema, order: tuple[int, ...], discretizer: Discretizer
+) -> ValueRows:
+    table = training.table.select(order)
+    columns = tuple(
+        cut_at_every_value(held, column.values) if isinstance(column, NumericColumn) else held
+        for held, column in zip(schema.attributes, table.columns, strict=True)
+    )
+    rows = encode_rows(table, TableSchema(columns, schema.target), training.class_codes, training.weights)
+    return ValueRows(rows, columns, discretizer)
 
 
 def code_stream(table: StreamedTable, running: RunningCounts | None) -> CodedTable:
@@ -96,7 +127,16 @@ def code_stream(table: StreamedTable, running: RunningCounts | None) -> CodedTab
         counted = running.counted([column.codes for column in table.final], n_states)
     order = table.schema.learning_order
     known: dict[tuple[int, ...], CountTable] = {(len(order),): table.class_rows}
-    return CodedTable(table.schema, order, table.classes, table.rows, table.unlabelled, known=known, counted=counted)
+    return CodedTable(
+        table.schema,
+        order,
+        table.classes,
+        table.rows,
+        table.unlabelled,
+        table.values,
+        known=known,
+        counted=counted,
+    )
 
 
 class ReadsTables(ClassifierOptions, ABC):
@@ -134,7 +174,8 @@ class ReadsTables(ClassifierOptions, ABC):
     def _read(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, parts: Parts) -> CodedTable:
         """A table in memory."""
         training, schema = self._learn_schema(X, y, sample_weight, parts)
-        return code_table(training, schema, schema.learning_order, unlabelled=parts.parameters.learns_without_class)
+        again = choose_discretizer(self.discretizer) if self._cuts_again(parts) else None
+        return code_table(training, schema, schema.learning_order, parts.parameters.learns_without_class, again)
 
     def _learn_schema(
         self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, parts: Parts
@@ -156,6 +197,13 @@ class ReadsTables(ClassifierOptions, ABC):
         )
         return training, schema
 
+    def _cuts_again(self, parts: Parts) -> bool:
+        """Whether cut points see the class, and the parameter learner holds out rows that they must not have seen.
+
+        Where columns have two granularities the class is not asked.
+        """
+        return parts.parameters.holds_out and parts.structure.granularities == 1 and sees_class(self.discretizer)
+
     @contextmanager
     def _read_stream(
         self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, parts: Parts
@@ -169,6 +217,7 @@ class ReadsTables(ClassifierOptions, ABC):
             gap_states=self.missing == "category",
             fine=parts.structure.granularities == 2,
             unlabelled=parts.parameters.learns_without_class,
+            values=self._cuts_again(parts),
         )
         running = self._running_counts(parts)
         reader = StreamReader(roles, options, running)

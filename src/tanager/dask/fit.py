@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from distributed import Client, Future
@@ -20,12 +20,15 @@ from tanager.dask.encode import PartitionEncoder
 from tanager.dask.partition_summary import packed_statistics, summarize_partition
 from tanager.dask.partitions import Partitions, find_partitions
 from tanager.dask.rows import ClusterRows
-from tanager.dask.statistics import PartitionStatistics, learn_columns, merge_packed
+from tanager.dask.statistics import LearntColumns, learn_columns, merge_packed
 from tanager.progress import working
 from tanager.table.batch import EncodedBatch
+from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import warn_of_useless_columns
+from tanager.table.rows import gather
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.training_table import check_two_classes, say_left_out
+from tanager.table.value_rows import ValueRows
 from tanager.threads import thread_limit
 
 
@@ -51,7 +54,8 @@ def _code_table(model: BayesianNetworkClassifier, parts: Parts, cluster: Cluster
         keep_unlabelled=keep_unlabelled,
     )
     summaries = cluster.map_partitions("summarize", summarize, partitions.frames, partitions.labels)
-    attributes, table = _learn_columns(model, parts, cluster, summaries)
+    learnt = _learn_columns(model, parts, cluster, summaries)
+    attributes, table = learnt.attributes, learnt.statistics
     check_two_classes(table.classes, table.n_rows)
     if not keep_unlabelled:
         say_left_out(table.n_unlabelled, table.n_rows + table.n_unlabelled, stacklevel=5)
@@ -71,16 +75,24 @@ def _code_table(model: BayesianNetworkClassifier, parts: Parts, cluster: Cluster
     if keep_unlabelled and table.n_unlabelled:
         unlabelled = rows.map(partial(_take_rows, labelled=False), "unlabelled")
         rows = rows.map(partial(_take_rows, labelled=True), "labelled")
-    return CodedTable(schema, order, table.classes, rows, unlabelled)
+    values = None
+    if learnt.uncut:
+        uncut = replace(encoder, schema=TableSchema(learnt.uncut, target).select(order))
+        encode = partial(uncut.encode_frame, reader=partitions.reader, keep_unlabelled=False)
+        few = cluster.map_partitions("values", encode, partitions.frames, partitions.labels)
+        discretizer = choose_discretizer(model.discretizer)
+        values = ValueRows(gather(ClusterRows(cluster, few)), uncut.schema.attributes, discretizer)
+    return CodedTable(schema, order, table.classes, rows, unlabelled, values)
 
 
 def _learn_columns(
     model: BayesianNetworkClassifier, parts: Parts, cluster: Cluster, summaries: list[Future]
-) -> tuple[tuple[ColumnSchema, ...], PartitionStatistics]:
+) -> LearntColumns:
     merged = cluster.merge("merge", merge_packed, cluster.map("statistics", packed_statistics, summaries))
     gap_states, fine = model.missing == "category", parts.structure.granularities == 2
-    learn = partial(learn_columns, discretizer=model.discretizer, gap_states=gap_states, fine=fine)
-    learnt: tuple[tuple[ColumnSchema, ...], PartitionStatistics]
+    uncut = model._cuts_again(parts)
+    learn = partial(learn_columns, discretizer=model.discretizer, gap_states=gap_states, fine=fine, uncut=uncut)
+    learnt: LearntColumns
     (learnt,) = cluster.gather(cluster.map("schema", learn, merged))
     return learnt
 

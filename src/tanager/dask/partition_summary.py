@@ -15,8 +15,8 @@ from tanager.dask.statistics import PartitionStatistics
 from tanager.table.batch import EncodedBatch
 from tanager.table.categories import as_number, learn_categories
 from tanager.table.column_statistics import ColumnStatistics, count_gaps, without_rows
+from tanager.table.columns import Column, NumericColumn
 from tanager.table.encoder import choose_categorical, encode_rows
-from tanager.table.read_columns import Column, NumericColumn
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.training_table import TrainingTable
 from tanager.table.value_counts import ValueCounts

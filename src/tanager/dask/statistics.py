@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from tanager.errors import DataError
 from tanager.table.column_statistics import ColumnStatistics
+from tanager.table.columns import kind_of
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.granularity import n_coarse_bins
-from tanager.table.read_columns import kind_of
 from tanager.table.schema import ColumnSchema
+from tanager.table.value_rows import cut_at_every_value, is_worth_cutting_again
 
 
 @dataclass(frozen=True)
@@ -87,15 +88,27 @@ def _with_classes(part: PartitionStatistics, more: NDArray[np.generic]) -> Parti
     return replace(part, classes=classes, columns=tuple(columns))
 
 
-def learn_columns(
-    packed: bytes, discretizer: object, gap_states: bool, fine: bool
-) -> tuple[tuple[ColumnSchema, ...], PartitionStatistics]:
-    """Categories and cut points from the statistics of all rows, and these statistics less their columns.
+@dataclass(frozen=True)
+class LearntColumns:
+    """Categories and cut points, the statistics that they are from less their columns, and the columns uncut.
 
-    On a worker, for statistics may be as long as the table.
+    uncut  with a cut at every value, where asked for and rows are few; else none
     """
+
+    attributes: tuple[ColumnSchema, ...]
+    statistics: PartitionStatistics
+    uncut: tuple[ColumnSchema, ...]
+
+
+def learn_columns(packed: bytes, discretizer: object, gap_states: bool, fine: bool, uncut: bool) -> LearntColumns:
+    """What the columns hold, by the statistics of all rows. On a worker, for these may be as long as the table."""
     statistics: PartitionStatistics = pickle.loads(packed)
     cut, n_classes = choose_discretizer(discretizer, fine), len(statistics.classes)
     n_coarse = n_coarse_bins(len(statistics.columns), fine)
     attributes = tuple(column.schema(cut, n_classes, gap_states, n_coarse) for column in statistics.columns)
-    return attributes, replace(statistics, columns=())
+    at_values: tuple[ColumnSchema, ...] = ()
+    weight = max((column.counts.weights.sum() + column.gaps.sum() for column in statistics.columns), default=0.0)
+    if uncut and is_worth_cutting_again(attributes, statistics.n_rows, weight):
+        pairs = zip(attributes, statistics.columns, strict=True)
+        at_values = tuple(cut_at_every_value(column, counted.counts.values) for column, counted in pairs)
+    return LearntColumns(attributes, replace(statistics, columns=()), at_values)

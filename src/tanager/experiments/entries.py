@@ -28,6 +28,8 @@ REGISTRIES: dict[str, Mapping[str, Callable[[], Any]]] = {
     "criterion": SCORES,
     "parameters": PARAMETERS,
 }
+# What libraries call the number of threads, and the seed.
+THREADS, SEEDS = ("n_jobs", "thread_count", "n_threads"), ("random_state", "random_seed")
 PART = re.compile(r"(?P<name>[\w.-]+)(?:\((?P<options>.*)\))?")
 OPTION = re.compile(r"\s*(?P<name>\w+)\s*=\s*(?P<value>[^=]+?)\s*")
 SPEC_HINT = (
@@ -60,9 +62,9 @@ class Entry:
         options: dict[str, object] = {}
         for name in estimator.get_params():
             last = name.rsplit("__", 1)[-1]
-            if last == "n_jobs":
+            if last in THREADS:
                 options[name] = 1
-            elif last == "random_state":
+            elif last in SEEDS:
                 options[name] = seed
         if isinstance(estimator, BayesianNetworkClassifier):
             options["missing"] = "marginalize" if missing == "marginalize" else "category"

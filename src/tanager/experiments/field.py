@@ -10,11 +10,14 @@ from tanager.experiments.entries import Entry, make_entries, parse_estimator
 from tanager.experiments.on_table import OnTable
 from tanager.experiments.protocol import Protocol
 from tanager.experiments.study import Study
+from tanager.experiments.tuned_lightgbm import N_FOLDS, N_TRIALS, tuned_lightgbm
 
 QUICK_SETS = ("corral", "glass2", "heart", "hepatitis", "iris", "lymphography", "vote", "zoo")
 MAX_ROWS = 60_000
 # The cost of a kernel machine grows with the square of its training rows, six times over for its calibration.
 MAX_ROWS_KERNEL, MAX_ROWS_KERNEL_SLOW = 10_000, 60_000
+# Neural networks on one thread of a CPU: sets of up to 5,000 rows, four fifths of them to train on.
+MAX_ROWS_NEURAL = 4_000
 # One fit and its prediction.
 LIMIT_SECONDS, LIMIT_SECONDS_SLOW = 180.0, 3600.0
 
@@ -26,14 +29,39 @@ OURS = {
     "TAN-fCLL": "tan:fcll:frequency(smoothing=friedman)",
     "TAN-LL conditional": "tan:ll:conditional",
 }
+# Rivals that are not dependencies: name, import path, preparation. CatBoost lists only those of its options that are
+# given, so the number of threads and the seed are given here for `Entry.configured` to find.
+OTHERS = (
+    ("LightGBM", "lightgbm.LGBMClassifier(verbose=-1)", "native"),
+    ("XGBoost", "xgboost.XGBClassifier", "native"),
+    (
+        "CatBoost",
+        "catboost.CatBoostClassifier(thread_count=1, random_seed=0, allow_writing_files=False, verbose=False)",
+        "text",
+    ),
+    ("ChimeraBoost", "chimeraboost.ChimeraBoostClassifier", "native"),
+    ("AODE (scikit-bayes)", "skbn.AnDE(n_dependence=1)", "bins"),
+    ("ALR (scikit-bayes)", "skbn.ALR(n_dependence=1)", "bins"),
+)
+SLOW_OTHERS = (("EBM", "interpret.glassbox.ExplainableBoostingClassifier", "native"),)
+# For log-loss pytabkit's documentation advises cross-entropy on the rows held out, and labels that are not smoothed.
+NEURAL_OTHERS = (
+    ("RealMLP", "pytabkit.RealMLP_TD_Classifier(device=cpu, val_metric_name=cross_entropy, use_ls=False)", "filled"),
+    ("TabM", "pytabkit.TabM_D_Classifier(device=cpu, val_metric_name=cross_entropy)", "filled"),
+)
 NOTES = (
     "Stratified 5-fold cross-validation, the same folds for all, each fit on one thread. Nobody is tuned beyond the "
     "defaults of their library; logistic regression may take 1,000 iterations, the random forest has 300 trees.",
     "Ours: an empty cell is a state of its own. CategoricalNB and scikit-bayes see the bins that ours see. Logistic "
     "regression, SVC, k-NN, GaussianNB, random forest and decision tree: one-hot, scaled numbers, median and indicator "
-    "for gaps. Gradient boosting (LightGBM, XGBoost) and EBM: categories and gaps as they are. SVC's probabilities: "
-    "Platt's, by 5 folds.",
+    "for gaps. Gradient boosting (LightGBM, XGBoost, CatBoost, ChimeraBoost) and EBM: categories and gaps as they are; "
+    "for CatBoost a gap of a category is one more category. SVC's probabilities: Platt's, by 5 folds.",
     "A class unseen in training gets 1 / (rows + classes); a probability below 1e-15 counts as 1e-15.",
+)
+SLOW_NOTE = (
+    f"The exception is LightGBM ({N_TRIALS} trials), tuned by random search on {N_FOLDS} folds of its training rows by "
+    "log-loss. RealMLP and TabM (pytabkit), where installed: sets of up to 5,000 rows, epochs chosen by cross-entropy, "
+    "no smoothing of labels; categories as they are, median and indicator for gaps of numbers."
 )
 
 
@@ -48,9 +76,12 @@ def field_study(sets: Sequence[DataSet], quick: bool = False, slow: bool = False
         f"A fit that takes more than {limit_seconds:,.0f} seconds is given up, and with it the other folds of the set: "
         "see the table of failures."
     ]
-    if not slow:
+    if slow:
+        limits.append(SLOW_NOTE)
+    else:
         limits.append(
-            f"Sets of up to {MAX_ROWS:,} rows (SVC: {MAX_ROWS_KERNEL:,} to train on); --slow has all, and EBM."
+            f"Sets of up to {MAX_ROWS:,} rows (SVC: {MAX_ROWS_KERNEL:,} to train on); --slow has all, and EBM, "
+            "RealMLP, TabM and LightGBM tuned."
         )
     return Study(
         "field",
@@ -83,21 +114,16 @@ def rivals(slow: bool) -> Iterator[Entry]:
     yield Entry("SVC", OnTable(CalibratedClassifierCV(SVC(), ensemble=False)), kernel_rows)
     yield Entry("k-NN", OnTable(KNeighborsClassifier()))
     yield Entry("decision tree", OnTable(DecisionTreeClassifier()))
-    yield from _installed(slow)
+    yield from _installed(OTHERS)
+    if slow:
+        yield from _installed(SLOW_OTHERS)
+        yield from _installed(NEURAL_OTHERS, MAX_ROWS_NEURAL)
+        if find_spec("lightgbm"):
+            yield Entry(f"LightGBM ({N_TRIALS} trials)", tuned_lightgbm())
 
 
-def _installed(slow: bool) -> Iterator[Entry]:
-    """Rivals that are not dependencies."""
-    if find_spec("lightgbm"):
-        yield _other("LightGBM", "lightgbm.LGBMClassifier(verbose=-1)", "native")
-    if find_spec("xgboost"):
-        yield _other("XGBoost", "xgboost.XGBClassifier", "native")
-    if find_spec("skbn"):
-        yield _other("AODE (scikit-bayes)", "skbn.AnDE(n_dependence=1)", "bins")
-        yield _other("ALR (scikit-bayes)", "skbn.ALR(n_dependence=1)", "bins")
-    if slow and find_spec("interpret"):
-        yield _other("EBM", "interpret.glassbox.ExplainableBoostingClassifier", "native")
-
-
-def _other(name: str, spec: str, preparation: str) -> Entry:
-    return Entry(name, parse_estimator(spec).set_params(preparation=preparation))
+def _installed(others: Sequence[tuple[str, str, str]], max_rows: int | None = None) -> Iterator[Entry]:
+    """Those whose package is installed."""
+    for name, spec, preparation in others:
+        if find_spec(spec.partition(".")[0]):
+            yield Entry(name, parse_estimator(spec).set_params(preparation=preparation), max_rows)

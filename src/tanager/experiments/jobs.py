@@ -132,22 +132,30 @@ class OutOfTime(BaseException):
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """Stop the block by `OutOfTime` after so many seconds, as soon as it is back in Python.
+    """Stop the block by `OutOfTime` after so many seconds of processor time, as soon as it is back in Python.
 
-    No limit where there are no alarms: on Windows, and outside the main thread.
+    No limit where there are no timers: on Windows, and outside the main thread.
     """
-    alarms = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-    if seconds is None or not alarms:
+    timers = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    if seconds is None or not timers:
         yield
         return
-    before = signal.signal(signal.SIGALRM, _stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    rung = False
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal rung
+        rung = True
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
+    except KeyboardInterrupt:
+        # CatBoost raises this for whatever a signal raises.
+        if rung:
+            raise OutOfTime from None
+        raise
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-
-
-def _stop(number: int, frame: FrameType | None) -> None:
-    raise OutOfTime
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any, Self
 
 import numpy as np
@@ -10,18 +11,19 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.metaestimators import available_if
 
 from tanager.registry import check_option
+from tanager.table.columns import NumericColumn
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
-from tanager.table.read_columns import NumericColumn, read_columns
+from tanager.table.read_columns import read_columns
 from tanager.table.training_table import read_training
 from tanager.table.value_counts import ValueCounts
 
-PREPARATIONS = ("one-hot", "native", "bins", "binned-one-hot")
+PREPARATIONS = ("one-hot", "native", "text", "filled", "bins", "binned-one-hot")
 
 
 class OnTable(ClassifierMixin, BaseEstimator):
@@ -31,6 +33,8 @@ class OnTable(ClassifierMixin, BaseEstimator):
         "one-hot"         a category each its column, a missing cell one too where training has some; numbers scaled
                           to mean 0 and variance 1, a gap the median with an indicator column
         "native"          categories as codes that the classifier is told are categories; gaps stay NaN
+        "text"            as "native", but the code of a category, or of a missing one, is text
+        "filled"          as "native", but a gap of a number is the median with an indicator column
         "bins"            every attribute as a code: numbers in MDLP bins as ours, a gap a state of its own, a category
                           unseen in training one more
         "binned-one-hot"  the codes of "bins", each its column
@@ -49,54 +53,73 @@ class OnTable(ClassifierMixin, BaseEstimator):
         schema = learn_schema(training.table, training.target, training.class_codes, None, discretizer, gap_states=True)
         self.encoder_ = TableEncoder(schema)
         self.categories_ = np.array([binned or column.kind == "categorical" for column in schema.attributes])
-        estimator = clone(self.estimator)
+        estimator, matrix = clone(self.estimator), self._matrix(X)
         options: dict[str, object] = {}
-        if self.preparation == "native":
+        if self.preparation in ("native", "text"):
             options = tell_categories(estimator, self.categories_)
+        elif self.preparation == "filled":
+            columns = self._columns("passthrough", _fill())
+            categories = np.arange(columns.fit_transform(matrix).shape[1]) < self.categories_.sum()
+            options = {f"classifier__{name}": told for name, told in tell_categories(estimator, categories).items()}
+            estimator = Pipeline([("columns", columns), ("classifier", estimator)])
         elif self.preparation == "bins":
             tell_bins(estimator, schema.n_states[:-1])
         else:
-            estimator = make_pipeline(self._columns(schema.n_states[:-1]), estimator)
+            columns = self._columns(self._one_hot(schema.n_states[:-1]), make_pipeline(_fill(), StandardScaler()))
+            estimator = make_pipeline(columns, estimator)
         # Numbered classes: XGBoost takes no others.
         self.classes_, numbers = np.unique(np.asarray(y), return_inverse=True)
-        self.estimator_ = estimator.fit(self._matrix(X), numbers, **options)
+        self.estimator_ = estimator.fit(matrix, numbers, **options)
         return self
 
     def predict(self, X: pa.Table) -> NDArray[np.generic]:
         """The classifier's own choice of class for each row."""
-        return np.asarray(self.classes_[self.estimator_.predict(self._matrix(X))])
+        # CatBoost gives a column.
+        return np.asarray(self.classes_[np.ravel(self.estimator_.predict(self._matrix(X)))])
 
     @available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), "predict_proba"))
     def predict_proba(self, X: pa.Table) -> NDArray[np.float64]:
         """P(class | row), where the classifier gives it."""
         return np.asarray(self.estimator_.predict_proba(self._matrix(X)))
 
-    def _matrix(self, X: pa.Table) -> NDArray[np.float64]:
+    def _matrix(self, X: pa.Table) -> NDArray[Any]:
         """(n_rows, n_attributes): codes of categories, values of numbers; NaN for gaps of numbers."""
         table = read_columns(X)
         matrix = self.encoder_.encode(table).astype(np.float64)
         for position, column in enumerate(table.columns):
             if not self.categories_[position] and isinstance(column, NumericColumn):
                 matrix[:, position] = column.values
-        if self.preparation == "native":
+        if self.preparation == "text" and self.categories_.any():
+            codes = matrix[:, self.categories_].astype(np.intp).astype(str)
+            matrix = matrix.astype(object)
+            matrix[:, self.categories_] = codes
+        if self.preparation in ("native", "filled"):
             for position, schema in enumerate(self.encoder_.schema.attributes):
                 if self.categories_[position]:
                     cells = matrix[:, position]
                     cells[cells >= min(schema.gap_code, schema.missing_code)] = np.nan
         return matrix
 
-    def _columns(self, n_states: tuple[int, ...]) -> ColumnTransformer:
-        coded, numeric = np.flatnonzero(self.categories_), np.flatnonzero(~self.categories_)
-        one_hot = OneHotEncoder(
-            categories=[np.arange(n_states[position], dtype=np.float64) for position in coded],
+    def _columns(self, categories: object, numbers: object) -> ColumnTransformer:
+        """What becomes of each kind of column; the categories come first."""
+        return ColumnTransformer(
+            [
+                ("categories", categories, np.flatnonzero(self.categories_)),
+                ("numbers", numbers, np.flatnonzero(~self.categories_)),
+            ]
+        )
+
+    def _one_hot(self, n_states: tuple[int, ...]) -> OneHotEncoder:
+        return OneHotEncoder(
+            categories=[np.arange(n_states[each], dtype=np.float64) for each in np.flatnonzero(self.categories_)],
             handle_unknown="ignore",
             sparse_output=False,
         )
-        # A column that is empty in training stays, so that training and test agree.
-        impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-        return ColumnTransformer(
-            [("categories", one_hot, coded), ("numbers", make_pipeline(impute, StandardScaler()), numeric)]
-        )
+
+
+def _fill() -> SimpleImputer:
+    # A column that is empty in training stays, so that training and test agree.
+    return SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
 
 
 def tell_bins(estimator: Any, n_states: tuple[int, ...]) -> None:
@@ -110,14 +133,18 @@ def tell_bins(estimator: Any, n_states: tuple[int, ...]) -> None:
 
 def tell_categories(estimator: Any, categories: NDArray[np.bool_]) -> dict[str, object]:
     """Tell a classifier which columns hold categories, in its own way; what its `fit` must be told."""
-    options = estimator.get_params()
+    options, of_fit = estimator.get_params(), signature(estimator.fit).parameters
+    if "cat_features" in of_fit:  # CatBoost, ChimeraBoost
+        return {"cat_features": np.flatnonzero(categories).tolist()}
+    if "cat_indicator" in of_fit:  # pytabkit
+        return {"cat_indicator": categories.tolist()}
     if "enable_categorical" in options:  # XGBoost
         estimator.set_params(enable_categorical=True, feature_types=["c" if each else "q" for each in categories])
     elif "feature_types" in options:  # interpret
         estimator.set_params(feature_types=["nominal" if each else "continuous" for each in categories])
     elif "categorical_features" in options:  # scikit-learn's gradient boosting
         estimator.set_params(categorical_features=categories)
-    else:  # LightGBM
+    else:  # LightGBM, also within a search
         return {"categorical_feature": np.flatnonzero(categories).tolist()}
     return {}
 

@@ -28,6 +28,10 @@ PACKAGES = (
     "xgboost-cpu",  # the same without CUDA
     "interpret-core",
     "scikit-bayes",
+    "catboost",
+    "chimeraboost",
+    "pytabkit",
+    "torch",
 )
 MAX_TIMES = 4
 
@@ -48,7 +52,7 @@ def _sections(folder: Path, command: str, studies: Sequence[tuple[Study, Results
         yield f"{n_sets} sets, {n_classifiers} classifiers, {len(results.records)} fits; seed {study.protocol.seed}."
         seconds = results.seconds()
         slowest = ", ".join(f"{name} {time:.0f}" for name, time in list(seconds.items())[:MAX_TIMES])
-        yield f"Seconds to fit and predict: {sum(seconds.values()):.0f} in all; {slowest}.\n"
+        yield f"Processor seconds to fit and predict: {sum(seconds.values()):.0f} in all; {slowest}.\n"
         for note in study.notes:
             yield f"- {note}"
         yield ""

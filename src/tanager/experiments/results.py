@@ -36,8 +36,8 @@ UNITS = {
     "brier": Unit("Brier score"),
     "auc": Unit("area under the ROC curve", less_is_better=False),
     "train_cll": Unit("conditional log likelihood of the training rows, nats", digits=1, less_is_better=False),
-    "fit_seconds": Unit("seconds to fit"),
-    "predict_seconds": Unit("seconds to predict"),
+    "fit_seconds": Unit("processor seconds to fit"),
+    "predict_seconds": Unit("processor seconds to predict"),
 }
 """Every measure by the name it is asked for; a study with a measure of its own adds it."""
 

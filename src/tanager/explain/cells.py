@@ -16,8 +16,9 @@ from tanager.gaps.sum_out import SummedOut
 from tanager.network.any_network import AnyNetwork
 from tanager.network.columns import HasColumns, Term
 from tanager.table.batch import Codes, code_dtype
+from tanager.table.columns import Column, DictionaryColumn
 from tanager.table.encoder import encode_column
-from tanager.table.read_columns import Column, DictionaryColumn, read_columns
+from tanager.table.read_columns import read_columns
 from tanager.table.schema import format_values
 
 Status = Literal["present", "missing", "unseen", "remainder"]

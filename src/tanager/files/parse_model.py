@@ -14,11 +14,12 @@ from tanager.counts.engine import ENGINES
 from tanager.files.model_parts import CLASSIFIERS, known_parts
 from tanager.files.trace_document import read_trace
 from tanager.files.write_model import MODEL_FORMAT
-from tanager.gaps.choose import MISSING, choose_rule
+from tanager.gaps.choose import MISSING, choose_rule, with_rule
+from tanager.gaps.filling import Filling
 from tanager.network.additive_document import read_effect_parts
+from tanager.network.any_network import AnyNetwork
 from tanager.network.document import check_form, parse_columns, read_network_parts
-from tanager.network.json_values import DocumentError, Json, from_json, mapping, sequence, shorten, text
-from tanager.network.network import Network
+from tanager.network.json_values import DocumentError, Json, array, arrays, from_json, mapping, sequence, shorten, text
 from tanager.parameters import PARAMETERS
 from tanager.registry import check_option, resolve
 from tanager.scores import SCORES
@@ -35,7 +36,7 @@ KEYS = (
     "columns",
     "class_dtype",
     "class_count",
-    "filler",
+    "filling",
     "structure_score",
     "trace",
 )
@@ -46,8 +47,8 @@ REMEDY = "make it again with `tanager fit`, or with fit and save_model"
 def from_document(document: Json) -> BayesianNetworkClassifier:
     """The classifier a document describes; a DocumentError says what is wrong with it and where."""
     additive = "effects" in mapping(document, "the document")
-    network = ("effects",) if additive else ("parents", "tables")
-    model = check_form(document, "model", MODEL_FORMAT, (*KEYS, *network), REMEDY)
+    keys = (*KEYS, "effects") if additive else (*KEYS, "parents", "tables")
+    model = check_form(document, "model", MODEL_FORMAT, keys, REMEDY)
     clf = _classifier(model["classifier"], model["options"])
     columns = _columns(model["columns"])
     schema = _schema(columns, model["named"], 0 if additive else model["hidden"])
@@ -57,12 +58,14 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     if schema.named:
         clf.feature_names_in_ = np.array([column.name for column in schema.attributes], dtype=object)
     clf.encoder_ = TableEncoder(schema, unseen_is_error=clf.handle_unknown == "error")
+    network: AnyNetwork
     if additive:
-        clf.network_ = read_effect_parts(columns, model["effects"])
+        network = read_effect_parts(columns, model["effects"])
     else:
-        clf.network_ = read_network_parts(columns, model["parents"], model["tables"], schema.target.name)
-    filler = _filler([column.coarse for column in (*schema.attributes, schema.target)], model["filler"])
-    clf.gaps_ = choose_rule(clf.network_, filler, clf.missing)
+        network = read_network_parts(columns, model["parents"], model["tables"], schema.target.name)
+    filling = _filling((*schema.attributes, schema.target), model["filling"])
+    clf.gaps_ = choose_rule(network, filling, clf.missing)
+    clf.network_ = with_rule(network, clf.gaps_)
     clf.structure_score_ = _number_or_null(
         from_json(model["structure_score"], "structure_score", {}), "structure_score"
     )
@@ -70,12 +73,15 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     return clf
 
 
-def _filler(columns: Sequence[ColumnSchema], document: Json) -> Network | None:
-    """What says what a missing cell may hold, where the classifier has such a network."""
+def _filling(columns: Sequence[ColumnSchema], document: Json) -> Filling | None:
+    """What says what a missing cell may hold, where the classifier averages over it."""
     if document is None:
         return None
-    found = mapping(document, "filler")
-    return read_network_parts(tuple(columns), found.get("parents"), found.get("tables"), columns[-1].name)
+    found = mapping(document, "filling")
+    coarse = tuple(column.coarse for column in columns)
+    filler = read_network_parts(coarse, found.get("parents"), found.get("tables"), coarse[-1].name)
+    states = arrays(found.get("states"), len(columns) - 1, 2, "filling.states")
+    return Filling(filler, array(found.get("nothing"), 1, "filling.nothing"), tuple(states))
 
 
 def _classifier(name: Json, options: Json) -> BayesianNetworkClassifier:

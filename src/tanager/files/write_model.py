@@ -6,9 +6,10 @@
 
 The columns, the parents and the tables are those of the network (`tanager.network.document`), the class last, before
 it as many as "hidden" says that are nodes only, no columns of the table. A network of effects has "effects" in place of
-parents and tables (`tanager.network.additive_document`). "class_count" are the training rows of each class. "filler"
-has the parents and tables of the network that says what a missing cell may hold, or is null. "structure_score" is null
-for a structure chosen without a criterion, and so are "gain" and "score" of a step of the trace that was not scored.
+parents and tables (`tanager.network.additive_document`). "class_count" are the training rows of each class. "filling"
+has the parents and tables of the network that says what a missing cell may hold, and the corrections of "nothing" and
+of "states" (`tanager.gaps.filling`), or is null. "structure_score" is null for a structure chosen without a criterion,
+and so are "gain" and "score" of a step of the trace that was not scored.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from numpy.typing import NDArray
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.files.model_parts import CLASSIFIERS, known_parts
 from tanager.files.trace_document import write_trace
+from tanager.gaps.filling import Filling
+from tanager.gaps.rule import GapRule
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.additive_document import effect_parts
 from tanager.network.document import network_parts, write_columns
@@ -49,7 +52,7 @@ def to_document(clf: BayesianNetworkClassifier) -> dict[str, Json]:
         "class_dtype": _dtype(clf.classes_),
         "class_count": clf.class_count_.tolist(),
         **_network(clf.network_),
-        "filler": None if clf.filler_ is None else _structure_and_tables(clf.filler_),
+        "filling": _filling(clf.gaps_),
         "structure_score": to_json(clf.structure_score_, "structure_score_", {}),
         "trace": {
             "structure": [to_json(asdict(step), "trace_", {}) for step in clf.trace_.structure],
@@ -58,9 +61,17 @@ def to_document(clf: BayesianNetworkClassifier) -> dict[str, Json]:
     }
 
 
-def _structure_and_tables(network: Network) -> dict[str, Json]:
-    parts = network_parts(network)
-    return {"parents": parts["parents"], "tables": parts["tables"]}
+def _filling(rule: GapRule) -> Json:
+    filling: Filling | None = getattr(rule, "filling", None)
+    if filling is None:
+        return None
+    parts = network_parts(filling.filler)
+    return {
+        "parents": parts["parents"],
+        "tables": parts["tables"],
+        "nothing": filling.nothing.tolist(),
+        "states": [entries.tolist() for entries in filling.states],
+    }
 
 
 def _network(network: Network | AdditiveNetwork) -> dict[str, Json]:

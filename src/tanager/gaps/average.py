@@ -9,35 +9,36 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tanager.gaps.completions import MAX_COMPLETIONS, N_DRAWS, Completions
 from tanager.gaps.expected import Expected
-from tanager.gaps.filler import FillingTree
+from tanager.gaps.filling import Filling
 from tanager.gaps.rule import Classes, Contributions, Floats, GapRule, answer_apart
 from tanager.gaps.skip import Skipped
 from tanager.network.any_network import AnyNetwork
 from tanager.network.network import Network
-from tanager.table.batch import Codes, code_dtype
+from tanager.table.batch import Codes
 from tanager.threads import map_threads
 
-N_DRAWS = 32  # sixteen lose 0.3 % of the log-loss, sixty-four gain 0.1 %
-BLOCK_CELLS = 1 << 22
-WORK_WORTH_COMPILING = 10_000_000  # drawn and present cells from which the compiled kernel repays its start
+WORK_WORTH_COMPILING = 500_000  # completions from which the compiled kernel repays its start
+ROW_WORK = 1_000  # completions that cost as much as the rest of a row
+COMPILED_BLOCK_ROWS = 512
 
 
 @dataclass(frozen=True)
 class Averaged(GapRule):
-    """P(c | o) = sum_m F(m | o) P(c | o, m), of the cells present o and those missing m.
+    """P(c | o) = sum_m q(m | o) P(c | o, m), of the cells present o and those missing m.
+
+    q(m | o) is proportional to F(m | o) exp(sum_c lambda_c(o) P(c | o, m))
 
     Tables learnt for P(class | x) need not describe x, so summing a cell out of their own joint can mislead. Here a
-    second network of frequencies, the filler F, says what the missing cells may hold given those present.
+    second network of frequencies, the filler F, says what the missing cells may hold given those present. lambda
+    (`Filling`) makes P(c | nothing) the class frequencies, and P(c | one cell) nearly those of its rows.
 
-    The sum is an average over a fixed number of draws of m, made with the same numbers for every row, so that equal
-    rows have equal answers, in whatever table they stand.
+    The sum goes over all completions m where they are few. Else it is a mean over draws from F(m | o), made with the
+    same numbers for every row, so that equal rows have equal answers, in whatever table they stand.
 
     The log of an average is no sum of terms. The terms are those of rule `by_terms`; what averaging adds to them is one
     part more.
-
-    filler  has the nodes of the network, at their coarse granularity where they have two; its attributes have the class
-            and at most one attribute as parents
     """
 
     name: ClassVar[str] = "averaged over"
@@ -45,13 +46,13 @@ class Averaged(GapRule):
     rest: ClassVar[str] = "what is missing"
 
     network: AnyNetwork
-    filler: Network
-    n_draws: int = N_DRAWS
+    filling: Filling
+
+    def __post_init__(self) -> None:
+        self.filling.check(self.network.columns)
 
     def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:
-        return answer_apart(
-            codes, self.with_gap(codes), lambda rows: self.network.log_joint(rows, normalized=True), self._average
-        )
+        return self._answer(codes, self._worth_compiling(codes))
 
     def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Contributions:
         parts = self.by_terms.contributions(codes, favoured, against, log_odds)
@@ -61,36 +62,34 @@ class Averaged(GapRule):
         return replace(parts, remainder=rest)
 
     def without_each(self, codes: Codes) -> Iterator[Floats]:
-        """An attribute of tables is one gap more; an effect is zero in all draws, which are the same without it."""
+        """An attribute of tables is one gap more; an effect is zero in all completions."""
         if self.network.kind == "tables":
             yield from super().without_each(codes)
             return
-        gappy = self.with_gap(codes)
-        n_complete = len(codes) - int(gappy.sum())
-        rows = np.concatenate([codes[~gappy], self._complete(codes[gappy], self._worth_compiling(codes))])
-        for logs in self.by_terms.without_each(rows):
-            result = np.empty((len(codes), logs.shape[1]))
-            result[~gappy], result[gappy] = logs[:n_complete], self._log_mean(logs[n_complete:])
-            yield result
+        compiled = self._worth_compiling(codes, len(self.network.terms))
+        for term in range(len(self.network.terms)):
+            yield replace(self, network=self.network.without_term(term))._answer(codes, compiled)
 
     def constants(self) -> dict[str, Any]:
-        """The filler's tables, the numbers by which it draws, and the state drawn for each of its states."""
-        tree = self._tree
-        n_states = np.array(tree.n_states)
-        # Each column holds its states, and its last one from there on.
-        steps = np.minimum(np.arange(n_states.max())[:, np.newaxis], n_states - 1)
-        drawn = self.network.refine(steps.astype(code_dtype(n_states.max())))
+        """The filler's tables, the corrections, and the state that stands for each of the filler's states."""
+        tree, values = self._completions.tree, self._completions.network_sums.values
         filler = {
             "order": list(tree.order),
             "parents": list(tree.parents),
-            "states": n_states.tolist(),
-            "middles": [drawn[:n, node].tolist() for node, n in enumerate(tree.n_states)],
-            "draws": self.n_draws,
-            "numbers": tree.numbers(self.n_draws),
+            "ranks": list(tree.ranks),
+            "states": list(tree.n_states),
+            "middles": [values[:n, node].tolist() for node, n in enumerate(tree.n_states)],
+            "draws": N_DRAWS,
+            "completions": MAX_COMPLETIONS,
             "classes": tree.classes,
             "tables": np.concatenate([table.ravel() for table in tree.tables]),
+            "corrections": np.concatenate([self.filling.nothing, *map(np.ravel, self.filling.states)]),
         }
         return {"filler": filler, **self.by_terms.constants()}
+
+    @property
+    def filler(self) -> Network:
+        return self.filling.filler
 
     @cached_property
     def by_terms(self) -> GapRule:
@@ -100,35 +99,57 @@ class Averaged(GapRule):
         return Skipped(self.network, exact=False)
 
     @cached_property
-    def _tree(self) -> FillingTree:
-        return FillingTree.of(self.filler)
+    def _completions(self) -> Completions:
+        return Completions(self.network, self.filler)
 
-    def _average(self, codes: Codes) -> Floats:
-        cells = self.n_draws * (codes.shape[1] + self.network.n_states[-1]) + self._tree.cells_per_row
-        length = max(1, BLOCK_CELLS // cells)
-        compiled = self._worth_compiling(codes)
+    def _worth_compiling(self, codes: Codes, times: int = 1) -> bool:
+        """Whether averaging these rows so many times is; trees are no look-ups, which the kernel adds up."""
+        if not self.network.is_looked_up:
+            return False
+        gappy = codes[self.with_gap(codes)]
+        n_completions = self._completions.counts(self.network.coarsen(gappy))
+        work = ROW_WORK + np.where(n_completions > MAX_COMPLETIONS, N_DRAWS, n_completions)
+        return bool(times * work.sum() >= WORK_WORTH_COMPILING)
 
-        def average(first: int) -> Floats:
-            rows = self._complete(codes[first : first + length], compiled)
-            return self._log_mean(self.network.log_joint(rows, normalized=True))
+    def _answer(self, codes: Codes, compiled: bool) -> Floats:
+        def average(rows: Codes) -> Floats:
+            coarse = self.network.coarsen(rows)
+            corrections = self.filling.corrections(rows)
+            found = (self._average_compiled if compiled else self._average)(rows, coarse, corrections)
+            with np.errstate(divide="ignore"):
+                return np.log(found)
 
-        return np.concatenate(map_threads(average, range(0, len(codes), length)))
+        return answer_apart(
+            codes, self.with_gap(codes), lambda rows: self.network.log_joint(rows, normalized=True), average
+        )
 
-    def _worth_compiling(self, codes: Codes) -> bool:
-        return codes.size * self.n_draws >= WORK_WORTH_COMPILING
+    def _average(self, codes: Codes, coarse: Codes, corrections: Floats) -> Floats:
+        found = np.empty_like(corrections)
+        few = self._completions.counts(coarse) <= MAX_COMPLETIONS
+        for row, correction in enumerate(corrections):
+            one = slice(row, row + 1)
+            if few[row]:
+                weights, posterior = self._completions.every(codes[one], coarse[one])
+            else:
+                weights, posterior = np.ones(N_DRAWS), self._completions.drawn(codes[one], coarse[one], N_DRAWS)[0]
+            bent = weights * np.exp(posterior @ correction)
+            found[row] = bent @ posterior / bent.sum()
+        return found
 
-    def _log_mean(self, logs: Floats) -> Floats:
-        """(n_rows, n_classes) log of the mean over the draws of each row, from (n_rows * n_draws, n_classes) logs."""
-        with np.errstate(divide="ignore"):
-            return np.log(np.exp(logs).reshape(-1, self.n_draws, logs.shape[1]).mean(axis=1))
+    def _average_compiled(self, codes: Codes, coarse: Codes, corrections: Floats) -> Floats:
+        from tanager.gaps.average_kernels import average_rows
 
-    def _complete(self, codes: Codes, compiled: bool) -> Codes:
-        """(n_rows * n_draws, n_attributes) complete rows, the draws of a row beside each other."""
-        coarse = self.network.coarsen(codes)
-        filled = self._tree.fill(coarse, self.n_draws, compiled)
-        drawn: Codes = filled.reshape(len(filled), -1).T
-        if coarse is codes:
-            return drawn
-        known = np.repeat(codes, self.n_draws, axis=0)
-        missing = known == np.array(self.network.n_states[:-1])
-        return np.where(missing, self.network.refine(drawn), known).astype(codes.dtype)
+        completions, found = self._completions, np.empty_like(corrections)
+        # In the order of the rows, so that a block of them looks alike to the compiler however long it is.
+        cells = np.ascontiguousarray(self.network.look_ups(codes)[1], dtype=np.int64)
+        coarse_cells = np.ascontiguousarray(coarse, dtype=np.int64)
+        sums, tree = (completions.network_sums, completions.filler_sums), completions.tree.arrays
+        shares, numbers = np.exp(completions.filler_sums.tables), completions.tree.numbers(N_DRAWS)
+
+        def average(first: int) -> None:
+            rows = slice(first, first + COMPILED_BLOCK_ROWS)
+            limits = cells[rows], coarse_cells[rows], corrections[rows], MAX_COMPLETIONS
+            average_rows(*limits, *sums, shares, tree, numbers, found[rows])
+
+        map_threads(average, range(0, len(codes), COMPILED_BLOCK_ROWS))
+        return found

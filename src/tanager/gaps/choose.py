@@ -6,13 +6,16 @@ follow the rule that "auto" gives.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import cast
+
 from tanager.gaps.average import Averaged
 from tanager.gaps.expected import Expected
+from tanager.gaps.filling import Filling
 from tanager.gaps.rule import GapRule
 from tanager.gaps.skip import Skipped
 from tanager.gaps.sum_out import SummedOut
 from tanager.network.any_network import AnyNetwork
-from tanager.network.network import Network
 
 MISSING = ("auto", "average", "marginalize", "skip", "category")
 
@@ -22,10 +25,15 @@ def needs_filler(missing: str, describes_attributes: bool) -> bool:
     return missing == "average" or (missing in ("auto", "category") and not describes_attributes)
 
 
-def choose_rule(network: AnyNetwork, filler: Network | None = None, missing: str = "marginalize") -> GapRule:
-    """The rule of a network learnt with this `missing`, which a filler says is averaged over; or of a network alone."""
-    if filler is not None:
-        return Averaged(network, filler)
+def choose_rule(network: AnyNetwork, filling: Filling | None = None, missing: str = "marginalize") -> GapRule:
+    """The rule of a network learnt with this `missing`, averaging where there is a filling; or of a network alone."""
+    if filling is not None:
+        return Averaged(network, filling)
     if network.kind == "effects":
-        return Expected(network)
+        return Expected(network) if network.gap_rule is None else cast(GapRule, network.gap_rule)
     return Skipped(network) if missing == "skip" else SummedOut(network)
+
+
+def with_rule(network: AnyNetwork, rule: GapRule) -> AnyNetwork:
+    """The network that a classifier shows: one of effects, which has no joint to ask, queries the rule."""
+    return replace(network, gap_rule=rule) if network.kind == "effects" else network

@@ -2,80 +2,91 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.gaps.filler import Tree
 from tanager.kernel import kernel
-from tanager.table.batch import Codes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@kernel
-def fill_rows(
-    codes: Codes,
-    order: Ints,
-    parents: Ints,
-    n_states: Ints,
-    starts: Ints,
-    offsets: Ints,
-    tables: Floats,
-    log_classes: Floats,
-    numbers: Floats,
-    filled: NDArray[np.unsignedinteger],
-) -> None:
-    """See `FillingTree.fill`; filled is (n_attributes, n_rows, n_draws).
+class Work(NamedTuple):
+    """Of one row.
 
-    starts   where the states of each attribute begin in an array of the states of all
-    offsets  where the (classes, parent states, states) table of each attribute begins in `tables`
+    likelihood  (classes, states of all attributes) P(cells present at and below an attribute | its state, class)
+    weights     (classes,)
+    classes     (draws,) the class of each
+    cumulative  (classes * states of the parent * states,) chances of an attribute, added up
+    filled      (attributes, draws)
     """
-    n_rows, n_classes, n_draws = len(codes), len(log_classes), len(numbers)
-    likelihood = np.empty((n_classes, starts[-1]))
-    chances = np.empty(n_states.max())
-    weights, classes = np.empty(n_classes), np.empty(n_draws, np.int64)
-    for row in range(n_rows):
-        likelihood[:] = 0.0  # logarithms until an attribute sends: a product over its children would underflow
-        weights[:] = log_classes
-        for position in range(len(order) - 1, -1, -1):
-            node = order[position]
-            _send(codes, row, node, parents, n_states, starts, offsets, tables, likelihood, weights)
-        weights[:] = np.exp(weights - weights.max())
-        for draw in range(n_draws):
-            classes[draw] = _invert(weights, n_classes, numbers[draw, -1])
-        for node in order:
-            if codes[row, node] == n_states[node]:
-                _draw(
-                    row, node, classes, parents, n_states, starts, offsets, tables, likelihood, numbers, chances, filled
-                )
-            else:
-                filled[node, row, :] = codes[row, node]
+
+    likelihood: Floats
+    weights: Floats
+    classes: Ints
+    cumulative: Floats
+    filled: Ints
 
 
 @kernel
-def _draw(
-    row: int,
-    node: int,
-    classes: Ints,
-    parents: Ints,
-    n_states: Ints,
-    starts: Ints,
-    offsets: Ints,
-    tables: Floats,
-    likelihood: Floats,
-    numbers: Floats,
-    chances: Floats,
-    filled: NDArray[np.unsignedinteger],
-) -> None:
+def make_work(tree: Tree, n_draws: int) -> Work:
+    n_classes = len(tree.classes)
+    return Work(
+        np.empty((n_classes, tree.starts[-1])),
+        np.empty(n_classes),
+        np.empty(n_draws, np.int64),
+        np.empty(n_classes * tree.n_states.max() ** 2),
+        np.empty((len(tree.order), n_draws), np.int64),
+    )
+
+
+@kernel
+def fill_rows(codes: NDArray[np.integer], tree: Tree, numbers: Floats, filled: NDArray[np.unsignedinteger]) -> None:
+    """See `FillingTree.fill`; filled is (n_attributes, n_rows, n_draws)."""
+    work = make_work(tree, len(numbers))
+    for row in range(len(codes)):
+        fill_row(codes, row, tree, numbers, work)
+        filled[:, row] = work.filled
+
+
+@kernel
+def fill_row(codes: NDArray[np.integer], row: int, tree: Tree, numbers: Floats, work: Work) -> None:
+    weights = work.weights
+    work.likelihood[:] = 0.0  # logarithms until an attribute sends: a product over its children would underflow
+    weights[:] = tree.classes
+    for position in range(len(tree.order) - 1, -1, -1):
+        _send(codes, row, tree.order[position], tree, work)
+    weights[:] = np.exp(weights - weights.max())
+    for c in range(1, len(weights)):
+        weights[c] += weights[c - 1]
+    for draw in range(len(numbers)):
+        work.classes[draw] = _invert(weights, 0, len(weights), numbers[draw, -1])
+    for node in tree.order:
+        if codes[row, node] == tree.n_states[node]:
+            _draw(codes, row, node, tree, numbers, work)
+        else:
+            work.filled[node, :] = codes[row, node]
+
+
+@kernel
+def _draw(codes: NDArray[np.integer], row: int, node: int, tree: Tree, numbers: Floats, work: Work) -> None:
     """A state for each draw, given the class and the parent's state of the draw and what is below the node."""
-    parent, r = parents[node], n_states[node]
-    for draw in range(len(classes)):
-        c = classes[draw]
-        above = 0 if parent < 0 else int(filled[parent, row, draw])
-        first = offsets[node] + (c * _n_above(parent, n_states) + above) * r
-        for k in range(r):
-            chances[k] = tables[first + k] * likelihood[c, starts[node] + k]
-        filled[node, row, draw] = _invert(chances, r, numbers[draw, node])
+    parent, r, start = tree.parents[node], tree.n_states[node], tree.starts[node]
+    n_above = _n_above(parent, tree.n_states)
+    first_above, last_above = (0, 1) if parent < 0 else _span(int(codes[row, parent]), n_above)
+    for c in range(len(work.weights)):
+        for s in range(first_above, last_above):
+            first, reached = (c * n_above + s) * r, 0.0
+            for k in range(r):
+                reached += tree.tables[tree.offsets[node] + first + k] * work.likelihood[c, start + k]
+                work.cumulative[first + k] = reached
+    for draw in range(len(work.classes)):
+        above = 0 if parent < 0 else work.filled[parent, draw]
+        first = (work.classes[draw] * n_above + above) * r
+        work.filled[node, draw] = _invert(work.cumulative, first, r, numbers[draw, node])
 
 
 @kernel
@@ -84,39 +95,28 @@ def _n_above(parent: int, n_states: Ints) -> int:
 
 
 @kernel
-def _send(
-    codes: Codes,
-    row: int,
-    node: int,
-    parents: Ints,
-    n_states: Ints,
-    starts: Ints,
-    offsets: Ints,
-    tables: Floats,
-    likelihood: Floats,
-    weights: Floats,
-) -> None:
+def _send(codes: NDArray[np.integer], row: int, node: int, tree: Tree, work: Work) -> None:
     """P(cells present at and below the node | the parent's state, class) goes to the parent, its scale to the class."""
-    parent, r, start = parents[node], n_states[node], starts[node]
-    n_above = _n_above(parent, n_states)
+    parent, r, start, likelihood = tree.parents[node], tree.n_states[node], tree.starts[node], work.likelihood
+    n_above = _n_above(parent, tree.n_states)
     first_state, last_state = _span(int(codes[row, node]), r)
     # A parent that is present needs the message at its state only.
     first_above, last_above = (0, 1) if parent < 0 else _span(int(codes[row, parent]), n_above)
-    for c in range(len(weights)):
+    for c in range(len(work.weights)):
         highest = -np.inf
         for k in range(first_state, last_state):
             highest = max(highest, likelihood[c, start + k])
         for k in range(first_state, last_state):
             likelihood[c, start + k] = np.exp(likelihood[c, start + k] - highest)
-        weights[c] += highest
+        work.weights[c] += highest
         for s in range(first_above, last_above):
-            total, cell = 0.0, offsets[node] + (c * n_above + s) * r
+            total, cell = 0.0, tree.offsets[node] + (c * n_above + s) * r
             for k in range(first_state, last_state):
-                total += tables[cell + k] * likelihood[c, start + k]
+                total += tree.tables[cell + k] * likelihood[c, start + k]
             if parent >= 0:
-                likelihood[c, starts[parent] + s] += np.log(total)
+                likelihood[c, tree.starts[parent] + s] += np.log(total)
             else:
-                weights[c] += np.log(total)
+                work.weights[c] += np.log(total)
 
 
 @kernel
@@ -126,14 +126,12 @@ def _span(state: int, n_states: int) -> tuple[int, int]:
 
 
 @kernel
-def _invert(chances: Floats, n: int, number: float) -> int:
-    """The state at this share of the sum of the first n chances."""
-    total = 0.0
-    for k in range(n):
-        total += chances[k]
-    reached = 0.0
-    for k in range(n - 1):
-        reached += chances[k]
-        if number * total < reached:
-            return k
-    return n - 1
+def _invert(cumulative: Floats, first: int, n: int, number: float) -> int:
+    """The state at this share of n chances, added up from `first` on: by halving, without a branch to foretell."""
+    reached = number * cumulative[first + n - 1]
+    state, length = 0, n
+    while length > 1:
+        half = length // 2
+        state += half if reached >= cumulative[first + state + half - 1] else 0
+        length -= half
+    return state

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import takewhile
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +23,10 @@ from tanager.table.batch import Codes
 from tanager.table.schema import ColumnSchema
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Places = NDArray[np.intp]
 
 MAX_ATTRIBUTES_OF_TREE = 500  # with more, the tables of all pairs cost more than a tree is worth
-SEED = 0
 
 
 def learn_filler(counts: CountStore, columns: Sequence[ColumnSchema]) -> Network:
@@ -48,7 +51,7 @@ class FillingTree:
     parents  of each attribute the attribute that is its parent, or -1
     tables   of each attribute, (classes, states of the parent or 1, states)
     classes  (classes,) their logarithms
-    ranks    of each attribute the place of its name among all: its draws do not depend on where its column stands
+    ranks    of each attribute its place in the order of the names, which decides the numbers it is drawn with
     """
 
     order: tuple[int, ...]
@@ -68,40 +71,40 @@ class FillingTree:
             parents.append(parent)
             tables.append(np.ascontiguousarray(cells.swapaxes(0, 1)))
         order = tuple(node for node in network.dag.order if node != target)
-        ranks = np.argsort(np.argsort(network.nodes[:-1])).tolist()
+        ranks = np.argsort(np.argsort(np.array(network.nodes[:target]), kind="stable"))
         with np.errstate(divide="ignore"):  # a class that no row has yet
-            return cls(order, tuple(parents), tuple(tables), np.log(network.tables[target][0]), tuple(ranks))
+            logs = np.log(network.tables[target][0])
+        return cls(order, tuple(parents), tuple(tables), logs, tuple(ranks.tolist()))
 
     @property
     def n_states(self) -> tuple[int, ...]:
         return tuple(table.shape[2] for table in self.tables)
 
-    @property
-    def cells_per_row(self) -> int:
-        """Of all likelihoods."""
-        return len(self.classes) * sum(self.n_states)
-
     def numbers(self, n_draws: int) -> Floats:
-        """(n_draws, n_attributes + 1) the numbers by which each attribute, and last the class, is drawn."""
-        return spread_numbers(n_draws, len(self.ranks) + 1)[:, [*self.ranks, len(self.ranks)]]
+        """(n_draws, n_attributes + 1) the numbers that the attributes, and last the class, are drawn with."""
+        return spread_numbers(n_draws, len(self.ranks) + 1)[:, [*(rank + 1 for rank in self.ranks), 0]]
 
     def fill(self, codes: Codes, n_draws: int, compiled: bool = False) -> Codes:
         """(n_attributes, n_rows, n_draws) the cells present, and draws of the missing ones given these."""
         numbers = self.numbers(n_draws)
         filled = np.empty((codes.shape[1], len(codes), n_draws), dtype=codes.dtype)
         if compiled:
-            self._fill_compiled(codes, numbers, filled)
+            from tanager.gaps.fill_kernels import fill_rows
+
+            fill_rows(codes, self.arrays, numbers, filled)
             return filled
         filled[...] = codes.T[..., np.newaxis]
         likelihoods, weights = self._collect(codes)
-        classes = _invert(weights.T[:, np.newaxis], numbers[:, -1])
+        classes = _invert(weights.T, np.arange(len(codes))[:, np.newaxis], numbers[:, -1])
         for node in self.order:
             rows = np.flatnonzero(codes[:, node] == self.tables[node].shape[2])
             if len(rows):
-                row_classes, parent = classes[rows], self.parents[node]
-                states = 0 if parent < 0 else filled[parent, rows]
-                chances = self.tables[node][row_classes, states] * likelihoods[node][row_classes, rows[:, np.newaxis]]
-                filled[node, rows] = _invert(chances, numbers[:, node])
+                # (classes, states of the parent, rows, states)
+                chances = self.tables[node][:, :, np.newaxis] * likelihoods[node][:, np.newaxis, rows]
+                parent, n_above = self.parents[node], self.tables[node].shape[1]
+                above = 0 if parent < 0 else filled[parent, rows].astype(np.intp)
+                places = (classes[rows] * n_above + above) * len(rows) + np.arange(len(rows))[:, np.newaxis]
+                filled[node, rows] = _invert(chances.reshape(-1, chances.shape[3]), places, numbers[:, node])
         return filled
 
     def _collect(self, codes: Codes) -> tuple[list[Floats], Floats]:
@@ -128,32 +131,63 @@ class FillingTree:
                 logs += message[..., 0]
         return likelihoods, np.exp(logs - logs.max(axis=0))
 
-    def _fill_compiled(self, codes: Codes, numbers: Floats, filled: Codes) -> None:
-        from tanager.gaps.fill_kernels import fill_rows
-
+    @cached_property
+    def arrays(self) -> Tree:
+        """All of it for kernels."""
         n_states = np.array(self.n_states)
-        starts = np.concatenate([[0], np.cumsum(n_states)])
-        offsets = np.cumsum([0, *(table.size for table in self.tables)])
-        flat = np.concatenate([table.reshape(-1) for table in self.tables])
-        order, parents = np.array(self.order), np.array(self.parents)
-        fill_rows(codes, order, parents, n_states, starts, offsets, flat, self.classes, numbers, filled)
+        return Tree(
+            np.array(self.order),
+            np.array(self.parents),
+            n_states,
+            np.concatenate([[0], np.cumsum(n_states)]),
+            np.cumsum([0, *(table.size for table in self.tables)]),
+            np.concatenate([table.reshape(-1) for table in self.tables]),
+            self.classes,
+        )
 
 
-def _invert(chances: Floats, numbers: Floats) -> NDArray[np.intp]:
-    """(n_rows, n_draws) states from chances (n_rows, n_draws or 1, states) and numbers (n_draws,) from 0 to 1."""
-    cumulative = chances.cumsum(axis=2)
-    above = numbers[:, np.newaxis] * cumulative[..., -1:] >= cumulative[..., :-1]
-    states: NDArray[np.intp] = above.sum(axis=2)
+class Tree(NamedTuple):
+    """A `FillingTree` as arrays.
+
+    starts   where the states of each attribute begin in an array of the states of all
+    offsets  where the (classes, parent states, states) table of each attribute begins in `tables`
+    """
+
+    order: Ints
+    parents: Ints
+    n_states: Ints
+    starts: Ints
+    offsets: Ints
+    tables: Floats
+    classes: Floats
+
+
+def _invert(chances: Floats, places: Places, numbers: Floats) -> Places:
+    """(n_rows, n_draws) states, each drawn with a number (n_draws,) by the chances at its place, (places, states)."""
+    cumulative = chances.cumsum(axis=1).T.copy()
+    reached = numbers * cumulative[-1][places]
+    states = np.zeros(reached.shape, dtype=np.intp)
+    for bound in cumulative[:-1]:
+        states += reached >= bound[places]
     return states
 
 
 @lru_cache(maxsize=8)
-def spread_numbers(n_draws: int, n_nodes: int) -> Floats:
-    """(n_draws, n_nodes) numbers from 0 to 1: each column has one in each of n_draws equal parts, shuffled.
+def spread_numbers(n_draws: int, n_columns: int) -> Floats:
+    """(n_draws, n_columns) numbers from 0 to 1: multiples of the roots of the primes, less their whole parts.
 
-    So a single missing cell is met with its shares, to a draw (a Latin hypercube, McKay et al. 1979). Not the middles
-    of the parts: a share of 21/64 would then be a tie, which rounding decides.
+    Each column, and most pairs of columns, fill the interval (the square) evenly (Richtmyer 1951). A browser computes
+    the same.
     """
-    generator = np.random.default_rng(SEED)
-    columns = [(generator.permutation(n_draws) + generator.uniform(0.4, 0.6)) / n_draws for _ in range(n_nodes)]
-    return np.stack(columns, axis=1)
+    roots = np.sqrt(np.array(_first_primes(n_columns), dtype=np.float64))
+    return np.asarray(((np.arange(n_draws) + 0.5)[:, np.newaxis] * roots) % 1.0)
+
+
+def _first_primes(n: int) -> list[int]:
+    primes: list[int] = []
+    candidate = 2
+    while len(primes) < n:
+        if all(candidate % prime for prime in takewhile(lambda prime: prime**2 <= candidate, primes)):  # noqa: B023
+            primes.append(candidate)
+        candidate += 1
+    return primes

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from tanager.network.columns import HasColumns, Term
 from tanager.network.log_joint import LogJoint, normalize_log
 from tanager.structure.dag import Dag
 from tanager.structure.pairwise import pair_dag
-from tanager.table.batch import Codes
+from tanager.table.batch import Codes, code_dtype
 from tanager.table.schema import Category, ColumnSchema
 from tanager.threads import map_threads
 from tanager.trees.forest import Forest
@@ -23,6 +23,13 @@ from tanager.trees.forest import Forest
 Array = NDArray[np.float64]
 
 BLOCK_ROWS = 8_192
+
+
+class AnswersGaps(Protocol):
+    """What gives P(class | cells present), whatever cells are missing."""
+
+    def log_posterior(self, codes: Codes) -> Array:
+        """log P(class | cells present), (n_rows, n_classes)."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,8 @@ class AdditiveNetwork(HasColumns):
     spreads    for each attribute (states, classes): the standard deviation of its main effect between fits on parts of
                the training rows; none where there was only one
     forest     trees over the attributes' states, each with a mean of zero over the training rows; None without trees
+    gap_rule   what a missing cell means to the classifier that learnt the network; without one it counts with its
+               expected effect
 
     >>> from tanager.table.schema import ColumnSchema
     >>> wet, rain = (ColumnSchema(name, "categorical", (False, True)) for name in ("wet", "rain"))
@@ -66,6 +75,7 @@ class AdditiveNetwork(HasColumns):
     densities: tuple[Array, ...]
     spreads: tuple[Array, ...] = ()
     forest: Forest | None = None
+    gap_rule: AnswersGaps | None = field(default=None, repr=False, compare=False)
     dag: Dag = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -123,16 +133,17 @@ class AdditiveNetwork(HasColumns):
         raise OptionError(f"the network has no effect of the pair {parent!r}, {child!r}.", hint="`edges` lists them.")
 
     def query(self, variables: str, evidence: Mapping[str, Category] | None = None) -> dict[object, float]:
-        """P(class | evidence): state -> probability. A missing cell counts as what is expected of it."""
+        """P(class | evidence): state -> probability, as the classifier gives it to a row that has these cells only."""
         if variables != self.target:
             raise OptionError(
                 f"a network of effects has the probabilities of the class {self.target!r} only, not of {variables!r}.",
                 hint="structure='tan' learns a network that answers every query.",
             )
-        codes = np.array([self.n_states])
+        codes = np.array([self.n_states[:-1]], dtype=code_dtype(max(self.n_states)))
         for node, value in (evidence or {}).items():
             codes[0, self._attribute(node)] = self.code(node, value)
-        posterior = np.exp(self.log_joint(codes[:, :-1], normalized=True)[0])
+        logs = self.log_joint(codes, True) if self.gap_rule is None else self.gap_rule.log_posterior(codes)
+        posterior = np.exp(logs[0])
         return dict(zip(self.columns[-1].states, posterior.tolist(), strict=True))
 
     def log_joint(self, codes: Codes, normalized: bool = False) -> Array:
@@ -154,6 +165,11 @@ class AdditiveNetwork(HasColumns):
     def look_ups(self, codes: Codes) -> tuple[LogJoint, Codes]:
         """The look-ups that give `log_joint` less what the forest adds, and the codes to look up."""
         return self._sums, self._expand(codes)
+
+    @property
+    def look_up_attributes(self) -> tuple[int, ...]:
+        """The attribute of each column of the codes to look up."""
+        return (*range(len(self.mains)), *self._paired)
 
     def effects(self, codes: Codes) -> Iterator[Array]:
         """(n_rows, n_classes) what each term adds, in the order of `terms`; a missing cell has an entry in each.
@@ -183,6 +199,13 @@ class AdditiveNetwork(HasColumns):
             tuple(self.spreads[attribute] for attribute in attributes) if self.spreads else (),
             None if self.forest is None else self.forest.with_attributes(np.array(place)),
         )
+
+    def without_term(self, term: int) -> AdditiveNetwork:
+        """The same network with one of its `terms` zero."""
+        effects = [effect * (k != term) for k, effect in enumerate((*self.mains, *self.tables))]
+        n_mains = len(self.mains)
+        forest = self.forest.without(term) if self.forest is not None and term < n_mains else self.forest
+        return replace(self, mains=tuple(effects[:n_mains]), tables=tuple(effects[n_mains:]), forest=forest)
 
     def coarsen(self, codes: Codes) -> Codes:
         """The codes of each attribute at its coarse granularity."""

@@ -10,12 +10,9 @@ trees as `tanager.network.forest_document` has them.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.forest_document import read_forest, write_forest
-from tanager.network.json_values import DocumentError, Json, mapping, numbers, sequence
+from tanager.network.json_values import DocumentError, Json, array, arrays, mapping, sequence
 from tanager.table.schema import ColumnSchema
 
 
@@ -45,12 +42,12 @@ def read_effect_parts(columns: tuple[ColumnSchema, ...], document: Json) -> Addi
         raise DocumentError("effects.pairs has a pair twice")
     return AdditiveNetwork(
         columns,
-        _array(found.get("intercept"), 1, "effects.intercept"),
-        tuple(_arrays(found.get("mains"), n_attributes, 2, "effects.mains")),
+        array(found.get("intercept"), 1, "effects.intercept"),
+        tuple(arrays(found.get("mains"), n_attributes, 2, "effects.mains")),
         tuple(pairs),
-        tuple(_arrays(found.get("tables"), len(pairs), 3, "effects.tables")),
-        tuple(_arrays(found.get("densities"), n_attributes, 1, "effects.densities")),
-        tuple(_arrays(spreads, n_attributes, 2, "effects.spreads")) if spreads else (),
+        tuple(arrays(found.get("tables"), len(pairs), 3, "effects.tables")),
+        tuple(arrays(found.get("densities"), n_attributes, 1, "effects.densities")),
+        tuple(arrays(spreads, n_attributes, 2, "effects.spreads")) if spreads else (),
         read_forest(found.get("trees"), columns),
     )
 
@@ -60,18 +57,3 @@ def _pair(document: Json, n_attributes: int, where: str) -> tuple[int, int]:
         case [int(parent), int(child)] if parent != child and {parent, child} <= set(range(n_attributes)):
             return parent, child
     raise DocumentError(f"{where} must hold the numbers of two attributes")
-
-
-def _arrays(document: Json, length: int, depth: int, where: str) -> list[NDArray[np.float64]]:
-    return [
-        _array(each, depth, f"{where}[{position}]") for position, each in enumerate(sequence(document, where, length))
-    ]
-
-
-def _array(document: Json, depth: int, where: str) -> NDArray[np.float64]:
-    if depth == 1:
-        return np.array(numbers(document, where), dtype=np.float64)
-    parts = [_array(each, depth - 1, where) for each in sequence(document, where)]
-    if len({part.shape for part in parts}) != 1:
-        raise DocumentError(f"{where} must hold rows of one length")
-    return np.stack(parts)

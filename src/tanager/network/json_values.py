@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from tanager.errors import DataError
@@ -191,6 +192,23 @@ def numbers(document: Json, where: str) -> list[float]:
     if not set(map(type, values)) <= {int, float} or not all(map(_is_finite, cast(list[float], values))):
         raise DocumentError(f"{where} must hold finite numbers only")
     return cast(list[float], values)
+
+
+def arrays(document: Json, length: int, depth: int, where: str) -> list[NDArray[np.float64]]:
+    """That many arrays of `depth` dimensions."""
+    return [
+        array(each, depth, f"{where}[{position}]") for position, each in enumerate(sequence(document, where, length))
+    ]
+
+
+def array(document: Json, depth: int, where: str) -> NDArray[np.float64]:
+    """The document, if it is finite numbers in lists of lists, `depth` deep."""
+    if depth == 1:
+        return np.array(numbers(document, where), dtype=np.float64)
+    parts = [array(each, depth - 1, where) for each in sequence(document, where)]
+    if len({part.shape for part in parts}) != 1:
+        raise DocumentError(f"{where} must hold rows of one length")
+    return np.stack(parts)
 
 
 def _is_finite(value: float) -> bool:

@@ -218,6 +218,11 @@ class Network(HasColumns):
         """The look-ups that give `log_joint` of complete rows, and the codes to look up."""
         return self.log_joint, codes
 
+    @property
+    def look_up_attributes(self) -> tuple[int, ...]:
+        """The attribute of each column of the codes to look up."""
+        return tuple(range(len(self.columns) - 1))
+
     def coarsen(self, codes: Codes) -> Codes:
         """The codes of each attribute at its coarse granularity: tables have one granularity only."""
         return codes

@@ -20,6 +20,7 @@ from tanager.structure.protocol import NetworkKind, RankedPairs
 from tanager.table.needs import Needs
 from tanager.table.rows import Rows
 from tanager.table.schema import ColumnSchema
+from tanager.table.value_rows import ValueRows
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class ParameterTask:
     pairs       None where a family is a table. Otherwise the structure's pairs: a family is a sum of effects
     rows        for effects: the rows at both granularities (`table.granularity`)
     unlabelled  rows whose class is missing, beside those counted
+    values      the rows in codes that have not seen the class, where those of `counts` have
+    relearn     the structure by the counts of other rows; None where it is always the same
     skip_gaps   a family with a missing cell will be left out of its row at prediction, so it should be in training
     report      called with a line of text now and then, for progress; None for nobody
     """
@@ -42,6 +45,8 @@ class ParameterTask:
     pairs: RankedPairs | None = field(default=None, kw_only=True)
     rows: Rows | None = field(default=None, kw_only=True)
     unlabelled: Rows | None = field(default=None, kw_only=True)
+    values: ValueRows | None = field(default=None, kw_only=True)
+    relearn: Callable[[CountStore], Dag] | None = field(default=None, kw_only=True, compare=False)
     skip_gaps: bool = field(default=False, kw_only=True)
     report: Callable[[str], None] | None = field(default=None, kw_only=True, compare=False)
 
@@ -82,6 +87,7 @@ class ParameterLearner(BaseEstimator, ABC):
     learns_without_class  rows without a class help too
     learns_hidden         it can fill tables of nodes that are missing in every row
     tunes_hidden          it does so by tuning the tables of EM for the class (`tanager.tuning`)
+    holds_out             it chooses on rows held out, and learns structure and cut points again without them
     smooths_counts        its `pseudo_rows` are what counts are smoothed by, in searches that judge classifiers too
     """
 
@@ -91,6 +97,7 @@ class ParameterLearner(BaseEstimator, ABC):
     learns_without_class: ClassVar[bool] = False
     learns_hidden: ClassVar[bool] = False
     tunes_hidden: ClassVar[bool] = False
+    holds_out: ClassVar[bool] = False
     smooths_counts: ClassVar[bool] = False
 
     @abstractmethod

@@ -16,6 +16,7 @@ from tanager.parameters.equal_networks import choose_equal_network
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.parameters.pruned_objective import PrunedObjective
 from tanager.structure.dag import Dag
+from tanager.structure.ties import level
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -26,6 +27,8 @@ MAX_CELLS_FOR_MATRIX = 1_500
 STALE = 8
 RIDGE = 1e-3  # keeps the matrix definite along shifts of a centred table, which change nothing
 TOLERANCE = 1e-3  # largest scaled gradient; CLL+ is then within about its square per parameter of the maximum
+# Of two classes, the parameters of a cell often gain the same but for rounding and for what the optimiser leaves.
+SMALLEST_GAIN = 1e-5
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,8 @@ def prune(model: PrunedObjective, fit: Fit) -> Fit:
     """Leave out parameters one at a time (Roos et al. 2005, 5.6)."""
     while fit.kept[:-1].any():
         gains = model.gains(fit.beta, fit.kept)
-        shorter = fit.without(np.unravel_index(gains.argmax(), gains.shape), model)
+        best = level(gains, SMALLEST_GAIN).argmax()
+        shorter = fit.without(np.unravel_index(best, gains.shape), model)
         if shorter.objective <= fit.objective:
             break
         fit = shorter

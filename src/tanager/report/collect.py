@@ -23,7 +23,7 @@ from tanager.report.nodes import describe_node
 from tanager.report.quality import describe_quality
 from tanager.structure.dag import Dag
 from tanager.table.batch import Codes
-from tanager.table.read_columns import RawTable
+from tanager.table.columns import RawTable
 from tanager.table.training_table import read_rows
 from tanager.version import __version__
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from tanager.errors import DataError
 from tanager.table.batch import Codes, code_dtype
+from tanager.table.columns import Column, DictionaryColumn, Numbers, NumericColumn
 from tanager.table.look_up import look_up, occurring, shift, spans_little
-from tanager.table.read_columns import Column, DictionaryColumn, Numbers, NumericColumn
 from tanager.table.schema import Category, ColumnSchema, Unit
 
 

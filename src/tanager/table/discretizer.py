@@ -40,6 +40,11 @@ def choose_discretizer(discretizer: object, fine: bool = False) -> Discretizer:
         raise OptionError(str(error), hint="a scikit-learn transformer such as KBinsDiscretizer() works too.") from None
 
 
+def sees_class(discretizer: object) -> bool:
+    """Whether cut points may depend on the classes of the rows; those of a transformer may."""
+    return discretizer != "quantile"
+
+
 def _no_cuts(counts: ValueCounts, n_classes: int) -> NDArray[np.float64]:
     return np.empty(0)
 

@@ -14,12 +14,14 @@ from tanager.errors import DataError, DataWarning, OptionError
 from tanager.registry import nearest_first
 from tanager.table.batch import Codes, EncodedBatch, Weights, code_dtype
 from tanager.table.categories import check_same_type, encode_categories
+from tanager.table.cells import distinct_cells, encode_cells
+from tanager.table.columns import Column, DictionaryColumn, NumericColumn, RawTable, gaps
 from tanager.table.discretizer import Discretizer
 from tanager.table.granularity import fine_places, n_coarse_bins, states_of_both, write_coarse
-from tanager.table.integer_matrix import IntegerLookup, learn_integer_categories
+from tanager.table.integer_matrix import IntegerLookup
 from tanager.table.learn_column import learn_column
 from tanager.table.look_up import NARROW_SPAN, look_up, shift, spans_little
-from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn, RawTable, gaps
+from tanager.table.number_cells import is_row_major
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.value_counts import count_values
 from tanager.threads import map_threads
@@ -48,11 +50,12 @@ def learn_schema(
     two granularities (`fine_bins`).
     """
     chosen = choose_categorical(table, categorical_features)
+    distinct = distinct_cells(table, np.flatnonzero(chosen).tolist())
     n_coarse = n_coarse_bins(len(table.names), fine)
     empty: list[str] = []
 
     def learn(position: int) -> ColumnSchema:
-        column = table.columns[position]
+        column = distinct[position] if position in distinct else table.columns[position]
         gap_state = gap_states and bool(gaps(column).any())
         counts = None
         if not chosen[position]:
@@ -62,11 +65,7 @@ def learn_schema(
                 empty.append(column.name)
         return learn_column(column, counts, gap_state, discretizer, target.n_states, n_coarse)
 
-    if table.matrix is not None and table.matrix.dtype.kind in "iu" and chosen.all():
-        found = learn_integer_categories(table.matrix)
-        attributes = [ColumnSchema(name, "categorical", each) for name, each in zip(table.names, found, strict=True)]
-    else:
-        attributes = map_threads(learn, range(len(table.names)))
+    attributes = map_threads(learn, range(len(table.names)))
     empty += [column.name for column in attributes if column.kind == "categorical" and not column.categories]
     warn_of_useless_columns(empty, attributes, table.n_rows)
     return TableSchema(tuple(attributes), target, table.named)
@@ -77,7 +76,7 @@ def choose_categorical(table: RawTable, categorical_features: ArrayLike | str | 
     by_dtype = (
         np.array([not isinstance(column, NumericColumn) for column in table.columns])
         if (table.matrix is None)
-        else np.zeros(len(table.names), dtype=bool)
+        else np.full(len(table.names), table.matrix.dtype.kind == "b")
     )
     if categorical_features is None or isinstance(categorical_features, str):
         if categorical_features == "all":
@@ -144,22 +143,35 @@ class TableEncoder:
 
     def encode_into(self, codes: Codes, table: RawTable, places: Sequence[int]) -> None:
         """Write the codes of each attribute into the column of `codes` that is its place."""
-        n_columns = len(self.schema.attributes)
-        if table.matrix is not None and table.matrix.dtype.kind in "iu" and self._integers is not None:
+        if table.matrix is not None and self._integers is not None and self._integers.suits(table.matrix):
             # A matrix of categories has one granularity, so that the places are those of its own columns.
-            unseen = self._integers.encode(table.matrix, codes[:, :n_columns])
+            unseen = self._integers.encode(table.matrix, codes[:, : len(places)])
             if self.unseen_is_error and unseen:
                 self._encode_columns(table.columns, codes, 0, places)  # finds and names the cell
-        elif table.matrix is not None:
-            self._encode_blocks(table, codes, places)
-        else:
-            self._encode_columns(table.columns, codes, 0, places)
+            return
+        categorical = [j for j, column in enumerate(self.schema.attributes) if column.kind == "categorical"]
+        numeric = set(range(len(places))).difference(categorical)
+        rest = sorted(numeric | encode_cells(table, categorical, self._codes_of, codes, places))
+        if rest and table.matrix is not None and is_row_major(table.matrix):
+            self._encode_blocks(table, codes, places, rest)
+        elif rest:
+            self._encode_columns(table.columns, codes, 0, places, rest)
+
+    def _codes_of(self, position: int, column: Column) -> NDArray[np.integer] | None:
+        """The codes of some cells of an attribute; None if one is an error."""
+        schema = self.schema.attributes[position]
+        found = encode_column(column, schema)
+        unseen = found > schema.missing_code
+        if self.unseen_is_error and unseen.any():
+            return None
+        found[unseen] = schema.missing_code
+        return found
 
     @cached_property
     def _integers(self) -> IntegerLookup | None:
         return IntegerLookup.of(self.schema.attributes)
 
-    def _encode_blocks(self, table: RawTable, codes: Codes, places: Sequence[int]) -> None:
+    def _encode_blocks(self, table: RawTable, codes: Codes, places: Sequence[int], positions: Sequence[int]) -> None:
         """A row-major matrix by blocks of rows that fit the cache: reading a column of it whole would miss it."""
         matrix = table.matrix
         assert matrix is not None
@@ -167,12 +179,22 @@ class TableEncoder:
 
         def encode_block(start: int) -> None:
             block = np.ascontiguousarray(matrix[start : start + rows].T)
-            columns = [NumericColumn(name, values) for name, values in zip(table.names, block, strict=True)]
-            self._encode_columns(columns, codes[start : start + rows], start, places)
+            columns = [table.column_like(j, values) for j, values in enumerate(block)]
+            self._encode_columns(columns, codes[start : start + rows], start, places, positions)
 
         map_threads(encode_block, range(0, table.n_rows, rows))
 
-    def _encode_columns(self, columns: Sequence[Column], codes: Codes, first_row: int, places: Sequence[int]) -> None:
+    def _encode_columns(
+        self,
+        columns: Sequence[Column],
+        codes: Codes,
+        first_row: int,
+        places: Sequence[int],
+        positions: Sequence[int] | None = None,
+    ) -> None:
+        """Write the codes of the columns at these positions, or of all."""
+        chosen = range(len(columns)) if positions is None else positions
+
         def encode_one(position: int) -> None:
             column, schema, target = columns[position], self.schema.attributes[position], codes[:, places[position]]
             if len(target) >= ROWS_WORTH_LOOK_UP and self._look_up(column, schema, target):
@@ -186,10 +208,10 @@ class TableEncoder:
             target[:] = found
 
         if len(codes) < ROWS_WORTH_THREADS:
-            for position in range(len(columns)):
+            for position in chosen:
                 encode_one(position)
         else:
-            map_threads(encode_one, range(len(columns)))
+            map_threads(encode_one, chosen)
 
     def _look_up(self, column: Column, schema: ColumnSchema, out: Codes) -> bool:
         """Write the codes by look-up, ten times as fast; False where cells are too many, or one is an error."""

@@ -9,34 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.table.batch import Codes
-from tanager.table.categories import learn_categories
+from tanager.table.cells import CELLS_WORTH_COMPILING
+from tanager.table.columns import Numbers
 from tanager.table.look_up import NARROW_SPAN
-from tanager.table.read_columns import Numbers, NumericColumn
-from tanager.table.schema import Category, ColumnSchema
+from tanager.table.schema import ColumnSchema
 from tanager.threads import map_threads
 
-# Cells from which the compiled kernels repay their start.
-CELLS_WORTH_COMPILING = 5_000_000
 # A block of rows is read once while its codes, one byte each, stay in cache.
 BLOCK_CELLS = 1 << 19
-
-
-def learn_integer_categories(matrix: Numbers) -> list[tuple[Category, ...]]:
-    """Ascending distinct values of each column."""
-    if matrix.size < CELLS_WORTH_COMPILING or not matrix.flags.c_contiguous or matrix.dtype != np.int64:
-        return [learn_categories(NumericColumn("", matrix[:, j])) for j in range(matrix.shape[1])]
-    from tanager.table.integer_kernels import column_bounds, mark_present
-
-    bounds = map_threads(lambda rows: column_bounds(matrix[rows]), _row_blocks(matrix))
-    low = np.min([block[0] for block in bounds], axis=0)
-    span = np.max([block[1] for block in bounds], axis=0) - low + 1
-    if span.max() > NARROW_SPAN:
-        return [learn_categories(NumericColumn("", matrix[:, j])) for j in range(matrix.shape[1])]
-    offsets = np.concatenate([[0], np.cumsum(span)])
-    present = np.zeros(offsets[-1], dtype=np.bool_)  # threads only ever write True
-    shift = offsets[:-1] - low
-    map_threads(lambda rows: mark_present(matrix[rows], shift, present), _row_blocks(matrix))
-    return [tuple((np.flatnonzero(present[offsets[j] : offsets[j + 1]]) + low[j]).tolist()) for j in range(len(low))]
 
 
 @dataclass(frozen=True)
@@ -73,29 +53,26 @@ class IntegerLookup:
             codes[offset[j] + np.array(column.categories, dtype=np.int64) - low[j]] = range(len(column.categories))
         return cls(low, span, offset, codes, missing)
 
+    def suits(self, matrix: Numbers) -> bool:
+        """Whether the matrix is small, and its integers can be subtracted from."""
+        small = matrix.size < CELLS_WORTH_COMPILING
+        return small and matrix.dtype.kind in "iu" and np.can_cast(matrix.dtype, np.int64)
+
     def encode(self, matrix: Numbers, out: Codes) -> bool:
         """Write the codes of all rows into `out`; True if a value was unseen (its code is the missing one)."""
-        encode_block = self._encode_numpy
-        if matrix.size >= CELLS_WORTH_COMPILING and matrix.dtype == np.int64:
-            encode_block = self._encode_compiled
 
         def run(rows: slice) -> bool:
-            return encode_block(matrix[rows], out[rows])
+            return self._encode(matrix[rows], out[rows])
 
         return any(map_threads(run, _row_blocks(matrix)))
 
-    def _encode_numpy(self, matrix: Numbers, out: Codes) -> bool:
+    def _encode(self, matrix: Numbers, out: Codes) -> bool:
         place = matrix - self.low
         known = (place >= 0) & (place < self.span)
         codes = self.codes[np.where(known, place + self.offset, 0)]
         codes = np.where(known, codes, self.missing)
         out[:] = codes
         return bool((codes == self.missing).any())
-
-    def _encode_compiled(self, matrix: Numbers, out: Codes) -> bool:
-        from tanager.table.integer_kernels import encode_integers
-
-        return encode_integers(matrix, self.low, self.span, self.offset, self.codes, self.missing, out)
 
 
 def _row_blocks(matrix: Numbers) -> list[slice]:

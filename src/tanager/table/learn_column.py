@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tanager.table.categories import learn_categories
+from tanager.table.columns import Column, DictionaryColumn, NumericColumn
 from tanager.table.discretizer import Discretizer
 from tanager.table.granularity import fine_bins
-from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn
 from tanager.table.schema import ColumnSchema
 from tanager.table.value_counts import ValueCounts
 

@@ -14,7 +14,8 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from tanager.errors import DataError, DataWarning
 from tanager.table.batch import Codes, Weights, code_dtype
 from tanager.table.categories import distinct_integers
-from tanager.table.read_columns import RawTable, read_columns
+from tanager.table.columns import RawTable
+from tanager.table.read_columns import read_columns
 from tanager.table.schema import ColumnSchema
 
 CLASS_NAME = "class"

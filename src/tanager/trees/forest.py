@@ -180,6 +180,17 @@ class Forest:
             np.add.at(result, (rows, attributes, self.of_class[trees]), change)
             at[rows, trees] = after
 
+    def without(self, attribute: int) -> Forest:
+        """The same less what is put down to an attribute: a leaf's part of it is the same for all rows it holds."""
+        credit = np.zeros(len(self.means))
+        for splits in self._levels:
+            ends = self._place(self.ends[splits])
+            change = (self.means[ends] - self.means[splits, np.newaxis]) * (
+                self.attributes[splits, np.newaxis] == attribute
+            )
+            credit[ends] = credit[splits, np.newaxis] + change
+        return replace(self, values=self.values - credit[len(self.attributes) :])
+
     def odds(self, favoured: int, against: int) -> Array:
         """(n_leaves,) what a leaf adds to the log odds of one class against another."""
         signs = np.array([(number == favoured) - (number == against) for number in range(self.n_classes)])

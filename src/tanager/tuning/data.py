@@ -15,8 +15,9 @@ from tanager.network.network import Network
 from tanager.parameters.conditional.network_objectives import NetworkObjective
 from tanager.registry import list_names, nearest_first
 from tanager.table.batch import Codes, code_dtype
+from tanager.table.columns import Column, DictionaryColumn, NumericColumn
 from tanager.table.encoder import encode_column
-from tanager.table.read_columns import Column, DictionaryColumn, NumericColumn, read_columns
+from tanager.table.read_columns import read_columns
 from tanager.table.schema import ColumnSchema
 
 Array = NDArray[np.float64]

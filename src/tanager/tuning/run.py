@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from tanager.parameters.conditional.network_fit import PulledTables, fit_tables,
 from tanager.parameters.conditional.network_objectives import NetworkObjective
 from tanager.parameters.conditional.strengths import MAX_ROWS_FOR_FOLDS, strongest_good
 from tanager.table.batch import Codes
+from tanager.table.deal import SLACK, RowKinds, row_keys
 from tanager.tuning.data import QueryRows
 from tanager.tuning.result import QueryMeasures
 
@@ -44,7 +45,9 @@ class Chosen:
 class TuneRun:
     """The options of one run.
 
-    objective  of `NetworkObjective`, with its `alpha`
+    network    the expert's
+    objective  of `NetworkObjective`, with its `alpha`; strengths are judged by it too, those of "ll" by the query
+    relearn    the expert's network by other rows, for folds, where it is learnt from these; None for one that is given
     by_em      climb by EM instead of by gradients, for the objective "ll"
     """
 
@@ -54,6 +57,7 @@ class TuneRun:
     seed: int = 0
     alpha: float = 0.0
     by_em: bool = False
+    relearn: Callable[[QueryRows], Network] | None = None
 
     def measure(self, rows: QueryRows, n_folds: int) -> tuple[QueryMeasures, QueryMeasures, float]:
         """Of the network as it is and tuned on the other folds, and the standard error of the change in log-loss."""
@@ -82,16 +86,17 @@ class TuneRun:
         """Position of the strength chosen, and the mean held-out loss at those tried."""
         if len(rows.codes) < INNER_FOLDS:
             return 0, {}
-        if len(rows.codes) > MAX_ROWS_FOR_FOLDS:
-            rows = rows.take(
-                np.random.default_rng(self.seed).choice(len(rows.codes), MAX_ROWS_FOR_FOLDS, replace=False)
-            )
-        folds = list(_folds(rows, INNER_FOLDS, self.seed))
-        judges = [_Judge.of(self.network, test) for _, test in folds]
+        folds = list(_folds(rows, INNER_FOLDS, self.seed, MAX_ROWS_FOR_FOLDS))
+        judged = "cll" if self.objective == "ll" else self.objective
+        judges = [test.objective(self.network, judged, self.alpha) for _, test in folds]
         weights = np.concatenate([test.weights for _, test in folds])
         losses: list[Array] = []
         means: dict[float, float] = {}
-        paths = [self._path(train, self.strengths, FOLD_TOLERANCE) for train, _ in folds]
+        networks = [self.network if self.relearn is None else self.relearn(train) for train, _ in folds]
+        paths = [
+            replace(self, network=network)._path(train, self.strengths, FOLD_TOLERANCE)
+            for network, (train, _) in zip(networks, folds, strict=True)
+        ]
         for strength, tables in zip(self.strengths, zip(*paths, strict=True), strict=True):
             losses.append(np.concatenate([judge.losses(tuned) for judge, tuned in zip(judges, tables, strict=True)]))
             means[strength] = float(np.average(losses[-1], weights=weights))
@@ -182,12 +187,23 @@ class _Judge:
         return shares
 
 
-def _folds(rows: QueryRows, n_folds: int, seed: int) -> Iterator[tuple[QueryRows, QueryRows]]:
-    """(rows to tune on, rows held out) for each fold, the states of the query spread evenly."""
-    order = np.random.default_rng(seed).permutation(len(rows.codes))
-    for node in reversed(rows.query):
-        order = order[np.argsort(rows.codes[order, node], kind="stable")]
-    fold = np.empty(len(order), dtype=np.int64)
-    fold[order] = np.arange(len(order)) % n_folds
-    for number in range(n_folds):
-        yield rows.take(fold != number), rows.take(fold == number)
+def _folds(
+    rows: QueryRows, n_folds: int, seed: int, most_rows: int | None = None
+) -> Iterator[tuple[QueryRows, QueryRows]]:
+    """(rows to tune on, rows held out) for each fold, the states of the query spread evenly (`table.deal`).
+
+    Of more than `most_rows` rows, so many are drawn first.
+    """
+    _, states = np.unique(rows.codes[:, rows.query], axis=0, return_inverse=True)
+    strata = states.reshape(-1).astype(np.uint64)
+    keys = row_keys(rows.codes, strata)
+    kinds, (_, first) = RowKinds.of(keys, strata, rows.weights), np.unique(keys, return_index=True)
+    if most_rows is not None and kinds.n_units > most_rows:
+        kinds = replace(kinds, weights=kinds.draw(most_rows // 2, seed).sum(axis=1))
+    for held_out in kinds.deal(n_folds, seed).T:
+        parts = [
+            replace(rows.take(first[weights > SLACK]), weights=weights[weights > SLACK])
+            for weights in (kinds.weights - held_out, held_out)
+        ]
+        if all(len(part.codes) for part in parts):
+            yield parts[0], parts[1]

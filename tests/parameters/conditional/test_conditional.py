@@ -65,7 +65,7 @@ def test_without_prior_it_is_logistic_regression_on_the_indicators_of_the_struct
     peer = LogisticRegression(C=np.inf, tol=1e-9, max_iter=5_000).fit(features, batch.class_codes)
     expected = -peer.predict_log_proba(features)[np.arange(batch.n_rows), batch.class_codes].mean()
     assert log_loss(dag, learnt.network.tables, batch) == pytest.approx(expected, abs=1e-6)
-    assert learnt.trace.optimum == "global"
+    assert learnt.trace.optimum == "global, how near is not known"
 
 
 @pytest.mark.parametrize("prior", ["none", "uniform", "hierarchical"])
@@ -126,7 +126,8 @@ def test_the_tables_have_the_loss_the_trace_tells(objective, dag):
     # What is missing is the penalty, small beside the loss and never negative.
     assert 0.9 * learnt.trace.objective[-1] < value <= learnt.trace.objective[-1]
     assert learnt.trace.objective[-1] < learnt.trace.objective[0]
-    assert learnt.trace.optimum == ("global" if objective == "cll" and dag is not IMPERFECT else "maybe local")
+    words = "global within" if objective == "cll" and dag is not IMPERFECT else "maybe local"
+    assert learnt.trace.optimum.startswith(words)
 
 
 @pytest.mark.parametrize("objective", ["cll", "error", "squared"])

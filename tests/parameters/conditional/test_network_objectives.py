@@ -67,6 +67,8 @@ def test_the_loss_is_that_of_the_joint_distribution_whatever_is_missing(network,
     objective = NetworkObjective(network.dag, network.n_states, codes, query, weights, name, alpha=0.3)
     expected = brute_force(network, codes, query, weights, name, alpha=0.3)
     assert objective(network.tables)[0] == pytest.approx(expected, rel=1e-10, abs=1e-12)
+    by_row = objective.losses(network.tables)
+    assert weights[objective.rows] @ by_row == pytest.approx(expected, rel=1e-10, abs=1e-12)
 
 
 def test_rows_that_say_nothing_have_no_loss_and_no_slope():

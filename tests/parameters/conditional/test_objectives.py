@@ -189,6 +189,17 @@ def test_threads_change_no_digit(monkeypatch, n_classes):
     assert (found[0][1] == found[1][1]).all()
 
 
+def test_a_hundred_attributes_of_one_state_share_a_look_up():
+    dag = Dag.augmented_naive_bayes([()] * 100)
+    batch = random_batch(0, 64, (*[1] * 99, 2, 2))
+    cells = ClassCells.of(dag, batch.n_states)
+    odds = np.random.default_rng(0).normal(size=(cells.n_cells, 1))
+    value, gradient = CompiledPass(cells, [batch], 0)(odds)
+    expected, slopes = IndicatorPass(cells, batch, 0)(odds)
+    assert value == pytest.approx(expected)
+    np.testing.assert_allclose(gradient, slopes, atol=1e-12)
+
+
 def test_families_share_look_ups_and_none_is_lost():
     n_states = (2,) * 12 + (2,)
     tree = Dag.augmented_naive_bayes([(), *((i // 2,) for i in range(11))])

@@ -17,10 +17,20 @@ from tanager.counts.engine import choose_engine
 from tanager.network.log_joint import LogJoint
 from tanager.parameters import ParameterTask
 from tanager.parameters.conditional import cross_tuning
+from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.fit import ConditionalFit
-from tanager.parameters.conditional.held_out import split_folds, split_rows
+from tanager.parameters.conditional.held_out import HeldOut, split_folds, split_rows
 from tanager.parameters.conditional.learner import Conditional
-from tanager.parameters.conditional.strengths import StrengthPath, Walk, _rises, choose_strengths, strongest_good
+from tanager.parameters.conditional.objectives import Objective
+from tanager.parameters.conditional.strengths import (
+    StrengthPath,
+    Walk,
+    _rises,
+    choose_strengths,
+    excess_errors,
+    strongest_good,
+    visit_strengths,
+)
 from tanager.structure.dag import Dag
 
 TREE = Dag.augmented_naive_bayes([(), (0,), (0,)])
@@ -76,17 +86,35 @@ def test_the_more_errors_are_allowed_the_stronger_the_prior(losses, fewer, more)
 
 def test_each_level_of_a_walk_allows_its_own_errors():
     """Main effects and pairs that help a little: allowed nothing a level is weak, allowed everything it is absent."""
-    task = task_of(TREE, noisy())
+    batch = noisy()
+    generator = np.random.default_rng(1)
+    both = (batch.codes[:, 0] + batch.codes[:, 1]) % 3
+    task = task_of(TREE, replace(batch, class_codes=np.where(generator.random(300) < 0.3, both, batch.class_codes)))
 
     def chosen(*errors_allowed: float) -> tuple[float, ...]:
         paths = zip(((10.0, 1.0), (64.0, 8.0, 1.0)), errors_allowed, strict=True)
         folds = ConditionalFit(task, Conditional().fit_options())._folds(1_000)
-        return choose_strengths(folds, Walk(tuple(StrengthPath(*path) for path in paths), 1e-6)).strengths
+        return choose_strengths(folds, Walk(tuple(StrengthPath(*path, 0.0) for path in paths), 1e-6)).strengths
 
     lowest, no_pairs, nothing = chosen(0.0, 0.0), chosen(0.0, np.inf), chosen(np.inf, np.inf)
     assert np.isfinite(lowest).all()
     assert no_pairs == (lowest[0], np.inf)
     assert nothing == (np.inf, np.inf)
+
+
+def test_a_level_is_there_only_where_it_gains_as_many_errors_as_it_must():
+    task = task_of(Dag.augmented_naive_bayes([()] * 3), noisy())
+    folds = ConditionalFit(task, Conditional().fit_options())._folds(1_000)
+    weights = np.concatenate([fold.held_out.weights for fold in folds])
+    losses = {}
+    for strength in (np.inf, 10.0):
+        visit_strengths(folds, (strength,), Walk((), 1e-8))
+        losses[strength] = np.concatenate([fold.held_out.losses(fold.problem.beta(fold.u)) for fold in folds])
+    gained = excess_errors(losses[np.inf], losses[10.0], weights)
+    assert gained > 2.0
+    for errors, expected in ((0.9 * gained, 10.0), (1.1 * gained, np.inf)):
+        walk = Walk((StrengthPath((10.0,), 0.0, errors),), 1e-8)
+        assert choose_strengths(folds, walk).strengths == (expected,)
 
 
 @pytest.mark.parametrize(("n_rows", "n_folds"), [(100, 3), (401, 1)])
@@ -139,6 +167,21 @@ def test_a_walk_ends_at_one_clear_rise():
     losses = np.random.default_rng(0).random(100)
     assert _rises([losses, losses + 0.1], np.ones(100))
     assert not _rises([losses + 0.1, losses], np.ones(100))
+
+
+@pytest.mark.parametrize(
+    ("objective", "normalized"), [("cll", False), ("error", False), ("squared", True), ("mixed", True)]
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_held_out_are_judged_by_the_objective(objective, normalized, weighted):
+    batch = random_batch(0, 50, (3, 2, 2, 3), weighted=weighted)
+    cells = ClassCells.of(TREE, batch.n_states)
+    counts = cells.pack(task_of(TREE, batch).counts.tables(TREE.families))
+    beta = np.random.default_rng(0).normal(size=(cells.n_cells, 3))
+    alpha = 0.3 if objective == "mixed" else 0.0
+    held_out = HeldOut(cells, batch, normalized, objective, alpha)
+    expected, _ = Objective(cells, batch, objective, normalized, alpha, counts)(beta)
+    assert held_out.weights @ held_out.losses(beta) == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_class_of_one_row_is_never_held_out():

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tanager.errors import DataError
+from tanager.table.columns import DictionaryColumn, NumericColumn
 from tanager.table.discretizer import choose_discretizer
-from tanager.table.read_columns import DictionaryColumn, NumericColumn
 from tanager.table.stream import numbers as stream_numbers
 from tanager.table.stream.coder import ColumnCoder
 from tanager.table.stream.numbers import BatchRows, NumberCoder, NumberVocabulary

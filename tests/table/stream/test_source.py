@@ -14,7 +14,8 @@ import pyarrow.parquet
 import pytest
 
 from tanager.errors import DataError
-from tanager.table.read_columns import DictionaryColumn, read_columns
+from tanager.table.columns import DictionaryColumn
+from tanager.table.read_columns import read_columns
 from tanager.table.stream.source import is_stream, open_stream
 
 

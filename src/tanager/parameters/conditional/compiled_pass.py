@@ -198,9 +198,11 @@ def member_cells(cells: ClassCells, shape: Shape, groups: Sequence[Group]) -> sp
     rows, columns = [], []
     n_cells = 0
     for attributes, families in groups:
-        radices = _radices(attributes, shape)
-        size = prod(radices)
-        digits = dict(zip(attributes, np.unravel_index(np.arange(size), radices) if attributes else (), strict=True))
+        size = period = _size(attributes, shape)
+        digits = {}
+        for node, radix in zip(attributes, _radices(attributes, shape), strict=True):
+            period //= radix
+            digits[node] = np.arange(size) // period % radix
         for f in families:
             position = np.full(size, cells.offsets[f])
             present = np.ones(size, dtype=bool)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tanager.errors import SeparationWarning
 from tanager.network.network import Network
+from tanager.parameters.conditional.certificate import DAMPING, Certificate, minimize_closely
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.cross_tuning import choose_iterations
 from tanager.parameters.conditional.gap_objective import MAX_ROWS_TO_INFER, GapObjective, count_rows_to_infer
@@ -29,6 +30,7 @@ from tanager.parameters.equal_networks import choose_equal_network
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import LearntNetwork, ParameterTask
 from tanager.structure.canonical import is_perfect_for
+from tanager.structure.dag import Dag
 
 Array = NDArray[np.float64]
 
@@ -57,17 +59,16 @@ class ConditionalFit:
     def __init__(self, task: ParameterTask, options: FitOptions) -> None:
         self._task = task
         self._options = options
+        self._alpha = options.alpha if options.objective == "mixed" else 0.0
         self._cells = ClassCells.of(task.dag, task.counts.n_states)
         self._compiled = worth_compiling(self._cells, task.counts.rows)  # for all rows, then for parts of them too
-        # Free numbers can be made into tables only where the canonical form is perfect (Roos 2005, theorem 3). `mixed`
-        # speaks of P(x), and leaving out a missing cell is summing over it only if its states sum to one.
-        perfect = is_perfect_for(task.dag, task.dag.n_nodes - 1)
-        self._normalized = options.objective == "mixed" or not perfect or bool(task.counts.rows.incomplete.any())
+        self._incomplete = bool(task.counts.rows.incomplete.any())
+        self._normalized = self._normalizes(task.dag)
 
     def learn(self) -> LearntNetwork:
-        problem = self._problem(self._task, self._infers_gaps())
+        problem = self._problem(self._task, self._cells, self._infers_gaps())
         chosen, start = self._choose_strengths(problem)
-        problem.set_strengths(chosen.strengths)
+        problem.set_strengths(chosen.strengths, DAMPING)
         if self._task.report is not None:
             self._task.report(f"strengths {chosen.strengths} after {chosen.n_passes} passes over held-out folds")
         by_iteration: tuple[float, ...] = ()
@@ -76,11 +77,13 @@ class ConditionalFit:
             descent = minimize(problem, problem.zero, n_iterations, 0.0)
         else:
             bound = BOUND if problem.free else np.inf
-            descent = minimize(problem, start, self._options.max_iter, self._options.tol, bound)
+            descent = minimize_closely(problem, start, self._options.max_iter, self._options.tol, bound)
             self._warn(descent, problem)
         if self._task.report is not None:
             self._task.report(describe_descent(descent, problem.n_passes))
         network, marginal_difference = self._network(problem.beta(descent.u))
+        least_weight = self._task.counts.rows.outline.least_weight
+        certificate = Certificate.of(problem.convex, descent.bound, problem.n_rows, least_weight)
         trace = ConditionalTrace(
             strength=chosen.strengths,
             held_out=tuple(chosen.losses.items()),
@@ -89,11 +92,22 @@ class ConditionalFit:
             passes=problem.n_passes,
             passes_on_folds=chosen.n_passes,
             end=descent.end,
-            optimum="global" if self._options.objective == "cll" and not self._normalized else "maybe local",
+            optimum=certificate.optimum,
+            bound=certificate.bound,
+            p_bound=certificate.p_bound,
+            p_rms_bound=certificate.p_rms_bound,
             by_iteration=by_iteration,
             marginal_difference=marginal_difference,
         )
         return LearntNetwork(network, trace)
+
+    def _normalizes(self, dag: Dag) -> bool:
+        """Whether the fit is over normalised tables.
+
+        Free numbers can be made into tables only where the canonical form is perfect (Roos 2005, theorem 3). `mixed`
+        speaks of P(x), and leaving out a missing cell is summing over it only if its states sum to one.
+        """
+        return self._options.objective == "mixed" or self._incomplete or not is_perfect_for(dag, dag.n_nodes - 1)
 
     def _infers_gaps(self) -> bool:
         """Whether gaps are summed out by inference in the fit on all rows; on folds their families are left out.
@@ -104,35 +118,41 @@ class ConditionalFit:
             return False
         return 0 < count_rows_to_infer(self._task.dag, self._task.counts.rows) <= MAX_ROWS_TO_INFER
 
-    def _problem(self, task: ParameterTask, infer_gaps: bool = False) -> Penalized:
-        counts = self._cells.pack(task.counts.tables(task.dag.families))
-        prior = PRIORS[self._options.prior](task, self._cells)
+    def _problem(self, task: ParameterTask, cells: ClassCells, infer_gaps: bool = False) -> Penalized:
+        counts = cells.pack(task.counts.tables(task.dag.families))
+        prior = PRIORS[self._options.prior](task, cells)
         if self._options.objective != "cll" and self._options.prior == "hierarchical":
             # Left to itself it would not be the class frequency: fewest errors are expected from certainty.
             prior = prior.with_intercept()
-        alpha = self._options.alpha if self._options.objective == "mixed" else 0.0
-        name, rows, engine = self._options.objective, task.counts.rows, task.counts.engine
+        name, alpha, normalized = self._options.objective, self._alpha, self._normalizes(task.dag)
         if infer_gaps:
-            objective: Objective = GapObjective(self._cells, task, name, alpha)
+            objective: Objective = GapObjective(cells, task, name, alpha)
         else:
-            objective = Objective(self._cells, rows, name, self._normalized, alpha, counts, self._compiled, engine)
-        mirrored = self._cells.n_classes == 2 and not self._normalized and prior.log_entries == 0.0
-        return Penalized(self._cells, objective, prior, counts.sum(axis=1), mirrored)
+            rows, engine = task.counts.rows, task.counts.engine
+            objective = Objective(cells, rows, name, normalized, alpha, counts, self._compiled, engine)
+        mirrored = cells.n_classes == 2 and not normalized and prior.log_entries == 0.0
+        return Penalized(cells, objective, prior, counts.sum(axis=1), mirrored)
 
     def _folds(self, most_rows: int) -> list[Fold]:
         folds = []
         for part, rest in split_folds(self._task, most_rows, FOLD_SEED):
-            problem = self._problem(part)
-            folds.append(Fold(problem, problem.zero, HeldOut(self._cells, rest, self._normalized)))
+            cells = ClassCells.of(part.dag, part.counts.n_states)
+            problem = self._problem(part, cells)
+            held_out = HeldOut(cells, rest, self._normalizes(part.dag), self._options.objective, self._alpha)
+            folds.append(Fold(problem, problem.zero, held_out))
         return folds
 
     def _choose_strengths(self, problem: Penalized) -> tuple[Chosen, Array]:
-        """The strengths, and effects to start from: what the folds agree on."""
+        """The strengths, and effects to start from: what the folds agree on, where their tables are these."""
         if self._options.strengths is not None:
             return Chosen(self._options.strengths), problem.zero
         folds = self._folds(MAX_ROWS_FOR_FOLDS)
         chosen = choose_strengths(folds, TABLES)
-        return chosen, np.mean([fold.u for fold in folds], axis=0)
+        # Effects of more attributes than in any fold were never judged.
+        absent = (np.inf,) * problem.n_levels
+        chosen.strengths = (*chosen.strengths, *absent)[: problem.n_levels]
+        alike = all(fold.held_out.cells == self._cells for fold in folds)
+        return chosen, np.mean([fold.u for fold in folds], axis=0) if alike else problem.zero
 
     def _choose_iterations(self, chosen: Chosen) -> tuple[int, tuple[float, ...]]:
         folds = self._folds(self._task.counts.rows.n_rows)

@@ -5,48 +5,57 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from typing import Generic
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import logsumexp
 
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.parameters.conditional.class_cells import ClassCells
-from tanager.parameters.conditional.objectives import indicators
+from tanager.parameters.conditional.objectives import POWERS, indicators
 from tanager.parameters.conditional.optimize import Penalized
 from tanager.parameters.protocol import ParameterTask
-from tanager.table.batch import EncodedBatch, Weights
-from tanager.table.rows import Rows, gather
+from tanager.table.batch import EncodedBatch
+from tanager.table.deal import SLACK, Keys, RowKinds, row_keys
+from tanager.table.join_blocks import join_blocks
+from tanager.table.rows import Rows, Value
 
 Array = NDArray[np.float64]
 Places = NDArray[np.integer]
 
 N_FOLDS = 3
 ONE_FOLD_ROWS = 3_000
-# With more rows than this, folds are drawn from every second of them, every third, ...: what is drawn from takes 25
-# bytes for each row.
+# With more rows than this, folds are drawn from half of the kinds of rows, a third, ...: what is drawn from takes up to
+# 25 bytes for each.
 MAX_ROWS_TO_DRAW_FROM = 1 << 26
 
 
 class HeldOut:
-    """Rows that a fit has not seen."""
+    """Rows that a fit has not seen, judged by the objective that it makes small (`conditional.objectives`)."""
 
-    def __init__(self, cells: ClassCells, batch: EncodedBatch, normalized: bool) -> None:
-        self._cells = cells
+    def __init__(
+        self, cells: ClassCells, batch: EncodedBatch, normalized: bool, objective: str = "cll", alpha: float = 0.0
+    ) -> None:
+        self.cells = cells
         self._normalized = normalized
+        self._power = POWERS[objective]
+        self._alpha = alpha
         self._indicators: sparse.csr_array = indicators(cells, batch)
         self._classes = batch.class_codes.astype(np.intp)
         self.weights = batch.row_weights
 
     def losses(self, beta: Array) -> Array:
-        """- log P(class | attributes) of every row, (n_rows,)."""
-        logs = self._cells.log_normalize(beta) if self._normalized else beta
+        """What every row adds to the objective, (n_rows,), less what is the same for every beta."""
+        logs = self.cells.log_normalize(beta) if self._normalized else beta
         scores = np.ascontiguousarray((self._indicators @ logs).T)
-        scores -= scores.max(axis=0)
         own = scores[self._classes, np.arange(len(self._classes))]
-        losses: Array = np.log(np.exp(scores).sum(axis=0)) - own
+        log_p = own - logsumexp(scores, axis=0)
+        if self._power:
+            return (-np.expm1(log_p)) ** self._power
+        losses: Array = (self._alpha - 1.0) * log_p - self._alpha * own
         return losses
 
 
@@ -60,68 +69,79 @@ class Fold:
 
 
 def split_folds(task: ParameterTask, most_rows: int, seed: int) -> Iterator[tuple[ParameterTask, EncodedBatch]]:
-    """(what to fit on, rows held out) of each fold of `split_rows`."""
-    for kept, held_out in split_rows(task.counts.rows, most_rows, seed):
-        yield ParameterTask(task.dag, CountStore(kept, choose_engine("auto"), task.counts.names)), held_out
+    """(what to fit on, rows held out) of each fold of `split_rows`.
+
+    Cut points that have seen the class, and the structure, are learnt again from the rows to fit on.
+    """
+    values = task.values
+    for kept, held_out in split_rows(task.counts.rows if values is None else values.rows, most_rows, seed):
+        if values is not None:
+            kept, held_out = values.cut(kept, held_out)
+        counts = CountStore(kept, choose_engine("auto"), task.counts.names)
+        yield ParameterTask(task.dag if task.relearn is None else task.relearn(counts), counts), held_out
 
 
 def split_rows(
     rows: Rows, most_rows: int, seed: int, key: Places | None = None
 ) -> Iterator[tuple[EncodedBatch, EncodedBatch]]:
-    """(rows to fit on, rows held out) of each fold, in memory, every class spread evenly.
+    """(rows to fit on, rows held out) of each fold, in memory, dealt at random within each class (`table.deal`).
 
     Three folds; one of them where a third of the rows is a thousand; and where there are twice `most_rows`, so many
     rows to fit on and so many others: more would hardly say more. `key` are the columns that tell rows apart, all by
-    default.
+    default. A class of one row is only learnt from. Equal rows are one row of their weight.
     """
-    if rows.n_rows > 2 * most_rows:
-        return _halves(rows, most_rows, seed)
-    return islice(_folds(gather(rows), seed, key), None if rows.n_rows <= ONE_FOLD_ROWS else 1)
+    parts = max(1, -(-rows.n_rows // MAX_ROWS_TO_DRAW_FROM))
+    kinds = RowKinds.join(rows.sum(partial(_count_kinds, key=key, parts=parts), "kinds").values)
+    if kinds.n_units > 2 * most_rows:
+        kept, held_out = kinds.draw(most_rows, seed).T
+        shares = [(kept, held_out)]
+    else:
+        dealt = kinds.deal(N_FOLDS, seed).T
+        dealt[:, np.bincount(kinds.strata, kinds.weights)[kinds.strata] <= 1.0 + SLACK] = 0.0
+        shares = [(kinds.weights - own, own) for own in dealt[: N_FOLDS if kinds.n_units <= ONE_FOLD_ROWS else 1]]
+    used = np.any([share > 0 for fold in shares for share in fold], axis=0)
+    batch = _find_rows(rows, kinds.keys[used], key)
+    for kept, held_out in shares:
+        yield _weighted(batch, kept[used]), _weighted(batch, held_out[used])
 
 
-def _folds(batch: EncodedBatch, seed: int, key: Places | None) -> Iterator[tuple[EncodedBatch, EncodedBatch]]:
-    """Equal rows are taken together and their weight is dealt out unit by unit, class by class, to the folds in turn.
+@dataclass(frozen=True)
+class _Blocks(Generic[Value]):
+    """A value of each block, side by side: what a sum over blocks is of values that do not add up."""
 
-    So a row of weight w is dealt out as w rows are, and the order of the rows does not matter.
-    """
-    rows = np.column_stack([batch.class_codes, batch.codes if key is None else batch.codes[:, key]])
-    distinct, first, kind = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    weights = np.bincount(kind.reshape(-1), batch.weights).astype(np.float64)
-    order = np.random.default_rng(seed).permutation(len(first))
-    order = order[np.argsort(distinct[order, 0], kind="stable")]
-    first, weights, classes = first[order], weights[order], distinct[order, 0].astype(np.intp)
-    of_class = np.bincount(classes, weights)
-    end = np.cumsum(weights) - np.repeat(np.cumsum(of_class) - of_class, np.bincount(classes, minlength=len(of_class)))
-    for number in range(N_FOLDS):
-        share = _dealt(end, number) - _dealt(end - weights, number)
-        share[of_class[classes] <= 1.0] = 0.0  # a class of one row can only be learnt from
-        yield _weighted(batch, first, weights - share), _weighted(batch, first, share)
+    values: tuple[Value, ...]
+
+    def __add__(self, other: _Blocks[Value]) -> _Blocks[Value]:
+        return _Blocks((*self.values, *other.values))
 
 
-def _dealt(units: Array, number: int) -> Array:
-    """How much of the units 0 .. `units` goes to a fold when unit t goes to fold t modulo N_FOLDS."""
-    dealt: Array = np.floor(units / N_FOLDS) + np.clip(units % N_FOLDS - number, 0.0, 1.0)
-    return dealt
+def _keys(batch: EncodedBatch, key: Places | None) -> Keys:
+    return row_keys(batch.codes if key is None else batch.codes[:, key], batch.class_codes)
 
 
-def _halves(rows: Rows, most_rows: int, seed: int) -> Iterator[tuple[EncodedBatch, EncodedBatch]]:
-    step = -(-rows.n_rows // MAX_ROWS_TO_DRAW_FROM)
-    drawn = rows.map(partial(EncodedBatch.first_attributes, number=0), "classes").take(np.arange(0, rows.n_rows, step))
-    weights = drawn.row_weights
-    order = np.random.default_rng(seed).permutation(drawn.n_rows)
-    order = order[np.argsort(drawn.class_codes[order], kind="stable")]
-    order = order[np.linspace(0, len(order) - 1, 2 * most_rows).astype(np.intp)]
-    for_fit = np.arange(len(order)) % 2 == 0
-    kept, held_out = np.sort(order[for_fit]), np.sort(order[~for_fit])
-    fold = [replace(rows.take(own * step), weights=_plain(weights[own])) for own in (kept, held_out)]
-    yield fold[0], fold[1]
+def _count_kinds(batch: EncodedBatch, key: Places | None, parts: int) -> _Blocks[RowKinds]:
+    """The kinds of rows with the lowest of all keys: one of so many parts."""
+    keys = _keys(batch, key)
+    low = keys <= np.iinfo(np.uint64).max // parts
+    return _Blocks((RowKinds.of(keys[low], batch.class_codes[low], batch.row_weights[low]),))
 
 
-def _weighted(batch: EncodedBatch, rows: Places, weights: Array) -> EncodedBatch:
-    """The same table with these rows only, less those of weight zero."""
-    return replace(batch.take(rows[weights > 0]), weights=_plain(weights[weights > 0]))
+def _find_rows(rows: Rows, wanted: Keys, key: Places | None) -> EncodedBatch:
+    """A row of each kind, by ascending key."""
+    found = rows.sum(partial(_take_kinds, wanted=wanted, key=key), "take").values
+    batch = join_blocks(found, rows.n_states)
+    return batch.take(np.unique(_keys(batch, key), return_index=True)[1])
 
 
-def _plain(weights: Array) -> Weights | None:
-    """None for ones: counts of rows stay integers."""
-    return None if (weights == 1.0).all() else weights
+def _take_kinds(batch: EncodedBatch, wanted: Keys, key: Places | None) -> _Blocks[EncodedBatch]:
+    keys = _keys(batch, key)
+    found = np.flatnonzero(wanted[np.searchsorted(wanted[:-1], keys)] == keys)
+    first = np.unique(keys[found], return_index=True)[1]
+    return _Blocks((replace(batch.take(found[first]), weights=None),))
+
+
+def _weighted(batch: EncodedBatch, weights: Array) -> EncodedBatch:
+    """The rows with these weights, less those of weight zero."""
+    weights = np.where(weights > SLACK, weights, 0.0)
+    plain = weights[weights > 0]
+    return replace(batch.take(weights > 0), weights=None if (plain == 1.0).all() else plain)

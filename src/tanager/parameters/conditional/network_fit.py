@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from tanager.network.inference.junction_tree import Tables
+from tanager.parameters.conditional.lbfgs import walk_down
 from tanager.parameters.conditional.network_objectives import to_beta
-from tanager.parameters.conditional.optimize import walk_down
 
 Array = NDArray[np.float64]
 

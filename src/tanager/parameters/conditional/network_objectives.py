@@ -106,6 +106,18 @@ class NetworkObjective:
         """log P(q | e) of each of `rows`, log P(q, e) for `ll`; not finite where the row is impossible."""
         return self._log_probability(self._own_tables(tables))[self._kind]
 
+    def losses(self, tables: Tables) -> Array:
+        """What each of `rows` adds to the loss, as a row of weight one."""
+        own = self._own_tables(tables)
+        if self._power:
+            found = (1.0 - np.exp(self._log_probability(own))) ** self._power
+        else:
+            found = -self._with_query.log_evidence(own)
+            if self._share > 0.0:
+                found = found + self._share * self._without.log_evidence(own)
+        losses: Array = found[self._kind]
+        return losses
+
     def expected_counts(self, tables: Tables) -> dict[int, Array]:
         """Rows in every cell of the tables of `nodes`, missing cells shared out as the tables have it."""
         found = self._with_query.expect(self._own_tables(tables), self._weights)

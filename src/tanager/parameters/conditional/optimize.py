@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import warnings
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize
 from sklearn.exceptions import ConvergenceWarning
 
 from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.conditional.lbfgs import Memory, walk_down
 from tanager.parameters.conditional.objectives import Objective
 from tanager.parameters.conditional.priors import FREE, Prior
 from tanager.progress import advance
 
 Array = NDArray[np.float64]
 
-MEMORY = 20
-LINE_SEARCH_STEPS = 20
 # So many steps that together gain less than a quarter of the goal are taken for the end.
 SLOW_STEPS = 10
+# Of a descent, for the next one on the same rows: the first steps of a walk over strengths then take a fifth less.
+KEPT_STEPS = 10
 
 
 class Penalized:
@@ -60,12 +62,13 @@ class Penalized:
         moved = np.maximum(moved, 1.0)
         self._least = 0.25 * (np.sqrt(moved) if damped else moved)[:, np.newaxis]
         self.n_rows = float(rows[cells.first_class_cell :].sum())
+        self._visited: deque[tuple[Array, Array]] = deque(maxlen=KEPT_STEPS + 1)
         self.set_strengths(())
 
-    def set_strengths(self, strengths: Sequence[float]) -> None:
-        """The penalty of each level of effects (`Prior.precision`)."""
+    def set_strengths(self, strengths: Sequence[float], damping: float = 1.0) -> None:
+        """The penalty of each level of effects (`Prior.precision`); `damping` is what the rows count in the scale."""
         precision = self.prior.precision(strengths)
-        least = self._least
+        least = damping * self._least
         if self._mirrored:  # each variable stands for two effects
             precision, least = precision.sum(axis=1, keepdims=True), 2.0 * least
         self._used = np.isfinite(precision)
@@ -94,6 +97,46 @@ class Penalized:
     def free(self) -> bool:
         """Whether nothing pulls the fit back."""
         return self.prior.log_entries == 0.0 and bool((self.prior.levels == FREE).all())
+
+    @property
+    def convex(self) -> bool:
+        """Whether there is no optimum but the global one."""
+        return self._objective.convex
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the prior bounds the curvature from below, but for the intercepts of the classes."""
+        return self.convex and self.prior.log_entries == 0.0 and not self.free
+
+    @property
+    def unpenalized(self) -> NDArray[np.intp]:
+        """The variables that nothing pulls back."""
+        return np.flatnonzero(self._precision == 0.0)
+
+    def gap_bound(self, gradient: Array) -> float:
+        """Half the squared norm of the gradient by u in the inverse of the prior's curvature (`certificate`).
+
+        It is a bound where the unpenalised have no slope; one that is left counts as if it were pulled like the least.
+        """
+        held = self._precision > 0.0
+        least = self._precision[held].min() if held.any() else 1.0
+        return 0.5 * float((gradient / self._scale) ** 2 @ (1.0 / np.where(held, self._precision, least)))
+
+    def note(self, vector: Array, gradient: Array) -> None:
+        """Keep a point and the slopes of the loss there: they tell of its Hessian, whatever the strengths are."""
+        own = vector * self._scale
+        slopes = np.zeros(self._used.shape)
+        slopes[self._used] = gradient / self._scale - self._precision * own
+        self._visited.append((self._own_effects(vector), slopes))
+
+    def recall(self) -> Memory:
+        """The steps between the points of earlier descents, as they are with the present strengths."""
+        memory = Memory(len(self._precision))
+        for (u, slopes), (next_u, next_slopes) in pairwise(self._visited):
+            step = (next_u - u)[self._used]
+            change = (next_slopes - slopes)[self._used] + self._precision * step
+            memory.add(step / self._scale, change * self._scale)
+        return memory
 
     def to_vector(self, u: Array) -> Array:
         return u[:, : self._used.shape[1]][self._used] / self._scale
@@ -148,13 +191,14 @@ class Descent:
     """Where the optimiser went: `values` and `gradient_norms` (of the scaled problem) at the start and each step.
 
     `end` says why it stopped: "tolerance", "max_iter", "bound", "asked", or "precision" when no step lowered the
-    value any more.
+    value any more. `bound` is what is left to gain at most (`certificate`), None where that is not known.
     """
 
     u: Array
     values: list[float] = field(default_factory=list)
     gradient_norms: list[float] = field(default_factory=list)
     end: str = "max_iter"
+    bound: float | None = None
 
     @property
     def n_iterations(self) -> int:
@@ -166,7 +210,6 @@ def minimize(
     u: Array,
     max_iter: int,
     tol: float,
-    bound: float = np.inf,
     enough: Callable[[Array], bool] | None = None,
     what: str = "Descending",
 ) -> Descent:
@@ -175,80 +218,71 @@ def minimize(
     Half the squared norm of the scaled gradient is what a step would gain if the scaled Hessian were the identity; it
     is not much less in the directions a prior bounds, and on 12 tables this half was what was left within a factor
     of ten. Where the Hessian is far from the identity (hundreds of pairs that repeat each other) it says too much: the
-    descent also ends when `SLOW_STEPS` steps gain less than a quarter of that. Stops earlier when an effect exceeds
-    `bound`, and when `enough`, which sees the effects of every iteration, says so. `what` is said beside a progress
-    bar.
+    descent also ends when `SLOW_STEPS` steps gain less than a quarter of that.
+    """
+
+    def rule(values: list[float], gradient: Array) -> tuple[float, float]:
+        left = min(0.5 * float(gradient @ gradient), 4.0 * gain_of_late(values))
+        return left, tol * (values[-1] + problem.n_rows / 100.0)
+
+    return descend(problem, u, max_iter, rule, enough=enough, what=what)
+
+
+def gain_of_late(values: list[float]) -> float:
+    """What the latest `SLOW_STEPS` steps have gained; infinity if there were fewer."""
+    return values[-1 - SLOW_STEPS] - values[-1] if len(values) > SLOW_STEPS else np.inf
+
+
+def descend(
+    problem: Penalized,
+    u: Array,
+    max_iter: int,
+    rule: Callable[[list[float], Array], tuple[float, float]],
+    bound: float = np.inf,
+    enough: Callable[[Array], bool] | None = None,
+    what: str = "Descending",
+) -> Descent:
+    """Descend from effects u until a rule says that as little is left as was asked for.
+
+    rule    what is left and what may be, given the values so far and the gradient at the last of them
+    bound   an effect beyond it ends the descent
+    enough  sees the effects of every iteration, and may end the descent
+    what    is said beside a progress bar
     """
     descent = Descent(u)
+    first = 0.0
 
     def record(vector: Array, value: float, gradient: Array) -> bool:
-        norm = float(np.linalg.norm(gradient))
+        nonlocal first
+        problem.note(vector, gradient)
         descent.u = problem.to_effects(vector)
         descent.values.append(value)
-        descent.gradient_norms.append(norm)
-        left, goal = 0.5 * norm**2, tol * (value + problem.n_rows / 100.0)
-        first = 0.5 * descent.gradient_norms[0] ** 2
+        descent.gradient_norms.append(float(np.linalg.norm(gradient)))
+        left, goal = rule(descent.values, gradient)
+        first = first or left
         if left > goal > 0.0:  # what is left shrinks by a factor each time
             advance(f"{what}: {value:.6g}", max(0.0, np.log(first / left)), np.log(first / goal))
         if enough is not None and enough(descent.u):
             descent.end = "asked"
-        elif left <= goal or _slow(descent.values, goal / 4.0):
+        elif left <= goal:
             descent.end = "tolerance"
         elif np.abs(descent.u).max(initial=0.0) > bound:
             descent.end = "bound"
+        elif gain_of_late(descent.values) <= 0.0:
+            descent.end = "precision"
         return descent.end != "max_iter"
 
-    walk_down(problem, problem.to_vector(u), max_iter, record)
+    walk_down(problem, problem.to_vector(u), max_iter, record, problem.recall())
     if descent.end == "max_iter" and descent.n_iterations < max_iter:
         descent.end = "precision"
     return descent
 
 
-def _slow(values: list[float], least: float) -> bool:
-    return len(values) > SLOW_STEPS and values[-1 - SLOW_STEPS] - values[-1] < least
-
-
-def walk_down(
-    problem: Callable[[Array], tuple[float, Array]],
-    start: Array,
-    max_iter: int,
-    record: Callable[[Array, float, Array], bool],
-) -> None:
-    """L-BFGS from a start; `record` sees point, value and gradient there and after each step, and says when to stop."""
-    latest: list[tuple[Array, float, Array]] = []
-
-    def evaluate(vector: Array) -> tuple[float, Array]:
-        # The optimiser begins with the start, which is known.
-        if not latest or not np.array_equal(vector, latest[0][0]):
-            latest[:] = [(vector.copy(), *problem(vector))]
-        return latest[0][1:]
-
-    def step(xk: Array) -> None:
-        if record(xk, *latest[0][1:]):  # the optimiser has just been there
-            raise StopIteration
-
-    if record(start, *evaluate(start)) or max_iter == 0:
-        return
-    optimize.minimize(
-        evaluate,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        callback=step,
-        options={
-            "maxiter": max_iter,
-            "maxfun": LINE_SEARCH_STEPS * max_iter,
-            "maxcor": MEMORY,
-            "ftol": 0.0,  # `record` decides
-            "gtol": 0.0,
-        },
-    )
-
-
 def describe_descent(descent: Descent, n_passes: int) -> str:
     """Where the optimiser ended, in a line."""
+    above = "" if descent.bound is None else f", at most {descent.bound:.2g} above the optimum"
     return (
-        f"objective {descent.values[-1]:.6g}, gradient norm {descent.gradient_norms[-1]:.3g} after "
+        f"objective {descent.values[-1]:.6g}, gradient norm {descent.gradient_norms[-1]:.3g}{above} after "
         f"{n_passes} passes over the rows: {descent.end}"
     )
 

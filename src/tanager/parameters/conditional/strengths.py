@@ -25,11 +25,13 @@ FOLD_MAX_ITER = 100
 class StrengthPath:
     """The strengths of one level from strong to weak, each fit starting at its neighbour's.
 
-    errors_allowed  how many standard errors a stronger prior may be worse than the best and still be taken
+    errors_allowed   how many standard errors a stronger prior may be worse than the best and still be taken
+    errors_to_begin  how many the level must gain to leave infinite strength; of noise, one in forty gains two
     """
 
     strengths: Strengths
     errors_allowed: float
+    errors_to_begin: float = 2.0
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def choose_strengths(folds: Sequence[Fold], walk: Walk) -> Chosen:
 
     The folds are left at the effects of that prior.
     """
-    n_levels = folds[0].problem.n_levels
+    n_levels = max(fold.problem.n_levels for fold in folds)
     absent = (np.inf,) * n_levels
     weights = np.concatenate([fold.held_out.weights for fold in folds])
     if not len(weights):
@@ -93,7 +95,11 @@ def choose_strengths(folds: Sequence[Fold], walk: Walk) -> Chosen:
             visited.append(visit((*best.strengths[:level], strength, *best.strengths[level + 1 :])))
             if _rises([each.losses for each in visited], weights):
                 break
-        best = visited[strongest_good([each.losses for each in visited], weights, path.errors_allowed)]
+        losses_of = [each.losses for each in visited]
+        strongest = strongest_good(losses_of, weights, path.errors_allowed)
+        if strongest and not clearly_worse(losses_of[0], losses_of[strongest], weights, path.errors_to_begin):
+            strongest = 0
+        best = visited[strongest]
         for fold, u in zip(folds, best.effects, strict=True):
             fold.u = u
     return Chosen(best.strengths, losses[best.strengths], losses, _passes(folds) - n_before)

@@ -19,7 +19,12 @@ class ConditionalTrace(ParameterTrace):
     passes               over all rows
     passes_on_folds      over the rows of folds
     end                  why the descent stopped
-    optimum              "global" where there is no other, else "maybe local"
+    optimum              "global within so many nats"; "global, how near is not known" where there is only one but no
+                         bound; else "maybe local"
+    bound                nats by which the objective can be above the global optimum at most; None if not known
+    p_bound              how far P(class | row) of a training row can be from that at the optimum at most
+    p_rms_bound          the same in the root mean square over the training rows
+    mean_of_fits         how many fits the network is the mean of; the bounds are the largest of those on all rows
     by_iteration         mean held-out loss after 0, 1, ... iterations, for stopping="cross-tuning"
     marginal_difference  of the tables' class-free marginals from those of the rows, the largest; None where they are
                          not made to agree
@@ -33,5 +38,9 @@ class ConditionalTrace(ParameterTrace):
     passes_on_folds: int
     end: str
     optimum: str
+    bound: float | None = None
+    p_bound: float | None = None
+    p_rms_bound: float | None = None
+    mean_of_fits: int = 1
     by_iteration: tuple[float, ...] = ()
     marginal_difference: float | None = None

@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from tanager.errors import OptionError
 from tanager.network.additive import AdditiveNetwork
+from tanager.parameters.conditional.certificate import DAMPING, Certificate, minimize_closely
 from tanager.parameters.conditional.fit import FitOptions
-from tanager.parameters.conditional.optimize import Descent, describe_descent, minimize, warn_if_unfinished
+from tanager.parameters.conditional.optimize import Descent, describe_descent, warn_if_unfinished
 from tanager.parameters.conditional.trace import ConditionalTrace
 from tanager.parameters.effects.layout import EffectLayout, Effects, center_effects, mean_effects
 from tanager.parameters.effects.models import Choice, EffectProblems, choose_models
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
-from tanager.parameters.effects.prior import MANY_ROWS, shares_of, start_from_folds
+from tanager.parameters.effects.prior import shares_of, start_from_folds
 from tanager.parameters.effects.trees import TreeChoice, add_trees
 from tanager.parameters.protocol import LearntNetwork, ParameterTask
 from tanager.structure.protocol import Pairs
@@ -31,9 +32,6 @@ Centered = tuple[Effects, Pairs]
 
 # The folds' mean fades out towards so many rows: they leave less to chance, and what a fold has not seen is missed.
 ROWS_WITHOUT_MEAN = 750.0
-# Of the tolerance: attributes repeat each other in pairs, so more is left to gain than the gradient says (`minimize`).
-# The scale of many rows is near that of the Hessian, and there it says enough.
-FINER = 0.1
 
 
 @dataclass(frozen=True)
@@ -90,6 +88,10 @@ class EffectsFit:
         network, trees = self._with_trees(models, self._network(_mean(models, folded), pairs, _spreads(models)))
         leader = max(models, key=lambda model: model.choice.share)
         chosen, descent = leader.choice.chosen, leader.descent
+        bounds = [model.descent.bound for model in models]
+        largest = None if None in bounds else max(bound for bound in bounds if bound is not None)
+        least_weight = self._task.counts.rows.outline.least_weight
+        certificate = Certificate.of(self._options.objective == "cll", largest, leader.n_rows, least_weight)
         trace = EffectsTrace(
             strength=chosen.strengths,
             held_out=tuple(chosen.losses.items()),
@@ -98,7 +100,11 @@ class EffectsFit:
             passes=sum(model.n_passes for model in models),
             passes_on_folds=sum(choice.chosen.n_passes for choice in choices),
             end=descent.end,
-            optimum="global" if self._options.objective == "cll" else "maybe local",
+            optimum=certificate.optimum,
+            bound=certificate.bound,
+            p_bound=certificate.p_bound,
+            p_rms_bound=certificate.p_rms_bound,
+            mean_of_fits=sum(1 + (len(model.folds) if folded > 0.0 else 0) for model in models) + (trees.share > 0.0),
             pairs=len(pairs),
             naive_bayes_share=sum(choice.share for choice in choices if choice.to_naive_bayes),
             share_of_folds=folded,
@@ -114,7 +120,7 @@ class EffectsFit:
     def _with_trees(self, models: Sequence[_Fitted], network: AdditiveNetwork) -> tuple[AdditiveNetwork, TreeChoice]:
         order = self._problems.ranked.order
         if self._options.objective != "cll" or (order is not None and order < 3):
-            return network, TreeChoice(0, 0.0)
+            return network, TreeChoice()
         first = [pairs for _, pairs in models[0].folds]
         folds = [self._network(*fold) for fold in zip(_fold_means(models), first, strict=True)]
         network, trees = add_trees(network, folds, self._problems.rows, order)
@@ -134,12 +140,11 @@ class EffectsFit:
         problem, rows = problems.problem(layout, problems.rows, self._task.counts.engine)
         if choice.to_naive_bayes:
             problem.set_prior_mean(naive_bayes_odds(layout, rows))
-        problem.set_strengths(chosen.strengths)
+        problem.set_strengths(chosen.strengths, DAMPING)
         if self._task.report is not None:
             self._task.report(_describe(choice))
         start = start_from_folds(layout, problem.start, rows, choice.found) if choice.found else problem.zero
-        tolerance = options.tol * (FINER if problem.n_rows <= MANY_ROWS else 1.0)
-        descent = minimize(problem, start, options.max_iter, tolerance)
+        descent = minimize_closely(problem, start, options.max_iter, options.tol)
         warn_if_unfinished(descent, options.max_iter)
         if self._task.report is not None:
             self._task.report(describe_descent(descent, problem.n_passes))

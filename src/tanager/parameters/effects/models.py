@@ -41,11 +41,11 @@ MAX_ROWS_FOR_FOLDS = 20_000
 # Of a pass: there are hundreds of them.
 LOOK_UPS_WORTH_COMPILING = 400_000
 # Settled on the benchmark sets. Shrunk to zero, main effects may be weaker than pairs: a mean of models steadies them.
-# A prior centred on naive Bayes is not the safer for being strong.
+# A prior centred on naive Bayes is not the safer for being strong, not even at infinity.
 MAIN = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 PAIR = StrengthPath((64.0, 16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625), errors_allowed=1.0)
 TO_ZERO = Walk((StrengthPath(MAIN, errors_allowed=0.5), PAIR), tolerance=3e-3)
-TO_NAIVE_BAYES = Walk((StrengthPath(MAIN, errors_allowed=0.0), PAIR), tolerance=3e-3)
+TO_NAIVE_BAYES = Walk((StrengthPath(MAIN, errors_allowed=0.0, errors_to_begin=0.0), PAIR), tolerance=3e-3)
 LEAST_SHARE = 0.05
 
 
@@ -106,11 +106,7 @@ class EffectProblems:
         rows, counts, n_attributes = self.rows, self.task.counts, len(self.columns)
         splits = []
         for kept, rest in split_rows(rows, MAX_ROWS_FOR_FOLDS, FOLD_SEED, fine_places(self.columns)):
-            coarse = kept.first_attributes(n_attributes)
-            if rows.n_rows <= 2 * MAX_ROWS_FOR_FOLDS:  # kept and rest are all rows
-                own = counts.without(coarse, rest.first_attributes(n_attributes))
-            else:
-                own = CountStore(coarse, AutoEngine(), counts.names)
+            own = CountStore(kept.first_attributes(n_attributes), AutoEngine(), counts.names)
             splits.append(RowSplit(kept, rest, self.ranked.rank(own)))
         return splits
 
@@ -118,7 +114,7 @@ class EffectProblems:
         """A fold with so many pairs, at zero."""
         layout = self.layout(split.pairs, number)
         problem, counted = self.problem(layout, split.kept, AutoEngine())
-        held_out = HeldOut(layout.cells, split.rest.with_gaps_as_states(), False)
+        held_out = HeldOut(layout.cells, split.rest.with_gaps_as_states(), False, self._objective)
         return EffectFold(problem, problem.zero, held_out, layout, counted)
 
 

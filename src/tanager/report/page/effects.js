@@ -37,7 +37,7 @@ function makeEffects(network, target, gaps) {
 
   const expected = (codes) => normalize(sums(codes));
   const posterior = !gaps.filler ? expected
-    : makeAverage(gaps.filler, target, expected, (node, code) => nodes[node].groups[code], (node, code) => gaps.filler.middles[node][code]);
+    : makeAverage(gaps.filler, nodes, target, expected, (node, code) => nodes[node].groups[code]);
 
   // Unknown attributes count with what is expected of them. What trees add is put down to the attributes they ask for.
   function contributions(codes, a, b) {

@@ -40,7 +40,7 @@ async function unpackTrees(trees) {
 
 async function unpackGaps(gaps) {
   if (gaps.means) gaps.means = await unpack(gaps.means, Float64Array);
-  if (gaps.filler) for (const key of ["numbers", "classes", "tables"]) gaps.filler[key] = await unpack(gaps.filler[key], Float64Array);
+  if (gaps.filler) for (const key of ["classes", "tables", "corrections"]) gaps.filler[key] = await unpack(gaps.filler[key], Float64Array);
   return gaps;
 }
 

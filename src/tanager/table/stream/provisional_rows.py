@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tanager.table.batch import Codes, EncodedBatch, Weights, code_dtype
+from tanager.table.columns import RawTable
 from tanager.table.encoder import choose_categorical
 from tanager.table.granularity import fine_places, states_of_both, write_coarse
-from tanager.table.read_columns import RawTable
 from tanager.table.rows import Outline
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.stream.coder import ColumnCoder

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.errors import DataError
 from tanager.table.batch import Codes, Weights, code_dtype
+from tanager.table.columns import RawTable, gaps
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import warn_of_useless_columns
 from tanager.table.granularity import n_coarse_bins
-from tanager.table.read_columns import RawTable, gaps
+from tanager.table.rows import gather
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.stream.coder import ColumnCoder
 from tanager.table.stream.final_codes import FinalCodes
@@ -23,6 +24,7 @@ from tanager.table.stream.roles import Roles, read_weights
 from tanager.table.stream.rows import DiskRows
 from tanager.table.stream.source import Stream
 from tanager.table.training_table import LEARNS_WITHOUT_CLASS, check_two_classes, encode_labels, say_left_out
+from tanager.table.value_rows import ValueRows, cut_at_every_value, is_worth_cutting_again
 from tanager.threads import map_threads
 
 
@@ -32,6 +34,7 @@ class ReadOptions:
 
     discretizer, categorical_features, gap_states, fine  those of `learn_schema`
     unlabelled  rows without a class are read too
+    values      few rows are also kept for cut points to be learnt again
     """
 
     discretizer: Discretizer
@@ -39,6 +42,7 @@ class ReadOptions:
     gap_states: bool
     fine: bool
     unlabelled: bool = False
+    values: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ class StreamedTable:
     class_rows  (n_classes,) how many rows each class has, or their weights
     rows        those with a class that were not counted as they were read; columns in the order of their names
     unlabelled  those without a class, if asked for and there are any
+    values      those with a class, if asked for and they are few and have numbers to cut
     final       of every column of the rows, and of the class: what the codes given to the counter stand for
     """
 
@@ -56,6 +61,7 @@ class StreamedTable:
     class_rows: NDArray[Any]
     rows: DiskRows
     unlabelled: DiskRows | None
+    values: ValueRows | None
     final: tuple[FinalCodes, ...]
 
 
@@ -144,7 +150,16 @@ class StreamReader:
             unlabelled = self._unlabelled.rows(codes, of_class, labelled=False)
         rows = labelled.rows(final, of_class, labelled=True)
         class_rows = self._class_rows[np.argsort(class_order)]
-        return StreamedTable(schema, classes, class_rows, rows, unlabelled, (*final, of_class))
+        values = None
+        if self._options.values and is_worth_cutting_again(schema.attributes, labelled.n_rows, class_rows.sum()):
+            values = self._value_rows(labelled, in_order, of_class)
+        return StreamedTable(schema, classes, class_rows, rows, unlabelled, values, (*final, of_class))
+
+    def _value_rows(self, labelled: ProvisionalRows, schema: TableSchema, of_class: FinalCodes) -> ValueRows:
+        pairs = zip(schema.attributes, labelled.coders.values(), strict=True)
+        uncut = TableSchema(tuple(cut_at_every_value(column, coder.values) for column, coder in pairs), schema.target)
+        rows = gather(labelled.rows(labelled.final_codes(uncut), of_class, labelled=True))
+        return ValueRows(rows, uncut.attributes, self._options.discretizer)
 
     def _learn_columns(self, labelled: ProvisionalRows, class_order: Codes) -> tuple[ColumnSchema, ...]:
         options, coders = self._options, labelled.coders

@@ -9,7 +9,7 @@ import numpy as np
 from tanager.errors import DataError
 from tanager.registry import nearest_first
 from tanager.table.batch import Weights
-from tanager.table.read_columns import Column, NumericColumn, kind_of
+from tanager.table.columns import Column, NumericColumn, kind_of
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from tanager.errors import DataError, FileError
 from tanager.registry import list_names
-from tanager.table.read_columns import DictionaryColumn, RawTable, read_columns, read_record_batch
+from tanager.table.columns import DictionaryColumn, RawTable
+from tanager.table.read_columns import read_columns, read_record_batch
 
 BATCH_ROWS = 1 << 17
 

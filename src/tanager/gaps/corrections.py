@@ -1,0 +1,143 @@
+"""Corrections under which averages over completions give the class frequencies of the training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.gaps.completions import MAX_COMPLETIONS, N_DRAWS, Completions
+from tanager.table.batch import Codes, code_dtype
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+CLASS_DEVIATION, STATE_DEVIATION = 3.0, 2.0  # prior standard deviations
+MIN_DRAWS, DRAWS_OF_ALL_STATES = 64, 1 << 16
+CELLS_WORTH_COMPILING = 10_000_000  # drawn cells from which the compiled kernel repays its start
+BLOCK_CELLS = 1 << 22
+MAX_STEPS, TOLERANCE, LONGEST_STEP, SHORTEST_PART = 30, 1e-7, 2.0, 1e-4
+ROUNDING = 1e-12
+
+
+def learn_corrections(
+    completions: Completions, classes: Floats, by_state: Sequence[Floats]
+) -> tuple[Floats, tuple[Floats, ...]]:
+    """`Filling.nothing` and `Filling.states`, from the counts (classes,) and of each attribute (states, classes).
+
+    The first makes P(class | nothing) the class frequencies. The entry of a state makes P(class | state), whose
+    correction is the mean of both, the frequencies among its rows. Few rows leave the correction near the first's half.
+    """
+    n_rows, n_coarse = classes.sum(), np.array(completions.filler.n_states[:-1])
+    unknown = n_coarse[np.newaxis].astype(code_dtype(int(n_coarse.max())))
+    ridge = np.array([1 / (n_rows * CLASS_DEVIATION**2)])
+    none = np.zeros(len(classes))
+    nothing = solve_corrections(*_complete(completions, unknown, N_DRAWS), classes[np.newaxis] / n_rows, none, ridge)[0]
+    n_draws = int(np.clip(DRAWS_OF_ALL_STATES // n_coarse.sum(), MIN_DRAWS, N_DRAWS))
+    # Few completions are as many as there are, which differs between attributes; draws of several go together.
+    few = n_coarse.prod(dtype=np.float64) / n_coarse.max() <= MAX_COMPLETIONS
+    n_together = 1 if few else max(1, BLOCK_CELLS // (n_draws * len(n_coarse) * int(n_coarse.max())))
+    states = []
+    for first in range(0, len(by_state), n_together):
+        together = np.arange(first, min(first + n_together, len(by_state)))
+        owners = np.repeat(together, n_coarse[together])
+        rows = np.repeat(unknown, len(owners), axis=0)
+        rows[np.arange(len(owners)), owners] = np.concatenate([np.arange(n) for n in n_coarse[together]])
+        weights, posterior = _complete(completions, rows, n_draws)
+        for attribute in together.tolist():
+            own = owners == attribute
+            given = weights[own], posterior[own]
+            states.append(_correct_states(completions, attribute, by_state[attribute], nothing, *given))
+    return nothing, tuple(states)
+
+
+def _correct_states(
+    completions: Completions, attribute: int, counts: Floats, nothing: Floats, weights: Floats, posterior: Floats
+) -> Floats:
+    """(states + 1, n_classes) entries of an attribute, from the completions of each of its coarse states."""
+    seen = np.flatnonzero(counts.sum(axis=1))
+    groups = completions.network.columns[attribute].coarse_codes[seen]
+    n_rows = counts[seen].sum(axis=1)
+    moved = _move(completions, posterior[groups], attribute, groups, seen)
+    target, ridge = counts[seen] / n_rows[:, np.newaxis], 4 / (n_rows * STATE_DEVIATION**2)
+    entries = np.zeros((len(counts) + 1, len(nothing)))
+    entries[seen] = 2 * solve_corrections(weights[groups], moved, target, nothing / 2, ridge) - nothing
+    return entries
+
+
+def _complete(completions: Completions, coarse: Codes, n_draws: int) -> tuple[Floats, Floats]:
+    """(n_rows, n) weights and (n_rows, n, n_classes) posteriors of the completions of rows with gaps in one place."""
+    network = completions.network
+    n_states = np.array(completions.filler.n_states[:-1])
+    middles = network.refine(np.minimum(coarse, n_states - 1).astype(coarse.dtype))
+    codes = np.where(coarse == n_states, np.array(network.n_states[:-1]), middles)
+    codes = codes.astype(code_dtype(max(network.n_states)))
+    if completions.counts(coarse)[0] <= MAX_COMPLETIONS:
+        each = [completions.every(codes[[row]], coarse[[row]]) for row in range(len(coarse))]
+        return np.stack([weights for weights, _ in each]), np.stack([posterior for _, posterior in each])
+    compiled = n_draws * n_states.sum() * len(n_states) >= CELLS_WORTH_COMPILING
+    posterior = completions.drawn(codes, coarse, n_draws, compiled)
+    return np.full(posterior.shape[:2], 1 / n_draws), posterior
+
+
+def _move(completions: Completions, posterior: Floats, attribute: int, groups: Ints, states: Ints) -> Floats:
+    """The posteriors (n, completions, n_classes) of rows in other states of the same coarse ones.
+
+    Only the main effect of the attribute differs.
+    """
+    if completions.network.kind == "tables":
+        return posterior
+    main, middles = completions.network.mains[attribute], completions.network_sums.values[groups, attribute]
+    change = main[states] - main[middles]
+    moved = posterior * np.exp(change - change.max(axis=1, keepdims=True))[:, np.newaxis]
+    return np.asarray(moved / moved.sum(axis=2, keepdims=True))
+
+
+def solve_corrections(weights: Floats, posterior: Floats, target: Floats, centre: Floats, ridge: Floats) -> Floats:
+    """(n, n_classes) for each of n averages the correction u under which it is near its target.
+
+    minimum over u of log sum_d w_d exp(u . P_d) - u . target + ridge / 2 |u - centre|^2
+
+    The gradient is the average less the target, so without ridge the two are equal at the minimum. Convex; Newton's
+    method. A number added to u for all classes changes nothing but its penalty.
+
+    weights    (n, completions)
+    posterior  (n, completions, n_classes)
+    target     (n, n_classes)
+    centre     (n_classes,)
+    ridge      (n,)
+    """
+    with np.errstate(divide="ignore"):
+        logs = np.log(weights)
+
+    def bend(u: Floats) -> tuple[Floats, Floats]:
+        """The values of the function, and the bent weights."""
+        sums = logs + (posterior @ u[:, :, np.newaxis])[:, :, 0]
+        top = sums.max(axis=1, keepdims=True)
+        bent = np.exp(sums - top)
+        total = bent.sum(axis=1, keepdims=True)
+        penalty = ridge / 2 * ((u - centre) ** 2).sum(axis=1)
+        return (top + np.log(total))[:, 0] - (u * target).sum(axis=1) + penalty, bent / total
+
+    u = np.tile(centre, (len(target), 1))
+    values, bent = bend(u)
+    identity = np.eye(len(centre))
+    for _ in range(MAX_STEPS):
+        mean = (bent[:, np.newaxis] @ posterior)[:, 0]
+        gradient = mean - target + ridge[:, np.newaxis] * (u - centre)
+        if np.abs(gradient).max(initial=0.0) < TOLERANCE:
+            break
+        curvature = (posterior * bent[..., np.newaxis]).swapaxes(1, 2) @ posterior
+        curvature -= mean[:, :, np.newaxis] * mean[:, np.newaxis]
+        curvature += (ridge[:, np.newaxis, np.newaxis] + TOLERANCE) * identity
+        step = np.linalg.solve(curvature, gradient[..., np.newaxis])[..., 0]
+        part = np.minimum(1.0, LONGEST_STEP / np.maximum(np.abs(step).max(axis=1), LONGEST_STEP))
+        while True:
+            following, bent = bend(u - part[:, np.newaxis] * step)
+            worse = (following > values + ROUNDING) & (part > SHORTEST_PART)
+            if not worse.any():
+                break
+            part[worse] /= 2
+        u, values = u - part[:, np.newaxis] * step, following
+    return u

@@ -1,0 +1,72 @@
+"""Filling: what `Averaged` knows besides the network: a filler fitted to it, and corrections of the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.counts.count_store import CountStore
+from tanager.counts.family import Family
+from tanager.errors import DataError
+from tanager.gaps.calibrate import calibrate
+from tanager.gaps.completions import Completions
+from tanager.gaps.corrections import learn_corrections
+from tanager.gaps.filler import learn_filler
+from tanager.network.any_network import AnyNetwork
+from tanager.network.network import Network
+from tanager.table.batch import Codes
+from tanager.table.schema import ColumnSchema
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Filling:
+    """The filler F, and by how much the weights of completions are bent: exp(sum_c lambda_c P(c | completion)).
+
+    lambda is the mean of `nothing` and of the entries of the cells present.
+
+    filler   has the nodes of the network, at their coarse granularity where they have two; its attributes have the
+             class and at most one attribute as parents
+    nothing  (classes,)
+    states   of each attribute (states + 1, classes); zero for a missing cell
+    """
+
+    filler: Network
+    nothing: Floats
+    states: tuple[Floats, ...]
+
+    def check(self, columns: Sequence[ColumnSchema]) -> None:
+        """Refuse corrections of other shapes than the states of a network with these columns, the class last."""
+        shapes = [(column.n_states + 1, columns[-1].n_states) for column in columns[:-1]]
+        for array, shape in zip((self.nothing, *self.states), ((columns[-1].n_states,), *shapes), strict=True):
+            if array.shape != shape:
+                raise DataError(f"a correction has shape {array.shape}; its states and the classes need {shape}.")
+
+    def corrections(self, codes: Codes) -> Floats:
+        """(n_rows, n_classes) lambda; less its highest, which changes nothing."""
+        total = np.tile(self.nothing, (len(codes), 1))
+        for attribute, entries in enumerate(self.states):
+            total += entries[codes[:, attribute]]
+        known = (codes < np.array([len(entries) - 1 for entries in self.states])).sum(axis=1)
+        total /= 1.0 + known[:, np.newaxis]
+        return np.asarray(total - total.max(axis=1, keepdims=True))
+
+    def reordered(self, order: Sequence[int]) -> Filling:
+        """With the nodes in another order, as `Network.reordered`."""
+        return Filling(self.filler.reordered(order), self.nothing, tuple(self.states[node] for node in order[:-1]))
+
+
+def learn_filling(network: AnyNetwork, counts: CountStore, by_state: Sequence[Floats]) -> Filling:
+    """From counts at the coarse granularity, and of each attribute (states, classes) of all its states."""
+    columns = network.columns
+    classes = np.asarray(counts.table(Family(counts.n_attributes, ()))[0, 0], dtype=np.float64)
+    coarse = []
+    for column, state_counts in zip(columns[:-1], by_state, strict=True):
+        coarse.append(np.zeros((column.coarse.n_states, len(classes))))
+        np.add.at(coarse[-1], column.coarse_codes[:-1], state_counts)
+    filler = calibrate(learn_filler(counts, [column.coarse for column in columns]), network, classes, coarse)
+    return Filling(filler, *learn_corrections(Completions(network, filler), classes, by_state))

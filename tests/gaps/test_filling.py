@@ -1,0 +1,102 @@
+"""What is learnt for averaging: corrections that reach their targets, and a filler nearer to the counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from gaps.by_hand import random_filler
+from random_networks import joint, random_network
+from tanager.errors import DataError
+from tanager.gaps.average import Averaged
+from tanager.gaps.calibrate import calibrate
+from tanager.gaps.corrections import solve_corrections
+from tanager.gaps.filler import spread_numbers
+from tanager.gaps.filling import Filling
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def averages(seed, n=4, n_completions=50, n_classes=3):
+    generator = np.random.default_rng(seed)
+    weights = generator.dirichlet(np.ones(n_completions), size=n)
+    posterior = generator.dirichlet(np.full(n_classes, 0.7), size=(n, n_completions))
+    return weights, posterior, generator.dirichlet(np.full(n_classes, 5.0), size=n)
+
+
+@settings(max_examples=20, deadline=None)
+@given(SEEDS)
+def test_with_next_to_no_prior_the_bent_average_is_the_target(seed):
+    weights, posterior, target = averages(seed)
+    found = solve_corrections(weights, posterior, target, np.zeros(3), np.full(4, 1e-9))
+    for w, p, u, goal in zip(weights, posterior, found, target, strict=True):
+        bent = w * np.exp(p @ u)
+        assert bent @ p / bent.sum() == pytest.approx(goal, abs=1e-5)
+
+
+@settings(max_examples=10, deadline=None)
+@given(SEEDS)
+def test_corrections_are_the_minimum_that_another_optimiser_finds(seed):
+    weights, posterior, target = averages(seed)
+    centre, ridge = np.array([0.5, -0.2, 0.1]), np.array([0.01, 0.1, 1.0, 10.0])
+    found = solve_corrections(weights, posterior, target, centre, ridge)
+    for w, p, u, goal, r in zip(weights, posterior, found, target, ridge, strict=True):
+
+        def value(v, w=w, p=p, goal=goal, r=r):
+            return np.log(w @ np.exp(p @ v)) - v @ goal + r / 2 * ((v - centre) ** 2).sum()
+
+        best = minimize(value, centre, method="BFGS", options={"gtol": 1e-8})
+        assert value(u) <= best.fun + 1e-9
+
+
+def counts_of(network, filler, n_rows=1_000.0):
+    """Counts by (state, class) of rows of which the filler draws the attributes and the network the class."""
+    n_states, n_classes = network.n_states[:-1], network.n_states[-1]
+    own, total = joint(filler), {}
+    for state, p in joint(network).items():
+        total[state[:-1]] = total.get(state[:-1], 0.0) + p
+    by_state = [np.zeros((n, n_classes)) for n in n_states]
+    for state, p in joint(network).items():
+        share = n_rows * sum(own[(*state[:-1], c)] for c in range(n_classes)) * p / total[state[:-1]]
+        for node, code in enumerate(state[:-1]):
+            by_state[node][code, state[-1]] += share
+    return by_state
+
+
+def test_calibration_brings_the_classes_and_states_of_drawn_rows_nearer_to_the_counts():
+    """The counts are those of another filler's rows."""
+    for seed in range(5):
+        network = random_network(seed, [3, 2, 3, 2, 3], density=0.6)
+        start, goal = random_filler(network, seed), counts_of(network, random_filler(network, seed + 100))
+        found = calibrate(start, network, goal[0].sum(axis=0), goal)
+        misfits = [
+            sum(np.abs(one - other).sum() for one, other in zip(counts_of(network, filler), goal, strict=True))
+            for filler in (start, found)
+        ]
+        assert misfits[1] < 0.5 * misfits[0]
+
+
+def test_calibration_leaves_a_filler_whose_rows_have_the_counts_as_good_as_it_is():
+    network = random_network(0, [3, 2, 3, 2, 3], density=0.6)
+    filler = random_filler(network, 0)
+    goal = counts_of(network, filler)
+    found = calibrate(filler, network, goal[0].sum(axis=0), goal)
+    for one, other in zip(found.tables, filler.tables, strict=True):
+        np.testing.assert_allclose(one, other, atol=0.05)
+
+
+def test_spread_numbers_fill_the_interval_and_the_square_evenly():
+    numbers = spread_numbers(512, 12)
+    for column in numbers.T:
+        assert np.abs(np.sort(column) - (np.arange(512) + 0.5) / 512).max() < 0.02
+    assert np.abs(np.corrcoef(numbers.T) - np.eye(12)).max() < 0.15
+
+
+def test_corrections_of_other_shapes_are_refused():
+    network = random_network(0, [3, 2, 2], density=0.0)
+    filling = Filling(random_filler(network, 0), np.zeros(2), (np.zeros((4, 2)), np.zeros((2, 2))))
+    with pytest.raises(DataError, match=r"shape \(2, 2\); its states and the classes need \(3, 2\)"):
+        Averaged(network, filling)

@@ -1,0 +1,233 @@
+"""One table has the same codes whatever the type of its cells and the way they lie in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tanager import TANClassifier
+from tanager.errors import DataError, DataTypeError
+from tanager.table import cells, integer_matrix, number_cells, read_columns
+from tanager.table.discretizer import choose_discretizer
+from tanager.table.encoder import TableEncoder, learn_schema
+from tanager.table.schema import ColumnSchema
+
+N_VALUES = 30
+# In their order: the first is empty, every third is longer than what a view of Arrow holds, one is not ASCII.
+WORDS = ["", *(f"{k:02d}" + ["", " and more than twelve bytes", "é"][k % 3] for k in range(1, N_VALUES))]
+
+
+def names(rows):
+    return [f"x{j}" for j in range(len(rows[0]))]
+
+
+def by_column(make_column, make_table, rows):
+    return make_table(
+        {name: make_column(column) for name, column in zip(names(rows), zip(*rows, strict=True), strict=True)}
+    )
+
+
+def polars_of(dtype, rows):
+    return by_column(lambda column: pl.Series(column, dtype=dtype), pl.DataFrame, rows)
+
+
+def arrow_of(dtype, rows):
+    return by_column(lambda column: pa.array(column, dtype), pa.table, rows)
+
+
+def pandas_of(dtype, rows):
+    return pd.DataFrame(np.array(rows, dtype=object), columns=names(rows)).astype(dtype)
+
+
+def words(rows):
+    return [[None if value is None else WORDS[value] for value in row] for row in rows]
+
+
+def fresh(rows):
+    """Objects of which no two are the same one."""
+    return np.array([[None if v is None else "".join(list(WORDS[v])) for v in row] for row in rows], dtype=object)
+
+
+def every_second(array, axis):
+    """The same cells with others between them."""
+    wide = np.repeat(array, 2, axis=axis)
+    wide[(slice(None),) * axis + (slice(1, None, 2),)] = np.roll(array, 1)
+    return wide[(slice(None),) * axis + (slice(None, None, 2),)]
+
+
+def read_only(array):
+    array.setflags(write=False)
+    return array
+
+
+def with_both_zeros(rows):
+    quarters = (np.array(rows) - 15) / 4
+    return np.where((quarters == 0) & (np.arange(len(rows)) % 2 == 0)[:, np.newaxis], -0.0, quarters)
+
+
+def with_both_nans(rows):
+    array = np.array(rows, dtype=float)
+    odd = (np.arange(len(rows)) % 2 == 1)[:, np.newaxis]
+    return np.where(np.isnan(array) & odd, -array, array)
+
+
+NUMBERS = {
+    **{
+        f"{dtype} {order}": lambda rows, dtype=dtype, order=order: np.array(rows, dtype=dtype, order=order)
+        for dtype in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", ">i8", ">u2", ">f4", ">f8")
+        for order in "CF"
+    },
+    "long double": lambda rows: np.array(rows, dtype=np.longdouble),
+    "negative": lambda rows: np.array(rows) - 17,
+    "wide": lambda rows: np.array(rows) * 2**55 - 2**59,
+    "fractions and both zeros": with_both_zeros,
+    "every second column": lambda rows: every_second(np.array(rows), axis=1),
+    "every second row": lambda rows: every_second(np.array(rows, dtype=np.uint8), axis=0),
+    "backwards": lambda rows: np.array(rows[::-1], dtype=np.float32)[::-1],
+    "read-only": lambda rows: read_only(np.array(rows, dtype=np.uint8)),
+    "objects": lambda rows: np.array(rows, dtype=object),
+    "pandas": lambda rows: pandas_of("int64", rows),
+    "pandas float": lambda rows: pandas_of("float64", rows),
+    "polars": lambda rows: polars_of(pl.UInt16, rows),
+}
+GAPPY = {
+    "float": lambda rows: np.array(rows, dtype=float),
+    "float F": lambda rows: np.array(rows, dtype=float, order="F"),
+    "NaN of the other sign": lambda rows: (
+        -np.array([[v if v is None else -v for v in row] for row in rows], dtype=float)
+    ),
+    "pandas nullable": lambda rows: pandas_of("Int64", rows),
+    "polars": lambda rows: polars_of(pl.Int8, rows),
+    "pyarrow": lambda rows: arrow_of(pa.int32(), rows),
+    "objects of text": lambda rows: np.array(words(rows), dtype=object),
+    "fresh objects": fresh,
+    "fresh objects F": lambda rows: np.asfortranarray(fresh(rows)),
+    "pandas objects": lambda rows: pandas_of(object, words(rows)),
+    "pandas str": lambda rows: pandas_of("str", words(rows)),
+    "pandas string": lambda rows: pandas_of("string[python]", words(rows)),
+    "pandas Arrow": lambda rows: pandas_of("string[pyarrow]", words(rows)),
+    "pandas category": lambda rows: pandas_of(pd.CategoricalDtype(WORDS), words(rows)),
+    "polars text": lambda rows: polars_of(pl.String, words(rows)),
+    "polars enum": lambda rows: polars_of(pl.Enum(WORDS), words(rows)),
+    "pyarrow text": lambda rows: arrow_of(pa.string(), words(rows)),
+    "pyarrow text in slices": lambda rows: pa.concat_tables(
+        [arrow_of(pa.large_string(), words([row, row])).slice(1) for row in rows]
+    ),
+}
+TEXT = {
+    "text C": lambda rows: np.array(words(rows)),
+    "text of even width": lambda rows: np.array(words(rows), dtype="U32"),
+    "text F": lambda rows: np.asfortranarray(np.array(words(rows))),
+    "text of the other end": lambda rows: np.array(words(rows)).astype(">U32"),
+    "every second column of text": lambda rows: every_second(np.array(words(rows)), axis=1),
+}
+TRUTH = {
+    "array": lambda rows: np.array(rows, dtype=bool),
+    "array F": lambda rows: np.array(rows, dtype=bool, order="F"),
+    "objects": lambda rows: np.array(np.array(rows, dtype=bool), dtype=object),
+    "pandas": lambda rows: pandas_of(bool, rows),
+    "pandas nullable": lambda rows: pandas_of("boolean", np.array(rows, dtype=bool)),
+    "pyarrow": lambda rows: arrow_of(pa.bool_(), np.array(rows, dtype=bool).tolist()),
+}
+KINDS = {"numbers": NUMBERS, "gappy": GAPPY, "text": TEXT, "truth": TRUTH}
+FORMS = [pytest.param(kind, form, id=f"{kind}: {form}") for kind, forms in KINDS.items() for form in forms]
+
+
+@st.composite
+def tables(draw, kind):
+    """Rows to learn from and rows to code, as numbers below `N_VALUES`."""
+    n_columns = draw(st.integers(1, 4))
+    value = st.integers(0, 1 if kind == "truth" else N_VALUES - 1)
+    cell = st.one_of(value, st.none()) if kind == "gappy" else value
+    row = st.lists(cell, min_size=n_columns, max_size=n_columns)
+    learnt = draw(st.lists(row, min_size=1, max_size=40))
+    # Every column has a value to learn its type from.
+    return [[1] * n_columns, *learnt], draw(st.lists(row, min_size=1, max_size=12))
+
+
+def codes_by_hand(learnt, new):
+    """The position of a value among those of its column in order; one more than the last for one that is not there."""
+    known = [sorted({row[j] for row in learnt} - {None}) for j in range(len(learnt[0]))]
+    return [[found.index(v) if v in found else len(found) for v, found in zip(row, known, strict=True)] for row in new]
+
+
+def compile_everything(patch, n_most=None, block=None):
+    """Take the compiled path however few cells there are, with little room for distinct ones."""
+    for module in (cells, integer_matrix):
+        patch.setattr(module, "CELLS_WORTH_COMPILING", 0)
+    patch.setattr(read_columns, "MANY_CELLS", 0)
+    if n_most:
+        patch.setattr(cells, "MOST_SLOTS", 4 * n_most)
+        patch.setattr(number_cells, "MOST_CELLS", n_most)
+    if block:
+        patch.setattr(cells, "BLOCK_CELLS", block)
+
+
+@pytest.mark.parametrize(("kind", "form"), FORMS)
+@settings(max_examples=12, deadline=None)
+@given(data=st.data(), compiled=st.booleans(), n_most=st.sampled_from([4, 16, 4096]), block=st.sampled_from([5, 10**5]))
+def test_codes_are_those_of_a_list_of_values_in_order(kind, form, data, compiled, n_most, block):
+    learnt, new = data.draw(tables(kind))
+    make = KINDS[kind][form]
+    with pytest.MonkeyPatch.context() as patch:
+        if compiled:
+            compile_everything(patch, n_most, block)
+        table = read_columns.read_columns(make(learnt))
+        classes = np.zeros(len(learnt), dtype=np.uint8)
+        target = ColumnSchema("class", "categorical", (0, 1))
+        schema = learn_schema(table, target, classes, None, choose_discretizer("mdlp"), "all")
+        for rows in (learnt, new):
+            codes = TableEncoder(schema).encode(read_columns.read_columns(make(rows)))
+            assert codes.tolist() == codes_by_hand(learnt, rows)
+
+
+@pytest.mark.parametrize(("kind", "form"), FORMS)
+def test_a_classifier_learns_and_predicts_the_same_from_every_form(kind, form, monkeypatch):
+    generator = np.random.default_rng(0)
+    y = generator.integers(0, 2, 120)
+    X = (generator.integers(0, 2, (120, 3)) + y[:, np.newaxis]) % 2
+    rows = X.tolist()
+    expected = tan().fit(X, y).predict_proba(X)
+    compile_everything(monkeypatch)
+    made = KINDS[kind][form](rows)
+    np.testing.assert_allclose(tan().fit(made, y).predict_proba(made), expected, rtol=1e-12)
+
+
+def tan():
+    return TANClassifier(criterion="fcll", parameters="frequency", categorical_features="all")
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.uint8, np.float32])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_first_unseen_cell_is_named_in_a_matrix(dtype, order, monkeypatch):
+    compile_everything(monkeypatch, block=4)
+    learnt = np.array([[1, 5], [2, 6], [1, 5]] * 4, dtype=dtype, order=order)
+    target = ColumnSchema("class", "categorical", (0, 1))
+    classes = np.zeros(len(learnt), dtype=np.uint8)
+    schema = learn_schema(read_columns.read_columns(learnt), target, classes, None, choose_discretizer("mdlp"), "all")
+    new = learnt.copy(order="K")
+    new[7, 1] = 9
+    with pytest.raises(DataError, match=r"column 'x1' holds .*9.* in row 7, a category unseen"):
+        TableEncoder(schema, unseen_is_error=True).encode(read_columns.read_columns(new))
+
+
+@pytest.mark.parametrize("make", [np.array, pd.DataFrame])
+@pytest.mark.parametrize(("fault", "message"), [(3, r"numbers \(3, row 9\)"), ({}, "a dict in row 9")])
+def test_a_fault_is_found_in_its_row_where_only_distinct_cells_are_read(make, fault, message, monkeypatch):
+    compile_everything(monkeypatch)
+    objects = np.array([["a"], ["b"], ["a"]] * 4, dtype=object)
+    objects[9, 0] = fault
+    with pytest.raises(DataTypeError, match=message):
+        read_columns.read_columns(make(objects))
+
+
+@pytest.mark.parametrize("dtype", [pa.string(), pa.string_view()])
+def test_a_slice_of_text_is_numbered_from_its_first_row(dtype):
+    text = pa.array(["a", "b", "", "b", "a"], dtype).slice(1, 3)
+    rows, numbers = number_cells.number_text(text)
+    assert [text[row].as_py() for row in rows[numbers].tolist()] == text.to_pylist()
