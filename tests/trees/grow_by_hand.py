@@ -24,7 +24,7 @@ def grow_by_hand(table, max_leaves, limits, max_attributes, every_subset=False):
     """(n_rows,) the value of the leaf each row ends in."""
     least_weight, least_hessian, penalty = limits
     sums = np.stack([table.gradients, table.hessians, np.ones(len(table.weights))]) * table.weights
-    leaves, used = [np.arange(len(table.weights))], set()
+    leaves, used = [np.arange(len(table.weights))], [set()]
 
     def score(rows):
         g, h, _ = sums[:, rows].sum(axis=1)
@@ -48,7 +48,7 @@ def grow_by_hand(table, max_leaves, limits, max_attributes, every_subset=False):
         best = (0.0, None, None, None)
         for number, rows in enumerate(leaves):
             for attribute in range(table.codes.shape[1]):
-                if len(used) >= max_attributes and attribute not in used:
+                if len(used[number]) >= max_attributes and attribute not in used[number]:
                     continue
                 for side in sides(rows, attribute):
                     left = np.isin(table.codes[rows, attribute], list(side))
@@ -63,7 +63,8 @@ def grow_by_hand(table, max_leaves, limits, max_attributes, every_subset=False):
         if best[1] is None:
             break
         _, number, attribute, parts = best
-        used.add(attribute)
+        used[number] = used[number] | {attribute}
+        used.append(used[number])
         leaves[number] = parts[0]
         leaves.append(parts[1])
     values = np.empty(len(table.weights))

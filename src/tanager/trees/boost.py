@@ -19,7 +19,7 @@ class TreeOptions:
     """How trees are grown.
 
     max_leaves      of a tree
-    max_attributes  a tree may split on; None for any number
+    max_attributes  a leaf may depend on; None for any number
     rate            what a tree adds of the step that would be best by itself
     least_rows      of a leaf
     least_hessian   of a leaf, in rows of variance p (1 - p)

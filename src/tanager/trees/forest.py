@@ -159,8 +159,13 @@ class Forest:
     def _add_compiled(self, codes: Codes, out: Array) -> None:
         from tanager.trees.score_kernels import add_trees
 
-        parts = (self.roots, self.of_class, self.attributes, self.ends, self.offsets, self.left, self.values)
+        parts = (self.roots, self.of_class, self._steps, self.left.view(np.uint8), self.values)
         add_trees(np.ascontiguousarray(codes), *parts, out)
+
+    @cached_property
+    def _steps(self) -> NDArray[np.int32]:
+        """(n_splits, 4) attribute, offset, right and left end of each split."""
+        return np.column_stack([self.attributes, self.offsets[:-1], self.ends]).astype(np.int32)
 
     def credits(self, codes: Codes, n_attributes: int) -> Array:
         """(n_rows, n_attributes, n_classes) what each attribute adds to `scores`, but for the means of the trees.

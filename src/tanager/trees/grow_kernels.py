@@ -43,7 +43,7 @@ def grow_tree(
     """Grow a tree; returns the number of its splits. It has one leaf more.
 
     limits         least weight of a leaf, least Hessian of a leaf, L2 penalty on leaf values
-    max_attributes  the tree may split on
+    max_attributes  a leaf may depend on
     nodes          (max_leaves - 1, 3) of each split the attribute, its left and its right end: a split, or ~leaf
     left           (max_leaves - 1, most codes of an attribute) whether a code goes to the left
     values         (max_leaves,) of the leaves: - gradient / (Hessian + penalty)
@@ -59,7 +59,7 @@ def grow_tree(
     histograms = np.zeros((max_leaves, starts[-1], 3))
     gains = np.full((max_leaves, n_attributes), -np.inf)
     totals = np.zeros((max_leaves, 3))
-    used = np.zeros(n_attributes, np.bool_)
+    used = np.zeros((max_leaves, n_attributes), np.bool_)
     ranks = np.empty(starts[-1], np.int64)
     add_rows(columns, sums, order, starts, histograms[0])
     totals[0] = total(histograms[0], starts)
@@ -70,7 +70,8 @@ def grow_tree(
         if leaf < 0:
             break
         new = n_splits + 1
-        used[attribute] = True
+        used[leaf, attribute] = True
+        used[new] = used[leaf]
         own = slice(starts[attribute], starts[attribute + 1])
         goes_left = left[n_splits]
         divide(histograms[leaf, own], totals[leaf], ordered[attribute], least, penalty, ranks, goes_left)
@@ -146,11 +147,11 @@ def partition(column: Codes, goes_left: Flags, rows: Ints, spare: Ints) -> int:
 @kernel
 def best_split(gains: Floats, used: Flags, max_attributes: int) -> tuple[int, int]:
     """The leaf and the attribute of the largest gain; (-1, -1) if none is above zero."""
-    full = used.sum() >= max_attributes
     best, leaf, attribute = 0.0, -1, -1
     for i in range(gains.shape[0]):
+        full = used[i].sum() >= max_attributes
         for j in range(gains.shape[1]):
-            if gains[i, j] > best * ROUNDING and (used[j] or not full):
+            if gains[i, j] > best * ROUNDING and (used[i, j] or not full):
                 best, leaf, attribute = gains[i, j], i, j
     return leaf, attribute
 
