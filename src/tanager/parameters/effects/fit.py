@@ -23,6 +23,7 @@ from tanager.parameters.effects.layout import EffectLayout, Effects, center_effe
 from tanager.parameters.effects.models import Choice, EffectProblems, choose_models
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
 from tanager.parameters.effects.prior import shares_of, start_from_folds
+from tanager.parameters.effects.trees import TreeChoice, add_trees
 from tanager.parameters.protocol import LearntNetwork, ParameterTask
 from tanager.structure.protocol import Pairs
 
@@ -40,11 +41,15 @@ class EffectsTrace(ConditionalTrace):
     pairs              how many there are in the network
     naive_bayes_share  of the model whose main effects shrink to those of naive Bayes
     share_of_folds     of the folds' fits in the network
+    tree_rounds        rounds of trees beside the effects
+    tree_share         of the trees in the mean of effects and trees
     """
 
     pairs: int = 0
     naive_bayes_share: float = 0.0
     share_of_folds: float = 0.0
+    tree_rounds: int = 0
+    tree_share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,7 @@ class EffectsFit:
         models.sort(key=lambda model: -model.choice.n_pairs)
         _, pairs = models[0].whole
         folded = self._share_of_folds(models[0])
+        network, trees = self._with_trees(models, self._network(_mean(models, folded), pairs, _spreads(models)))
         leader = max(models, key=lambda model: model.choice.share)
         chosen, descent = leader.choice.chosen, leader.descent
         bounds = [model.descent.bound for model in models]
@@ -98,22 +104,29 @@ class EffectsFit:
             bound=certificate.bound,
             p_bound=certificate.p_bound,
             p_rms_bound=certificate.p_rms_bound,
-            mean_of_fits=sum(1 + (len(model.folds) if folded > 0.0 else 0) for model in models),
+            mean_of_fits=sum(1 + (len(model.folds) if folded > 0.0 else 0) for model in models) + (trees.share > 0.0),
             pairs=len(pairs),
             naive_bayes_share=sum(choice.share for choice in choices if choice.to_naive_bayes),
             share_of_folds=folded,
-        )
-        effects = _mean(models, folded)
-        network = AdditiveNetwork(
-            self._task.columns,
-            effects.intercept,
-            effects.mains,
-            pairs,
-            effects.tables,
-            effects.densities,
-            _spreads(models),
+            tree_rounds=trees.rounds,
+            tree_share=trees.share,
         )
         return LearntNetwork(network, trace)
+
+    def _network(self, effects: Effects, pairs: Pairs, spreads: tuple[Array, ...] = ()) -> AdditiveNetwork:
+        columns, densities = self._task.columns, effects.densities
+        return AdditiveNetwork(columns, effects.intercept, effects.mains, pairs, effects.tables, densities, spreads)
+
+    def _with_trees(self, models: Sequence[_Fitted], network: AdditiveNetwork) -> tuple[AdditiveNetwork, TreeChoice]:
+        order = self._problems.ranked.order
+        if self._options.objective != "cll" or (order is not None and order < 3):
+            return network, TreeChoice()
+        first = [pairs for _, pairs in models[0].folds]
+        folds = [self._network(*fold) for fold in zip(_fold_means(models), first, strict=True)]
+        network, trees = add_trees(network, folds, self._problems.rows, order)
+        if trees.share and self._task.report is not None:
+            self._task.report(f"{trees.share:.0%} of the model: {trees.rounds} rounds of trees")
+        return network, trees
 
     def _share_of_folds(self, model: _Fitted) -> float:
         if self._options.strengths is not None or len(model.folds) < 2:
@@ -172,10 +185,14 @@ def _mean(models: Sequence[_Fitted], folded: float) -> Effects:
 
 def _spreads(models: Sequence[_Fitted]) -> tuple[Array, ...]:
     """The standard deviation between folds of each main effect, (states, classes); none for a single fold."""
-    n_folds = len(models[0].folds)
-    if n_folds < 2:
+    folds = _fold_means(models)
+    if len(folds) < 2:
         return ()
-    shares = [model.choice.share for model in models]
-    folds = [mean_effects([model.folds[fold] for model in models], shares) for fold in range(n_folds)]
     by_attribute = zip(*(effects.mains for effects in folds), strict=True)
     return tuple(np.std([main[:-1] for main in mains], axis=0, ddof=1) for mains in by_attribute)
+
+
+def _fold_means(models: Sequence[_Fitted]) -> list[Effects]:
+    """Of the models by their shares, for each fold."""
+    shares = [model.choice.share for model in models]
+    return [mean_effects(folds, shares) for folds in zip(*(model.folds for model in models), strict=True)]
