@@ -35,17 +35,34 @@ class Bases:
     coarse: tuple[sparse.csr_array, ...]
 
 
+@dataclass(frozen=True)
+class DenseBases:
+    """The same as plain arrays; None where every state has an effect of its own."""
+
+    fine: tuple[Array | None, ...]
+    coarse: tuple[Array | None, ...]
+
+
 def effect_bases(layout: EffectLayout, rows: Array) -> Bases:
     """`rows` (n_cells, n_classes) are the training rows in each cell of the layout."""
+    dense, columns = dense_bases(layout, rows), layout.columns
+    fine = [_sparse(basis, column.n_states) for basis, column in zip(dense.fine, columns, strict=True)]
+    coarse = [_sparse(basis, column.coarse.n_states) for basis, column in zip(dense.coarse, columns, strict=True)]
+    return Bases(tuple(fine), tuple(coarse))
+
+
+def dense_bases(layout: EffectLayout, rows: Array) -> DenseBases:
+    """`rows` as in `effect_bases`. Where an attribute is in no pair, its coarse basis is not made."""
     mains, _, classes = layout.split(rows)
     most = PAIR_PARTS if classes.sum() <= MANY_ROWS else None
+    paired = {attribute for pair in layout.pairs for attribute in pair}
     fine, coarse = [], []
-    for column, own in zip(layout.columns, mains, strict=True):
+    for attribute, (column, own) in enumerate(zip(layout.columns, mains, strict=True)):
         states = own[:-1].sum(axis=1)
         fine.append(main_effects(column, states))
         grouped = np.bincount(column.coarse_codes[:-1], states, minlength=column.coarse.n_states).astype(np.float64)
-        coarse.append(main_effects(column.coarse, grouped, most))
-    return Bases(tuple(fine), tuple(coarse))
+        coarse.append(main_effects(column.coarse, grouped, most) if attribute in paired else None)
+    return DenseBases(tuple(fine), tuple(coarse))
 
 
 def effect_prior(layout: EffectLayout, rows: Array) -> Prior:
@@ -88,13 +105,22 @@ def effect_prior(layout: EffectLayout, rows: Array) -> Prior:
     return Prior(start, (outer.matrix(), inner.matrix()) if sheets else (outer.matrix(),), by_class)
 
 
-def main_effects(column: ColumnSchema, rows: Array, most: int | None = None) -> sparse.csr_array:
-    """(n_states, n_effects): each state as a sum of effects; `rows` (n_states,) are in each; `most` of a walk."""
+def main_effects(column: ColumnSchema, rows: Array, most: int | None = None) -> Array | None:
+    """(n_states, n_effects): each state as a sum of effects; `rows` (n_states,) are in each; `most` of a walk.
+
+    None where every state has an effect of its own.
+    """
     if not column.has_order:
-        return _identity(column.n_states)
+        return None
     n_ordered = column.n_states - column.gap_state
-    steps = sparse.csr_array(walk_effects(rows[:n_ordered], most))
-    return sparse.block_diag([steps, _identity(1)], format="csr") if column.gap_state else steps
+    steps = walk_effects(rows[:n_ordered], most)
+    if not column.gap_state:
+        return steps
+    return np.block([[steps, np.zeros((n_ordered, 1))], [np.zeros((1, steps.shape[1])), np.ones((1, 1))]])
+
+
+def _sparse(basis: Array | None, n_states: int) -> sparse.csr_array:
+    return sparse.eye_array(n_states, format="csr") if basis is None else sparse.csr_array(basis)
 
 
 def walk_effects(rows: Array, most: int | None = None) -> Array:
@@ -152,13 +178,11 @@ def _add_pair(outer: BlockDiagonal, parent: _Entries, rows: Array) -> None:
     rows  (parent's states, child's states)
     """
     n_parent, n_child = rows.shape
-    by_parent = shares_of(rows, shares_of(rows.sum(axis=0)))
-    by_child = shares_of(rows.T, shares_of(rows.sum(axis=1)))
-    both = shares_of(rows.reshape(-1)).reshape(rows.shape)
+    by_child, by_parent, both = gap_shares(rows)
     entry = np.arange((n_parent + 1) * (n_child + 1)).reshape(n_parent + 1, n_child + 1)
     effect = np.arange(parent.shape[1] * n_child).reshape(-1, n_child)
     values = parent.values[:, np.newaxis]
-    means = np.concatenate([by_child, both.T]) @ parent.basis
+    means = np.concatenate([by_child.T, both.T]) @ parent.basis
     outer.begin(entry.size, effect.size)
     outer.add(entry[parent.states, :-1], effect[parent.effects], values)
     outer.add(entry[parent.states, -1:], effect[parent.effects], values * by_parent[parent.states])
@@ -174,16 +198,20 @@ def _add_repeated(inner: BlockDiagonal, own: _Entries, times: int) -> None:
     inner.add(each * n_states + own.states, each * n_effects + own.effects, own.values)
 
 
-def _identity(size: int) -> sparse.csr_array:
-    return sparse.eye_array(size, format="csr")
-
-
 def shares_of(rows: Array, otherwise: Array | None = None) -> Array:
     """Rows as shares of their sum along the last axis; where there is none, `otherwise`, equal shares by default."""
     total = rows.sum(axis=-1, keepdims=True)
     if otherwise is None:
         otherwise = np.full(rows.shape[-1], 1.0 / rows.shape[-1])
     return np.where(total > 0, rows / np.maximum(total, np.finfo(np.float64).tiny), otherwise)
+
+
+def gap_shares(rows: Array) -> tuple[Array, Array, Array]:
+    """Shares (parent's states, child's states) of the cells that a gap stands for: one of the parent beside each state
+    of the child, one of the child beside each state of the parent, and both."""
+    by_child = shares_of(rows.T, shares_of(rows.sum(axis=1))).T
+    by_parent = shares_of(rows, shares_of(rows.sum(axis=0)))
+    return by_child, by_parent, shares_of(rows.reshape(-1)).reshape(rows.shape)
 
 
 def start_from_folds(layout: EffectLayout, zero: Array, rows: Array, found: Sequence[Found]) -> Array:
