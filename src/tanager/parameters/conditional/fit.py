@@ -49,6 +49,7 @@ class FitOptions:
     stopping: str
     max_iter: int
     tol: float
+    penalty: str = "auto"
 
 
 class ConditionalFit:

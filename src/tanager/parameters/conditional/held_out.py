@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.objectives import indicators
-from tanager.parameters.conditional.optimize import Penalized
+from tanager.parameters.conditional.optimize import Descent, Penalized
 from tanager.parameters.protocol import ParameterTask
 from tanager.table.batch import EncodedBatch, Weights
 from tanager.table.rows import Rows, gather
@@ -48,6 +49,37 @@ class HeldOut:
         own = scores[self._classes, np.arange(len(self._classes))]
         losses: Array = np.log(np.exp(scores).sum(axis=0)) - own
         return losses
+
+
+class TunedProblem(Protocol):
+    """What a choice of strengths asks of a problem."""
+
+    @property
+    def n_levels(self) -> int: ...
+    @property
+    def n_passes(self) -> int: ...
+    def set_strengths(self, strengths: Sequence[float]) -> None: ...
+    def descend(self, u: Array, max_iter: int, tolerance: float, what: str = ...) -> Descent: ...
+    def beta(self, u: Array) -> Array: ...
+
+
+class HeldOutRows(Protocol):
+    """Rows that a fit has not seen, and their losses at a beta."""
+
+    weights: Array
+
+    def losses(self, beta: Array) -> Array: ...
+
+
+class TunedFold(Protocol):
+    """What a choice of strengths asks of a fold."""
+
+    u: Array
+
+    @property
+    def problem(self) -> TunedProblem: ...
+    @property
+    def held_out(self) -> HeldOutRows: ...
 
 
 @dataclass

@@ -68,6 +68,7 @@ class Conditional(ParameterLearner):
         stopping: str = "tolerance",
         max_iter: int = 500,
         tol: float = 1e-3,
+        penalty: str = "auto",
     ) -> None:
         self.objective = objective
         self.prior = prior
@@ -76,6 +77,7 @@ class Conditional(ParameterLearner):
         self.stopping = stopping
         self.max_iter = max_iter
         self.tol = tol
+        self.penalty = penalty
 
     def learn(self, task: ParameterTask) -> LearntNetwork:
         options = self.fit_options()
@@ -88,6 +90,7 @@ class Conditional(ParameterLearner):
         objective = check_option("objective", self.objective, POWERS)
         prior = check_option("prior", "none" if self.prior is None else self.prior, PRIORS)
         stopping = check_option("stopping", self.stopping, ["tolerance", "cross-tuning"])
+        penalty = check_option("penalty", self.penalty, ["auto", "squared", "norm"])
         alpha = DEFAULT_ALPHA if self.alpha is None else self.alpha
         if not 0.0 <= alpha <= 1.0:
             raise OptionError(f"alpha={alpha!r} of Conditional must be a number from 0 to 1.")
@@ -100,7 +103,7 @@ class Conditional(ParameterLearner):
             raise OptionError(
                 f"max_iter={self.max_iter!r} and tol={self.tol!r} of Conditional must be numbers above zero."
             )
-        return FitOptions(objective, prior, self._strengths(prior), alpha, stopping, self.max_iter, self.tol)
+        return FitOptions(objective, prior, self._strengths(prior), alpha, stopping, self.max_iter, self.tol, penalty)
 
     def _strengths(self, prior: str) -> tuple[float, ...] | None:
         """The strengths given, or None for those to be chosen."""

@@ -9,8 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.parameters.conditional.held_out import Fold
-from tanager.parameters.conditional.optimize import minimize
+from tanager.parameters.conditional.held_out import TunedFold
 
 Array = NDArray[np.float64]
 Strengths = tuple[float, ...]
@@ -67,7 +66,7 @@ class Chosen:
     n_passes: int = 0
 
 
-def choose_strengths(folds: Sequence[Fold], walk: Walk) -> Chosen:
+def choose_strengths(folds: Sequence[TunedFold], walk: Walk) -> Chosen:
     """Level by level, higher ones still absent: the strongest prior that is not clearly worse than the best.
 
     The folds are left at the effects of that prior.
@@ -99,7 +98,7 @@ def choose_strengths(folds: Sequence[Fold], walk: Walk) -> Chosen:
     return Chosen(best.strengths, losses[best.strengths], losses, _passes(folds) - n_before)
 
 
-def visit_strengths(folds: Sequence[Fold], strengths: Strengths, walk: Walk) -> Chosen:
+def visit_strengths(folds: Sequence[TunedFold], strengths: Strengths, walk: Walk) -> Chosen:
     """Fit the folds with given strengths."""
     n_before = _passes(folds)
     losses = np.concatenate([_fit_fold(fold, strengths, walk.tolerance) for fold in folds])
@@ -108,7 +107,7 @@ def visit_strengths(folds: Sequence[Fold], strengths: Strengths, walk: Walk) -> 
     return Chosen(strengths, loss, {strengths: loss}, _passes(folds) - n_before)
 
 
-def _passes(folds: Sequence[Fold]) -> int:
+def _passes(folds: Sequence[TunedFold]) -> int:
     return sum(fold.problem.n_passes for fold in folds)
 
 
@@ -121,10 +120,10 @@ class _Visit:
     effects: list[Array]
 
 
-def _fit_fold(fold: Fold, strengths: Strengths, tolerance: float) -> Array:
+def _fit_fold(fold: TunedFold, strengths: Strengths, tolerance: float) -> Array:
     """Losses of the rows held out; the fit starts where the fold was on the path."""
     fold.problem.set_strengths(strengths)
-    fold.u = minimize(fold.problem, fold.u, FOLD_MAX_ITER, tolerance, what=f"Trying strengths {strengths}").u
+    fold.u = fold.problem.descend(fold.u, FOLD_MAX_ITER, tolerance, what=f"Trying strengths {strengths}").u
     return fold.held_out.losses(fold.problem.beta(fold.u))
 
 

@@ -124,12 +124,14 @@ def descend(
     tolerance: float,
     max_iter: int,
     values: Array,
+    gains: Array,
 ) -> tuple[int, int, bool]:
     """Descend from effects u (n_odds, n_effects) and their scores (n_odds, n_rows), both changed in place.
 
     blocks   those that take part, the intercept last; the others are zero
     widths   (n_blocks,) by how much each bound of a Hessian was widened, kept for the next call
     values   (max_iter + 1,) receives the objective at the start and after each step
+    gains    (max_iter + 1,) receives what each step is to gain by its model
     Returns the number of steps, of sweeps over the rows, and whether what is left to gain is below the tolerance.
     """
     n_odds, n_rows = scores.shape
@@ -233,6 +235,7 @@ def descend(
             gained += gain
             if gain <= SWEEP_SHARE * gained or gain <= 0.1 * goal:
                 break
+        gains[iteration] = gains[iteration + 1] = gained
         share = 1.0
         for _ in range(MAX_HALVINGS):
             for c in range(n_odds):

@@ -18,7 +18,7 @@ Shape = NDArray[np.int64]
 Cells = NDArray[np.uint32]
 
 # Entries of a line of `shapes`.
-LEFT, RIGHT, LEFT_EFFECTS, RIGHT_EFFECTS, IS_PAIR, LEFT_AT, RIGHT_AT, EFFECTS_AT, CELLS_AT, SHARES_AT, HAS_GAPS = range(11)
+LEFT, RIGHT, LEFT_EFFECTS, RIGHT_EFFECTS, IS_PAIR, LEFT_AT, RIGHT_AT, EFFECTS_AT, CELLS_AT, SHARES_AT, HAS_GAPS, CENTRED = range(12)
 IDENTITY = -1
 SECULAR_STEPS = 60
 SECULAR_PRECISION = 1e-13
@@ -26,7 +26,10 @@ SECULAR_PRECISION = 1e-13
 
 @kernel
 def fill_table(shape: Shape, bases: Array, shares: Array, effects: Array, gaps: bool, table: Array) -> None:
-    """table (cells,) = left basis @ effects @ right basis', of one class; with `gaps` also what missing cells expect."""
+    """table (cells,) = left basis @ effects @ right basis', of one class; with `gaps` also what missing cells expect.
+
+    A centred block is less its mean over the rows, which the free intercept takes: so the two are apart in the Hessian.
+    """
     n_left, n_right = shape[LEFT], shape[RIGHT]
     k_left, k_right = shape[LEFT_EFFECTS], shape[RIGHT_EFFECTS]
     width = n_right + shape[IS_PAIR]
@@ -59,6 +62,14 @@ def fill_table(shape: Shape, bases: Array, shares: Array, effects: Array, gaps: 
                     value = bases[at + i * k_left + a]
                     for j in range(n_right):
                         line[j] += value * right[a, j]
+    if shape[CENTRED]:
+        mean, at = 0.0, shape[SHARES_AT] + 2 * shape[IS_PAIR] * n_left * n_right
+        for i in range(n_left):
+            for j in range(n_right):
+                mean += shares[at + i * n_right + j] * table[i * width + j]
+        for i in range(n_left):
+            for j in range(n_right):
+                table[i * width + j] -= mean
     if gaps:
         _fill_gaps(shape, shares, table)
 
@@ -90,6 +101,14 @@ def sum_slopes(
     width = n_right + shape[IS_PAIR]
     if gaps:
         _spread_gaps(shape, shares, table)
+    if shape[CENTRED] and not squared:
+        total, at = 0.0, shape[SHARES_AT] + 2 * shape[IS_PAIR] * n_left * n_right
+        for i in range(n_left):
+            for j in range(n_right):
+                total += table[i * width + j]
+        for i in range(n_left):
+            for j in range(n_right):
+                table[i * width + j] -= shares[at + i * n_right + j] * total
     at, slopes[:] = shape[LEFT_AT], 0.0
     if not shape[IS_PAIR]:
         if at == IDENTITY:
@@ -146,12 +165,12 @@ def _spread_gaps(shape: Shape, shares: Array, table: Array) -> None:
 
 
 @kernel
-def add_tables(shapes: Shape, blocks: Shape, cells: Cells, tables: Array, n_cells: int, scores: Array) -> None:
-    """Add to scores (n_odds, n_rows) what the rows find in the tables of these blocks, tables (n_odds * n_cells,)."""
+def add_tables(offsets: Shape, blocks: Shape, cells: Cells, tables: Array, scores: Array) -> None:
+    """Add to scores (n_odds, n_rows) what the rows find in the tables (n_odds, n_cells) of these blocks."""
     for c in range(len(scores)):
         line = scores[c]
         for b in blocks:
-            table, own = tables[c * n_cells + shapes[b, CELLS_AT] :], cells[b]
+            table, own = tables[c, offsets[b] :], cells[b]
             for i in range(len(line)):
                 line[i] += table[own[i]]
 

@@ -22,26 +22,28 @@ class BlockRows:
 
     def __init__(self, layout: EffectLayout, batch: EncodedBatch) -> None:
         self.cells = block_cells(layout, batch)
+        self._offsets = layout.cells.offsets
         self.classes = batch.class_codes.astype(np.int64)
         self.weights = batch.row_weights
 
-    def scores(self, shapes: NDArray[np.int64], beta: Array) -> Array:
+    def scores(self, beta: Array) -> Array:
         """(n_odds, n_rows) sums of the entries of beta (n_cells, n_classes): log odds of two classes, or of each."""
         from tanager.parameters.effects.block_kernels import add_tables
 
-        odds = np.ascontiguousarray(_odds(beta).T)
+        odds = np.ascontiguousarray((beta[:, :1] - beta[:, 1:] if beta.shape[1] == 2 else beta).T)
         total = np.zeros((len(odds), len(self.classes)))
-        filled = np.add.reduceat((beta != 0.0).any(axis=1), shapes[:-1, 8])  # a block of zeros adds nothing
-        add_tables(shapes, np.flatnonzero(filled), self.cells, odds.reshape(-1), odds.shape[1], total)
+        filled = np.add.reduceat((beta != 0.0).any(axis=1), self._offsets[:-1])  # a block of zeros adds nothing
+        add_tables(self._offsets, np.flatnonzero(filled), self.cells, odds, total)
         return total
 
-    def losses(self, scores: Array) -> Array:
+    def losses(self, beta: Array) -> Array:
         """- log P(class | attributes) of every row, (n_rows,)."""
+        scores = self.scores(beta)
         if len(scores) == 1:
             return np.logaddexp(0.0, np.where(self.classes == 0, -scores[0], scores[0]))
-        scores = scores - scores.max(axis=0)
-        own = scores[self.classes, np.arange(len(self.classes))]
-        return np.log(np.exp(scores).sum(axis=0)) - own
+        scores -= scores.max(axis=0)
+        losses: Array = np.log(np.exp(scores).sum(axis=0)) - scores[self.classes, np.arange(len(self.classes))]
+        return losses
 
 
 class BlockProblem:
@@ -70,6 +72,7 @@ class BlockProblem:
         self.start = self._centre
         self._widths = np.ones(self.blocks.n_blocks)
         self.n_passes = 0
+        self.set_penalty(False)
         self.set_strengths(())
 
     @property
@@ -78,39 +81,43 @@ class BlockProblem:
 
     @property
     def zero(self) -> Array:
-        """(n_odds, n_effects)."""
-        return np.zeros((self._n_odds, self.blocks.n_effects))
+        """(n_effects, n_odds)."""
+        return np.zeros((self.blocks.n_effects, self._n_odds))
 
     def set_prior_mean(self, mean: Array | float) -> None:
         """Where the penalty pulls to, (n_cells, n_classes) as seen from the class frequencies, or 0 for these."""
         self.start = self._centre + mean
         self.__dict__.pop("_start_scores", None)
 
-    def set_strengths(self, strengths: Sequence[float], norm: bool = False, factors: Array | None = None) -> None:
-        """Of main effects and of pairs, infinite for none at all; `factors` (n_blocks,) multiply them."""
+    def set_penalty(self, norm: bool, factors: Array | None = None) -> None:
+        """The kind of penalty; `factors` (n_blocks,) multiply the strengths of its blocks."""
+        self._is_norm, self._factors = norm, factors
+
+    def set_strengths(self, strengths: Sequence[float]) -> None:
+        """Of main effects and of pairs, infinite for none at all."""
         n_mains, n_blocks = len(self.layout.columns), self.blocks.n_blocks
         last = strengths[-1] if strengths else np.inf
         each = np.full(n_blocks, last)
         each[:n_mains] = strengths[0] if strengths else np.inf
-        if factors is not None:
-            each = each * factors
+        if self._factors is not None:
+            each = each * self._factors
         each[-1] = 0.0
         self._used = np.flatnonzero(np.isfinite(each))
         each[~np.isfinite(each)] = 0.0
-        if norm:
+        if self._is_norm:
             each *= np.sqrt(self.n_rows) * self.blocks.weights
         # Of two classes the effects on the log odds are twice those on either class.
-        self._norm = each * (np.sqrt(0.5) if self._mirrored else 1.0) if norm else np.zeros(n_blocks)
-        self._squared = np.zeros(n_blocks) if norm else each * (0.5 if self._mirrored else 1.0)
+        self._norm = each * (np.sqrt(0.5) if self._mirrored else 1.0) if self._is_norm else np.zeros(n_blocks)
+        self._squared = np.zeros(n_blocks) if self._is_norm else each * (0.5 if self._mirrored else 1.0)
 
-    def minimize(self, u: Array, max_iter: int, tolerance: float) -> Descent:
-        """Descend from effects u (n_odds, n_effects) until about `tolerance` (value + rows / 100) is left to gain."""
+    def descend(self, u: Array, max_iter: int, tolerance: float, what: str = "Descending") -> Descent:
+        """Descend from effects u (n_effects, n_odds) until about `tolerance` (value + rows / 100) is left to gain."""
         from tanager.parameters.effects.block_descent import descend
 
-        u = self._only_used(u)
+        u = self._only_used(u.T)
         blocks = self.blocks
-        scores = self._start_scores + self.rows.scores(blocks.shapes, self._tables(u))
-        values = np.zeros(max_iter + 1)
+        scores = self._start_scores + self.rows.scores(self._tables(u.T))
+        values, gains = np.zeros((2, max_iter + 1))
         n_steps, n_sweeps, finished = descend(
             blocks.shapes,
             blocks.bases,
@@ -128,22 +135,30 @@ class BlockProblem:
             tolerance,
             max_iter,
             values,
+            gains,
         )
         self.n_passes += n_sweeps
-        return Descent(u, values[: n_steps + 1].tolist(), [], "tolerance" if finished else "max_iter")
+        norms = np.sqrt(2.0 * np.maximum(gains[: n_steps + 1], 0.0))  # of a gradient scaled so that half its square is left
+        return Descent(u.T, values[: n_steps + 1].tolist(), norms.tolist(), "tolerance" if finished else "max_iter")
 
     def beta(self, u: Array) -> Array:
         """(n_cells, n_classes) the effects of every cell and class, with what they start from."""
         return self.start + self._tables(u)
 
-    def block_norms(self, u: Array) -> Array:
+    def block_sizes(self, u: Array) -> Array:
         """(n_blocks,) |u| of each block."""
-        sizes = np.sqrt(np.add.reduceat((u**2).sum(axis=0), self.blocks.shapes[:-1, 7]))
+        sizes = np.sqrt(np.add.reduceat((u**2).sum(axis=1), self.blocks.shapes[:-1, 7]))
         return sizes * np.sqrt(0.5) if self._mirrored else sizes
+
+    def adaptive_factors(self, u: Array) -> Array:
+        """(n_blocks,) how much larger the largest block is than each, in what the rows see; infinite for a zero one."""
+        sizes = self.block_sizes(u) * self.blocks.weights
+        largest = sizes[:-1].max(initial=0.0)
+        return np.divide(largest, sizes, out=np.full(len(sizes), np.inf), where=sizes > 0.0)
 
     @cached_property
     def _start_scores(self) -> Array:
-        return self.rows.scores(self.blocks.shapes, self.start)
+        return self.rows.scores(self.start)
 
     def _only_used(self, u: Array) -> Array:
         used = np.zeros(self.blocks.n_blocks, dtype=bool)
@@ -155,9 +170,5 @@ class BlockProblem:
 
         blocks = self.blocks
         tables = np.zeros((self._n_odds, blocks.n_cells))
-        fill_tables(blocks.shapes, blocks.bases, blocks.shares, u, tables)
+        fill_tables(blocks.shapes, blocks.bases, blocks.shares, np.ascontiguousarray(u.T), tables)
         return np.stack([0.5 * tables[0], -0.5 * tables[0]], axis=1) if self._mirrored else tables.T
-
-
-def _odds(beta: Array) -> Array:
-    return beta[:, :1] - beta[:, 1:] if beta.shape[1] == 2 else beta

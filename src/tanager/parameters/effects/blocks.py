@@ -22,9 +22,9 @@ IDENTITY = -1
 class Blocks:
     """Main effects, pairs and the intercept, in the order of the layout's families, as flat arrays.
 
-    shapes   (n_blocks + 1, 11): states and effects of the left and the right attribute, whether there is a right one,
-             where the two bases begin, the effects, the cells and the shares, and whether a row lacks a cell; the last
-             line is the end of effects and cells
+    shapes   (n_blocks + 1, 12): states and effects of the left and the right attribute, whether there is a right one,
+             where the two bases begin, the effects, the cells and the shares, whether a row lacks a cell, whether it is
+             centred (a walk is already); the last line is the end of effects and cells
     bases    every basis (states, effects), then its transpose; an identity is not stored
     shares   of the cells that a missing one stands for: beside each right state, each left one, and neither
     weights  (n_blocks,) the root of an effect's mean square over the rows, summed over the block: what its slope is
@@ -58,7 +58,7 @@ def make_blocks(layout: EffectLayout, bases: DenseBases, counted: Array, gaps: N
 
     def add(left: int, right: int, k_left: int, k_right: int, is_pair: bool, at: Sequence[int], has_gaps: bool) -> None:
         nonlocal effects, cells
-        lines.append([left, right, k_left, k_right, int(is_pair), *at[:2], effects, cells, at[2], int(has_gaps)])
+        lines.append([left, right, k_left, k_right, int(is_pair), *at[:2], effects, cells, at[2], int(has_gaps), int(is_pair or at[0] == IDENTITY)])
         effects += k_left * k_right
         cells += (left + 1) * (right + 1) if is_pair else left + 1
 
@@ -79,8 +79,8 @@ def make_blocks(layout: EffectLayout, bases: DenseBases, counted: Array, gaps: N
         at = (coarse[parent], coarse[child], shares.add(np.stack(own_shares)))
         add(n_left, n_right, k_left, k_right, True, at, bool(gaps[parent] or gaps[child]))
         weights.append(np.sqrt(_squares(left, n_left) @ own_shares[2] @ _squares(right, n_right)))
-    lines.append([1, 1, 1, 1, 0, IDENTITY, IDENTITY, effects, cells, 0, 0])
-    lines.append([0, 0, 0, 0, 0, 0, 0, effects + 1, cells + 1, 0, 0])
+    lines.append([1, 1, 1, 1, 0, IDENTITY, IDENTITY, effects, cells, 0, 0, 0])
+    lines.append([0, 0, 0, 0, 0, 0, 0, effects + 1, cells + 1, 0, 0, 0])
     return Blocks(np.array(lines), stored.values(), shares.values(), np.array([*weights, 1.0]))
 
 

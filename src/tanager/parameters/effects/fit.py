@@ -16,11 +16,19 @@ from numpy.typing import NDArray
 from tanager.errors import OptionError
 from tanager.network.additive import AdditiveNetwork
 from tanager.parameters.conditional.fit import FitOptions
-from tanager.parameters.conditional.optimize import Descent, describe_descent, minimize, warn_if_unfinished
+from tanager.parameters.conditional.optimize import (
+    Descent,
+    Penalized,
+    describe_descent,
+    minimize,
+    warn_if_unfinished,
+)
 from tanager.parameters.conditional.trace import ConditionalTrace
+from tanager.parameters.effects.block_problem import BlockProblem
 from tanager.parameters.effects.layout import EffectLayout, Effects, center_effects, mean_effects
 from tanager.parameters.effects.models import Choice, EffectProblems, choose_models
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
+from tanager.parameters.effects.norm_models import adapt
 from tanager.parameters.effects.prior import MANY_ROWS, shares_of, start_from_folds
 from tanager.parameters.protocol import LearntNetwork, ParameterTask
 from tanager.structure.protocol import Pairs
@@ -41,11 +49,13 @@ class EffectsTrace(ConditionalTrace):
 
     pairs              how many there are in the network
     naive_bayes_share  of the model whose main effects shrink to those of naive Bayes
+    norm_share         of the model whose penalty is the norm of each block of effects
     share_of_folds     of the folds' fits in the network
     """
 
     pairs: int = 0
     naive_bayes_share: float = 0.0
+    norm_share: float = 0.0
     share_of_folds: float = 0.0
 
 
@@ -76,7 +86,7 @@ class EffectsFit:
         self._options = options
 
     def learn(self) -> LearntNetwork:
-        choices = choose_models(self._problems, self._options.strengths)
+        choices = choose_models(self._problems, self._options.penalty, self._options.strengths)
         models = [self._fit(choice) for choice in choices if choice.share > 0.0]
         # The mean has the pairs of the first; a model of fewer pairs has the best of them.
         models.sort(key=lambda model: -model.choice.n_pairs)
@@ -94,7 +104,8 @@ class EffectsFit:
             end=descent.end,
             optimum="global" if self._options.objective == "cll" else "maybe local",
             pairs=len(pairs),
-            naive_bayes_share=sum(choice.share for choice in choices if choice.to_naive_bayes),
+            naive_bayes_share=sum(choice.share for choice in choices if choice.kind == "naive Bayes"),
+            norm_share=sum(choice.share for choice in choices if choice.kind == "norm"),
             share_of_folds=folded,
         )
         effects = _mean(models, folded)
@@ -115,18 +126,15 @@ class EffectsFit:
         return 0.5 * max(0.0, 1.0 - model.n_rows / ROWS_WITHOUT_MEAN)
 
     def _fit(self, choice: Choice) -> _Fitted:
-        options, chosen = self._options, choice.chosen
-        problems = self._problems
-        layout = problems.layout(problems.ranked.pairs, choice.n_pairs)
-        problem, rows = problems.problem(layout, problems.rows, self._task.counts.engine)
-        if choice.to_naive_bayes:
-            problem.set_prior_mean(naive_bayes_odds(layout, rows))
-        problem.set_strengths(chosen.strengths)
+        options, problems = self._options, self._problems
         if self._task.report is not None:
             self._task.report(_describe(choice))
-        start = start_from_folds(layout, problem.start, rows, choice.found) if choice.found else problem.zero
-        tolerance = options.tol * (FINER if problem.n_rows <= MANY_ROWS else 1.0)
-        descent = minimize(problem, start, options.max_iter, tolerance)
+        layout = problems.layout(problems.ranked.pairs, choice.n_pairs)
+        norm = choice.kind == "norm"
+        if norm or problems.in_blocks(len(layout.pairs), problems.rows.n_rows):
+            problem, rows, descent = self._fit_blocks(choice, layout)
+        else:
+            problem, rows, descent = self._fit_passes(choice, layout)
         warn_if_unfinished(descent, options.max_iter)
         if self._task.report is not None:
             self._task.report(describe_descent(descent, problem.n_passes))
@@ -135,9 +143,32 @@ class EffectsFit:
         folds = tuple(_center(*found, densities) for found in choice.found)
         return _Fitted(choice, descent, problem.n_rows, problem.n_passes, whole, folds)
 
+    def _fit_blocks(self, choice: Choice, layout: EffectLayout) -> tuple[BlockProblem, Array, Descent]:
+        problem, rows = self._problems.block_problem(layout, self._problems.rows)
+        max_iter, tolerance = self._options.max_iter, FINER * self._options.tol
+        if choice.kind == "naive Bayes":
+            problem.set_prior_mean(naive_bayes_odds(layout, rows))
+        problem.set_penalty(choice.kind == "norm")
+        problem.set_strengths(choice.chosen.strengths)
+        descent = problem.descend(problem.zero, max_iter, tolerance)
+        if choice.adaptive is not None:
+            adapt(problem, descent.u)
+            problem.set_strengths((choice.adaptive,))
+            descent = problem.descend(descent.u, max_iter, tolerance)
+        return problem, rows, descent
+
+    def _fit_passes(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized, Array, Descent]:
+        problem, rows = self._problems.problem(layout, self._problems.rows, self._task.counts.engine)
+        if choice.kind == "naive Bayes":
+            problem.set_prior_mean(naive_bayes_odds(layout, rows))
+        problem.set_strengths(choice.chosen.strengths)
+        start = start_from_folds(layout, problem.start, rows, choice.found) if choice.found else problem.zero
+        tolerance = self._options.tol * (FINER if problem.n_rows <= MANY_ROWS else 1.0)
+        return problem, rows, minimize(problem, start, self._options.max_iter, tolerance)
+
 
 def _describe(choice: Choice) -> str:
-    towards = "naive Bayes" if choice.to_naive_bayes else "zero"
+    towards = "zero by their norm" if choice.kind == "norm" else choice.kind
     strengths, n_passes = choice.chosen.strengths, choice.chosen.n_passes
     return (
         f"{choice.share:.0%} of the model: {choice.n_pairs} pairs, main effects towards {towards}, "

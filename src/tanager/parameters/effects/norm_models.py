@@ -1,0 +1,53 @@
+"""Models whose penalty is the norm of each block of effects: attributes and pairs that say nothing are exactly zero.
+
+The norm shrinks what it keeps nearly as much as what it drops. So a second fit follows, whose strength for a block is
+divided by the size the block had in the first: what is large is hardly shrunk, what is small goes (the adaptive group
+lasso: Zou 2006, Wang and Leng 2008). Both strengths are chosen on the folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.parameters.conditional.strengths import FOLD_MAX_ITER, Chosen, StrengthPath, Walk, visit_strengths
+from tanager.parameters.effects.block_problem import BlockProblem
+from tanager.parameters.effects.problems import EffectFold
+
+Array = NDArray[np.float64]
+
+# In units of what a block's slope is by chance (`BlockProblem`), times the root of two classes' spread.
+PATH = StrengthPath(tuple(2.0 ** (-step / 2) for step in range(-1, 12)), errors_allowed=0.5)
+BY_NORM = Walk((PATH, PATH), tolerance=3e-3)
+ADAPTIVE = tuple(2.0 ** (-step / 2) for step in range(0, 16))
+RISES = 3
+
+
+def choose_adaptive(folds: Sequence[EffectFold], chosen: Chosen) -> float | None:
+    """The strength of the second fit with the lowest loss, None where the first has the lowest; folds are left there."""
+    if np.isinf(chosen.strengths[0]):
+        return None
+    first = [fold.u for fold in folds]
+    best, best_loss, best_u, since = None, chosen.loss, first, 0
+    for fold in folds:
+        adapt(fold.problem, fold.u)
+    for strength in ADAPTIVE:
+        found = visit_strengths(folds, (strength, strength), BY_NORM)
+        chosen.n_passes += found.n_passes
+        since += 1
+        if found.loss < best_loss:
+            best, best_loss, best_u, since = strength, found.loss, [fold.u for fold in folds], 0
+        elif best is not None and since == RISES:
+            break
+    for fold, u in zip(folds, best_u, strict=True):
+        fold.u = u
+    chosen.loss = best_loss
+    return best
+
+
+def adapt(problem: object, u: Array) -> None:
+    """Let the strengths of the problem's blocks be divided by their sizes in a first fit u."""
+    assert isinstance(problem, BlockProblem)
+    problem.set_penalty(True, problem.adaptive_factors(u))
