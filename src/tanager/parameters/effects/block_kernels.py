@@ -251,5 +251,38 @@ def fill_tables(shapes: Shape, bases: Array, shares: Array, u: Array, tables: Ar
         for c in range(len(u)):
             effects = u[c, first:last]
             if effects.any():
-                gaps = shapes[b, SHARES_AT] > 0
+                gaps = b < len(shapes) - 2  # the intercept has none
                 fill_table(shapes[b], bases, shares, effects, gaps, tables[c, shapes[b, CELLS_AT] : shapes[b + 1, CELLS_AT]])
+
+
+@kernel
+def count_cells(offsets: Shape, cells: Cells, classes: NDArray[np.int64], weights: Array, counted: Array) -> None:
+    """counted (n_cells, n_classes): the weights of the rows in each cell."""
+    for b in range(len(cells)):
+        table, own = counted[offsets[b] :], cells[b]
+        for i in range(len(classes)):
+            table[own[i], classes[i]] += weights[i]
+
+
+@kernel
+def fill_shares(shapes: Shape, rows: Array, shares: Array) -> None:
+    """shares of `Blocks` from rows (n_cells,); where there are none beside a state, those of all; equal for no row."""
+    for b in range(len(shapes) - 2):
+        n_left, n_right, pair = shapes[b, LEFT], shapes[b, RIGHT], shapes[b, IS_PAIR]
+        size, width = n_left * n_right, n_right + pair
+        table, out = rows[shapes[b, CELLS_AT] :], shares[shapes[b, SHARES_AT] :]
+        left, right = np.zeros(n_left), np.zeros(n_right)
+        for i in range(n_left):
+            for j in range(n_right):
+                left[i] += table[i * width + j]
+                right[j] += table[i * width + j]
+        total = left.sum()
+        for i in range(n_left):
+            for j in range(n_right):
+                cell, own = i * n_right + j, table[i * width + j]
+                share_left = left[i] / total if total > 0.0 else 1.0 / n_left
+                share_right = right[j] / total if total > 0.0 else 1.0 / n_right
+                out[cell] = own / right[j] if right[j] > 0.0 else share_left
+                if pair:
+                    out[size + cell] = own / left[i] if left[i] > 0.0 else share_right
+                    out[2 * size + cell] = own / total if total > 0.0 else 1.0 / size

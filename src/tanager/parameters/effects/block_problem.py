@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tanager.parameters.conditional.optimize import Descent
 from tanager.parameters.effects.blocks import block_cells, make_blocks
 from tanager.parameters.effects.layout import EffectLayout
-from tanager.parameters.effects.prior import dense_bases
+from tanager.parameters.effects.prior import DenseBases, dense_bases
 from tanager.table.batch import EncodedBatch
 
 Array = NDArray[np.float64]
@@ -25,6 +25,14 @@ class BlockRows:
         self._offsets = layout.cells.offsets
         self.classes = batch.class_codes.astype(np.int64)
         self.weights = batch.row_weights
+
+    def count(self, n_classes: int) -> Array:
+        """(n_cells, n_classes) rows in each cell."""
+        from tanager.parameters.effects.block_kernels import count_cells
+
+        counted = np.zeros((self._offsets[-1], n_classes))
+        count_cells(self._offsets, self.cells, self.classes, self.weights, counted)
+        return counted
 
     def scores(self, beta: Array) -> Array:
         """(n_odds, n_rows) sums of the entries of beta (n_cells, n_classes): log odds of two classes, or of each."""
@@ -47,26 +55,30 @@ class BlockRows:
 
 
 class BlockProblem:
-    """Minus the conditional log likelihood plus a penalty of every block, of one of two kinds:
+    """Minus the conditional log likelihood plus a penalty of every block of effects u, of one of two kinds:
 
     squared  strength / 2 |u|^2
     norm     strength sqrt(rows) weight |u|, the block's weight as `Blocks` has it: zero where the rows say too little
 
-    |u| is the root of the sum of squares over the block's effects and all classes. The intercept is free.
+    |u| is the root of the sum of squares over the block's effects and all classes. The intercept is free. `counted`
+    (n_cells, n_classes) are the training rows in each cell of the layout.
     """
 
-    def __init__(self, layout: EffectLayout, batch: EncodedBatch, counted: Array) -> None:
-        """The batch has gaps as states; `counted` (n_cells, n_classes) are its rows in each cell of the layout."""
+    def __init__(self, layout: EffectLayout, batch: EncodedBatch, bases: DenseBases | None = None) -> None:
+        """The batch has gaps as states; `bases` are those of its rows where they are known."""
         self.layout = layout
+        self.rows = BlockRows(layout, batch)
+        counted = self.rows.count(layout.n_classes)
         mains, _, classes = layout.split(counted)
         gaps = np.array([main[-1].any() for main in mains], dtype=bool)
-        self.blocks = make_blocks(layout, dense_bases(layout, counted), counted, gaps)
-        self.rows = BlockRows(layout, batch)
+        self.bases = dense_bases(layout, counted) if bases is None else bases
+        self.blocks = make_blocks(layout, self.bases, counted.sum(axis=1), gaps)
+        self.counted = counted
         self.n_rows = float(classes.sum())
         self._mirrored = layout.n_classes == 2
         self._n_odds = 1 if self._mirrored else layout.n_classes
         # A class without rows has no finite intercept: it stays at half a row.
-        self._free = np.ones(1) if self._mirrored and (classes > 0).all() else (classes > 0)[: self._n_odds] * 1.0
+        self._free = np.full(1, float((classes > 0).all())) if self._mirrored else (classes > 0).astype(np.float64)
         self._centre = np.zeros(counted.shape)
         self._centre[-1] = np.log(np.maximum(classes, 0.5) / classes.sum())
         self.start = self._centre

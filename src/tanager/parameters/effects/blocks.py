@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.parameters.effects.layout import EffectLayout
-from tanager.parameters.effects.prior import DenseBases, gap_shares
+from tanager.parameters.effects.prior import DenseBases
 from tanager.table.batch import EncodedBatch
 
 Array = NDArray[np.float64]
@@ -26,7 +25,8 @@ class Blocks:
              where the two bases begin, the effects, the cells and the shares, whether a row lacks a cell, whether it is
              centred (a walk is already); the last line is the end of effects and cells
     bases    every basis (states, effects), then its transpose; an identity is not stored
-    shares   of the cells that a missing one stands for: beside each right state, each left one, and neither
+    shares   of the cells that a missing one stands for: beside each right state, each left one, and neither; of a main
+             effect there is one kind
     weights  (n_blocks,) the root of an effect's mean square over the rows, summed over the block: what its slope is
              likely to be by chance, in units of the rows' root
     """
@@ -49,39 +49,37 @@ class Blocks:
         return int(self.shapes[-1, 8])
 
 
-def make_blocks(layout: EffectLayout, bases: DenseBases, counted: Array, gaps: NDArray[np.bool_]) -> Blocks:
-    """`counted` (n_cells, n_classes) are the training rows in each cell; `gaps` says which attributes lack cells."""
-    mains, pairs, _ = layout.split(counted)
-    stored, shares = _Flat(), _Flat()
-    lines, weights = [], []
-    effects = cells = 0
+def make_blocks(layout: EffectLayout, bases: DenseBases, rows: Array, gaps: NDArray[np.bool_]) -> Blocks:
+    """`rows` (n_cells,) are the training rows in each cell; `gaps` says which attributes lack cells in some row."""
+    from tanager.parameters.effects.block_kernels import fill_shares
 
-    def add(left: int, right: int, k_left: int, k_right: int, is_pair: bool, at: Sequence[int], has_gaps: bool) -> None:
-        nonlocal effects, cells
-        lines.append([left, right, k_left, k_right, int(is_pair), *at[:2], effects, cells, at[2], int(has_gaps), int(is_pair or at[0] == IDENTITY)])
-        effects += k_left * k_right
-        cells += (left + 1) * (right + 1) if is_pair else left + 1
-
-    fine = [stored.add_basis(basis) for basis in bases.fine]
-    coarse = [stored.add_basis(basis) for basis in bases.coarse]
-    for attribute, (basis, rows) in enumerate(zip(bases.fine, mains, strict=True)):
-        own = gap_shares(rows.sum(axis=1)[:-1, np.newaxis])[0]
-        n_states = len(rows) - 1
-        n_effects = n_states if basis is None else basis.shape[1]
-        at = (fine[attribute], IDENTITY, shares.add(own))
-        add(n_states, 1, n_effects, 1, False, at, bool(gaps[attribute]))
-        weights.append(np.sqrt(own[:, 0] @ _squares(basis, n_states)))
-    for (parent, child), rows in zip(layout.pairs, pairs, strict=True):
-        own_shares = gap_shares(rows[:-1, :-1].sum(axis=2))
-        left, right = bases.coarse[parent], bases.coarse[child]
-        n_left, n_right = own_shares[2].shape
-        k_left, k_right = (n if basis is None else basis.shape[1] for n, basis in ((n_left, left), (n_right, right)))
-        at = (coarse[parent], coarse[child], shares.add(np.stack(own_shares)))
-        add(n_left, n_right, k_left, k_right, True, at, bool(gaps[parent] or gaps[child]))
-        weights.append(np.sqrt(_squares(left, n_left) @ own_shares[2] @ _squares(right, n_right)))
-    lines.append([1, 1, 1, 1, 0, IDENTITY, IDENTITY, effects, cells, 0, 0, 0])
-    lines.append([0, 0, 0, 0, 0, 0, 0, effects + 1, cells + 1, 0, 0, 0])
-    return Blocks(np.array(lines), stored.values(), shares.values(), np.array([*weights, 1.0]))
+    stored = _FlatBases()
+    fine = [stored.add(basis, column.n_states) for basis, column in zip(bases.fine, layout.columns, strict=True)]
+    coarse = [stored.add(*each) for each in zip(bases.coarse, [c.coarse.n_states for c in layout.columns], strict=True)]
+    lines = []
+    effects = cells = shares = 0
+    for attribute, left in enumerate(fine):
+        centred = left.at == IDENTITY  # a walk is already
+        sizes = [left.n_states, 1, left.n_effects, 1, 0, left.at, IDENTITY]
+        lines.append([*sizes, effects, cells, shares, gaps[attribute], centred])
+        effects, cells, shares = effects + left.n_effects, cells + left.n_states + 1, shares + left.n_states
+    for parent, child in layout.pairs:
+        left, right = coarse[parent], coarse[child]
+        sizes = [left.n_states, right.n_states, left.n_effects, right.n_effects, 1, left.at, right.at]
+        lines.append([*sizes, effects, cells, shares, gaps[parent] or gaps[child], True])
+        effects += left.n_effects * right.n_effects
+        cells += (left.n_states + 1) * (right.n_states + 1)
+        shares += 3 * left.n_states * right.n_states
+    lines.append([1, 1, 1, 1, 0, IDENTITY, IDENTITY, effects, cells, shares, 0, 0])
+    lines.append([0, 0, 0, 0, 0, 0, 0, effects + 1, cells + 1, shares + 1, 0, 0])
+    shapes, all_shares = np.array(lines, dtype=np.int64), np.zeros(shares + 1)
+    fill_shares(shapes, rows, all_shares)
+    weights = [np.sqrt(all_shares[line[9] : line[9] + line[0]] @ left.squares) for line, left in zip(lines, fine, strict=False)]
+    for line, (parent, child) in zip(lines[len(fine) :], layout.pairs, strict=False):
+        size = line[0] * line[1]
+        both = all_shares[line[9] + 2 * size : line[9] + 3 * size].reshape(line[0], line[1])
+        weights.append(np.sqrt(coarse[parent].squares @ both @ coarse[child].squares))
+    return Blocks(shapes, stored.values(), all_shares, np.array([*weights, 1.0]))
 
 
 def block_cells(layout: EffectLayout, batch: EncodedBatch) -> Cells:
@@ -95,30 +93,30 @@ def block_cells(layout: EffectLayout, batch: EncodedBatch) -> Cells:
     return found
 
 
-class _Flat:
-    """Arrays one after another."""
+@dataclass(frozen=True)
+class _Basis:
+    """Where a basis is stored, its shape, and (states,) the sum of the squares of its effects in each state."""
+
+    at: int
+    n_states: int
+    n_effects: int
+    squares: Array
+
+
+class _FlatBases:
+    """Bases one after another, each with its transpose."""
 
     def __init__(self) -> None:
         self._parts = [np.zeros(1)]
         self._size = 1
 
-    def add(self, values: Array) -> int:
-        at = self._size
-        self._parts.append(values.reshape(-1))
-        self._size += values.size
-        return at
-
-    def add_basis(self, basis: Array | None) -> int:
+    def add(self, basis: Array | None, n_states: int) -> _Basis:
         if basis is None:
-            return IDENTITY
-        at = self.add(basis)
-        self.add(basis.T)
-        return at
+            return _Basis(IDENTITY, n_states, n_states, np.ones(n_states))
+        at = self._size
+        self._parts += [basis.reshape(-1), basis.T.reshape(-1)]
+        self._size += 2 * basis.size
+        return _Basis(at, n_states, basis.shape[1], (basis**2).sum(axis=1))
 
     def values(self) -> Array:
         return np.concatenate(self._parts)
-
-
-def _squares(basis: Array | None, n_states: int) -> Array:
-    """(states,) the sum of the squares of the effects' values in each state."""
-    return np.ones(n_states) if basis is None else (basis**2).sum(axis=1)

@@ -144,10 +144,10 @@ class EffectsFit:
         return _Fitted(choice, descent, problem.n_rows, problem.n_passes, whole, folds)
 
     def _fit_blocks(self, choice: Choice, layout: EffectLayout) -> tuple[BlockProblem, Array, Descent]:
-        problem, rows = self._problems.block_problem(layout, self._problems.rows)
+        problem = self._problems.block_problem(layout, self._problems.rows)
         max_iter, tolerance = self._options.max_iter, FINER * self._options.tol
         if choice.kind == "naive Bayes":
-            problem.set_prior_mean(naive_bayes_odds(layout, rows))
+            problem.set_prior_mean(naive_bayes_odds(layout, problem.counted))
         problem.set_penalty(choice.kind == "norm")
         problem.set_strengths(choice.chosen.strengths)
         descent = problem.descend(problem.zero, max_iter, tolerance)
@@ -155,7 +155,7 @@ class EffectsFit:
             adapt(problem, descent.u)
             problem.set_strengths((choice.adaptive,))
             descent = problem.descend(descent.u, max_iter, tolerance)
-        return problem, rows, descent
+        return problem, problem.counted, descent
 
     def _fit_passes(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized, Array, Descent]:
         problem, rows = self._problems.problem(layout, self._problems.rows, self._task.counts.engine)

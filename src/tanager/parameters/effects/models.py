@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ from tanager.parameters.conditional.strengths import (
 )
 from tanager.parameters.effects.norm_models import BY_NORM, choose_adaptive
 from tanager.parameters.effects.prior import Found
-from tanager.parameters.effects.problems import EffectFold, EffectProblems, RowSplit
+from tanager.parameters.effects.problems import EffectFold, EffectProblems, Kind, RowSplit
 
 Array = NDArray[np.float64]
 
@@ -33,7 +32,6 @@ MAIN = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 PAIR = StrengthPath((64.0, 16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625), errors_allowed=1.0)
 TO_ZERO = Walk((StrengthPath(MAIN, errors_allowed=0.5), PAIR), tolerance=3e-3)
 TO_NAIVE_BAYES = Walk((StrengthPath(MAIN, errors_allowed=0.0), PAIR), tolerance=3e-3)
-Kind = Literal["zero", "naive Bayes", "norm"]
 WALKS: dict[Kind, Walk] = {"zero": TO_ZERO, "naive Bayes": TO_NAIVE_BAYES, "norm": BY_NORM}
 LEAST_SHARE = 0.05
 
@@ -77,8 +75,12 @@ def choose_models(problems: EffectProblems, penalty: str, given: Strengths | Non
         kinds = ["norm" if penalty == "norm" else "zero"]
     else:
         kinds = _kinds(problems, penalty, given, len(splits))
-    folds = {norm: [problems.fold(split, numbers[0], norm) for split in splits] for norm in {kind == "norm" for kind in kinds}}
-    found = [_choose(problems, splits, folds[kind == "norm"], kind, given) for kind in kinds]
+    folds: list[EffectFold] = []
+    found = []
+    for kind in kinds:
+        if not folds or (kind == "norm" and not folds[0].in_blocks):
+            folds = [problems.fold(split, numbers[0], kind == "norm") for split in splits]
+        found.append(_choose(problems, splits, folds, kind, given))
     weights = np.concatenate([split.rest.row_weights for split in splits])
     shares = shares_by_loss([losses for _, losses in found], weights)
     return [replace(choice, share=share) for (choice, _), share in zip(found, shares, strict=True)]
@@ -119,14 +121,14 @@ def _choose(
     numbers, walk, norm = problems.ranked.numbers, WALKS[kind], kind == "norm"
     number = numbers[0]
     for fold in folds:
-        fold.begin(kind == "naive Bayes", fold.problem.zero)
+        fold.begin(kind, fold.problem.zero)
     chosen = choose_strengths(folds, walk) if given is None else visit_strengths(folds, given, walk)
     for more in numbers[1:]:
         if np.isinf(chosen.strengths[-1]) or more == number:
             break
-        wider = [problems.fold(split, more, norm) for split in splits]
+        wider = [problems.fold(split, more, norm, fold) for split, fold in zip(splits, folds, strict=True)]
         for fold, fewer in zip(wider, folds, strict=True):
-            fold.begin(kind == "naive Bayes", fewer.u)
+            fold.begin(kind, fewer.u)
         found = visit_strengths(wider, chosen.strengths, walk)
         chosen.n_passes += found.n_passes
         if found.loss >= chosen.loss:

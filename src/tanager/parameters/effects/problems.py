@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from tanager.parameters.conditional.optimize import Penalized
 from tanager.parameters.effects.block_problem import BlockProblem, BlockRows
 from tanager.parameters.effects.layout import EffectLayout
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
-from tanager.parameters.effects.prior import MANY_ROWS, effect_prior
+from tanager.parameters.effects.prior import MANY_ROWS, DenseBases, effect_prior
 from tanager.parameters.protocol import ParameterTask
 from tanager.structure.protocol import Pairs
 from tanager.table.batch import EncodedBatch
@@ -32,6 +33,10 @@ LOOK_UPS_WORTH_COMPILING = 400_000
 # are apart in the Hessian, and their sparse products are slow.
 MAX_LOOK_UPS_IN_BLOCKS = 300_000
 MAX_LOOK_UPS_WITH_WALKS = 1_000_000
+
+
+Kind = Literal["zero", "naive Bayes", "norm"]
+"""What main effects shrink to: zero, what naive Bayes says, or zero by the norm of all effects of an attribute."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +61,15 @@ class EffectFold:
     layout: EffectLayout
     rows: Array
 
-    def begin(self, to_naive_bayes: bool, u: Array) -> None:
+    @property
+    def in_blocks(self) -> bool:
+        return isinstance(self.problem, BlockProblem)
+
+    def begin(self, kind: Kind, u: Array) -> None:
         """At the effects of fewer pairs; main effects shrink to what naive Bayes says, or else to zero."""
-        self.problem.set_prior_mean(naive_bayes_odds(self.layout, self.rows) if to_naive_bayes else 0.0)
+        self.problem.set_prior_mean(naive_bayes_odds(self.layout, self.rows) if kind == "naive Bayes" else 0.0)
+        if isinstance(self.problem, BlockProblem):
+            self.problem.set_penalty(kind == "norm")
         self.u = self.problem.zero
         self.u[: len(u) - 1], self.u[-1] = u[:-1], u[-1]  # the intercept is last, the further pairs before it
 
@@ -92,11 +103,9 @@ class EffectProblems:
         mirrored = layout.n_classes == 2
         return Penalized(cells, objective, prior, counted.sum(axis=1), mirrored=mirrored, damped=damped), counted
 
-    def block_problem(self, layout: EffectLayout, rows: Rows) -> tuple[BlockProblem, Array]:
+    def block_problem(self, layout: EffectLayout, rows: Rows, bases: DenseBases | None = None) -> BlockProblem:
         """The same in memory, for objective "cll"."""
-        batch = gather(rows).with_gaps_as_states()
-        counted = _count(layout, batch, AutoEngine())
-        return BlockProblem(layout, batch, counted), counted
+        return BlockProblem(layout, gather(rows).with_gaps_as_states(), bases)
 
     @property
     def fits_norm(self) -> bool:
@@ -121,13 +130,13 @@ class EffectProblems:
             splits.append(RowSplit(kept, rest, self.ranked.rank(own)))
         return splits
 
-    def fold(self, split: RowSplit, number: int, norm: bool = False) -> EffectFold:
-        """A fold with so many pairs, at zero; with `norm` it has that penalty."""
+    def fold(self, split: RowSplit, number: int, norm: bool = False, fewer: EffectFold | None = None) -> EffectFold:
+        """A fold with so many pairs, at zero; with `norm` it can have that penalty. `fewer` is the one with fewer pairs."""
         layout, rest = self.layout(split.pairs, number), split.rest.with_gaps_as_states()
         if norm or self.in_blocks(len(layout.pairs), split.kept.n_rows):
-            blocks, counted = self.block_problem(layout, split.kept)
-            blocks.set_penalty(norm)
-            return EffectFold(blocks, blocks.zero, BlockRows(layout, rest), layout, counted)
+            bases = fewer.problem.bases if fewer is not None and isinstance(fewer.problem, BlockProblem) else None
+            blocks = self.block_problem(layout, split.kept, bases)
+            return EffectFold(blocks, blocks.zero, BlockRows(layout, rest), layout, blocks.counted)
         problem, counted = self.problem(layout, split.kept, AutoEngine())
         return EffectFold(problem, problem.zero, HeldOut(layout.cells, rest, False), layout, counted)
 
