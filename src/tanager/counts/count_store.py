@@ -132,13 +132,12 @@ class CountStore:
             self._pairs = self._add_rows(counted, self.engine.count_pairs)
         return self._pairs
 
-    def without(self, rows: Rows, others: Rows) -> CountStore:
-        """The counts of `rows`, which are these rows less the `others`: pairs are subtracted, not counted again."""
-        rest = CountStore(rows, self.engine, self.names, self.memory_limit)
-        all_pairs = self.pairs()
-        left = all_pairs.counts - CountStore(others, self.engine, self.names, self.memory_limit).pairs().counts
-        rest._pairs = PairTables(all_pairs.n_states, np.maximum(left, 0), all_pairs.offsets)
-        return rest
+    def of_attributes(self, attributes: Sequence[int]) -> CountStore:
+        """Counts of the same rows with these attributes only, in this order."""
+        assert self._counted is None
+        rows = self.rows.map(partial(EncodedBatch.some_attributes, attributes=tuple(attributes)), "attributes")
+        names = [*(self.names[attribute] for attribute in attributes), self.names[-1]]
+        return CountStore(rows, self.engine, names, self.memory_limit)
 
     def _count(self, node_sets: list[NodeSet]) -> list[CountTable]:
         if not node_sets:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.parameters.conditional.held_out import TunedFold
+from tanager.threads import map_threads
 
 Array = NDArray[np.float64]
 Strengths = tuple[float, ...]
@@ -80,7 +81,7 @@ def choose_strengths(folds: Sequence[TunedFold], walk: Walk) -> Chosen:
     n_before = _passes(folds)
 
     def visit(strengths: Strengths) -> _Visit:
-        own = np.concatenate([_fit_fold(fold, strengths, walk.tolerance) for fold in folds])
+        own = _fit_folds(folds, strengths, walk)
         losses[strengths] = float(np.average(own, weights=weights))
         return _Visit(strengths, own, [fold.u for fold in folds])
 
@@ -101,7 +102,7 @@ def choose_strengths(folds: Sequence[TunedFold], walk: Walk) -> Chosen:
 def visit_strengths(folds: Sequence[TunedFold], strengths: Strengths, walk: Walk) -> Chosen:
     """Fit the folds with given strengths."""
     n_before = _passes(folds)
-    losses = np.concatenate([_fit_fold(fold, strengths, walk.tolerance) for fold in folds])
+    losses = _fit_folds(folds, strengths, walk)
     weights = np.concatenate([fold.held_out.weights for fold in folds])
     loss = float(np.average(losses, weights=weights)) if len(losses) else np.nan
     return Chosen(strengths, loss, {strengths: loss}, _passes(folds) - n_before)
@@ -118,6 +119,11 @@ class _Visit:
     strengths: Strengths
     losses: Array
     effects: list[Array]
+
+
+def _fit_folds(folds: Sequence[TunedFold], strengths: Strengths, walk: Walk) -> Array:
+    """Losses of the rows held out, of one fold after the other; folds are fitted side by side."""
+    return np.concatenate(map_threads(lambda fold: _fit_fold(fold, strengths, walk.tolerance), folds))
 
 
 def _fit_fold(fold: TunedFold, strengths: Strengths, tolerance: float) -> Array:

@@ -25,7 +25,7 @@ from tanager.parameters.conditional.optimize import (
 )
 from tanager.parameters.conditional.trace import ConditionalTrace
 from tanager.parameters.effects.block_problem import BlockProblem
-from tanager.parameters.effects.layout import EffectLayout, Effects, center_effects, mean_effects
+from tanager.parameters.effects.layout import EffectLayout, Effects, center_effects, mean_effects, without_zeros
 from tanager.parameters.effects.models import Choice, EffectProblems, choose_models
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
 from tanager.parameters.effects.norm_models import adapt
@@ -47,13 +47,15 @@ FINER = 0.1
 class EffectsTrace(ConditionalTrace):
     """Of the model with the larger share where the network is a mean of two.
 
-    pairs              how many there are in the network
+    pairs              how many there are in the network, not zero
+    zero_attributes    names of those that are exactly zero, alone and in all pairs: they say nothing
     naive_bayes_share  of the model whose main effects shrink to those of naive Bayes
     norm_share         of the model whose penalty is the norm of each block of effects
     share_of_folds     of the folds' fits in the network
     """
 
     pairs: int = 0
+    zero_attributes: tuple[str, ...] = ()
     naive_bayes_share: float = 0.0
     norm_share: float = 0.0
     share_of_folds: float = 0.0
@@ -90,10 +92,10 @@ class EffectsFit:
         models = [self._fit(choice) for choice in choices if choice.share > 0.0]
         # The mean has the pairs of the first; a model of fewer pairs has the best of them.
         models.sort(key=lambda model: -model.choice.n_pairs)
-        _, pairs = models[0].whole
         folded = self._share_of_folds(models[0])
         leader = max(models, key=lambda model: model.choice.share)
         chosen, descent = leader.choice.chosen, leader.descent
+        effects, pairs = without_zeros(_mean(models, folded), models[0].whole[1])
         trace = EffectsTrace(
             strength=chosen.strengths,
             held_out=tuple(chosen.losses.items()),
@@ -104,11 +106,11 @@ class EffectsFit:
             end=descent.end,
             optimum="global" if self._options.objective == "cll" else "maybe local",
             pairs=len(pairs),
+            zero_attributes=_zero_attributes(self._task, effects, pairs),
             naive_bayes_share=sum(choice.share for choice in choices if choice.kind == "naive Bayes"),
             norm_share=sum(choice.share for choice in choices if choice.kind == "norm"),
             share_of_folds=folded,
         )
-        effects = _mean(models, folded)
         network = AdditiveNetwork(
             self._task.columns,
             effects.intercept,
@@ -194,6 +196,12 @@ def _mean(models: Sequence[_Fitted], folded: float) -> Effects:
         fits += model.folds
         shares += [folded * model.choice.share / len(model.folds)] * len(model.folds)
     return mean_effects(fits, shares) if len(fits) > 1 else fits[0][0]
+
+
+def _zero_attributes(task: ParameterTask, effects: Effects, pairs: Pairs) -> tuple[str, ...]:
+    paired = {attribute for pair in pairs for attribute in pair}
+    zero = (attribute for attribute, main in enumerate(effects.mains) if attribute not in paired and not main.any())
+    return tuple(task.columns[attribute].name for attribute in zero)
 
 
 def _spreads(models: Sequence[_Fitted]) -> tuple[Array, ...]:

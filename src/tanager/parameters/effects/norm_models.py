@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.parameters.conditional.strengths import FOLD_MAX_ITER, Chosen, StrengthPath, Walk, visit_strengths
+from tanager.parameters.conditional.strengths import Chosen, StrengthPath, Walk, clearly_worse, visit_strengths
 from tanager.parameters.effects.block_problem import BlockProblem
 from tanager.parameters.effects.problems import EffectFold
 
@@ -23,28 +23,37 @@ PATH = StrengthPath(tuple(2.0 ** (-step / 2) for step in range(-1, 12)), errors_
 BY_NORM = Walk((PATH, PATH), tolerance=3e-3)
 ADAPTIVE = tuple(2.0 ** (-step / 2) for step in range(0, 16))
 RISES = 3
+# The second fit is taken where it gains so many standard errors: it has one more choice by which to flatter itself.
+ERRORS_TO_ADAPT = 0.5
 
 
 def choose_adaptive(folds: Sequence[EffectFold], chosen: Chosen) -> float | None:
-    """The strength of the second fit with the lowest loss, None where the first has the lowest; folds are left there."""
+    """The strength of the second fit with the lowest loss, None where it gains too little; folds are left there."""
     if np.isinf(chosen.strengths[0]):
         return None
-    first = [fold.u for fold in folds]
-    best, best_loss, best_u, since = None, chosen.loss, first, 0
+    weights = np.concatenate([fold.held_out.weights for fold in folds])
+    first, first_losses = [fold.u for fold in folds], _losses(folds)
+    best, best_losses, best_u, since = None, first_losses, first, 0
     for fold in folds:
         adapt(fold.problem, fold.u)
     for strength in ADAPTIVE:
-        found = visit_strengths(folds, (strength, strength), BY_NORM)
-        chosen.n_passes += found.n_passes
+        chosen.n_passes += visit_strengths(folds, (strength, strength), BY_NORM).n_passes
+        losses = _losses(folds)
         since += 1
-        if found.loss < best_loss:
-            best, best_loss, best_u, since = strength, found.loss, [fold.u for fold in folds], 0
+        if np.average(losses - best_losses, weights=weights) < 0.0:
+            best, best_losses, best_u, since = strength, losses, [fold.u for fold in folds], 0
         elif best is not None and since == RISES:
             break
+    if not clearly_worse(first_losses, best_losses, weights, ERRORS_TO_ADAPT):
+        best, best_losses, best_u = None, first_losses, first
     for fold, u in zip(folds, best_u, strict=True):
         fold.u = u
-    chosen.loss = best_loss
+    chosen.loss = float(np.average(best_losses, weights=weights))
     return best
+
+
+def _losses(folds: Sequence[EffectFold]) -> Array:
+    return np.concatenate([fold.held_out.losses(fold.problem.beta(fold.u)) for fold in folds])
 
 
 def adapt(problem: object, u: Array) -> None:

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from tanager.parameters.conditional.priors import FIXED, FREE, Prior
 from tanager.parameters.effects.layout import EffectLayout, tables_by_pair
+from tanager.table.granularity import MAX_PAIRED
 from tanager.table.schema import ColumnSchema
 
 Array = NDArray[np.float64]
@@ -26,6 +27,8 @@ FULL_STEPS = 4
 # rows say more: with all parts the error on covtype falls by a quarter.
 PAIR_PARTS = 5
 MANY_ROWS = 50_000
+# Of a main effect's walk where attributes are too many to pair them all: there is no time for more.
+PARTS_OF_MANY = 8
 # From so many states, none of which has more than so many times its share of the rows.
 FEW_STATES = 20
 EVEN = 4.0
@@ -62,7 +65,7 @@ def dense_bases(layout: EffectLayout, rows: Array) -> DenseBases:
     fine, coarse = [], []
     for column, own in zip(layout.columns, mains, strict=True):
         states = own[:-1].sum(axis=1)
-        fine.append(main_effects(column, states))
+        fine.append(main_effects(column, states, PARTS_OF_MANY if len(mains) > MAX_PAIRED else None))
         grouped = np.bincount(column.coarse_codes[:-1], states, minlength=column.coarse.n_states).astype(np.float64)
         coarse.append(main_effects(column.coarse, grouped, most) if layout.pairs else None)
     return DenseBases(tuple(fine), tuple(coarse))

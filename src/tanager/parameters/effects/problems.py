@@ -21,7 +21,7 @@ from tanager.parameters.effects.prior import MANY_ROWS, DenseBases, effect_prior
 from tanager.parameters.protocol import ParameterTask
 from tanager.structure.protocol import Pairs
 from tanager.table.batch import EncodedBatch
-from tanager.table.granularity import fine_places
+from tanager.table.granularity import MAX_PAIRED, fine_places
 from tanager.table.rows import Rows, gather
 
 Array = NDArray[np.float64]
@@ -113,7 +113,9 @@ class EffectProblems:
         return self._objective == "cll" and self.rows.n_rows <= 2 * MAX_ROWS_FOR_FOLDS
 
     def in_blocks(self, n_pairs: int, n_rows: int) -> bool:
-        """Whether the squared penalty is best left to the compiled descent."""
+        """Whether the squared penalty is best left to the compiled descent: above MAX_PAIRED attributes always."""
+        if len(self.columns) > MAX_PAIRED and self.fits_norm:
+            return True
         n_look_ups = n_rows * (len(self.columns) + n_pairs) * self.rows.n_classes
         walks = any(column.has_order for column in self.columns)
         return self._objective == "cll" and n_look_ups <= (MAX_LOOK_UPS_WITH_WALKS if walks else MAX_LOOK_UPS_IN_BLOCKS)
@@ -122,11 +124,7 @@ class EffectProblems:
         rows, counts, n_attributes = self.rows, self.task.counts, len(self.columns)
         splits = []
         for kept, rest in split_rows(rows, MAX_ROWS_FOR_FOLDS, FOLD_SEED, fine_places(self.columns)):
-            coarse = kept.first_attributes(n_attributes)
-            if rows.n_rows <= 2 * MAX_ROWS_FOR_FOLDS:  # kept and rest are all rows
-                own = counts.without(coarse, rest.first_attributes(n_attributes))
-            else:
-                own = CountStore(coarse, AutoEngine(), counts.names)
+            own = CountStore(kept.first_attributes(n_attributes), AutoEngine(), counts.names)
             splits.append(RowSplit(kept, rest, self.ranked.rank(own)))
         return splits
 
