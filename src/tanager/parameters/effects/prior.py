@@ -129,14 +129,6 @@ def _sparse(basis: Array | None, n_states: int) -> sparse.csr_array:
     return sparse.eye_array(n_states, format="csr") if basis is None else sparse.csr_array(basis)
 
 
-@lru_cache(maxsize=256)
-def _even_turn(n_states: int) -> Array:
-    steps = np.tri(n_states)[:, 1:]
-    steps -= steps.mean(axis=0)
-    turn: Array = np.linalg.eigh(steps.T @ steps)[1]
-    return turn
-
-
 def walk_effects(rows: Array, most: int | None = None) -> Array:
     """(n, n - 1 or `most`): a random walk along n states, in variables that the rows hardly tie together.
 
@@ -147,14 +139,25 @@ def walk_effects(rows: Array, most: int | None = None) -> Array:
     of the passes. The last columns are the smoothest and vary most over the rows; `most` keeps only those. Many states
     that are about as frequent are turned as equally frequent ones, which takes no time.
     """
+    first = 0 if most is None else max(0, len(rows) - 1 - most)
+    if len(rows) > FEW_STATES and rows.max() * len(rows) <= EVEN * rows.sum():
+        turned = _even_walk(len(rows))[:, first:]
+    else:
+        turned = _turned(rows)[:, first:]
+    return turned - shares_of(rows) @ turned
+
+
+@lru_cache(maxsize=256)
+def _even_walk(n_states: int) -> Array:
+    return _turned(np.ones(n_states))
+
+
+def _turned(rows: Array) -> Array:
     steps = np.tri(len(rows))[:, 1:]  # the first state is the reference
     steps -= shares_of(rows) @ steps
-    if len(rows) > FEW_STATES and rows.max() * len(rows) <= EVEN * rows.sum():
-        turn = _even_turn(len(rows))
-    else:
-        turn = np.linalg.eigh((steps.T * rows) @ steps)[1]
-    first = 0 if most is None else max(0, len(rows) - 1 - most)
-    return np.sqrt(step_variance(len(rows))) * steps @ turn[:, first:]
+    turn = np.linalg.eigh((steps.T * rows) @ steps)[1]
+    turned: Array = np.sqrt(step_variance(len(rows))) * steps @ turn
+    return turned
 
 
 def step_variance(n_states: int) -> float:
