@@ -30,7 +30,12 @@ class NumpyEngine:
             # One index for all pairs of i and a later attribute, whose tables lie one after another.
             last = first + batch.n_attributes - 1 - i
             others, start, end = codes[:, i + 1 :], offsets[first], offsets[last]
-            position = offsets[first:last] - start + (classes * states[i] + codes[:, i, np.newaxis]) * states[i + 1 : -1] + others
+            position = (
+                offsets[first:last]
+                - start
+                + (classes * states[i] + codes[:, i, np.newaxis]) * states[i + 1 : -1]
+                + others
+            )
             if batch.incomplete[i:].any():
                 position[(codes[:, i, np.newaxis] == states[i]) | (others == states[i + 1 : -1])] = end - start
             weights = None if batch.weights is None else np.repeat(batch.weights, last - first)

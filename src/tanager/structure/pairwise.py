@@ -14,7 +14,6 @@ from tanager.scores.fcll import FCLL
 from tanager.scores.information import class_information, pair_information
 from tanager.structure.dag import Dag
 from tanager.structure.family_terms import FamilyTerms
-from tanager.table.granularity import MAX_PAIRED
 from tanager.structure.protocol import (
     LearntStructure,
     Pairs,
@@ -23,6 +22,7 @@ from tanager.structure.protocol import (
     StructureLearner,
     StructureTask,
 )
+from tanager.table.granularity import MAX_PAIRED
 
 RANKINGS = ("information", "interaction", "fcll")
 # Values that differ by less are equal but for the order of summation; the pair of lower columns then goes first.

@@ -52,6 +52,11 @@ class Conditional(ParameterLearner):
     tol : float
         What may be left to gain, as a share of the objective plus a hundredth of a nat for each row; pairs are
         fitted to a tenth of it.
+    penalty : "auto", "squared" or "norm"
+        For structure="pairwise", what is made small of the effects u of an attribute or pair: strength / 2 |u|^2, or
+        strength sqrt(rows) weight |u|, which makes an attribute or pair that says too little exactly zero
+        (`effects.block_problem`). "auto" chooses on the folds or takes their mean; with a strength given it is
+        "squared".
     """
 
     needs = "passes"
@@ -81,6 +86,11 @@ class Conditional(ParameterLearner):
 
     def learn(self, task: ParameterTask) -> LearntNetwork:
         options = self.fit_options()
+        if task.pairs is None and options.penalty != "auto":
+            raise OptionError(
+                f"penalty={self.penalty!r} of Conditional is for sums of effects, and this structure has tables.",
+                hint="leave it out, or use structure='pairwise'.",
+            )
         fit = ConditionalFit(task, options) if task.pairs is None else EffectsFit(task, options)
         with threadpool_limits(1, "blas"):  # its threads and ours would wait for each other
             return fit.learn()
@@ -98,6 +108,11 @@ class Conditional(ParameterLearner):
             raise OptionError(
                 "prior='hierarchical' is not defined for objective='mixed': it pulls attributes to equal shares.",
                 hint="use prior='generative' or prior='uniform'.",
+            )
+        if penalty == "norm" and (objective != "cll" or prior != "hierarchical"):
+            raise OptionError(
+                f"penalty='norm' of Conditional needs objective='cll' and prior='hierarchical', not {objective!r} and "
+                f"{self.prior!r}."
             )
         if not self.max_iter > 0 or not self.tol > 0:
             raise OptionError(

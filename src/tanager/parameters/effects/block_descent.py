@@ -17,11 +17,6 @@ from tanager.parameters.effects.block_kernels import (
     CELLS_AT,
     EFFECTS_AT,
     HAS_GAPS,
-    IS_PAIR,
-    LEFT,
-    LEFT_EFFECTS,
-    RIGHT,
-    RIGHT_EFFECTS,
     Array,
     Cells,
     Shape,
@@ -207,7 +202,9 @@ def descend(
                                 step[c] = 0.0
                     true = bounded = change = 0.0
                     for c in range(n_odds):
-                        fill_table(shape, bases, shares, step[c * k : (c + 1) * k], shape[HAS_GAPS] == 1, steps[c, :n_cells])
+                        fill_table(
+                            shape, bases, shares, step[c * k : (c + 1) * k], shape[HAS_GAPS] == 1, steps[c, :n_cells]
+                        )
                         for i in range(n_cells):
                             true += kept[c, i] * steps[c, i] * steps[c, i]
                     for e in range(size):

@@ -18,7 +18,20 @@ Shape = NDArray[np.int64]
 Cells = NDArray[np.uint32]
 
 # Entries of a line of `shapes`.
-LEFT, RIGHT, LEFT_EFFECTS, RIGHT_EFFECTS, IS_PAIR, LEFT_AT, RIGHT_AT, EFFECTS_AT, CELLS_AT, SHARES_AT, HAS_GAPS, CENTRED = range(12)
+(
+    LEFT,
+    RIGHT,
+    LEFT_EFFECTS,
+    RIGHT_EFFECTS,
+    IS_PAIR,
+    LEFT_AT,
+    RIGHT_AT,
+    EFFECTS_AT,
+    CELLS_AT,
+    SHARES_AT,
+    HAS_GAPS,
+    CENTRED,
+) = range(12)
 IDENTITY = -1
 SECULAR_STEPS = 60
 SECULAR_PRECISION = 1e-13
@@ -252,7 +265,9 @@ def fill_tables(shapes: Shape, bases: Array, shares: Array, u: Array, tables: Ar
             effects = u[c, first:last]
             if effects.any():
                 gaps = b < len(shapes) - 2  # the intercept has none
-                fill_table(shapes[b], bases, shares, effects, gaps, tables[c, shapes[b, CELLS_AT] : shapes[b + 1, CELLS_AT]])
+                fill_table(
+                    shapes[b], bases, shares, effects, gaps, tables[c, shapes[b, CELLS_AT] : shapes[b + 1, CELLS_AT]]
+                )
 
 
 @kernel

@@ -150,7 +150,9 @@ class BlockProblem:
             gains,
         )
         self.n_passes += n_sweeps
-        norms = np.sqrt(2.0 * np.maximum(gains[: n_steps + 1], 0.0))  # of a gradient scaled so that half its square is left
+        norms = np.sqrt(
+            2.0 * np.maximum(gains[: n_steps + 1], 0.0)
+        )  # of a gradient scaled so that half its square is left
         return Descent(u.T, values[: n_steps + 1].tolist(), norms.tolist(), "tolerance" if finished else "max_iter")
 
     def beta(self, u: Array) -> Array:

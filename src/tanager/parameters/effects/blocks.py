@@ -74,7 +74,9 @@ def make_blocks(layout: EffectLayout, bases: DenseBases, rows: Array, gaps: NDAr
     lines.append([0, 0, 0, 0, 0, 0, 0, effects + 1, cells + 1, shares + 1, 0, 0])
     shapes, all_shares = np.array(lines, dtype=np.int64), np.zeros(shares + 1)
     fill_shares(shapes, rows, all_shares)
-    weights = [np.sqrt(all_shares[line[9] : line[9] + line[0]] @ left.squares) for line, left in zip(lines, fine, strict=False)]
+    weights = [
+        np.sqrt(all_shares[line[9] : line[9] + line[0]] @ left.squares) for line, left in zip(lines, fine, strict=False)
+    ]
     for line, (parent, child) in zip(lines[len(fine) :], layout.pairs, strict=False):
         size = line[0] * line[1]
         both = all_shares[line[9] + 2 * size : line[9] + 3 * size].reshape(line[0], line[1])

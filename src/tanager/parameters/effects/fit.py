@@ -133,7 +133,7 @@ class EffectsFit:
             self._task.report(_describe(choice))
         layout = problems.layout(problems.ranked.pairs, choice.n_pairs)
         norm = choice.kind == "norm"
-        if norm or problems.in_blocks(len(layout.pairs), problems.rows.n_rows):
+        if norm or problems.in_blocks(problems.rows.n_rows):
             problem, rows, descent = self._fit_blocks(choice, layout)
         else:
             problem, rows, descent = self._fit_passes(choice, layout)

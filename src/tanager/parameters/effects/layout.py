@@ -93,7 +93,7 @@ def mean_effects(fits: Sequence[tuple[Effects, Pairs]], shares: Sequence[float])
     by_pair = [tables_by_pair(own, effects.tables) for effects, own in fits]
 
     def mean(values: Sequence[Array]) -> Array:
-        return np.asarray(sum(share * value for share, value in zip(shares, values, strict=True)))
+        return np.asarray(sum(share * value for share, value in zip(shares, values, strict=True)) / sum(shares))
 
     tables = zip(pairs, first.tables, strict=True)
     return Effects(

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 # In units of what a block's slope is by chance (`BlockProblem`), times the root of two classes' spread.
 PATH = StrengthPath(tuple(2.0 ** (-step / 2) for step in range(-1, 12)), errors_allowed=0.5)
 BY_NORM = Walk((PATH, PATH), tolerance=3e-3)
-ADAPTIVE = tuple(2.0 ** (-step / 2) for step in range(0, 16))
+ADAPTIVE = tuple(2.0 ** (-step / 2) for step in range(16))
 RISES = 3
 # The second fit is taken where it gains so many standard errors: it has one more choice by which to flatter itself.
 ERRORS_TO_ADAPT = 0.5
