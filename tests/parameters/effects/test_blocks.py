@@ -45,14 +45,10 @@ def problem(n_classes: int, seed: int = 0) -> BlockProblem:
 
 def block_slopes(fitted: BlockProblem, u: np.ndarray, batch: EncodedBatch) -> list[np.ndarray]:
     """The oracle: residuals of P(class | row), summed by cell, then through the matrices of `effect_prior`."""
-    cells = fitted.layout.cells
-    beta = fitted.beta(u)
-    at = np.column_stack(
-        [
-            cells.offsets[f] + sum(stride * batch.codes[:, node].astype(int) for node, stride in zip(*own, strict=True))
-            for f, own in enumerate(zip(cells.attributes, cells.strides, strict=True))
-        ]
-    )
+    cells, beta, codes = fitted.layout.cells, fitted.beta(u), batch.codes.astype(int)
+    at = np.tile(cells.offsets[:-1], (len(codes), 1))
+    for f, (nodes, strides) in enumerate(zip(cells.attributes, cells.strides, strict=True)):
+        at[:, f] += codes[:, list(nodes)] @ np.array(strides, dtype=int)
     scores = beta[at].sum(axis=1)
     p = np.exp(scores - scores.max(axis=1, keepdims=True))
     residuals = p / p.sum(axis=1, keepdims=True) - np.eye(beta.shape[1])[batch.class_codes]
@@ -64,7 +60,7 @@ def block_slopes(fitted: BlockProblem, u: np.ndarray, batch: EncodedBatch) -> li
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("strength", [(0.3, 0.3), (0.1, 0.4), (2.0, 0.2)])
+@pytest.mark.parametrize("strength", [(0.3, 0.3), (0.4, 0.6), (2.0, 0.2)])
 def test_a_block_is_zero_iff_the_norm_of_its_slope_is_at_most_its_strength(n_classes, strength):
     fitted, batch = problem(n_classes), rows(n_classes)
     fitted.set_penalty(norm=True)

@@ -124,35 +124,18 @@ class BlockProblem:
 
     def descend(self, u: Array, max_iter: int, tolerance: float, what: str = "Descending") -> Descent:
         """Descend from effects u (n_effects, n_odds) until about `tolerance` (value + rows / 100) is left to gain."""
-        from tanager.parameters.effects.block_descent import descend
+        from tanager.parameters.effects.block_descent import Model, Penalty, descend
 
-        u = self._only_used(u.T)
-        blocks = self.blocks
-        scores = self._start_scores + self.rows.scores(self._tables(u.T))
+        u, blocks, rows = self._only_used(u.T), self.blocks, self.rows
+        scores = self._start_scores + rows.scores(self._tables(u.T))
+        model = Model(blocks.shapes, blocks.bases, blocks.shares, rows.cells, rows.classes, rows.weights, self._free)
+        penalty = Penalty(self._used, self._squared, self._norm)
         values, gains = np.zeros((2, max_iter + 1))
         n_steps, n_sweeps, finished = descend(
-            blocks.shapes,
-            blocks.bases,
-            blocks.shares,
-            self.rows.cells,
-            self.rows.classes,
-            self.rows.weights,
-            self._free,
-            self._used,
-            self._squared,
-            self._norm,
-            self._widths,
-            u,
-            scores,
-            tolerance,
-            max_iter,
-            values,
-            gains,
+            model, penalty, self._widths, u, scores, tolerance, max_iter, values, gains
         )
         self.n_passes += n_sweeps
-        norms = np.sqrt(
-            2.0 * np.maximum(gains[: n_steps + 1], 0.0)
-        )  # of a gradient scaled so that half its square is left
+        norms = np.sqrt(2.0 * np.maximum(gains[: n_steps + 1], 0.0))  # half of its square is what is left to gain
         return Descent(u.T, values[: n_steps + 1].tolist(), norms.tolist(), "tolerance" if finished else "max_iter")
 
     def beta(self, u: Array) -> Array:

@@ -129,7 +129,7 @@ class EffectProblems:
         return splits
 
     def fold(self, split: RowSplit, number: int, norm: bool = False, fewer: EffectFold | None = None) -> EffectFold:
-        """A fold with so many pairs, at zero; with `norm` it can have that penalty. `fewer` is the one with fewer pairs."""
+        """A fold with so many pairs, at zero; with `norm` it can have that penalty. `fewer` is one with fewer pairs."""
         layout, rest = self.layout(split.pairs, number), split.rest.with_gaps_as_states()
         if norm or self.in_blocks(split.kept.n_rows):
             bases = fewer.problem.bases if fewer is not None and isinstance(fewer.problem, BlockProblem) else None
