@@ -7,6 +7,7 @@ import pytest
 
 from tanager import BayesianNetworkClassifier, PairwiseClassifier, TANClassifier
 from tanager.errors import OptionError
+from tanager.explain import explain
 from tanager.parameters import Conditional
 from tanager.parameters.effects.block_problem import BlockProblem
 from tanager.parameters.effects.layout import EffectLayout
@@ -122,6 +123,9 @@ def test_noise_columns_are_exactly_zero_and_cost_little():
     assert len(zero) > 40
     assert not {"x0", "x1"} & set(zero)
     assert all(not clf.network_.main(name).any() for name in zero)
+    overall = explain(clf)
+    assert set(zero) == set(overall.zero_terms)
+    assert str(overall).endswith(f"exactly zero: {', '.join(overall.zero_terms[:10])} and {len(zero) - 10} more")
     assert log_loss(clf, others, classes) < 1.15 * log_loss(alone, others[:, :2], classes)
 
 

@@ -26,10 +26,11 @@ from tanager.parameters.conditional.optimize import (
 from tanager.parameters.conditional.trace import ConditionalTrace
 from tanager.parameters.effects.block_problem import BlockProblem
 from tanager.parameters.effects.layout import EffectLayout, Effects, center_effects, mean_effects, without_zeros
-from tanager.parameters.effects.models import Choice, EffectProblems, choose_models
+from tanager.parameters.effects.models import Choice, choose_models
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
 from tanager.parameters.effects.norm_models import adapt
 from tanager.parameters.effects.prior import MANY_ROWS, shares_of, start_from_folds
+from tanager.parameters.effects.problems import EffectProblems
 from tanager.parameters.protocol import LearntNetwork, ParameterTask
 from tanager.structure.protocol import Pairs
 
@@ -132,11 +133,8 @@ class EffectsFit:
         if self._task.report is not None:
             self._task.report(_describe(choice))
         layout = problems.layout(problems.ranked.pairs, choice.n_pairs)
-        norm = choice.kind == "norm"
-        if norm or problems.in_blocks(problems.rows.n_rows):
-            problem, rows, descent = self._fit_blocks(choice, layout)
-        else:
-            problem, rows, descent = self._fit_passes(choice, layout)
+        in_blocks = choice.kind == "norm" or problems.in_blocks(problems.rows.n_rows)
+        problem, rows, descent = (self._fit_blocks if in_blocks else self._fit_passes)(choice, layout)
         warn_if_unfinished(descent, options.max_iter)
         if self._task.report is not None:
             self._task.report(describe_descent(descent, problem.n_passes))
@@ -145,7 +143,7 @@ class EffectsFit:
         folds = tuple(_center(*found, densities) for found in choice.found)
         return _Fitted(choice, descent, problem.n_rows, problem.n_passes, whole, folds)
 
-    def _fit_blocks(self, choice: Choice, layout: EffectLayout) -> tuple[BlockProblem, Array, Descent]:
+    def _fit_blocks(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized | BlockProblem, Array, Descent]:
         problem = self._problems.block_problem(layout, self._problems.rows)
         max_iter, tolerance = self._options.max_iter, FINER * self._options.tol
         if choice.kind == "naive Bayes":
@@ -159,7 +157,7 @@ class EffectsFit:
             descent = problem.descend(descent.u, max_iter, tolerance)
         return problem, problem.counted, descent
 
-    def _fit_passes(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized, Array, Descent]:
+    def _fit_passes(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized | BlockProblem, Array, Descent]:
         problem, rows = self._problems.problem(layout, self._problems.rows, self._task.counts.engine)
         if choice.kind == "naive Bayes":
             problem.set_prior_mean(naive_bayes_odds(layout, rows))

@@ -20,7 +20,7 @@ from tanager.parameters.conditional.strengths import (
     excess_errors,
     visit_strengths,
 )
-from tanager.parameters.effects.norm_models import BY_NORM, choose_adaptive
+from tanager.parameters.effects.norm_models import BY_NORM, choose_adaptive, held_out_losses
 from tanager.parameters.effects.prior import Found
 from tanager.parameters.effects.problems import EffectFold, EffectProblems, Kind, RowSplit
 
@@ -36,6 +36,8 @@ WALKS: dict[Kind, Walk] = {"zero": TO_ZERO, "naive Bayes": TO_NAIVE_BAYES, "norm
 LEAST_SHARE = 0.05
 # In standard errors: more is chosen on the folds of the norm than of the others.
 NORM_HANDICAP = 0.5
+# A kind whose strengths leave it so many standard errors behind another is not refined.
+HOPELESS = 4.0
 
 
 @dataclass(frozen=True)
@@ -70,19 +72,18 @@ def choose_models(problems: EffectProblems, penalty: str, given: Strengths | Non
     The norm is best where few attributes of many say something.
     """
     numbers = problems.ranked.numbers
+    only: Kind = "norm" if penalty == "norm" else "zero"
     if given is not None and len(numbers) == 1:
-        return [Choice("norm" if penalty == "norm" else "zero", numbers[0], Chosen(given), ())]
+        return [Choice(only, numbers[0], Chosen(given), ())]
     splits = problems.splits()
-    if not sum(split.rest.n_rows for split in splits):
-        kinds = ["norm" if penalty == "norm" else "zero"]
-    else:
-        kinds = _kinds(problems, penalty, given, len(splits))
+    any_held_out = any(split.rest.n_rows for split in splits)
+    kinds = _kinds(problems, penalty, given, len(splits)) if any_held_out else [only]
     folds: list[EffectFold] = []
     found = []
     for kind in kinds:
         if not folds or (kind == "norm" and not folds[0].in_blocks):
             folds = [problems.fold(split, numbers[0], kind == "norm") for split in splits]
-        found.append(_choose(problems, splits, folds, kind, given))
+        found.append(_choose(problems, splits, folds, kind, given, [losses for _, losses in found]))
     weights = np.concatenate([split.rest.row_weights for split in splits])
     handicaps = [NORM_HANDICAP if kind == "norm" else 0.0 for kind in kinds]
     shares = shares_by_loss([losses for _, losses in found], weights, handicaps)
@@ -119,19 +120,26 @@ def shares_by_loss(losses: Sequence[Array], weights: Array, handicaps: Sequence[
 
 
 def _choose(
-    problems: EffectProblems, splits: list[RowSplit], folds: list[EffectFold], kind: Kind, given: Strengths | None
+    problems: EffectProblems,
+    splits: list[RowSplit],
+    folds: list[EffectFold],
+    kind: Kind,
+    given: Strengths | None,
+    rivals: Sequence[Array],
 ) -> tuple[Choice, Array]:
-    """Also the losses of the rows held out.
+    """Also the losses of the rows held out. `rivals` are those of other kinds: one that is far behind ends early.
 
     The strengths are those of the fewest pairs, which `folds` have; then as many are taken as lower the loss.
     """
     numbers, walk, norm = problems.ranked.numbers, WALKS[kind], kind == "norm"
     number = numbers[0]
+    weights = np.concatenate([split.rest.row_weights for split in splits])
     for fold in folds:
         fold.begin(kind, fold.problem.zero)
     chosen = choose_strengths(folds, walk) if given is None else visit_strengths(folds, given, walk)
+    hopeless = any(excess_errors(held_out_losses(folds), rival, weights) > HOPELESS for rival in rivals)
     for more in numbers[1:]:
-        if np.isinf(chosen.strengths[-1]) or more == number:
+        if np.isinf(chosen.strengths[-1]) or more == number or hopeless:
             break
         wider = [problems.fold(split, more, norm, fold) for split, fold in zip(splits, folds, strict=True)]
         for fold, fewer in zip(wider, folds, strict=True):
@@ -141,9 +149,6 @@ def _choose(
         if found.loss >= chosen.loss:
             break
         number, folds, chosen.loss = more, wider, found.loss
-    adaptive = choose_adaptive(folds, chosen) if norm and given is None else None
-    tables = [fold.problem.beta(fold.u) for fold in folds]
-    layouts = [fold.layout for fold in folds]
-    losses = [fold.held_out.losses(beta) for fold, beta in zip(folds, tables, strict=True)]
-    found_tables = tuple(zip(layouts, tables, strict=True))
-    return Choice(kind, number, chosen, found_tables, adaptive=adaptive), np.concatenate(losses)
+    adaptive = choose_adaptive(folds, chosen) if norm and given is None and not hopeless else None
+    tables = tuple((fold.layout, fold.problem.beta(fold.u)) for fold in folds)
+    return Choice(kind, number, chosen, tables, adaptive=adaptive), held_out_losses(folds)

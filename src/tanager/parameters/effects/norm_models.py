@@ -18,11 +18,11 @@ from tanager.parameters.effects.problems import EffectFold
 
 Array = NDArray[np.float64]
 
-# In units of what a block's slope is by chance (`BlockProblem`), times the root of two classes' spread.
-PATH = StrengthPath(tuple(2.0 ** (-step / 2) for step in range(-1, 12)), errors_allowed=0.5)
+# In units of what a block's slope is by chance (`BlockProblem`), in smaller steps where noise comes in.
+PATH = StrengthPath((1.4, 1.0, 0.7, 0.5, 0.35, 0.25, 0.125, 0.06, 0.03), errors_allowed=0.5)
 BY_NORM = Walk((PATH, PATH), tolerance=3e-3)
-ADAPTIVE = tuple(2.0 ** (-step / 2) for step in range(16))
-RISES = 3
+ADAPTIVE = (1.0, 0.5, 0.25, 0.125, 0.06, 0.03, 0.015)
+RISES = 2
 # The second fit is taken where it gains so many standard errors: it has one more choice by which to flatter itself.
 ERRORS_TO_ADAPT = 0.5
 
@@ -32,13 +32,13 @@ def choose_adaptive(folds: Sequence[EffectFold], chosen: Chosen) -> float | None
     if np.isinf(chosen.strengths[0]):
         return None
     weights = np.concatenate([fold.held_out.weights for fold in folds])
-    first, first_losses = [fold.u for fold in folds], _losses(folds)
+    first, first_losses = [fold.u for fold in folds], held_out_losses(folds)
     best, best_losses, best_u, since = None, first_losses, first, 0
     for fold in folds:
         adapt(fold.problem, fold.u)
     for strength in ADAPTIVE:
         chosen.n_passes += visit_strengths(folds, (strength, strength), BY_NORM).n_passes
-        losses = _losses(folds)
+        losses = held_out_losses(folds)
         since += 1
         if np.average(losses - best_losses, weights=weights) < 0.0:
             best, best_losses, best_u, since = strength, losses, [fold.u for fold in folds], 0
@@ -52,7 +52,8 @@ def choose_adaptive(folds: Sequence[EffectFold], chosen: Chosen) -> float | None
     return best
 
 
-def _losses(folds: Sequence[EffectFold]) -> Array:
+def held_out_losses(folds: Sequence[EffectFold]) -> Array:
+    """Of the rows of all folds, one after the other."""
     return np.concatenate([fold.held_out.losses(fold.problem.beta(fold.u)) for fold in folds])
 
 
