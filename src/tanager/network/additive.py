@@ -251,16 +251,16 @@ class AdditiveNetwork(HasColumns):
 
     @cached_property
     def _sums(self) -> LogJoint:
-        """One look-up for each effect; a missing cell is one more state."""
-        n_attributes = len(self.mains)
-        at = {attribute: n_attributes + position for position, attribute in enumerate(self._paired)}
-        nodes = np.zeros((n_attributes + len(self.pairs) + 1, 2), dtype=np.int64)
+        """One look-up for each effect that is not zero; a missing cell is one more state."""
+        mains = [attribute for attribute, main in enumerate(self.mains) if main.any()]
+        at = {attribute: len(self.mains) + position for position, attribute in enumerate(self._paired)}
+        nodes = np.zeros((len(mains) + len(self.pairs) + 1, 2), dtype=np.int64)
         strides = np.zeros_like(nodes)
-        nodes[:n_attributes, 0], strides[:n_attributes, 0] = np.arange(n_attributes), 1
-        for position, ((parent, child), table) in enumerate(zip(self.pairs, self.tables, strict=True), n_attributes):
+        nodes[: len(mains), 0], strides[: len(mains), 0] = mains, 1
+        for position, ((parent, child), table) in enumerate(zip(self.pairs, self.tables, strict=True), len(mains)):
             nodes[position] = at[parent], at[child]
             strides[position] = table.shape[1], 1
-        cells = [*self.mains, *(table.reshape(-1, len(self.intercept)) for table in self.tables)]
-        cells.append(self.intercept[np.newaxis])
+        tables = (table.reshape(-1, len(self.intercept)) for table in self.tables)
+        cells = [*(self.mains[attribute] for attribute in mains), *tables, self.intercept[np.newaxis]]
         ends = np.cumsum([len(part) for part in cells])
         return LogJoint(nodes, strides, np.concatenate([[0], ends[:-1]]), np.concatenate(cells))

@@ -23,6 +23,7 @@ from tanager.structure.protocol import (
     StructureTask,
 )
 from tanager.structure.ties import SMALLEST_INFORMATION, level
+from tanager.table.granularity import MAX_PAIRED
 
 RANKINGS = ("information", "interaction", "fcll")
 AUTO_MULTIPLES = (3, 6)
@@ -67,20 +68,31 @@ class Pairwise(StructureLearner):
         return LearntStructure(pair_dag(n_attributes, pairs), steps=steps, pairs=ranked)
 
     def rank(self, counts: CountStore) -> Pairs:
-        """The best pairs by these counts, at most as many as any choice of `pairs_per_attribute` may take."""
+        """The best pairs by these counts, at most as many as any choice of `pairs_per_attribute` may take.
+
+        Of very many attributes only the MAX_PAIRED that tell most about the class are paired.
+        """
         n_attributes = counts.n_attributes
         check_option("rank_by", self.rank_by, RANKINGS)
         most = max(self.numbers(n_attributes))
         if n_attributes < 2:
             return ()
-        first, second = np.triu_indices(n_attributes, k=1)
+        alone = level(class_information(counts), SMALLEST_INFORMATION)
+        if n_attributes > MAX_PAIRED:
+            strongest = np.sort(np.argsort(-alone, kind="stable")[:MAX_PAIRED]).tolist()
+            found = self._rank(counts.of_attributes(strongest), alone[strongest], most)
+            return tuple((strongest[parent], strongest[child]) for parent, child in found)
+        return self._rank(counts, alone, most)
+
+    def _rank(self, counts: CountStore, alone: NDArray[np.float64], most: int) -> Pairs:
+        """The best pairs of these attributes; `alone` is what each tells about the class."""
+        first, second = np.triu_indices(counts.n_attributes, k=1)
         states = np.array(counts.n_states[:-1])
         several = (states[first] > 1) & (states[second] > 1)
         orders = [_best_first(values[first, second], several) for values in self._values(counts)]
         best = np.array(
             list(islice(dict.fromkeys(chain.from_iterable(zip(*orders, strict=True))), most)), dtype=np.intp
         )
-        alone = level(class_information(counts), SMALLEST_INFORMATION)
         return tuple(
             (i, j) if alone[i] >= alone[j] else (j, i)
             for i, j in zip(first[best].tolist(), second[best].tolist(), strict=True)
@@ -96,7 +108,7 @@ class Pairwise(StructureLearner):
 
     def numbers(self, n_attributes: int) -> tuple[int, ...]:
         """The numbers of pairs to choose from, ascending."""
-        given = self.pairs_per_attribute
+        given, n_attributes = self.pairs_per_attribute, min(n_attributes, MAX_PAIRED)
         if self.order not in ORDERS:
             raise OptionError(f"order={self.order!r} must be 1, 2, 3 or None.")
         if self.order == 1:

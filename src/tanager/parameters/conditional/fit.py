@@ -51,6 +51,7 @@ class FitOptions:
     stopping: str
     max_iter: int
     tol: float
+    penalty: str = "auto"
 
 
 class ConditionalFit:

@@ -79,6 +79,10 @@ class Penalized:
         """Where the penalty pulls to, (n_cells, n_classes) as seen from the prior's start, or 0 for that start."""
         self.start = self.prior.start + mean
 
+    def descend(self, u: Array, max_iter: int, tolerance: float, what: str = "Descending") -> Descent:
+        """`minimize` from effects u."""
+        return minimize(self, u, max_iter, tolerance, what=what)
+
     @property
     def n_passes(self) -> int:
         """Passes over the rows so far."""

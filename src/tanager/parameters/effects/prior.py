@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from scipy import sparse
 
 from tanager.parameters.conditional.priors import FIXED, FREE, Prior
 from tanager.parameters.effects.layout import EffectLayout, tables_by_pair
+from tanager.table.granularity import MAX_PAIRED
 from tanager.table.schema import ColumnSchema
 
 Array = NDArray[np.float64]
@@ -25,6 +27,11 @@ FULL_STEPS = 4
 # rows say more: with all parts the error on covtype falls by a quarter.
 PAIR_PARTS = 5
 MANY_ROWS = 50_000
+# Of a main effect's walk where attributes are too many to pair them all: there is no time for more.
+PARTS_OF_MANY = 8
+# From so many states, none of which has more than so many times its share of the rows.
+FEW_STATES = 20
+EVEN = 4.0
 
 
 @dataclass(frozen=True)
@@ -35,17 +42,33 @@ class Bases:
     coarse: tuple[sparse.csr_array, ...]
 
 
+@dataclass(frozen=True)
+class DenseBases:
+    """The same as plain arrays; None where every state has an effect of its own."""
+
+    fine: tuple[Array | None, ...]
+    coarse: tuple[Array | None, ...]
+
+
 def effect_bases(layout: EffectLayout, rows: Array) -> Bases:
     """`rows` (n_cells, n_classes) are the training rows in each cell of the layout."""
+    dense, columns = dense_bases(layout, rows), layout.columns
+    fine = [_sparse(basis, column.n_states) for basis, column in zip(dense.fine, columns, strict=True)]
+    coarse = [_sparse(basis, column.coarse.n_states) for basis, column in zip(dense.coarse, columns, strict=True)]
+    return Bases(tuple(fine), tuple(coarse))
+
+
+def dense_bases(layout: EffectLayout, rows: Array) -> DenseBases:
+    """`rows` as in `effect_bases`. Without a pair coarse bases are not made."""
     mains, _, classes = layout.split(rows)
     most = PAIR_PARTS if classes.sum() <= MANY_ROWS else None
     fine, coarse = [], []
     for column, own in zip(layout.columns, mains, strict=True):
         states = own[:-1].sum(axis=1)
-        fine.append(main_effects(column, states))
+        fine.append(main_effects(column, states, PARTS_OF_MANY if len(mains) > MAX_PAIRED else None))
         grouped = np.bincount(column.coarse_codes[:-1], states, minlength=column.coarse.n_states).astype(np.float64)
-        coarse.append(main_effects(column.coarse, grouped, most))
-    return Bases(tuple(fine), tuple(coarse))
+        coarse.append(main_effects(column.coarse, grouped, most) if layout.pairs else None)
+    return DenseBases(tuple(fine), tuple(coarse))
 
 
 def effect_prior(layout: EffectLayout, rows: Array) -> Prior:
@@ -88,13 +111,22 @@ def effect_prior(layout: EffectLayout, rows: Array) -> Prior:
     return Prior(start, (outer.matrix(), inner.matrix()) if sheets else (outer.matrix(),), by_class)
 
 
-def main_effects(column: ColumnSchema, rows: Array, most: int | None = None) -> sparse.csr_array:
-    """(n_states, n_effects): each state as a sum of effects; `rows` (n_states,) are in each; `most` of a walk."""
+def main_effects(column: ColumnSchema, rows: Array, most: int | None = None) -> Array | None:
+    """(n_states, n_effects): each state as a sum of effects; `rows` (n_states,) are in each; `most` of a walk.
+
+    None where every state has an effect of its own.
+    """
     if not column.has_order:
-        return _identity(column.n_states)
+        return None
     n_ordered = column.n_states - column.gap_state
-    steps = sparse.csr_array(walk_effects(rows[:n_ordered], most))
-    return sparse.block_diag([steps, _identity(1)], format="csr") if column.gap_state else steps
+    steps = walk_effects(rows[:n_ordered], most)
+    if not column.gap_state:
+        return steps
+    return np.block([[steps, np.zeros((n_ordered, 1))], [np.zeros((1, steps.shape[1])), np.ones((1, 1))]])
+
+
+def _sparse(basis: Array | None, n_states: int) -> sparse.csr_array:
+    return sparse.eye_array(n_states, format="csr") if basis is None else sparse.csr_array(basis)
 
 
 def walk_effects(rows: Array, most: int | None = None) -> Array:
@@ -104,13 +136,28 @@ def walk_effects(rows: Array, most: int | None = None) -> Array:
     T is taken back by the free intercept, and turning u by an orthogonal matrix leaves the penalty as it is. So with
     the columns centred by the rows and turned to the eigenvectors of T^T diag(rows) T it is the same model under the
     same prior, but in the Hessian the effects are apart from each other and from the intercept: L-BFGS takes a third
-    of the passes. The last columns are the smoothest and vary most over the rows; `most` keeps only those.
+    of the passes. The last columns are the smoothest and vary most over the rows; `most` keeps only those. Many states
+    that are about as frequent are turned as equally frequent ones, which takes no time.
     """
+    first = 0 if most is None else max(0, len(rows) - 1 - most)
+    if len(rows) > FEW_STATES and rows.max() * len(rows) <= EVEN * rows.sum():
+        turned = _even_walk(len(rows))[:, first:]
+    else:
+        turned = _turned(rows)[:, first:]
+    return turned - shares_of(rows) @ turned
+
+
+@lru_cache(maxsize=256)
+def _even_walk(n_states: int) -> Array:
+    return _turned(np.ones(n_states))
+
+
+def _turned(rows: Array) -> Array:
     steps = np.tri(len(rows))[:, 1:]  # the first state is the reference
     steps -= shares_of(rows) @ steps
-    _, turn = np.linalg.eigh((steps.T * rows) @ steps)
-    first = 0 if most is None else max(0, len(rows) - 1 - most)
-    return np.sqrt(step_variance(len(rows))) * steps @ turn[:, first:]
+    turn = np.linalg.eigh((steps.T * rows) @ steps)[1]
+    turned: Array = np.sqrt(step_variance(len(rows))) * steps @ turn
+    return turned
 
 
 def step_variance(n_states: int) -> float:
@@ -152,13 +199,11 @@ def _add_pair(outer: BlockDiagonal, parent: _Entries, rows: Array) -> None:
     rows  (parent's states, child's states)
     """
     n_parent, n_child = rows.shape
-    by_parent = shares_of(rows, shares_of(rows.sum(axis=0)))
-    by_child = shares_of(rows.T, shares_of(rows.sum(axis=1)))
-    both = shares_of(rows.reshape(-1)).reshape(rows.shape)
+    by_child, by_parent, both = gap_shares(rows)
     entry = np.arange((n_parent + 1) * (n_child + 1)).reshape(n_parent + 1, n_child + 1)
     effect = np.arange(parent.shape[1] * n_child).reshape(-1, n_child)
     values = parent.values[:, np.newaxis]
-    means = np.concatenate([by_child, both.T]) @ parent.basis
+    means = np.concatenate([by_child.T, both.T]) @ parent.basis
     outer.begin(entry.size, effect.size)
     outer.add(entry[parent.states, :-1], effect[parent.effects], values)
     outer.add(entry[parent.states, -1:], effect[parent.effects], values * by_parent[parent.states])
@@ -174,16 +219,20 @@ def _add_repeated(inner: BlockDiagonal, own: _Entries, times: int) -> None:
     inner.add(each * n_states + own.states, each * n_effects + own.effects, own.values)
 
 
-def _identity(size: int) -> sparse.csr_array:
-    return sparse.eye_array(size, format="csr")
-
-
 def shares_of(rows: Array, otherwise: Array | None = None) -> Array:
     """Rows as shares of their sum along the last axis; where there is none, `otherwise`, equal shares by default."""
     total = rows.sum(axis=-1, keepdims=True)
     if otherwise is None:
         otherwise = np.full(rows.shape[-1], 1.0 / rows.shape[-1])
     return np.where(total > 0, rows / np.maximum(total, np.finfo(np.float64).tiny), otherwise)
+
+
+def gap_shares(rows: Array) -> tuple[Array, Array, Array]:
+    """Shares (parent's states, child's states) of the cells that a gap stands for: one of the parent beside each state
+    of the child, one of the child beside each state of the parent, and both."""
+    by_child = shares_of(rows.T, shares_of(rows.sum(axis=1))).T
+    by_parent = shares_of(rows, shares_of(rows.sum(axis=0)))
+    return by_child, by_parent, shares_of(rows.reshape(-1)).reshape(rows.shape)
 
 
 def start_from_folds(layout: EffectLayout, zero: Array, rows: Array, found: Sequence[Found]) -> Array:

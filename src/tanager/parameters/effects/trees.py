@@ -18,7 +18,7 @@ from tanager.network.additive import AdditiveNetwork
 from tanager.parameters.conditional.fit import FOLD_SEED
 from tanager.parameters.conditional.held_out import split_rows
 from tanager.parameters.conditional.strengths import excess_errors
-from tanager.parameters.effects.models import MAX_ROWS_FOR_FOLDS
+from tanager.parameters.effects.problems import MAX_ROWS_FOR_FOLDS
 from tanager.table.batch import Codes, EncodedBatch
 from tanager.table.granularity import fine_places
 from tanager.table.rows import Rows
