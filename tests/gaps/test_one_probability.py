@@ -86,7 +86,7 @@ def test_prediction_query_and_explanation_give_one_probability(fitted, data):
     for model in (clf, clf.network_):
         found = explain(model, row)
         favoured, against = found.favoured[0], found.against[0]
-        parts = found.prior[0] + found.contributions[0].sum() + found.remainder[0]
+        parts = found.base_rate[0] + found.baseline[0] + found.contributions[0].sum() + found.remainder[0]
         assert parts == pytest.approx(np.log(predicted[favoured] / predicted[against]), abs=1e-9)
 
 

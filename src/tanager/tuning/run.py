@@ -73,7 +73,8 @@ class TuneRun:
         shares = weights / weights.sum()
         losses_before, losses_after, errors_before, errors_after = (float(shares @ column) for column in by_row)
         change = by_row[1] - by_row[0]
-        change_error = float(np.sqrt(shares**2 @ (change - shares @ change) ** 2))
+        # A row of weight w is w rows, so its squared deviation counts w times.
+        change_error = float(np.sqrt(shares @ (change - shares @ change) ** 2 / weights.sum()))
         return QueryMeasures(losses_before, errors_before), QueryMeasures(losses_after, errors_after), change_error
 
     def learn(self, rows: QueryRows) -> Chosen:
