@@ -10,6 +10,7 @@ from tanager.errors import DataError
 from tanager.network.forest_document import read_forest, write_forest
 from tanager.network.json_values import DocumentError
 from tanager.table.schema import ColumnSchema
+from tanager.trees import forest as forest_module
 from tanager.trees.boost import Boosting, TreeOptions
 from tanager.trees.forest import Forest
 from trees.grow_by_hand import Table
@@ -38,7 +39,9 @@ def forest(trees, table):
     return Forest.of(trees, table.n_codes, N_CLASSES)
 
 
-def test_credits_add_up_to_what_the_forest_adds_beyond_its_means(forest, table):
+@pytest.mark.parametrize("work", [0, np.inf])
+def test_credits_add_up_to_what_the_forest_adds_beyond_its_means(forest, table, work, monkeypatch):
+    monkeypatch.setattr(forest_module, "WORK_WORTH_COMPILING", work)
     means = np.average(forest.scores(table.codes), axis=0, weights=table.weights)
     found = forest.credits(table.codes, len(table.n_codes)).sum(axis=1)
     np.testing.assert_allclose(found, forest.scores(table.codes) - means, rtol=0, atol=1e-12)

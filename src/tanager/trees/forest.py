@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 # Rows times trees from which the compiled kernel repays its start.
-WORK_WORTH_COMPILING = 1_000_000
+WORK_WORTH_COMPILING = 200_000
 BLOCK_ROWS = 4_096
 
 
@@ -159,13 +159,13 @@ class Forest:
     def _add_compiled(self, codes: Codes, out: Array) -> None:
         from tanager.trees.score_kernels import add_trees
 
-        parts = (self.roots, self.of_class, self._steps, self.left.view(np.uint8), self.values)
-        add_trees(np.ascontiguousarray(codes), *parts, out)
+        add_trees(np.ascontiguousarray(codes), *self._arrays, self.values, out)
 
     @cached_property
-    def _steps(self) -> NDArray[np.int32]:
-        """(n_splits, 4) attribute, offset, right and left end of each split."""
-        return np.column_stack([self.attributes, self.offsets[:-1], self.ends]).astype(np.int32)
+    def _arrays(self) -> tuple[Ints, Ints, NDArray[np.int32], NDArray[np.uint8]]:
+        """Roots, classes, splits (attribute, offset, right and left end) and sides, as the kernels take them."""
+        steps = np.column_stack([self.attributes, self.offsets[:-1], self.ends]).astype(np.int32)
+        return self.roots, self.of_class, steps, self.left.view(np.uint8)
 
     def credits(self, codes: Codes, n_attributes: int) -> Array:
         """(n_rows, n_attributes, n_classes) what each attribute adds to `scores`, but for the means of the trees.
@@ -174,6 +174,11 @@ class Forest:
         Each change is put down to the attribute asked for: they add up to the leaf's value less the tree's mean.
         """
         result = np.zeros((len(codes), n_attributes, self.n_classes))
+        if len(codes) * len(self.roots) >= WORK_WORTH_COMPILING:
+            from tanager.trees.score_kernels import add_credits
+
+            add_credits(np.ascontiguousarray(codes), *self._arrays, self.means, result)
+            return result
         at = np.tile(self.roots, (len(codes), 1))
         while True:
             rows, trees = np.nonzero(at >= 0)

@@ -35,7 +35,7 @@ MIN_ROWS = 500
 MAX_ROWS = 200_000
 # Rows times attributes times classes of a fold: with more of them a round takes longer than trees are worth.
 MAX_CELLS = 20_000_000
-MAX_ROUNDS = 1_000
+MAX_ROUNDS = 500
 PATIENCE = 30  # rounds without a lower loss
 SHARES = np.arange(1, 21) / 20
 # By so many standard errors of the paired difference the mean must be better than the effects alone. With 2, trees were
