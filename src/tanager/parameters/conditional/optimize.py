@@ -99,6 +99,10 @@ class Penalized:
         """Whether nothing pulls the fit back."""
         return self.prior.log_entries == 0.0 and bool((self.prior.levels == FREE).all())
 
+    def is_zero(self, u: Array, level: int) -> bool:
+        """Whether all effects of a level are exactly zero."""
+        return not u[self.prior.levels == level].any()
+
     def to_vector(self, u: Array) -> Array:
         return u[:, : self._used.shape[1]][self._used] / self._scale
 

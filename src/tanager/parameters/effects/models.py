@@ -79,7 +79,7 @@ def choose_models(problems: EffectProblems, penalty: str, given: Strengths | Non
     any_held_out = any(split.rest.n_rows for split in splits)
     kinds = _kinds(problems, penalty, given, len(splits)) if any_held_out else [only]
     folds: list[EffectFold] = []
-    found = []
+    found: list[tuple[Choice, Array]] = []
     for kind in kinds:
         if not folds or (kind == "norm" and not folds[0].in_blocks):
             folds = [problems.fold(split, numbers[0], kind == "norm") for split in splits]
