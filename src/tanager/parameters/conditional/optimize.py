@@ -142,6 +142,10 @@ class Penalized:
             memory.add(step / self._scale, change * self._scale)
         return memory
 
+    def is_zero(self, u: Array, level: int) -> bool:
+        """Whether all effects of a level are exactly zero."""
+        return not u[self.prior.levels == level].any()
+
     def to_vector(self, u: Array) -> Array:
         return u[:, : self._used.shape[1]][self._used] / self._scale
 

@@ -92,7 +92,10 @@ def choose_strengths(folds: Sequence[TunedFold], walk: Walk) -> Chosen:
         visited = [best]
         path = walk.paths[min(level, len(walk.paths) - 1)]
         for strength in path.strengths:
-            visited.append(visit((*best.strengths[:level], strength, *best.strengths[level + 1 :])))
+            latest = visit((*best.strengths[:level], strength, *best.strengths[level + 1 :]))
+            if all(fold.problem.is_zero(fold.u, level) for fold in folds):
+                continue  # it is as good as absent
+            visited.append(latest)
             if _rises([each.losses for each in visited], weights):
                 break
         losses_of = [each.losses for each in visited]

@@ -30,7 +30,7 @@ from tanager.parameters.effects.block_kernels import (
 # The inner sweeps end when one gains less than this share of what all have gained, or after so many.
 SWEEP_SHARE = 0.15
 MAX_SWEEPS = 25
-MAX_HALVINGS = 30
+SHORTEST = 1e-9
 # Of the goal: a sweep that gains less is the last of a step, and a step that is to gain less is the last.
 SWEEP_GOAL = 0.1
 LEFT_SHARE = 0.5
@@ -241,21 +241,41 @@ def make_work(model: Model, penalty: Penalty, widths: Array, n_odds: int, n_rows
 
 
 @kernel
+def value_at(
+    model: Model, penalty: Penalty, work: Work, scores: Array, before: Array, step: Array, share: float
+) -> float:
+    """The objective after a share of the step."""
+    loss = probabilities(scores + share * work.moved, model.classes, model.weights, work.p)
+    return loss + penalty_of(model.shapes, penalty, before + share * step)
+
+
+@kernel
 def search_line(
-    model: Model, penalty: Penalty, work: Work, before: Array, u: Array, scores: Array, value: float
+    model: Model, penalty: Penalty, work: Work, before: Array, u: Array, scores: Array, value: float, stretch: bool
 ) -> tuple[float, bool]:
-    """Halve the step of u and scores until the objective does not rise; its value, and whether it was found."""
-    trial, share = np.empty_like(scores), 1.0
-    for _ in range(MAX_HALVINGS):
-        trial[:] = scores + share * work.moved
-        new = probabilities(trial, model.classes, model.weights, work.p) + penalty_of(model.shapes, penalty, u)
-        if new <= value:
-            scores[:] = trial
-            return new, True
+    """Halve the step of u and scores until the objective does not rise; its value, and whether it was found.
+
+    With `stretch` a whole step is doubled as long as that is better: blocks that repeat each other take short steps.
+    """
+    step, share = u - before, 1.0
+    new = value_at(model, penalty, work, scores, before, step, share)
+    while new > value and share > SHORTEST:
         share *= 0.5
-        u[:] = before + 0.5 * (u - before)
-    u[:] = before
-    return value, False
+        new = value_at(model, penalty, work, scores, before, step, share)
+    if new > value:
+        u[:] = before
+        return value, False
+    while stretch and share >= 1.0:
+        longer = value_at(model, penalty, work, scores, before, step, 2.0 * share)
+        if longer >= new:
+            break
+        share, new = 2.0 * share, longer
+    scores += share * work.moved
+    if share != 1.0:
+        u[:] = before + share * step
+    if stretch:  # the last try was another point
+        probabilities(scores, model.classes, model.weights, work.p)
+    return new, True
 
 
 @kernel
@@ -294,9 +314,9 @@ def descend(
             if gain <= max(SWEEP_SHARE * gained, SWEEP_GOAL * goal):
                 break
         gains[iteration : iteration + 2] = gained
-        value, found = search_line(model, penalty, work, before, u, scores, value)
-        values[iteration + 1] = value
         settled = gained <= LEFT_SHARE * goal
+        value, found = search_line(model, penalty, work, before, u, scores, value, not settled)
+        values[iteration + 1] = value
         if not found or (settled and zeros_too):
             return iteration + 1, n_sweeps, True
         zeros_too = settled or not any_norm

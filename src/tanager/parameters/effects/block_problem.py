@@ -142,6 +142,11 @@ class BlockProblem:
         """(n_cells, n_classes) the effects of every cell and class, with what they start from."""
         return self.start + self._tables(u)
 
+    def is_zero(self, u: Array, level: int) -> bool:
+        """Whether all main effects (level 0), or all pairs (level 1), are exactly zero."""
+        n_mains = self.blocks.shapes[len(self.layout.columns), 7]
+        return not (u[n_mains:-1] if level else u[:n_mains]).any()
+
     def block_sizes(self, u: Array) -> Array:
         """(n_blocks,) |u| of each block."""
         sizes = np.sqrt(np.add.reduceat((u**2).sum(axis=1), self.blocks.shapes[:-1, 7]))

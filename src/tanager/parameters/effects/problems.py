@@ -32,7 +32,7 @@ LOOK_UPS_WORTH_COMPILING = 400_000
 # Of a sweep of the compiled descent on a squared penalty: above, L-BFGS takes fewer passes and shares look-ups. Walks
 # are apart in the Hessian, and their sparse products are slow.
 MAX_LOOK_UPS_IN_BLOCKS = 300_000
-MAX_LOOK_UPS_WITH_WALKS = 2_000_000
+MAX_LOOK_UPS_WITH_WALKS = 1_000_000
 
 
 Kind = Literal["zero", "naive Bayes", "norm"]
