@@ -2,6 +2,8 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset
 import pytest
 
 from tanager import PairwiseClassifier, explain, load_model, save_model
@@ -110,6 +112,13 @@ def test_explanations_add_up_to_the_log_odds(missing):
     rows = [explain(clf, X[:50])[k] for k in range(50)]
     found = [row.base_rate + row.baseline + sum(part.log_odds for part in row.contributions) for row in rows]
     np.testing.assert_allclose(found, logs[:, -1] - logs[:, -2], rtol=0, atol=1e-9)
+
+
+def test_a_stream_gives_the_trees_of_memory(model):
+    clf, X, y = model
+    rows = pa.Table.from_pandas(X.assign(label=y), preserve_index=False)
+    streamed = PairwiseClassifier(order=None).fit(pyarrow.dataset.dataset(rows), "label")
+    np.testing.assert_array_equal(streamed.predict_proba(X), clf.predict_proba(X))
 
 
 def test_the_three_columns_that_matter_are_the_strongest(model):
