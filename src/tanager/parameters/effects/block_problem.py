@@ -40,7 +40,7 @@ class BlockRows:
 
         odds = np.ascontiguousarray((beta[:, :1] - beta[:, 1:] if beta.shape[1] == 2 else beta).T)
         total = np.zeros((len(odds), len(self.classes)))
-        filled = np.add.reduceat((beta != 0.0).any(axis=1), self._offsets[:-1])  # a block of zeros adds nothing
+        filled = np.add.reduceat((odds != 0.0).any(axis=0), self._offsets[:-1])  # a block of zeros adds nothing
         add_tables(self._offsets, np.flatnonzero(filled), self.cells, odds, total)
         return total
 
