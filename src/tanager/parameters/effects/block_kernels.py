@@ -1,12 +1,10 @@
-"""Compiled parts of `block_descent`: tables of a block from its effects, slopes of its effects from those of its cells.
+"""Compiled: the tables of a block from its effects, and the slopes of its effects from those of its cells.
 
 A block is a line of integers (`blocks.Blocks.shapes`). Values are stored class by class, so that every inner loop runs
 over neighbouring numbers.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +31,6 @@ Cells = NDArray[np.uint32]
     CENTRED,
 ) = range(12)
 IDENTITY = -1
-SECULAR_STEPS = 60
-SECULAR_PRECISION = 1e-13
 
 
 @kernel
@@ -178,85 +174,6 @@ def _spread_gaps(shape: Shape, shares: Array, table: Array) -> None:
 
 
 @kernel
-def add_tables(offsets: Shape, blocks: Shape, cells: Cells, tables: Array, scores: Array) -> None:
-    """Add to scores (n_odds, n_rows) what the rows find in the tables (n_odds, n_cells) of these blocks."""
-    for c in range(len(scores)):
-        line = scores[c]
-        for b in blocks:
-            table, own = tables[c, offsets[b] :], cells[b]
-            for i in range(len(line)):
-                line[i] += table[own[i]]
-
-
-@kernel
-def probabilities(scores: Array, classes: NDArray[np.int64], weights: Array, p: Array) -> float:
-    """The loss at scores (n_odds, n_rows), and p (n_odds, n_rows): of the first class of two, or of each of several."""
-    n_odds, n_rows = scores.shape
-    loss = 0.0
-    if n_odds == 1:
-        for i in range(n_rows):
-            z = scores[0, i]
-            smaller = math.exp(-abs(z))
-            p[0, i] = (1.0 if z > 0.0 else smaller) / (1.0 + smaller)
-            missed = abs(z) if (z > 0.0) != (classes[i] == 0) else 0.0
-            loss += weights[i] * (missed + math.log1p(smaller))
-        return loss
-    top, total = scores[0].copy(), np.zeros(n_rows)
-    for c in range(1, n_odds):
-        for i in range(n_rows):
-            top[i] = max(top[i], scores[c, i])
-    for c in range(n_odds):
-        for i in range(n_rows):
-            p[c, i] = math.exp(scores[c, i] - top[i])
-            total[i] += p[c, i]
-    for i in range(n_rows):
-        loss += weights[i] * (math.log(total[i]) + top[i] - scores[classes[i], i])
-        total[i] = 1.0 / total[i]
-    for c in range(n_odds):
-        for i in range(n_rows):
-            p[c, i] *= total[i]
-    return loss
-
-
-@kernel
-def move_block(u: Array, slope: Array, curvature: Array, squared: float, norm: float, step: Array) -> None:
-    """The step d that makes slope d + curvature d^2 / 2 + squared / 2 |u + d|^2 + norm |u + d| least.
-
-    With z = curvature u - slope the end is z / (curvature + squared + norm / r), r its own length, and zero where z is
-    no longer than `norm`. r solves the secular equation sum (z / ((curvature + squared) r + norm))^2 = 1.
-    """
-    length = 0.0
-    for e in range(len(u)):
-        step[e] = curvature[e] * u[e] - slope[e]
-        length += step[e] * step[e]
-    length = math.sqrt(length)
-    if length <= norm:
-        for e in range(len(u)):
-            step[e] = -u[e]
-        return
-    pull = 0.0
-    if norm > 0.0:
-        # Newton's method on a function that falls and is convex in r: from the left it never oversteps.
-        r = 0.0
-        for _ in range(SECULAR_STEPS):
-            value = slope_of_value = 0.0
-            for e in range(len(u)):
-                bottom = (curvature[e] + squared) * r + norm
-                ratio = step[e] / bottom
-                value += ratio * ratio
-                slope_of_value -= 2.0 * ratio * ratio * (curvature[e] + squared) / bottom
-            # On 1 / sqrt(value), which is nearly a straight line, the steps are far longer.
-            root = math.sqrt(value)
-            move = (root - 1.0) * 2.0 * value / -slope_of_value
-            r += move
-            if move <= SECULAR_PRECISION * r:
-                break
-        pull = norm / r
-    for e in range(len(u)):
-        step[e] = step[e] / (curvature[e] + squared + pull) - u[e]
-
-
-@kernel
 def fill_tables(shapes: Shape, bases: Array, shares: Array, u: Array, tables: Array) -> None:
     """tables (n_odds, n_cells) of effects u (n_odds, n_effects), those of missing cells among them."""
     for b in range(len(shapes) - 1):
@@ -268,15 +185,6 @@ def fill_tables(shapes: Shape, bases: Array, shares: Array, u: Array, tables: Ar
                 fill_table(
                     shapes[b], bases, shares, effects, gaps, tables[c, shapes[b, CELLS_AT] : shapes[b + 1, CELLS_AT]]
                 )
-
-
-@kernel
-def count_cells(offsets: Shape, cells: Cells, classes: NDArray[np.int64], weights: Array, counted: Array) -> None:
-    """counted (n_cells, n_classes): the weights of the rows in each cell."""
-    for b in range(len(cells)):
-        table, own = counted[offsets[b] :], cells[b]
-        for i in range(len(classes)):
-            table[own[i], classes[i]] += weights[i]
 
 
 @kernel

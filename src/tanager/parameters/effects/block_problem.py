@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.parameters.conditional.optimize import Descent
+from tanager.parameters.effects.bases import DenseBases, dense_bases
 from tanager.parameters.effects.blocks import block_cells, make_blocks
 from tanager.parameters.effects.layout import EffectLayout
-from tanager.parameters.effects.prior import DenseBases, dense_bases
 from tanager.table.batch import EncodedBatch
 
 Array = NDArray[np.float64]
@@ -28,7 +28,7 @@ class BlockRows:
 
     def count(self, n_classes: int) -> Array:
         """(n_cells, n_classes) rows in each cell."""
-        from tanager.parameters.effects.block_kernels import count_cells
+        from tanager.parameters.effects.row_kernels import count_cells
 
         counted = np.zeros((self._offsets[-1], n_classes))
         count_cells(self._offsets, self.cells, self.classes, self.weights, counted)
@@ -36,11 +36,11 @@ class BlockRows:
 
     def scores(self, beta: Array) -> Array:
         """(n_odds, n_rows) sums of the entries of beta (n_cells, n_classes): log odds of two classes, or of each."""
-        from tanager.parameters.effects.block_kernels import add_tables
+        from tanager.parameters.effects.row_kernels import add_tables
 
         odds = np.ascontiguousarray((beta[:, :1] - beta[:, 1:] if beta.shape[1] == 2 else beta).T)
         total = np.zeros((len(odds), len(self.classes)))
-        filled = np.add.reduceat((beta != 0.0).any(axis=1), self._offsets[:-1])  # a block of zeros adds nothing
+        filled = np.add.reduceat((odds != 0.0).any(axis=0), self._offsets[:-1])  # a block of zeros adds nothing
         add_tables(self._offsets, np.flatnonzero(filled), self.cells, odds, total)
         return total
 
@@ -124,7 +124,8 @@ class BlockProblem:
 
     def descend(self, u: Array, max_iter: int, tolerance: float, what: str = "Descending") -> Descent:
         """Descend from effects u (n_effects, n_odds) until about `tolerance` (value + rows / 100) is left to gain."""
-        from tanager.parameters.effects.block_descent import Model, Penalty, descend
+        from tanager.parameters.effects.block_descent import descend
+        from tanager.parameters.effects.block_model import Model, Penalty
 
         u, blocks, rows = self._only_used(u.T), self.blocks, self.rows
         scores = self._start_scores + rows.scores(self._tables(u.T))

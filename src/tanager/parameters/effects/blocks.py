@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.parameters.effects.bases import DenseBases
 from tanager.parameters.effects.layout import EffectLayout
-from tanager.parameters.effects.prior import DenseBases
 from tanager.table.batch import EncodedBatch
 
 Array = NDArray[np.float64]

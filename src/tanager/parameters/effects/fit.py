@@ -19,12 +19,13 @@ from tanager.parameters.conditional.certificate import DAMPING, Certificate, min
 from tanager.parameters.conditional.fit import FitOptions
 from tanager.parameters.conditional.optimize import Descent, Penalized, describe_descent, warn_if_unfinished
 from tanager.parameters.conditional.trace import ConditionalTrace
+from tanager.parameters.effects.bases import shares_of
 from tanager.parameters.effects.block_problem import BlockProblem
 from tanager.parameters.effects.layout import EffectLayout, Effects, center_effects, mean_effects, without_zeros
 from tanager.parameters.effects.models import Choice, choose_models
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
 from tanager.parameters.effects.norm_models import adapt
-from tanager.parameters.effects.prior import Found, shares_of, start_from_folds
+from tanager.parameters.effects.prior import Found, start_from_folds
 from tanager.parameters.effects.problems import EffectProblems
 from tanager.parameters.effects.trees import TreeChoice, add_trees
 from tanager.parameters.protocol import LearntNetwork, ParameterTask

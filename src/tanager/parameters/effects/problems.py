@@ -14,10 +14,11 @@ from tanager.parameters.conditional.fit import FOLD_SEED
 from tanager.parameters.conditional.held_out import HeldOut, split_rows
 from tanager.parameters.conditional.objectives import Objective
 from tanager.parameters.conditional.optimize import Penalized
+from tanager.parameters.effects.bases import MANY_ROWS, DenseBases
 from tanager.parameters.effects.block_problem import BlockProblem, BlockRows
 from tanager.parameters.effects.layout import EffectLayout
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
-from tanager.parameters.effects.prior import MANY_ROWS, DenseBases, effect_prior
+from tanager.parameters.effects.prior import effect_prior
 from tanager.parameters.protocol import ParameterTask
 from tanager.structure.protocol import Pairs
 from tanager.table.batch import EncodedBatch
