@@ -15,8 +15,9 @@ from scipy.special import logsumexp
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.conditional.descent import Descent
 from tanager.parameters.conditional.objectives import POWERS, indicators
-from tanager.parameters.conditional.optimize import Descent, Penalized
+from tanager.parameters.conditional.optimize import Penalized
 from tanager.parameters.protocol import ParameterTask
 from tanager.table.batch import EncodedBatch
 from tanager.table.deal import SLACK, Keys, RowKinds, row_keys

@@ -23,6 +23,8 @@ from tanager.parameters.effects.block_kernels import (
 # A block's bound of its Hessian is widened until it holds along the step, with so much room, but for rounding.
 ROOM = 1.05
 ROUNDING = 1e-9
+# Rows that are told apart for certain have none.
+SMALLEST_CURVATURE = 1e-10
 SECULAR_STEPS = 60
 SECULAR_PRECISION = 1e-13
 
@@ -139,12 +141,10 @@ def move_block(u: Array, slope: Array, curvature: Array, squared: float, norm: f
         step[e] = curvature[e] * u[e] - slope[e]
         length += step[e] * step[e]
     length = math.sqrt(length)
+    r = math.inf
     if length <= norm:
-        for e in range(len(u)):
-            step[e] = -u[e]
-        return
-    pull = 0.0
-    if norm > 0.0:
+        r = 0.0
+    elif norm > 0.0:
         # Newton's method on a function that falls and is convex in r: from the left it never oversteps.
         r = 0.0
         for _ in range(SECULAR_STEPS):
@@ -160,7 +160,11 @@ def move_block(u: Array, slope: Array, curvature: Array, squared: float, norm: f
             r += move
             if move <= SECULAR_PRECISION * r:
                 break
-        pull = norm / r
+    if r <= 0.0:  # or so little longer than the norm that it is rounding
+        for e in range(len(u)):
+            step[e] = -u[e]
+        return
+    pull = norm / r
     for e in range(len(u)):
         step[e] = step[e] / (curvature[e] + squared + pull) - u[e]
 
@@ -175,7 +179,7 @@ def find_step(model: Model, penalty: Penalty, work: Work, b: int, size: int, n_c
     while True:
         for c in range(n_odds):
             for e in range(k):
-                work.wide[c * k + e] = work.widths[b] * work.curvature[c, first + e]
+                work.wide[c * k + e] = max(SMALLEST_CURVATURE, work.widths[b] * work.curvature[c, first + e])
         move_block(work.u[:size], work.slope[:size], work.wide[:size], penalty.squared[b], penalty.norm[b], step)
         if b == len(model.shapes) - 2:
             step *= model.free

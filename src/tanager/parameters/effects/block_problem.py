@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.parameters.conditional.optimize import Descent
+from tanager.parameters.conditional.descent import Descent
 from tanager.parameters.effects.bases import DenseBases, dense_bases
 from tanager.parameters.effects.blocks import block_cells, make_blocks
 from tanager.parameters.effects.layout import EffectLayout

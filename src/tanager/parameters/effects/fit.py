@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from tanager.errors import OptionError
 from tanager.network.additive import AdditiveNetwork
 from tanager.parameters.conditional.certificate import DAMPING, Certificate, minimize_closely
+from tanager.parameters.conditional.descent import Descent, describe_descent, warn_if_unfinished
 from tanager.parameters.conditional.fit import FitOptions
-from tanager.parameters.conditional.optimize import Descent, Penalized, describe_descent, warn_if_unfinished
+from tanager.parameters.conditional.optimize import Penalized
 from tanager.parameters.conditional.trace import ConditionalTrace
 from tanager.parameters.effects.bases import shares_of
 from tanager.parameters.effects.block_problem import BlockProblem
@@ -36,8 +37,9 @@ Centered = tuple[Effects, Pairs]
 
 # The folds' mean fades out towards so many rows: they leave less to chance, and what a fold has not seen is missed.
 ROWS_WITHOUT_MEAN = 750.0
-# Of `tol`: what may be left to gain in blocks, as a share of the objective plus a hundredth of a nat for each row.
-FINER = 0.1
+# Of `tol`: what may be left to gain in blocks, as a share of the objective plus a hundredth of a nat for each row. P is
+# then within `tol` of the optimum's on the tables tried.
+FINER = 1e-3
 
 
 @dataclass(frozen=True)
