@@ -74,7 +74,7 @@ def coded(
     return clf._read_stream(batches, "outcome", weight, clf._parts())
 
 
-def assert_same_model(one: BayesianNetworkClassifier, other: BayesianNetworkClassifier) -> None:
+def assert_same_model(one: BayesianNetworkClassifier, other: BayesianNetworkClassifier, rtol: float = 1e-9) -> None:
     assert one.encoder_.schema == other.encoder_.schema
     assert one.network_.edges == other.network_.edges
     np.testing.assert_array_equal(one.classes_, other.classes_)
@@ -84,7 +84,7 @@ def assert_same_model(one: BayesianNetworkClassifier, other: BayesianNetworkClas
     if other.structure_score_ is not None:
         assert one.structure_score_ == pytest.approx(other.structure_score_, rel=1e-12)
     for own, expected in zip(model_arrays(one), model_arrays(other), strict=True):
-        np.testing.assert_allclose(own, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max(initial=0.0))
+        np.testing.assert_allclose(own, expected, rtol=rtol, atol=rtol * np.abs(expected).max(initial=0.0))
 
 
 def model_arrays(clf: BayesianNetworkClassifier) -> list[np.ndarray]:

@@ -25,8 +25,9 @@ def test_weights_in_a_column_are_the_weights_of_the_rows(structure, parameters, 
     X, y = split(table)
     clf = BayesianNetworkClassifier(structure, parameters=parameters)
     streamed = clone(clf).fit(cut(table.append_column("w", pa.array(weights)), [100, 150, 330]), "outcome", "w")
-    assert_same_model(streamed, clf.fit(X, y, weights))
-    np.testing.assert_allclose(streamed.predict_proba(cut(table, [7])), clf.predict_proba(X), rtol=1e-9)
+    rtol = 1e-6 if parameters == "conditional" else 1e-9  # a descent that stops early spreads the rounding of sums
+    assert_same_model(streamed, clf.fit(X, y, weights), rtol)
+    np.testing.assert_allclose(streamed.predict_proba(cut(table, [7])), clf.predict_proba(X), rtol=rtol)
 
 
 def test_whole_weights_are_repeated_rows():

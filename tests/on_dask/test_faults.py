@@ -103,9 +103,10 @@ def test_a_part_made_again_with_other_categories_is_noticed(name, what, table):
     rows = table[["colour", "shape", "outcome"]]
     summarize = partial(summarize_partition, reader=reader, categorical_features=None, keep_unlabelled=False)
     summary = summarize(rows, None, 3)
-    attributes, found = learn_columns(packed_statistics(summary), "mdlp", gap_states=True, fine=False)
+    learnt = learn_columns(packed_statistics(summary), "mdlp", gap_states=True, fine=False, uncut=False)
+    found = learnt.statistics
     target = ColumnSchema("outcome", "categorical", tuple(found.classes.tolist()))
-    encoder = PartitionEncoder(TableSchema(attributes, target), (0, 1), found.classes)
+    encoder = PartitionEncoder(TableSchema(learnt.attributes, target), (0, 1), found.classes)
     assert encoder.encode_summary(summary, 3).n_rows == len(rows)
     other = summarize(rows.assign(**{name: rows[name] + " new"}), None, 3)
     with pytest.raises(DataError, match=f"partition 3 is not what it was.*{what}"):

@@ -232,7 +232,8 @@ def test_the_waterfall_names_pairs_and_gathers_the_other_terms():
     row = explain(effect_network(1), frame_of([(3.0, "blue", "no", 45.0)]))[0]
     labels = [label.get_text() for label in plot_waterfall(row, max_attributes=3).get_yticklabels()]
     assert labels[-2] == f"{len(row.contributions) - 3} other terms"
-    assert [each.label for each in row.ranked[:3]] == labels[1:4]
+    assert labels[:2] == [label for label, _ in row.first_lines]
+    assert [each.label for each in row.ranked[:3]] == labels[2:5]
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pandas as pd
 
 from tanager import BayesianNetworkClassifier, Network
 from tanager.network.additive import AdditiveNetwork
-from tanager.structure import Fixed
+from tanager.structure import Fixed, Pairwise
 
 NAMES = ("a", "b", "c", "d", "e", "f", "g")
 
@@ -63,6 +63,14 @@ def mixed_table(
     )
     X = X.mask(rng.random(X.shape) < gaps * X.columns.isin(["age", "town"]))
     return X, pd.Series([f"class {label}" for label in y], name="y")
+
+
+def with_trees(seed: int, n_classes: int = 3, missing: str = "auto") -> BayesianNetworkClassifier:
+    """A network of effects and trees: in half of the towns and jobs age says the opposite."""
+    X, y = mixed_table(seed, n_rows=2_000, n_classes=n_classes, gaps=0.05)
+    clf = BayesianNetworkClassifier(Pairwise(order=None), missing=missing).fit(X, y)
+    assert clf.network_.forest is not None
+    return clf
 
 
 def rows_of(network: Network | AdditiveNetwork, codes: np.ndarray) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from report.models import class_with_parents, mixed_table, random_codes, rows_of, table, with_hidden_node
+from report.models import class_with_parents, mixed_table, random_codes, rows_of, table, with_hidden_node, with_trees
 from tanager import (
     BayesianNetworkClassifier,
     BCKGClassifier,
@@ -45,6 +45,8 @@ MODELS = {
     "pairs, category": lambda: BayesianNetworkClassifier(PAIRS, missing="category").fit(*mixed_table(8, gaps=0.2)),
     "pairs, many completions": lambda: BayesianNetworkClassifier(PAIRS).fit(*table(10, n_columns=14)),
     "no pair": lambda: BayesianNetworkClassifier(Pairwise(0)).fit(*mixed_table(9)),
+    "trees": lambda: with_trees(10),
+    "trees, two classes, skip": lambda: with_trees(11, n_classes=2, missing="skip"),
     "hidden": with_hidden_node,
 }
 

@@ -166,7 +166,7 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
             return np.concatenate([self._log_joint(rows, normalized) for rows in open_stream(X, names).select(names)])
         _, codes = self.encode(X)
         with thread_limit(self.n_jobs):
-            if self.engine == "torch" and not self.gaps_.with_gap(codes).any():
+            if self.engine == "torch" and self.network_.is_looked_up and not self.gaps_.with_gap(codes).any():
                 from tanager.torch.look_up import look_up_on_device
 
                 return look_up_on_device(*self.network_.look_ups(codes), self.device, normalized)

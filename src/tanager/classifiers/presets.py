@@ -171,13 +171,14 @@ class PairwiseOptions(ClassifierOptions):
     _: KW_ONLY
     pairs_per_attribute: str | float = "auto"
     rank_by: str = "information"
+    order: int | None = None
 
 
 class PairwiseClassifier(PairwiseOptions, BayesianNetworkClassifier):
     """The default classifier: main effects on fine ordered bins, and the pairs of attributes that tell classes apart.
 
-    `pairs_per_attribute` and `rank_by` are the options of `tanager.structure.Pairwise`; the others are those of
-    `BayesianNetworkClassifier`, less structure and criterion.
+    `pairs_per_attribute`, `rank_by` and `order` are the options of `tanager.structure.Pairwise`; the others are those
+    of `BayesianNetworkClassifier`, less structure and criterion.
 
     Examples
     --------
@@ -190,4 +191,4 @@ class PairwiseClassifier(PairwiseOptions, BayesianNetworkClassifier):
     """
 
     def _structure(self) -> StructureLearner:
-        return Pairwise(self.pairs_per_attribute, self.rank_by)
+        return Pairwise(self.pairs_per_attribute, self.rank_by, self.order)

@@ -132,6 +132,13 @@ class CountStore:
             self._pairs = self._add_rows(counted, self.engine.count_pairs)
         return self._pairs
 
+    def of_attributes(self, attributes: Sequence[int]) -> CountStore:
+        """Counts of the same rows with these attributes only, in this order."""
+        assert self._counted is None
+        rows = self.rows.map(partial(EncodedBatch.some_attributes, attributes=tuple(attributes)), "attributes")
+        names = [*(self.names[attribute] for attribute in attributes), self.names[-1]]
+        return CountStore(rows, self.engine, names, self.memory_limit)
+
     def _count(self, node_sets: list[NodeSet]) -> list[CountTable]:
         if not node_sets:
             return []

@@ -23,10 +23,24 @@ class NumpyEngine:
         offsets = pair_offsets(batch.n_states)
         dtype = np.int64 if batch.weights is None else np.float64
         counts: CountTable = np.empty(offsets[-1], dtype=dtype)
-        pairs = zip(*np.triu_indices(batch.n_attributes, k=1), strict=True)
-        for p, (i, j) in enumerate(pairs):
-            nodes = (batch.n_attributes, int(i), int(j))
-            counts[offsets[p] : offsets[p + 1]] = self._count_one(batch, nodes)
+        states = np.array(batch.n_states)
+        classes, codes = batch.class_codes.astype(np.int64)[:, np.newaxis], batch.codes.astype(np.int64)
+        first = 0
+        for i in range(batch.n_attributes - 1):
+            # One index for all pairs of i and a later attribute, whose tables lie one after another.
+            last = first + batch.n_attributes - 1 - i
+            others, start, end = codes[:, i + 1 :], offsets[first], offsets[last]
+            position = (
+                offsets[first:last]
+                - start
+                + (classes * states[i] + codes[:, i, np.newaxis]) * states[i + 1 : -1]
+                + others
+            )
+            if batch.incomplete[i:].any():
+                position[(codes[:, i, np.newaxis] == states[i]) | (others == states[i + 1 : -1])] = end - start
+            weights = None if batch.weights is None else np.repeat(batch.weights, last - first)
+            counts[start:end] = np.bincount(position.reshape(-1), weights, minlength=end - start)[: end - start]
+            first = last
         return PairTables(batch.n_states, counts, offsets)
 
     def _count_one(self, batch: EncodedBatch, nodes: tuple[int, ...]) -> CountTable:

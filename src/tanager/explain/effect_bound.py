@@ -1,4 +1,4 @@
-"""A bound on the worst completion of a partly fixed row in a network of effects; exact where it has no pairs."""
+"""A bound on the worst completion of a partly fixed row in a network of effects; exact without pairs and trees."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class EffectBound:
 
     @property
     def linked(self) -> bool:
-        """Whether there are pairs."""
-        return bool(self.network.pairs)
+        """Whether there are pairs or trees."""
+        return bool(self.network.pairs) or self.network.forest is not None
 
     @property
     def exact(self) -> bool:
@@ -38,17 +38,22 @@ class EffectBound:
     def weights(self, favoured: int, against: int) -> dict[int, Floats]:
         """Effect on the favoured class less that on the other.
 
-        By attribute (1, states) of the main effects; by n_attributes + k (coarse states, coarse states) of pair k.
+        By attribute (1, states) of the main effects; by n_attributes + k (coarse states, coarse states) of pair k; last
+        (leaves,) of the forest.
         """
         effects = [main[np.newaxis, :-1] for main in self.network.mains]
         effects += [table[:-1, :-1] for table in self.network.tables]
-        return {key: effect[..., favoured] - effect[..., against] for key, effect in enumerate(effects)}
+        weights = {key: effect[..., favoured] - effect[..., against] for key, effect in enumerate(effects)}
+        if self.network.forest is not None:
+            weights[len(weights)] = self.network.forest.odds(favoured, against)
+        return weights
 
     def worst(self, weights: dict[int, Floats], codes: Sequence[int], fixed: Sets) -> Floats:
         """(n_sets,) no more than the least sum of weights over all completions, with each set fixed at `codes`.
 
         A free attribute takes the state that is worst for its main effect and its pairs with fixed attributes
-        together. A pair of two free attributes takes its own worst cell, whatever those states are: so it is a bound.
+        together. A pair of two free attributes takes its own worst cell, and a tree the worst leaf that the fixed ones
+        leave open, whatever those states are: so it is a bound.
         """
         columns, n_attributes = self.network.columns, len(self.network.mains)
         coarse = [int(column.coarse_codes[code]) for column, code in zip(columns[:-1], codes, strict=True)]
@@ -62,4 +67,6 @@ class EffectBound:
             effects[parent] += np.outer(second & ~first, pair[:, coarse[child]][columns[parent].coarse_codes[:-1]])
         for attribute, sums in enumerate(effects):
             total += np.where(fixed[:, attribute], sums[:, codes[attribute]], sums.min(axis=1))
+        if self.network.forest is not None:
+            total += self.network.forest.least(weights[n_attributes + len(self.network.pairs)], codes, fixed)
         return total

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import numpy as np
 
 from tanager.explain.edge_information import Floats, edge_information
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.any_network import AnyNetwork
+from tanager.table.batch import Codes, code_dtype
+
+N_DRAWS = 2_048
 
 
 def effect_strength(network: AdditiveNetwork) -> Floats:
@@ -16,14 +21,27 @@ def effect_strength(network: AdditiveNetwork) -> Floats:
     over the classes and over the training densities of its attributes, independent ones for a pair:
 
     s^2 = sum_x p(x) 1/K sum_c o_c(x)^2
+
+    What trees add to a main effect depends on other attributes too: there the sum is over rows drawn from the
+    densities.
     """
     coarse = [coarse_density(network, attribute) for attribute in range(len(network.mains))]
     squares = [
         density @ _mean_square(main[:-1]) for main, density in zip(network.mains, network.densities, strict=True)
     ]
+    if network.forest is not None:
+        drawn = islice(network.effects(_draw_rows(network)), len(network.mains))
+        squares = [_mean_square(effect).mean() for effect in drawn]
     for (parent, child), table in zip(network.pairs, network.tables, strict=True):
         squares.append(coarse[parent] @ _mean_square(table[:-1, :-1]) @ coarse[child])
     return np.sqrt(np.array(squares, dtype=np.float64))
+
+
+def _draw_rows(network: AdditiveNetwork) -> Codes:
+    """(N_DRAWS, n_attributes) codes, independent of each other: the same rows every time."""
+    random = np.random.default_rng(0)
+    drawn = [random.choice(len(density), N_DRAWS, p=density) for density in network.densities]
+    return np.stack(drawn, axis=1).astype(code_dtype(max(network.n_states)))
 
 
 def class_odds(effect: Floats) -> Floats:

@@ -18,6 +18,7 @@ from tanager.explain.frame import make_frame
 
 Measure = Literal["information", "effect"]
 LINES_IN_TEXT = 40
+NAMES_IN_TEXT = 10
 BLOCK_ROWS = 4_096  # a rule may complete each of them many times
 
 
@@ -61,6 +62,13 @@ class Overall:
         """The terms, the strongest first."""
         return tuple(self.terms[term] for term in np.argsort(-self.strength, kind="stable"))
 
+    @property
+    def zero_terms(self) -> tuple[str, ...]:
+        """The terms of a network of effects that are exactly zero: they say nothing."""
+        if self.measure == "information":
+            return ()
+        return tuple(term for term, strength in zip(self.terms, self.strength, strict=True) if strength == 0.0)
+
     def to_dict(self) -> dict[str, object]:
         """As JSON has it."""
         return {
@@ -79,16 +87,21 @@ class Overall:
         return make_frame(self._edge_columns(), library)
 
     def __str__(self) -> str:
-        columns = self._term_columns()
+        columns, zero = self._term_columns(), self.zero_terms
         heads = {"strength": f"I({self.target})" if self.measure == "information" else "effect", "removal": "removal"}
-        shown = _lines(columns)[:LINES_IN_TEXT]
+        shown = _lines(columns)[: min(LINES_IN_TEXT, max(1, len(self.terms) - len(zero)))]
         width = max(len(str(line["attribute"])) for line in shown)
         lines = [" " * width + "".join(f"{head:>12}" for name, head in heads.items() if name in columns)]
         for line in shown:
             numbers = (line[name] for name in heads if name in columns)
             lines.append(f"{line['attribute']!s:{width}}" + "".join(f"{number:>12.4f}" for number in numbers))
-        left = len(self.terms) - len(shown)
-        return "\n".join([*lines, f"... and {left:,} weaker"] if left else lines)
+        left = len(self.terms) - len(zero) - len(shown)
+        if left > 0:
+            lines.append(f"... and {left:,} weaker")
+        if zero:
+            more = f" and {len(zero) - NAMES_IN_TEXT:,} more" if len(zero) > NAMES_IN_TEXT else ""
+            lines.append(f"exactly zero: {', '.join(zero[:NAMES_IN_TEXT])}{more}")
+        return "\n".join(lines)
 
     def _term_columns(self) -> dict[str, list[object]]:
         order = np.argsort(-self.strength, kind="stable")

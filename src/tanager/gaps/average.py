@@ -103,7 +103,9 @@ class Averaged(GapRule):
         return Completions(self.network, self.filler)
 
     def _worth_compiling(self, codes: Codes, times: int = 1) -> bool:
-        """Whether averaging these rows so many times is."""
+        """Whether averaging these rows so many times is; trees are no look-ups, which the kernel adds up."""
+        if not self.network.is_looked_up:
+            return False
         gappy = codes[self.with_gap(codes)]
         n_completions = self._completions.counts(self.network.coarsen(gappy))
         work = ROW_WORK + np.where(n_completions > MAX_COMPLETIONS, N_DRAWS, n_completions)

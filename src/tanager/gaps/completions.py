@@ -42,8 +42,17 @@ class Completions:
         missing = coarse[0] == self._n_states
         logs = sum_completions(self.filler_sums, coarse[0], missing)
         weights = np.exp(logs - logs.max()).sum(axis=1)
-        sums = sum_completions(self.network_sums, self.network.look_ups(codes)[1][0], missing)
+        if self.network.is_looked_up:
+            sums = sum_completions(self.network_sums, self.network.look_ups(codes)[1][0], missing)
+        else:
+            sums = self.network.log_joint(self._every_row(codes[0], missing))
         return weights / weights.sum(), np.exp(normalize_log(sums))
+
+    def _every_row(self, row: Codes, missing: NDArray[np.bool_]) -> Codes:
+        """The completed rows, the state of the last missing attribute changing fastest."""
+        n_states, middles = self._n_states, self.network_sums.values
+        states = [middles[:n, node] if missing[node] else row[[node]] for node, n in enumerate(n_states.tolist())]
+        return np.stack(np.meshgrid(*states, indexing="ij"), axis=-1).reshape(-1, len(row)).astype(row.dtype)
 
     def drawn(self, codes: Codes, coarse: Codes, n_draws: int, compiled: bool = False) -> Floats:
         """(n_rows, n_draws, n_classes) P(class | completion) of as many completions drawn for each row."""

@@ -34,7 +34,8 @@ def learn_corrections(
     ridge = np.array([1 / (n_rows * CLASS_DEVIATION**2)])
     none = np.zeros(len(classes))
     nothing = solve_corrections(*_complete(completions, unknown, N_DRAWS), classes[np.newaxis] / n_rows, none, ridge)[0]
-    n_draws = int(np.clip(DRAWS_OF_ALL_STATES // n_coarse.sum(), MIN_DRAWS, N_DRAWS))
+    most_draws = N_DRAWS if completions.network.is_looked_up else MIN_DRAWS  # a walk down trees takes longer
+    n_draws = int(np.clip(DRAWS_OF_ALL_STATES // n_coarse.sum(), MIN_DRAWS, most_draws))
     # Few completions are as many as there are, which differs between attributes; draws of several go together.
     few = n_coarse.prod(dtype=np.float64) / n_coarse.max() <= MAX_COMPLETIONS
     n_together = 1 if few else max(1, BLOCK_CELLS // (n_draws * len(n_coarse) * int(n_coarse.max())))
@@ -84,7 +85,7 @@ def _complete(completions: Completions, coarse: Codes, n_draws: int) -> tuple[Fl
 def _move(completions: Completions, posterior: Floats, attribute: int, groups: Ints, states: Ints) -> Floats:
     """The posteriors (n, completions, n_classes) of rows in other states of the same coarse ones.
 
-    Only the main effect of the attribute differs.
+    Only the main effect of the attribute differs. What trees tell such states apart by is left out.
     """
     if completions.network.kind == "tables":
         return posterior

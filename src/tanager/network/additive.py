@@ -18,6 +18,7 @@ from tanager.structure.pairwise import pair_dag
 from tanager.table.batch import Codes, code_dtype
 from tanager.table.schema import Category, ColumnSchema
 from tanager.threads import map_threads
+from tanager.trees.forest import Forest
 
 Array = NDArray[np.float64]
 
@@ -35,12 +36,14 @@ class AnswersGaps(Protocol):
 class AdditiveNetwork(HasColumns):
     """P(class | attributes) as a sum of effects: the logistic model of the network's structure.
 
-    log P(c | x) = intercept[c] + sum_i mains[i][x_i, c] + sum_(i, j) tables[i, j][x_i, x_j, c] - log sum_c' exp(...)
+    log P(c | x) = intercept[c] + sum_i mains[i][x_i, c] + sum_(i, j) tables[i, j][x_i, x_j, c] + forest(x)[c]
+                   - log sum_c' exp(...)
 
     The family of an attribute j is its main effect and its pair effects with its parents i. A network with a table over
     all parents can be written so with effects of any order, so this one is more general in that the sums need no
-    normalising (Roos et al. 2005, theorem 2) and narrower in that they stop at pairs. There is no P(attributes): it
-    cannot be sampled, and only the class can be asked for.
+    normalising (Roos et al. 2005, theorem 2) and narrower in that they stop at pairs. What three attributes and more
+    say together is in the trees of the forest, where there is one. There is no P(attributes): it cannot be sampled, and
+    only the class can be asked for.
 
     columns    what each attribute holds, then the class
     intercept  (classes,)
@@ -50,6 +53,7 @@ class AdditiveNetwork(HasColumns):
     densities  for each attribute (states,): the share of the training rows in each state, of those that have it
     spreads    for each attribute (states, classes): the standard deviation of its main effect between fits on parts of
                the training rows; none where there was only one
+    forest     trees over the attributes' states, each with a mean of zero over the training rows; None without trees
     gap_rule   what a missing cell means to the classifier that learnt the network; without one it counts with its
                expected effect
 
@@ -70,6 +74,7 @@ class AdditiveNetwork(HasColumns):
     tables: tuple[Array, ...]
     densities: tuple[Array, ...]
     spreads: tuple[Array, ...] = ()
+    forest: Forest | None = None
     gap_rule: AnswersGaps | None = field(default=None, repr=False, compare=False)
     dag: Dag = field(init=False, repr=False, compare=False)
 
@@ -92,11 +97,14 @@ class AdditiveNetwork(HasColumns):
                 raise DataError(f"the {what} has shape {array.shape}; its states and the classes need {shape}.")
             if not np.isfinite(array).all():
                 raise DataError(f"the {what} holds a value that is not a finite number.")
+        if self.forest is not None:
+            self.forest.check([column.n_states + 1 for column in attributes], n_classes)
 
     def __repr__(self) -> str:
         """A line: the effects of a real network are pages."""
         n_attributes, n_pairs = len(self.columns) - 1, len(self.pairs)
-        return f"AdditiveNetwork({n_attributes} attributes, {n_pairs} pairs, target={self.target!r})"
+        trees = "" if self.forest is None else f", {len(self.forest.roots)} trees"
+        return f"AdditiveNetwork({n_attributes} attributes, {n_pairs} pairs{trees}, target={self.target!r})"
 
     @property
     def target(self) -> str:
@@ -106,6 +114,10 @@ class AdditiveNetwork(HasColumns):
     def terms(self) -> tuple[Term, ...]:
         """The attributes, for their main effects, and the pairs."""
         return (*super().terms, *self.pairs)
+
+    @property
+    def is_looked_up(self) -> bool:
+        return self.forest is None
 
     def main(self, attribute: str) -> Array:
         """(states, classes) the main effect of an attribute, in the order of `states`."""
@@ -142,6 +154,8 @@ class AdditiveNetwork(HasColumns):
             rows = slice(first, first + BLOCK_ROWS)
             look_up, cells = self.look_ups(codes[rows])
             result[rows] = look_up(cells)
+            if self.forest is not None:
+                result[rows] += self.forest.scores(codes[rows])
             if normalized:
                 normalize_log(result[rows])
 
@@ -149,7 +163,7 @@ class AdditiveNetwork(HasColumns):
         return result
 
     def look_ups(self, codes: Codes) -> tuple[LogJoint, Codes]:
-        """The look-ups that give `log_joint`, and the codes to look up."""
+        """The look-ups that give `log_joint` less what the forest adds, and the codes to look up."""
         return self._sums, self._expand(codes)
 
     @property
@@ -158,9 +172,13 @@ class AdditiveNetwork(HasColumns):
         return (*range(len(self.mains)), *self._paired)
 
     def effects(self, codes: Codes) -> Iterator[Array]:
-        """(n_rows, n_classes) what each term adds, in the order of `terms`; a missing cell has an entry in each."""
+        """(n_rows, n_classes) what each term adds, in the order of `terms`; a missing cell has an entry in each.
+
+        What the forest adds is put down to attributes (`Forest.credits`).
+        """
+        credits = None if self.forest is None else self.forest.credits(codes, len(self.mains))
         for attribute, main in enumerate(self.mains):
-            yield main[codes[:, attribute]]
+            yield main[codes[:, attribute]] + (0.0 if credits is None else credits[:, attribute])
         coarse = self.coarsen(codes)
         for (parent, child), table in zip(self.pairs, self.tables, strict=True):
             yield table[coarse[:, parent], coarse[:, child]]
@@ -179,13 +197,15 @@ class AdditiveNetwork(HasColumns):
             self.tables,
             tuple(self.densities[attribute] for attribute in attributes),
             tuple(self.spreads[attribute] for attribute in attributes) if self.spreads else (),
+            None if self.forest is None else self.forest.with_attributes(np.array(place)),
         )
 
     def without_term(self, term: int) -> AdditiveNetwork:
         """The same network with one of its `terms` zero."""
         effects = [effect * (k != term) for k, effect in enumerate((*self.mains, *self.tables))]
         n_mains = len(self.mains)
-        return replace(self, mains=tuple(effects[:n_mains]), tables=tuple(effects[n_mains:]))
+        forest = self.forest.without(term) if self.forest is not None and term < n_mains else self.forest
+        return replace(self, mains=tuple(effects[:n_mains]), tables=tuple(effects[n_mains:]), forest=forest)
 
     def coarsen(self, codes: Codes) -> Codes:
         """The codes of each attribute at its coarse granularity."""
@@ -231,16 +251,16 @@ class AdditiveNetwork(HasColumns):
 
     @cached_property
     def _sums(self) -> LogJoint:
-        """One look-up for each effect; a missing cell is one more state."""
-        n_attributes = len(self.mains)
-        at = {attribute: n_attributes + position for position, attribute in enumerate(self._paired)}
-        nodes = np.zeros((n_attributes + len(self.pairs) + 1, 2), dtype=np.int64)
+        """One look-up for each effect that is not zero; a missing cell is one more state."""
+        mains = [attribute for attribute, main in enumerate(self.mains) if main.any()]
+        at = {attribute: len(self.mains) + position for position, attribute in enumerate(self._paired)}
+        nodes = np.zeros((len(mains) + len(self.pairs) + 1, 2), dtype=np.int64)
         strides = np.zeros_like(nodes)
-        nodes[:n_attributes, 0], strides[:n_attributes, 0] = np.arange(n_attributes), 1
-        for position, ((parent, child), table) in enumerate(zip(self.pairs, self.tables, strict=True), n_attributes):
+        nodes[: len(mains), 0], strides[: len(mains), 0] = mains, 1
+        for position, ((parent, child), table) in enumerate(zip(self.pairs, self.tables, strict=True), len(mains)):
             nodes[position] = at[parent], at[child]
             strides[position] = table.shape[1], 1
-        cells = [*self.mains, *(table.reshape(-1, len(self.intercept)) for table in self.tables)]
-        cells.append(self.intercept[np.newaxis])
+        tables = (table.reshape(-1, len(self.intercept)) for table in self.tables)
+        cells = [*(self.mains[attribute] for attribute in mains), *tables, self.intercept[np.newaxis]]
         ends = np.cumsum([len(part) for part in cells])
         return LogJoint(nodes, strides, np.concatenate([[0], ends[:-1]]), np.concatenate(cells))

@@ -1,14 +1,17 @@
 """The effects of an `AdditiveNetwork` <-> the part of a model's JSON document that holds them.
 
     "effects": {"intercept": [...], "mains": [[[...], ...], ...], "pairs": [[0, 2], ...],
-                "tables": [[[[...], ...], ...], ...], "densities": [[...], ...], "spreads": [[[...], ...], ...]}
+                "tables": [[[[...], ...], ...], ...], "densities": [[...], ...], "spreads": [[[...], ...], ...],
+                "trees": null or {...}}
 
-It stands in the place of "parents" and "tables" (`tanager.network.document`); shapes as in `AdditiveNetwork`.
+It stands in the place of "parents" and "tables" (`tanager.network.document`); shapes as in `AdditiveNetwork`,
+trees as `tanager.network.forest_document` has them.
 """
 
 from __future__ import annotations
 
 from tanager.network.additive import AdditiveNetwork
+from tanager.network.forest_document import read_forest, write_forest
 from tanager.network.json_values import DocumentError, Json, array, arrays, mapping, sequence
 from tanager.table.schema import ColumnSchema
 
@@ -22,6 +25,7 @@ def effect_parts(network: AdditiveNetwork) -> dict[str, Json]:
         "tables": [table.tolist() for table in network.tables],
         "densities": [density.tolist() for density in network.densities],
         "spreads": [spread.tolist() for spread in network.spreads],
+        "trees": write_forest(network.forest),
     }
 
 
@@ -44,6 +48,7 @@ def read_effect_parts(columns: tuple[ColumnSchema, ...], document: Json) -> Addi
         tuple(arrays(found.get("tables"), len(pairs), 3, "effects.tables")),
         tuple(arrays(found.get("densities"), n_attributes, 1, "effects.densities")),
         tuple(arrays(spreads, n_attributes, 2, "effects.spreads")) if spreads else (),
+        read_forest(found.get("trees"), columns),
     )
 
 

@@ -54,6 +54,11 @@ class HasColumns:
         """What the log odds of the class add up from: a term for every attribute."""
         return tuple((attribute,) for attribute in range(len(self.columns) - 1))
 
+    @property
+    def is_looked_up(self) -> bool:
+        """Whether `look_ups` give the whole `log_joint`."""
+        return True
+
     def term_name(self, term: Term) -> str:
         """ "age", or "age & sex"."""
         return " & ".join(self.nodes[attribute] for attribute in term)

@@ -10,6 +10,7 @@ from tanager.report.json_page import Json, number, pack, pack_rounded
 from tanager.report.layout import HEIGHT, LONGEST
 from tanager.report.nodes import describe_coarse, describe_node
 from tanager.report.ring_layout import place_ring, ring_order
+from tanager.trees.forest import Forest
 
 MANY_ATTRIBUTES, STRONGEST = 40, 30
 """Of more attributes than the first, the page shows the second many at first."""
@@ -44,7 +45,19 @@ def describe_effects(network: AdditiveNetwork) -> dict[str, Json]:
         "letters": LONGEST,
         "part": _strongest_part(network, mains, pairs),
         "effects": pack_rounded(np.concatenate([cells.ravel() for cells in effects])),
+        "trees": None if network.forest is None else _describe_trees(network.forest),
         "drawn": pack(np.concatenate([cells.ravel() for cells in drawn]).astype(np.float32)),
+    }
+
+
+def _describe_trees(forest: Forest) -> dict[str, Json]:
+    """The arrays of the forest; of its numbers what is expected at each split and leaf."""
+    whole = {"roots": forest.roots, "classes": forest.of_class, "attributes": forest.attributes, "ends": forest.ends}
+    return {
+        **{name: pack(array.astype(np.int32)) for name, array in whole.items()},
+        "offsets": pack(forest.offsets[:-1].astype(np.int32)),
+        "left": pack(forest.left.astype(np.uint8)),
+        "means": pack_rounded(forest.means),
     }
 
 

@@ -87,11 +87,13 @@ class RankedPairs:
     pairs    the most telling first
     numbers  how many of them may be taken, ascending
     rank     the pairs by the counts of other rows
+    order    how many attributes an effect may have; None for any number
     """
 
     pairs: Pairs
     numbers: tuple[int, ...]
     rank: Callable[[CountStore], Pairs] = field(compare=False)
+    order: int | None = 2
 
 
 class StructureLearner(BaseEstimator, ABC):

@@ -23,13 +23,16 @@ N_FINE = 64
 N_COARSE = (16, 8, 4, 2)
 # Of the tables of all pairs, for each class: more attributes are cut more coarsely, down to halves.
 MOST_CELLS = 1 << 22
+# Pairs are looked for among so many attributes that tell most about the class.
+MAX_PAIRED = 300
 
 
 def n_coarse_bins(n_attributes: int, fine: bool) -> int:
     """How many bins of equal weight the coarse ones are made of, beside the discretiser's cuts; 0 without `fine`."""
     if not fine:
         return 0
-    n_pairs = n_attributes * (n_attributes - 1) // 2
+    n_paired = min(n_attributes, MAX_PAIRED)
+    n_pairs = n_paired * (n_paired - 1) // 2
     return next((n_bins for n_bins in N_COARSE if n_pairs * n_bins**2 <= MOST_CELLS), N_COARSE[-1])
 
 

@@ -116,7 +116,7 @@ def test_the_model_is_the_mean_of_both_by_their_shares(monkeypatch):
     found = {}
     for shares in ((1.0, 0.0), (0.0, 1.0), (0.3, 0.7)):
         monkeypatch.setattr(choice, "shares_by_loss", lambda *_, shares=shares: shares)
-        clf = BayesianNetworkClassifier().fit(X, y)
+        clf = BayesianNetworkClassifier(parameters=Conditional(penalty="squared")).fit(X, y)
         assert clf.trace_.parameters.naive_bayes_share == shares[1]
         found[shares] = log_odds(clf, X)
     zero, naive_bayes, mixed = found.values()

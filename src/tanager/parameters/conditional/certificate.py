@@ -21,7 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.parameters.conditional.optimize import Descent, Penalized, descend, gain_of_late
+from tanager.parameters.conditional.descent import Descent
+from tanager.parameters.conditional.optimize import Penalized, descend, gain_of_late
 
 Array = NDArray[np.float64]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Generic
+from typing import Generic, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from scipy.special import logsumexp
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.conditional.descent import Descent
 from tanager.parameters.conditional.objectives import POWERS, indicators
 from tanager.parameters.conditional.optimize import Penalized
 from tanager.parameters.protocol import ParameterTask
@@ -57,6 +58,38 @@ class HeldOut:
             return (-np.expm1(log_p)) ** self._power
         losses: Array = (self._alpha - 1.0) * log_p - self._alpha * own
         return losses
+
+
+class TunedProblem(Protocol):
+    """What a choice of strengths asks of a problem."""
+
+    @property
+    def n_levels(self) -> int: ...
+    @property
+    def n_passes(self) -> int: ...
+    def set_strengths(self, strengths: Sequence[float]) -> None: ...
+    def descend(self, u: Array, max_iter: int, tolerance: float, what: str = ...) -> Descent: ...
+    def beta(self, u: Array) -> Array: ...
+    def is_zero(self, u: Array, level: int) -> bool: ...
+
+
+class HeldOutRows(Protocol):
+    """Rows that a fit has not seen, and their losses at a beta."""
+
+    weights: Array
+
+    def losses(self, beta: Array) -> Array: ...
+
+
+class TunedFold(Protocol):
+    """What a choice of strengths asks of a fold."""
+
+    u: Array
+
+    @property
+    def problem(self) -> TunedProblem: ...
+    @property
+    def held_out(self) -> HeldOutRows: ...
 
 
 @dataclass

@@ -54,6 +54,11 @@ class Conditional(ParameterLearner):
         How far P(class | row) of a training row may be from the optimum's. Proved for "cll" on structures of perfect
         canonical form with an L2 prior, likely elsewhere; above 20,000 rows likely in the root mean square.
         `trace.bound` tells.
+    penalty : "auto", "squared" or "norm"
+        For structure="pairwise", what is made small of the effects u of an attribute or pair: strength / 2 |u|^2, or
+        strength sqrt(rows) weight |u|, which makes an attribute or pair that says too little exactly zero
+        (`effects.block_problem`). "auto" chooses on the folds or takes their mean; with a strength given it is
+        "squared".
     """
 
     needs = "passes"
@@ -71,6 +76,7 @@ class Conditional(ParameterLearner):
         stopping: str = "tolerance",
         max_iter: int = 500,
         tol: float = 1e-3,
+        penalty: str = "auto",
     ) -> None:
         self.objective = objective
         self.prior = prior
@@ -79,9 +85,15 @@ class Conditional(ParameterLearner):
         self.stopping = stopping
         self.max_iter = max_iter
         self.tol = tol
+        self.penalty = penalty
 
     def learn(self, task: ParameterTask) -> LearntNetwork:
         options = self.fit_options()
+        if task.pairs is None and options.penalty != "auto":
+            raise OptionError(
+                f"penalty={self.penalty!r} of Conditional is for sums of effects, and this structure has tables.",
+                hint="leave it out, or use structure='pairwise'.",
+            )
         fit = ConditionalFit(task, options) if task.pairs is None else EffectsFit(task, options)
         with threadpool_limits(1, "blas"):  # its threads and ours would wait for each other
             return fit.learn()
@@ -91,6 +103,7 @@ class Conditional(ParameterLearner):
         objective = check_option("objective", self.objective, POWERS)
         prior = check_option("prior", "none" if self.prior is None else self.prior, PRIORS)
         stopping = check_option("stopping", self.stopping, ["tolerance", "cross-tuning"])
+        penalty = check_option("penalty", self.penalty, ["auto", "squared", "norm"])
         alpha = DEFAULT_ALPHA if self.alpha is None else self.alpha
         if not 0.0 <= alpha <= 1.0:
             raise OptionError(f"alpha={alpha!r} of Conditional must be a number from 0 to 1.")
@@ -99,11 +112,16 @@ class Conditional(ParameterLearner):
                 "prior='hierarchical' is not defined for objective='mixed': it pulls attributes to equal shares.",
                 hint="use prior='generative' or prior='uniform'.",
             )
+        if penalty == "norm" and (objective != "cll" or prior != "hierarchical"):
+            raise OptionError(
+                f"penalty='norm' of Conditional needs objective='cll' and prior='hierarchical', not {objective!r} and "
+                f"{self.prior!r}."
+            )
         if not self.max_iter > 0 or not self.tol > 0:
             raise OptionError(
                 f"max_iter={self.max_iter!r} and tol={self.tol!r} of Conditional must be numbers above zero."
             )
-        return FitOptions(objective, prior, self._strengths(prior), alpha, stopping, self.max_iter, self.tol)
+        return FitOptions(objective, prior, self._strengths(prior), alpha, stopping, self.max_iter, self.tol, penalty)
 
     def _strengths(self, prior: str) -> tuple[float, ...] | None:
         """The strengths given, or None for those to be chosen."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.conditional.descent import Descent
 from tanager.parameters.conditional.lbfgs import Memory, walk_down
 from tanager.parameters.conditional.objectives import Objective
 from tanager.parameters.conditional.priors import FREE, Prior
@@ -79,6 +77,10 @@ class Penalized:
         """Where the penalty pulls to, (n_cells, n_classes) as seen from the prior's start, or 0 for that start."""
         self.start = self.prior.start + mean
 
+    def descend(self, u: Array, max_iter: int, tolerance: float, what: str = "Descending") -> Descent:
+        """`minimize` from effects u."""
+        return minimize(self, u, max_iter, tolerance, what=what)
+
     @property
     def n_passes(self) -> int:
         """Passes over the rows so far."""
@@ -138,6 +140,10 @@ class Penalized:
             memory.add(step / self._scale, change * self._scale)
         return memory
 
+    def is_zero(self, u: Array, level: int) -> bool:
+        """Whether all effects of a level are exactly zero."""
+        return not u[self.prior.levels == level].any()
+
     def to_vector(self, u: Array) -> Array:
         return u[:, : self._used.shape[1]][self._used] / self._scale
 
@@ -184,25 +190,6 @@ class Penalized:
         pull = self._precision * used
         gradient = (self._to_slopes(slopes)[self._used] + pull) * self._scale
         return value + 0.5 * float(pull @ used), gradient
-
-
-@dataclass
-class Descent:
-    """Where the optimiser went: `values` and `gradient_norms` (of the scaled problem) at the start and each step.
-
-    `end` says why it stopped: "tolerance", "max_iter", "bound", "asked", or "precision" when no step lowered the
-    value any more. `bound` is what is left to gain at most (`certificate`), None where that is not known.
-    """
-
-    u: Array
-    values: list[float] = field(default_factory=list)
-    gradient_norms: list[float] = field(default_factory=list)
-    end: str = "max_iter"
-    bound: float | None = None
-
-    @property
-    def n_iterations(self) -> int:
-        return len(self.values) - 1
 
 
 def minimize(
@@ -276,22 +263,3 @@ def descend(
     if descent.end == "max_iter" and descent.n_iterations < max_iter:
         descent.end = "precision"
     return descent
-
-
-def describe_descent(descent: Descent, n_passes: int) -> str:
-    """Where the optimiser ended, in a line."""
-    above = "" if descent.bound is None else f", at most {descent.bound:.2g} above the optimum"
-    return (
-        f"objective {descent.values[-1]:.6g}, gradient norm {descent.gradient_norms[-1]:.3g}{above} after "
-        f"{n_passes} passes over the rows: {descent.end}"
-    )
-
-
-def warn_if_unfinished(descent: Descent, max_iter: int) -> None:
-    if descent.end == "max_iter":
-        warnings.warn(
-            f"Conditional stopped after max_iter={max_iter} iterations; the objective is {descent.values[-1]:.6g} and "
-            f"its scaled gradient has norm {descent.gradient_norms[-1]:.3g}. Raise max_iter or tol, or use a prior.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )

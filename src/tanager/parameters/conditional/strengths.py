@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.parameters.conditional.held_out import Fold
-from tanager.parameters.conditional.optimize import minimize
+from tanager.parameters.conditional.held_out import TunedFold
+from tanager.threads import map_threads
 
 Array = NDArray[np.float64]
 Strengths = tuple[float, ...]
@@ -69,7 +69,7 @@ class Chosen:
     n_passes: int = 0
 
 
-def choose_strengths(folds: Sequence[Fold], walk: Walk) -> Chosen:
+def choose_strengths(folds: Sequence[TunedFold], walk: Walk) -> Chosen:
     """Level by level, higher ones still absent: the strongest prior that is not clearly worse than the best.
 
     The folds are left at the effects of that prior.
@@ -83,7 +83,7 @@ def choose_strengths(folds: Sequence[Fold], walk: Walk) -> Chosen:
     n_before = _passes(folds)
 
     def visit(strengths: Strengths) -> _Visit:
-        own = np.concatenate([_fit_fold(fold, strengths, walk.tolerance) for fold in folds])
+        own = _fit_folds(folds, strengths, walk)
         losses[strengths] = float(np.average(own, weights=weights))
         return _Visit(strengths, own, [fold.u for fold in folds])
 
@@ -92,7 +92,10 @@ def choose_strengths(folds: Sequence[Fold], walk: Walk) -> Chosen:
         visited = [best]
         path = walk.paths[min(level, len(walk.paths) - 1)]
         for strength in path.strengths:
-            visited.append(visit((*best.strengths[:level], strength, *best.strengths[level + 1 :])))
+            latest = visit((*best.strengths[:level], strength, *best.strengths[level + 1 :]))
+            if all(fold.problem.is_zero(fold.u, level) for fold in folds):
+                continue  # it is as good as absent
+            visited.append(latest)
             if _rises([each.losses for each in visited], weights):
                 break
         losses_of = [each.losses for each in visited]
@@ -105,16 +108,16 @@ def choose_strengths(folds: Sequence[Fold], walk: Walk) -> Chosen:
     return Chosen(best.strengths, losses[best.strengths], losses, _passes(folds) - n_before)
 
 
-def visit_strengths(folds: Sequence[Fold], strengths: Strengths, walk: Walk) -> Chosen:
+def visit_strengths(folds: Sequence[TunedFold], strengths: Strengths, walk: Walk) -> Chosen:
     """Fit the folds with given strengths."""
     n_before = _passes(folds)
-    losses = np.concatenate([_fit_fold(fold, strengths, walk.tolerance) for fold in folds])
+    losses = _fit_folds(folds, strengths, walk)
     weights = np.concatenate([fold.held_out.weights for fold in folds])
     loss = float(np.average(losses, weights=weights)) if len(losses) else np.nan
     return Chosen(strengths, loss, {strengths: loss}, _passes(folds) - n_before)
 
 
-def _passes(folds: Sequence[Fold]) -> int:
+def _passes(folds: Sequence[TunedFold]) -> int:
     return sum(fold.problem.n_passes for fold in folds)
 
 
@@ -127,10 +130,15 @@ class _Visit:
     effects: list[Array]
 
 
-def _fit_fold(fold: Fold, strengths: Strengths, tolerance: float) -> Array:
+def _fit_folds(folds: Sequence[TunedFold], strengths: Strengths, walk: Walk) -> Array:
+    """Losses of the rows held out, of one fold after the other; folds are fitted side by side."""
+    return np.concatenate(map_threads(lambda fold: _fit_fold(fold, strengths, walk.tolerance), folds))
+
+
+def _fit_fold(fold: TunedFold, strengths: Strengths, tolerance: float) -> Array:
     """Losses of the rows held out; the fit starts where the fold was on the path."""
     fold.problem.set_strengths(strengths)
-    fold.u = minimize(fold.problem, fold.u, FOLD_MAX_ITER, tolerance, what=f"Trying strengths {strengths}").u
+    fold.u = fold.problem.descend(fold.u, FOLD_MAX_ITER, tolerance, what=f"Trying strengths {strengths}").u
     return fold.held_out.losses(fold.problem.beta(fold.u))
 
 

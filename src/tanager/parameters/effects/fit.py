@@ -16,13 +16,19 @@ from numpy.typing import NDArray
 from tanager.errors import OptionError
 from tanager.network.additive import AdditiveNetwork
 from tanager.parameters.conditional.certificate import DAMPING, Certificate, minimize_closely
+from tanager.parameters.conditional.descent import Descent, describe_descent, warn_if_unfinished
 from tanager.parameters.conditional.fit import FitOptions
-from tanager.parameters.conditional.optimize import Descent, describe_descent, warn_if_unfinished
+from tanager.parameters.conditional.optimize import Penalized
 from tanager.parameters.conditional.trace import ConditionalTrace
-from tanager.parameters.effects.layout import EffectLayout, Effects, center_effects, mean_effects
-from tanager.parameters.effects.models import Choice, EffectProblems, choose_models
+from tanager.parameters.effects.bases import shares_of
+from tanager.parameters.effects.block_problem import BlockProblem
+from tanager.parameters.effects.layout import EffectLayout, Effects, center_effects, mean_effects, without_zeros
+from tanager.parameters.effects.models import Choice, choose_models
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
-from tanager.parameters.effects.prior import shares_of, start_from_folds
+from tanager.parameters.effects.norm_models import adapt
+from tanager.parameters.effects.prior import Found, start_from_folds
+from tanager.parameters.effects.problems import EffectProblems
+from tanager.parameters.effects.trees import TreeChoice, add_trees
 from tanager.parameters.protocol import LearntNetwork, ParameterTask
 from tanager.structure.protocol import Pairs
 
@@ -31,20 +37,31 @@ Centered = tuple[Effects, Pairs]
 
 # The folds' mean fades out towards so many rows: they leave less to chance, and what a fold has not seen is missed.
 ROWS_WITHOUT_MEAN = 750.0
+# Of `tol`: what may be left to gain in blocks, as a share of the objective plus a hundredth of a nat for each row. P is
+# then within `tol` of the optimum's on the tables tried.
+FINER = 1e-3
 
 
 @dataclass(frozen=True)
 class EffectsTrace(ConditionalTrace):
     """Of the model with the larger share where the network is a mean of two.
 
-    pairs              how many there are in the network
+    pairs              how many there are in the network, not zero
+    zero_attributes    names of those that are exactly zero, alone and in all pairs: they say nothing
     naive_bayes_share  of the model whose main effects shrink to those of naive Bayes
+    norm_share         of the model whose penalty is the norm of each block of effects
     share_of_folds     of the folds' fits in the network
+    tree_rounds        rounds of trees beside the effects
+    tree_share         of the trees in the mean of effects and trees
     """
 
     pairs: int = 0
+    zero_attributes: tuple[str, ...] = ()
     naive_bayes_share: float = 0.0
+    norm_share: float = 0.0
     share_of_folds: float = 0.0
+    tree_rounds: int = 0
+    tree_share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -74,12 +91,13 @@ class EffectsFit:
         self._options = options
 
     def learn(self) -> LearntNetwork:
-        choices = choose_models(self._problems, self._options.strengths)
+        choices = choose_models(self._problems, self._options.penalty, self._options.strengths)
         models = [self._fit(choice) for choice in choices if choice.share > 0.0]
         # The mean has the pairs of the first; a model of fewer pairs has the best of them.
         models.sort(key=lambda model: -model.choice.n_pairs)
-        _, pairs = models[0].whole
         folded = self._share_of_folds(models[0])
+        effects, pairs = without_zeros(_mean(models, folded), models[0].whole[1])
+        network, trees = self._with_trees(models, self._network(effects, pairs, _spreads(models)))
         leader = max(models, key=lambda model: model.choice.share)
         chosen, descent = leader.choice.chosen, leader.descent
         bounds = [model.descent.bound for model in models]
@@ -98,22 +116,31 @@ class EffectsFit:
             bound=certificate.bound,
             p_bound=certificate.p_bound,
             p_rms_bound=certificate.p_rms_bound,
-            mean_of_fits=sum(1 + (len(model.folds) if folded > 0.0 else 0) for model in models),
+            mean_of_fits=sum(1 + (len(model.folds) if folded > 0.0 else 0) for model in models) + (trees.share > 0.0),
             pairs=len(pairs),
-            naive_bayes_share=sum(choice.share for choice in choices if choice.to_naive_bayes),
+            zero_attributes=_zero_attributes(self._task, effects, pairs),
+            naive_bayes_share=sum(choice.share for choice in choices if choice.kind == "naive Bayes"),
+            norm_share=sum(choice.share for choice in choices if choice.kind == "norm"),
             share_of_folds=folded,
-        )
-        effects = _mean(models, folded)
-        network = AdditiveNetwork(
-            self._task.columns,
-            effects.intercept,
-            effects.mains,
-            pairs,
-            effects.tables,
-            effects.densities,
-            _spreads(models),
+            tree_rounds=trees.rounds,
+            tree_share=trees.share,
         )
         return LearntNetwork(network, trace)
+
+    def _network(self, effects: Effects, pairs: Pairs, spreads: tuple[Array, ...] = ()) -> AdditiveNetwork:
+        columns, densities = self._task.columns, effects.densities
+        return AdditiveNetwork(columns, effects.intercept, effects.mains, pairs, effects.tables, densities, spreads)
+
+    def _with_trees(self, models: Sequence[_Fitted], network: AdditiveNetwork) -> tuple[AdditiveNetwork, TreeChoice]:
+        order = self._problems.ranked.order
+        if self._options.objective != "cll" or (order is not None and order < 3):
+            return network, TreeChoice()
+        first = [pairs for _, pairs in models[0].folds]
+        folds = [self._network(*fold) for fold in zip(_fold_means(models), first, strict=True)]
+        network, trees = add_trees(network, folds, self._problems.rows, order)
+        if trees.share and self._task.report is not None:
+            self._task.report(f"{trees.share:.0%} of the model: {trees.rounds} rounds of trees")
+        return network, trees
 
     def _share_of_folds(self, model: _Fitted) -> float:
         if self._options.strengths is not None or len(model.folds) < 2:
@@ -121,17 +148,11 @@ class EffectsFit:
         return 0.5 * max(0.0, 1.0 - model.n_rows / ROWS_WITHOUT_MEAN)
 
     def _fit(self, choice: Choice) -> _Fitted:
-        options, chosen = self._options, choice.chosen
-        problems = self._problems
-        layout = problems.layout(problems.ranked.pairs, choice.n_pairs)
-        problem, rows = problems.problem(layout, problems.rows, self._task.counts.engine)
-        if choice.to_naive_bayes:
-            problem.set_prior_mean(naive_bayes_odds(layout, rows))
-        problem.set_strengths(chosen.strengths, DAMPING)
+        options, problems = self._options, self._problems
         if self._task.report is not None:
             self._task.report(_describe(choice))
-        start = start_from_folds(layout, problem.start, rows, choice.found) if choice.found else problem.zero
-        descent = minimize_closely(problem, start, options.max_iter, options.tol)
+        layout = problems.layout(problems.ranked.pairs, choice.n_pairs)
+        problem, rows, descent = (self._fit_norm if choice.kind == "norm" else self._fit_square)(choice, layout)
         warn_if_unfinished(descent, options.max_iter)
         if self._task.report is not None:
             self._task.report(describe_descent(descent, problem.n_passes))
@@ -140,9 +161,40 @@ class EffectsFit:
         folds = tuple(_center(*found, densities) for found in choice.found)
         return _Fitted(choice, descent, problem.n_rows, problem.n_passes, whole, folds)
 
+    def _fit_norm(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized | BlockProblem, Array, Descent]:
+        problem, descent = self._descend_in_blocks(choice, layout)
+        return problem, problem.counted, descent
+
+    def _fit_square(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized | BlockProblem, Array, Descent]:
+        """In blocks where rows are few, then by passes: they prove how near the optimum is."""
+        problem, rows = self._problems.problem(layout, self._problems.rows, self._task.counts.engine)
+        if choice.kind == "naive Bayes":
+            problem.set_prior_mean(naive_bayes_odds(layout, rows))
+        problem.set_strengths(choice.chosen.strengths, DAMPING)
+        found: tuple[Found, ...] = choice.found
+        if self._problems.in_blocks(self._problems.rows.n_rows):
+            blocks, descent = self._descend_in_blocks(choice, layout)
+            found = ((layout, blocks.beta(descent.u)),)
+        start = start_from_folds(layout, problem.start, rows, found) if found else problem.zero
+        return problem, rows, minimize_closely(problem, start, self._options.max_iter, self._options.tol)
+
+    def _descend_in_blocks(self, choice: Choice, layout: EffectLayout) -> tuple[BlockProblem, Descent]:
+        problem = self._problems.block_problem(layout, self._problems.rows)
+        max_iter, tolerance = self._options.max_iter, FINER * self._options.tol
+        if choice.kind == "naive Bayes":
+            problem.set_prior_mean(naive_bayes_odds(layout, problem.counted))
+        problem.set_penalty(choice.kind == "norm")
+        problem.set_strengths(choice.chosen.strengths)
+        descent = problem.descend(problem.zero, max_iter, tolerance)
+        if choice.adaptive is not None:
+            adapt(problem, descent.u)
+            problem.set_strengths((choice.adaptive,))
+            descent = problem.descend(descent.u, max_iter, tolerance)
+        return problem, descent
+
 
 def _describe(choice: Choice) -> str:
-    towards = "naive Bayes" if choice.to_naive_bayes else "zero"
+    towards = "zero by their norm" if choice.kind == "norm" else choice.kind
     strengths, n_passes = choice.chosen.strengths, choice.chosen.n_passes
     return (
         f"{choice.share:.0%} of the model: {choice.n_pairs} pairs, main effects towards {towards}, "
@@ -170,12 +222,22 @@ def _mean(models: Sequence[_Fitted], folded: float) -> Effects:
     return mean_effects(fits, shares) if len(fits) > 1 else fits[0][0]
 
 
+def _zero_attributes(task: ParameterTask, effects: Effects, pairs: Pairs) -> tuple[str, ...]:
+    paired = {attribute for pair in pairs for attribute in pair}
+    zero = (attribute for attribute, main in enumerate(effects.mains) if attribute not in paired and not main.any())
+    return tuple(task.columns[attribute].name for attribute in zero)
+
+
 def _spreads(models: Sequence[_Fitted]) -> tuple[Array, ...]:
     """The standard deviation between folds of each main effect, (states, classes); none for a single fold."""
-    n_folds = len(models[0].folds)
-    if n_folds < 2:
+    folds = _fold_means(models)
+    if len(folds) < 2:
         return ()
-    shares = [model.choice.share for model in models]
-    folds = [mean_effects([model.folds[fold] for model in models], shares) for fold in range(n_folds)]
     by_attribute = zip(*(effects.mains for effects in folds), strict=True)
     return tuple(np.std([main[:-1] for main in mains], axis=0, ddof=1) for mains in by_attribute)
+
+
+def _fold_means(models: Sequence[_Fitted]) -> list[Effects]:
+    """Of the models by their shares, for each fold."""
+    shares = [model.choice.share for model in models]
+    return [mean_effects(folds, shares) for folds in zip(*(model.folds for model in models), strict=True)]

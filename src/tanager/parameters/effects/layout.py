@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -93,7 +93,7 @@ def mean_effects(fits: Sequence[tuple[Effects, Pairs]], shares: Sequence[float])
     by_pair = [tables_by_pair(own, effects.tables) for effects, own in fits]
 
     def mean(values: Sequence[Array]) -> Array:
-        return np.asarray(np.average(values, axis=0, weights=shares))
+        return np.asarray(sum(share * value for share, value in zip(shares, values, strict=True)) / sum(shares))
 
     tables = zip(pairs, first.tables, strict=True)
     return Effects(
@@ -102,6 +102,13 @@ def mean_effects(fits: Sequence[tuple[Effects, Pairs]], shares: Sequence[float])
         tuple(mean([own.get(pair, np.zeros_like(table)) for own in by_pair]) for pair, table in tables),
         first.densities,
     )
+
+
+def without_zeros(effects: Effects, pairs: Pairs) -> tuple[Effects, Pairs]:
+    """The same without the pairs that are exactly zero."""
+    kept = [number for number, table in enumerate(effects.tables) if table.any()]
+    tables = tuple(effects.tables[number] for number in kept)
+    return replace(effects, tables=tables), tuple(pairs[number] for number in kept)
 
 
 def tables_by_pair(pairs: Pairs, tables: Sequence[Array]) -> dict[tuple[int, int], Array]:

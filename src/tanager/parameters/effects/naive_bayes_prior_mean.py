@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.parameters.effects.bases import shares_of
 from tanager.parameters.effects.layout import EffectLayout
-from tanager.parameters.effects.prior import shares_of
 from tanager.parameters.frequency import DEFAULT_ALPHA
 
 Array = NDArray[np.float64]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tanager.parameters.conditional.priors import FIXED, FREE, Prior
+from tanager.parameters.effects.bases import Bases, effect_bases, shares_of, step_variance
 from tanager.parameters.effects.layout import EffectLayout, tables_by_pair
 from tanager.table.schema import ColumnSchema
 
@@ -19,33 +20,6 @@ Found = tuple[EffectLayout, Array]
 """The layout of a fold and its tables beta."""
 
 MAIN, PAIR = 0, 1
-# A walk of more steps has smaller ones, so that it ends no further off: attributes cut more finely mean no more.
-FULL_STEPS = 4
-# Of a walk in a pair the smoothest parts are enough: more cost time and gain nothing on the benchmark sets. But so many
-# rows say more: with all parts the error on covtype falls by a quarter.
-PAIR_PARTS = 5
-MANY_ROWS = 50_000
-
-
-@dataclass(frozen=True)
-class Bases:
-    """What the effects of each attribute are: (states, effects) at its own granularity, and at that of pairs."""
-
-    fine: tuple[sparse.csr_array, ...]
-    coarse: tuple[sparse.csr_array, ...]
-
-
-def effect_bases(layout: EffectLayout, rows: Array) -> Bases:
-    """`rows` (n_cells, n_classes) are the training rows in each cell of the layout."""
-    mains, _, classes = layout.split(rows)
-    most = PAIR_PARTS if classes.sum() <= MANY_ROWS else None
-    fine, coarse = [], []
-    for column, own in zip(layout.columns, mains, strict=True):
-        states = own[:-1].sum(axis=1)
-        fine.append(main_effects(column, states))
-        grouped = np.bincount(column.coarse_codes[:-1], states, minlength=column.coarse.n_states).astype(np.float64)
-        coarse.append(main_effects(column.coarse, grouped, most))
-    return Bases(tuple(fine), tuple(coarse))
 
 
 def effect_prior(layout: EffectLayout, rows: Array) -> Prior:
@@ -88,36 +62,6 @@ def effect_prior(layout: EffectLayout, rows: Array) -> Prior:
     return Prior(start, (outer.matrix(), inner.matrix()) if sheets else (outer.matrix(),), by_class)
 
 
-def main_effects(column: ColumnSchema, rows: Array, most: int | None = None) -> sparse.csr_array:
-    """(n_states, n_effects): each state as a sum of effects; `rows` (n_states,) are in each; `most` of a walk."""
-    if not column.has_order:
-        return _identity(column.n_states)
-    n_ordered = column.n_states - column.gap_state
-    steps = sparse.csr_array(walk_effects(rows[:n_ordered], most))
-    return sparse.block_diag([steps, _identity(1)], format="csr") if column.gap_state else steps
-
-
-def walk_effects(rows: Array, most: int | None = None) -> Array:
-    """(n, n - 1 or `most`): a random walk along n states, in variables that the rows hardly tie together.
-
-    The walk is beta = T u, T the states by the steps up to them, with a penalty on u^2. A constant added to a column of
-    T is taken back by the free intercept, and turning u by an orthogonal matrix leaves the penalty as it is. So with
-    the columns centred by the rows and turned to the eigenvectors of T^T diag(rows) T it is the same model under the
-    same prior, but in the Hessian the effects are apart from each other and from the intercept: L-BFGS takes a third
-    of the passes. The last columns are the smoothest and vary most over the rows; `most` keeps only those.
-    """
-    steps = np.tri(len(rows))[:, 1:]  # the first state is the reference
-    steps -= shares_of(rows) @ steps
-    _, turn = np.linalg.eigh((steps.T * rows) @ steps)
-    first = 0 if most is None else max(0, len(rows) - 1 - most)
-    return np.sqrt(step_variance(len(rows))) * steps @ turn[:, first:]
-
-
-def step_variance(n_states: int) -> float:
-    """Of a step of a walk along so many states, in units of 1 / strength."""
-    return min(1.0, FULL_STEPS / max(1, n_states - 1))
-
-
 @dataclass(frozen=True)
 class _Entries:
     """Those of a sparse basis."""
@@ -152,13 +96,11 @@ def _add_pair(outer: BlockDiagonal, parent: _Entries, rows: Array) -> None:
     rows  (parent's states, child's states)
     """
     n_parent, n_child = rows.shape
-    by_parent = shares_of(rows, shares_of(rows.sum(axis=0)))
-    by_child = shares_of(rows.T, shares_of(rows.sum(axis=1)))
-    both = shares_of(rows.reshape(-1)).reshape(rows.shape)
+    by_child, by_parent, both = gap_shares(rows)
     entry = np.arange((n_parent + 1) * (n_child + 1)).reshape(n_parent + 1, n_child + 1)
     effect = np.arange(parent.shape[1] * n_child).reshape(-1, n_child)
     values = parent.values[:, np.newaxis]
-    means = np.concatenate([by_child, both.T]) @ parent.basis
+    means = np.concatenate([by_child.T, both.T]) @ parent.basis
     outer.begin(entry.size, effect.size)
     outer.add(entry[parent.states, :-1], effect[parent.effects], values)
     outer.add(entry[parent.states, -1:], effect[parent.effects], values * by_parent[parent.states])
@@ -174,16 +116,12 @@ def _add_repeated(inner: BlockDiagonal, own: _Entries, times: int) -> None:
     inner.add(each * n_states + own.states, each * n_effects + own.effects, own.values)
 
 
-def _identity(size: int) -> sparse.csr_array:
-    return sparse.eye_array(size, format="csr")
-
-
-def shares_of(rows: Array, otherwise: Array | None = None) -> Array:
-    """Rows as shares of their sum along the last axis; where there is none, `otherwise`, equal shares by default."""
-    total = rows.sum(axis=-1, keepdims=True)
-    if otherwise is None:
-        otherwise = np.full(rows.shape[-1], 1.0 / rows.shape[-1])
-    return np.where(total > 0, rows / np.maximum(total, np.finfo(np.float64).tiny), otherwise)
+def gap_shares(rows: Array) -> tuple[Array, Array, Array]:
+    """Shares (parent's states, child's states) of the cells that a gap stands for: one of the parent beside each state
+    of the child, one of the child beside each state of the parent, and both."""
+    by_child = shares_of(rows.T, shares_of(rows.sum(axis=1))).T
+    by_parent = shares_of(rows, shares_of(rows.sum(axis=0)))
+    return by_child, by_parent, shares_of(rows.reshape(-1)).reshape(rows.shape)
 
 
 def start_from_folds(layout: EffectLayout, zero: Array, rows: Array, found: Sequence[Found]) -> Array:

@@ -1,4 +1,20 @@
-// A network of effects: the log odds are sums of looked-up numbers, one for each attribute and one for each pair.
+// A network of effects: the log odds are sums of looked-up numbers, one for each attribute and one for each pair, and of
+// what trees add.
+
+// A row walks down every tree. What is expected of the tree changes at each split, and visit(attribute, class, change) is
+// called; the changes add up to what the leaf adds.
+function makeWalk({ roots, classes, attributes, ends, offsets, left, means }, own) {
+  const mean = (end) => means[end >= 0 ? end : attributes.length + ~end];
+  return function walk(codes, visit) {
+    for (let tree = 0; tree < roots.length; tree++) {
+      for (let at = roots[tree]; at >= 0;) {
+        const next = ends[2 * at + left[offsets[at] + own(attributes[at], codes)]];
+        visit(attributes[at], classes[tree], mean(next) - mean(at));
+        at = next;
+      }
+    }
+  };
+}
 
 function makeEffects(network, target, gaps) {
   const { nodes, pairs, intercept } = network;
@@ -8,12 +24,14 @@ function makeEffects(network, target, gaps) {
   // Where the numbers of an attribute, or of a pair, stand in its table.
   const mainCell = (node, codes) => own(node, codes) * nClasses;
   const pairCell = ({ parent, child }, codes) => (coarse(parent, codes) * (nodes[child].coarse.length + 1) + coarse(child, codes)) * nClasses;
+  const walk = network.trees ? makeWalk(network.trees, own) : () => {};
 
   function sums(codes) {
     const logs = Float64Array.from(intercept);
     const add = (table, cell) => { for (let c = 0; c < nClasses; c++) logs[c] += table[cell + c]; };
     for (let node = 0; node < target; node++) add(nodes[node].main, mainCell(node, codes));
     for (const pair of pairs) add(pair.table, pairCell(pair, codes));
+    walk(codes, (node, c, change) => { logs[c] += change; });
     return logs;
   }
 
@@ -21,12 +39,14 @@ function makeEffects(network, target, gaps) {
   const posterior = !gaps.filler ? expected
     : makeAverage(gaps.filler, nodes, target, expected, (node, code) => nodes[node].groups[code]);
 
-  // Unknown attributes count with what is expected of them.
+  // Unknown attributes count with what is expected of them. What trees add is put down to the attributes they ask for.
   function contributions(codes, a, b) {
+    const credits = new Float64Array(target);
+    walk(codes, (node, c, change) => { credits[node] += (c === a) * change - (c === b) * change; });
     const part = (about, table, cell) => ({ ...about, value: table[cell + a] - table[cell + b], summed: [] });
     return [
       part({ node: target }, intercept, 0),
-      ...range(target).map((node) => part({ node }, nodes[node].main, mainCell(node, codes))),
+      ...range(target).map((node) => part({ node }, nodes[node].main, mainCell(node, codes))).map((each, node) => ({ ...each, value: each.value + credits[node] })),
       ...pairs.map((pair, k) => part({ node: pair.parent, other: pair.child, pair: k }, pair.table, pairCell(pair, codes))),
     ].filter(({ node, other, value }) => node === target || (codes[node] >= 0 && !(codes[other] < 0)) || Math.abs(value) > 1e-12).sort(byParts(target));
   }

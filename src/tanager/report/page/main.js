@@ -25,10 +25,17 @@ async function unpackEffects(network) {
   network.intercept = take(nClasses);
   for (const node of attributes) node.main = take((node.states.length + 1) * nClasses);
   for (const pair of network.pairs) pair.table = take((nodes[pair.parent].coarse.length + 1) * (nodes[pair.child].coarse.length + 1) * nClasses);
+  if (network.trees) await unpackTrees(network.trees);
   start = 0;
   for (const node of attributes) node.density = take(node.states.length, drawn);
   if (network.has_spreads) for (const node of attributes) node.spread = take(node.states.length * nClasses, drawn);
   return network;
+}
+
+async function unpackTrees(trees) {
+  for (const key of ["roots", "classes", "attributes", "ends", "offsets"]) trees[key] = await unpack(trees[key], Int32Array);
+  trees.left = await unpack(trees.left, Uint8Array);
+  trees.means = await unpackRounded(trees.means);
 }
 
 async function unpackGaps(gaps) {
@@ -137,7 +144,7 @@ async function main() {
   const classes = nodes[target].states;
   byId("title").textContent = content.title;
   byId("summary").textContent = [plural(target, "attribute"), `${classes.length} classes`,
-    network.kind === "effects" ? plural(network.pairs.length, "pair") : plural(network.nodes.reduce((n, node) => n + node.parents.length, 0), "edge"), ...(content.rows ? [plural(content.rows.count, "row")] : [])].join(" · ");
+    network.kind === "effects" ? plural(network.pairs.length, "pair") + (network.trees ? ` · ${plural(network.trees.roots.length, "tree")}` : "") : plural(network.nodes.reduce((n, node) => n + node.parents.length, 0), "edge"), ...(content.rows ? [plural(content.rows.count, "row")] : [])].join(" · ");
   byId("footer").textContent = `Made by Tanager ${content.version}. Everything on this page is computed in it; nothing is sent anywhere.`;
   const store = makeState(nodes, target, network.pairs?.length);
   const gaps = await unpackGaps(content.gaps);

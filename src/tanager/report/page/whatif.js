@@ -5,9 +5,10 @@ const MAX_REASONS_SHOWN = 12;
 const LONG_NAME = 12;
 const NO_BASELINE = 5e-5; // a smaller one is not worth a line, as in `tanager.explain`
 
-function explained({ kind, pairs }) {
+function explained({ kind, pairs, trees }) {
   if (kind === "tables") return "each known attribute, given its parents, adds its part.";
-  return pairs.length ? "each attribute adds its effect, and each pair what it says beyond them." : "each attribute adds its effect.";
+  const alone = trees ? "each attribute adds its effect and its part of the trees" : "each attribute adds its effect";
+  return pairs.length ? `${alone}, and each pair what it says beyond them.` : `${alone}.`;
 }
 
 function makeOutcome(network, target, model, gaps, base, store) {

@@ -1,0 +1,177 @@
+"""BlockProblem: a model of effects on rows in memory, its penalty, and the compiled descent on both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.parameters.conditional.descent import Descent
+from tanager.parameters.effects.bases import DenseBases, dense_bases
+from tanager.parameters.effects.blocks import block_cells, make_blocks
+from tanager.parameters.effects.layout import EffectLayout
+from tanager.table.batch import EncodedBatch
+
+Array = NDArray[np.float64]
+
+
+class BlockRows:
+    """Rows as cells of a layout's blocks; the batch has gaps as states."""
+
+    def __init__(self, layout: EffectLayout, batch: EncodedBatch) -> None:
+        self.cells = block_cells(layout, batch)
+        self._offsets = layout.cells.offsets
+        self.classes = batch.class_codes.astype(np.int64)
+        self.weights = batch.row_weights
+
+    def count(self, n_classes: int) -> Array:
+        """(n_cells, n_classes) rows in each cell."""
+        from tanager.parameters.effects.row_kernels import count_cells
+
+        counted = np.zeros((self._offsets[-1], n_classes))
+        count_cells(self._offsets, self.cells, self.classes, self.weights, counted)
+        return counted
+
+    def scores(self, beta: Array) -> Array:
+        """(n_odds, n_rows) sums of the entries of beta (n_cells, n_classes): log odds of two classes, or of each."""
+        from tanager.parameters.effects.row_kernels import add_tables
+
+        odds = np.ascontiguousarray((beta[:, :1] - beta[:, 1:] if beta.shape[1] == 2 else beta).T)
+        total = np.zeros((len(odds), len(self.classes)))
+        filled = np.add.reduceat((odds != 0.0).any(axis=0), self._offsets[:-1])  # a block of zeros adds nothing
+        add_tables(self._offsets, np.flatnonzero(filled), self.cells, odds, total)
+        return total
+
+    def losses(self, beta: Array) -> Array:
+        """- log P(class | attributes) of every row, (n_rows,)."""
+        scores = self.scores(beta)
+        if len(scores) == 1:
+            return np.logaddexp(0.0, np.where(self.classes == 0, -scores[0], scores[0]))
+        scores -= scores.max(axis=0)
+        losses: Array = np.log(np.exp(scores).sum(axis=0)) - scores[self.classes, np.arange(len(self.classes))]
+        return losses
+
+
+class BlockProblem:
+    """Minus the conditional log likelihood plus a penalty of every block of effects u, of one of two kinds:
+
+    squared  strength / 2 |u|^2
+    norm     strength sqrt(rows) weight |u|, the block's weight as `Blocks` has it: zero where the rows say too little
+
+    |u| is the root of the sum of squares over the block's effects and all classes. The intercept is free. `counted`
+    (n_cells, n_classes) are the training rows in each cell of the layout.
+    """
+
+    def __init__(self, layout: EffectLayout, batch: EncodedBatch, bases: DenseBases | None = None) -> None:
+        """The batch has gaps as states; `bases` are those of its rows where they are known."""
+        self.layout = layout
+        self.rows = BlockRows(layout, batch)
+        counted = self.rows.count(layout.n_classes)
+        mains, _, classes = layout.split(counted)
+        gaps = np.array([main[-1].any() for main in mains], dtype=bool)
+        self.bases = dense_bases(layout, counted) if bases is None else bases
+        self.blocks = make_blocks(layout, self.bases, counted.sum(axis=1), gaps)
+        self.counted = counted
+        self.n_rows = float(classes.sum())
+        self._mirrored = layout.n_classes == 2
+        self._n_odds = 1 if self._mirrored else layout.n_classes
+        # A class without rows has no finite intercept: it stays at half a row.
+        self._free = np.full(1, float((classes > 0).all())) if self._mirrored else (classes > 0).astype(np.float64)
+        self._centre = np.zeros(counted.shape)
+        self._centre[-1] = np.log(np.maximum(classes, 0.5) / classes.sum())
+        self.start = self._centre
+        self._widths = np.ones(self.blocks.n_blocks)
+        self.n_passes = 0
+        self.set_penalty(False)
+        self.set_strengths(())
+
+    @property
+    def n_levels(self) -> int:
+        return 2 if self.layout.pairs else 1
+
+    @property
+    def zero(self) -> Array:
+        """(n_effects, n_odds)."""
+        return np.zeros((self.blocks.n_effects, self._n_odds))
+
+    def set_prior_mean(self, mean: Array | float) -> None:
+        """Where the penalty pulls to, (n_cells, n_classes) as seen from the class frequencies, or 0 for these."""
+        self.start = self._centre + mean
+        self.__dict__.pop("_start_scores", None)
+
+    def set_penalty(self, norm: bool, factors: Array | None = None) -> None:
+        """The kind of penalty; `factors` (n_blocks,) multiply the strengths of its blocks."""
+        self._is_norm, self._factors = norm, factors
+
+    def set_strengths(self, strengths: Sequence[float]) -> None:
+        """Of main effects and of pairs, infinite for none at all."""
+        n_mains, n_blocks = len(self.layout.columns), self.blocks.n_blocks
+        last = strengths[-1] if strengths else np.inf
+        each = np.full(n_blocks, last)
+        each[:n_mains] = strengths[0] if strengths else np.inf
+        if self._factors is not None:
+            each = each * self._factors
+        each[-1] = 0.0
+        self._used = np.flatnonzero(np.isfinite(each))
+        each[~np.isfinite(each)] = 0.0
+        if self._is_norm:
+            each *= np.sqrt(self.n_rows) * self.blocks.weights
+        # Of two classes the effects on the log odds are twice those on either class.
+        self._norm = each * (np.sqrt(0.5) if self._mirrored else 1.0) if self._is_norm else np.zeros(n_blocks)
+        self._squared = np.zeros(n_blocks) if self._is_norm else each * (0.5 if self._mirrored else 1.0)
+
+    def descend(self, u: Array, max_iter: int, tolerance: float, what: str = "Descending") -> Descent:
+        """Descend from effects u (n_effects, n_odds) until about `tolerance` (value + rows / 100) is left to gain."""
+        from tanager.parameters.effects.block_descent import descend
+        from tanager.parameters.effects.block_model import Model, Penalty
+
+        u, blocks, rows = self._only_used(u.T), self.blocks, self.rows
+        scores = self._start_scores + rows.scores(self._tables(u.T))
+        model = Model(blocks.shapes, blocks.bases, blocks.shares, rows.cells, rows.classes, rows.weights, self._free)
+        penalty = Penalty(self._used, self._squared, self._norm)
+        values, gains = np.zeros((2, max_iter + 1))
+        n_steps, n_sweeps, finished = descend(
+            model, penalty, self._widths, u, scores, tolerance, max_iter, values, gains
+        )
+        self.n_passes += n_sweeps
+        norms = np.sqrt(2.0 * np.maximum(gains[: n_steps + 1], 0.0))  # half of its square is what is left to gain
+        return Descent(u.T, values[: n_steps + 1].tolist(), norms.tolist(), "tolerance" if finished else "max_iter")
+
+    def beta(self, u: Array) -> Array:
+        """(n_cells, n_classes) the effects of every cell and class, with what they start from."""
+        return self.start + self._tables(u)
+
+    def is_zero(self, u: Array, level: int) -> bool:
+        """Whether all main effects (level 0), or all pairs (level 1), are exactly zero."""
+        n_mains = self.blocks.shapes[len(self.layout.columns), 7]
+        return not (u[n_mains:-1] if level else u[:n_mains]).any()
+
+    def block_sizes(self, u: Array) -> Array:
+        """(n_blocks,) |u| of each block."""
+        sizes = np.sqrt(np.add.reduceat((u**2).sum(axis=1), self.blocks.shapes[:-1, 7]))
+        return sizes * np.sqrt(0.5) if self._mirrored else sizes
+
+    def adaptive_factors(self, u: Array) -> Array:
+        """(n_blocks,) how much larger the largest block is than each, in what the rows see; infinite for a zero one."""
+        sizes = self.block_sizes(u) * self.blocks.weights
+        largest = sizes[:-1].max(initial=0.0)
+        return np.divide(largest, sizes, out=np.full(len(sizes), np.inf), where=sizes > 0.0)
+
+    @cached_property
+    def _start_scores(self) -> Array:
+        return self.rows.scores(self.start)
+
+    def _only_used(self, u: Array) -> Array:
+        used = np.zeros(self.blocks.n_blocks, dtype=bool)
+        used[self._used] = True
+        return np.where(np.repeat(used, np.diff(self.blocks.shapes[:, 7])), u, 0.0)
+
+    def _tables(self, u: Array) -> Array:
+        from tanager.parameters.effects.block_kernels import fill_tables
+
+        blocks = self.blocks
+        tables = np.zeros((self._n_odds, blocks.n_cells))
+        fill_tables(blocks.shapes, blocks.bases, blocks.shares, np.ascontiguousarray(u.T), tables)
+        return np.stack([0.5 * tables[0], -0.5 * tables[0]], axis=1) if self._mirrored else tables.T

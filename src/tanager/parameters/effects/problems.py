@@ -1,0 +1,147 @@
+"""The problems of one training table: a model of effects on all rows, and on folds of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.counts.count_store import CountStore
+from tanager.counts.engine import AutoEngine, CountEngine
+from tanager.parameters.conditional.fit import FOLD_SEED
+from tanager.parameters.conditional.held_out import HeldOut, split_rows
+from tanager.parameters.conditional.objectives import Objective
+from tanager.parameters.conditional.optimize import Penalized
+from tanager.parameters.effects.bases import MANY_ROWS, DenseBases
+from tanager.parameters.effects.block_problem import BlockProblem, BlockRows
+from tanager.parameters.effects.layout import EffectLayout
+from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
+from tanager.parameters.effects.prior import effect_prior
+from tanager.parameters.protocol import ParameterTask
+from tanager.structure.protocol import Pairs
+from tanager.table.batch import EncodedBatch
+from tanager.table.granularity import MAX_PAIRED, fine_places
+from tanager.table.rows import Rows, gather
+
+Array = NDArray[np.float64]
+
+MAX_ROWS_FOR_FOLDS = 20_000
+# Of a pass: there are hundreds of them.
+LOOK_UPS_WORTH_COMPILING = 400_000
+# Of a sweep of the compiled descent on a squared penalty: above, L-BFGS takes fewer passes and shares look-ups. Walks
+# are apart in the Hessian, and their sparse products are slow.
+MAX_LOOK_UPS_IN_BLOCKS = 300_000
+MAX_LOOK_UPS_WITH_WALKS = 1_000_000
+
+
+Kind = Literal["zero", "naive Bayes", "norm"]
+"""What main effects shrink to: zero, what naive Bayes says, or zero by the norm of all effects of an attribute."""
+
+
+@dataclass(frozen=True)
+class RowSplit:
+    """A fold: the rows kept, the rest, and the pairs by the rows kept, so that the rest has no say in them."""
+
+    kept: EncodedBatch
+    rest: EncodedBatch
+    pairs: Pairs
+
+
+@dataclass
+class EffectFold:
+    """A problem on part of the rows, the effects reached so far, and the rows held out.
+
+    rows  (n_cells, n_classes) training rows in each cell of the layout
+    """
+
+    problem: Penalized | BlockProblem
+    u: Array
+    held_out: HeldOut | BlockRows
+    layout: EffectLayout
+    rows: Array
+
+    @property
+    def in_blocks(self) -> bool:
+        return isinstance(self.problem, BlockProblem)
+
+    def begin(self, kind: Kind, u: Array) -> None:
+        """At the effects of fewer pairs; main effects shrink to what naive Bayes says, or else to zero."""
+        self.problem.set_prior_mean(naive_bayes_odds(self.layout, self.rows) if kind == "naive Bayes" else 0.0)
+        if isinstance(self.problem, BlockProblem):
+            self.problem.set_penalty(kind == "norm")
+        self.u = self.problem.zero
+        self.u[: len(u) - 1], self.u[-1] = u[:-1], u[-1]  # the intercept is last, the further pairs before it
+
+
+class EffectProblems:
+    """The problems of one training table, and of parts of it, for an objective of `Conditional`."""
+
+    def __init__(self, task: ParameterTask, objective: str) -> None:
+        assert task.pairs is not None
+        assert task.rows is not None
+        self.task = task
+        self.ranked = task.pairs
+        self.columns = task.columns[:-1]
+        self.rows = task.rows
+        self._objective = objective
+        n_look_ups = self.rows.n_rows * len(self.ranked.pairs) * (self.rows.n_classes - 1)
+        self._compiled = n_look_ups >= LOOK_UPS_WORTH_COMPILING
+
+    def layout(self, pairs: Pairs, number: int) -> EffectLayout:
+        return EffectLayout(self.columns, self.rows.n_classes, pairs[:number])
+
+    def problem(self, layout: EffectLayout, rows: Rows, engine: CountEngine) -> tuple[Penalized, Array]:
+        """Also the training rows in each cell, (n_cells, n_classes)."""
+        cells, with_gaps = layout.cells, rows.map(EncodedBatch.with_gaps_as_states)
+        counted = _count(layout, with_gaps, engine)
+        prior = effect_prior(layout, counted)
+        if self._objective != "cll":
+            prior = prior.with_intercept()
+        objective = Objective(cells, with_gaps, self._objective, compiled=self._compiled, engine=engine)
+        damped = counted[-1].sum() <= MANY_ROWS  # a third of the passes on covtype
+        mirrored = layout.n_classes == 2
+        return Penalized(cells, objective, prior, counted.sum(axis=1), mirrored=mirrored, damped=damped), counted
+
+    def block_problem(self, layout: EffectLayout, rows: Rows, bases: DenseBases | None = None) -> BlockProblem:
+        """The same in memory, for objective "cll"."""
+        return BlockProblem(layout, gather(rows).with_gaps_as_states(), bases)
+
+    @property
+    def fits_norm(self) -> bool:
+        """Whether there are few enough rows to have them all in memory for the fit of a norm."""
+        return self._objective == "cll" and self.rows.n_rows <= 2 * MAX_ROWS_FOR_FOLDS
+
+    def in_blocks(self, n_rows: int) -> bool:
+        """Whether the squared penalty is best left to the compiled descent: above MAX_PAIRED attributes always."""
+        if len(self.columns) > MAX_PAIRED and self.fits_norm:
+            return True
+        n_look_ups = n_rows * (len(self.columns) + self.ranked.numbers[-1]) * self.rows.n_classes
+        walks = any(column.has_order for column in self.columns)
+        return self._objective == "cll" and n_look_ups <= (MAX_LOOK_UPS_WITH_WALKS if walks else MAX_LOOK_UPS_IN_BLOCKS)
+
+    def splits(self) -> list[RowSplit]:
+        rows, counts, n_attributes = self.rows, self.task.counts, len(self.columns)
+        splits = []
+        for kept, rest in split_rows(rows, MAX_ROWS_FOR_FOLDS, FOLD_SEED, fine_places(self.columns)):
+            own = CountStore(kept.first_attributes(n_attributes), AutoEngine(), counts.names)
+            splits.append(RowSplit(kept, rest, self.ranked.rank(own)))
+        return splits
+
+    def fold(self, split: RowSplit, number: int, norm: bool = False, fewer: EffectFold | None = None) -> EffectFold:
+        """A fold with so many pairs, at zero; with `norm` it can have that penalty. `fewer` is one with fewer pairs."""
+        layout, rest = self.layout(split.pairs, number), split.rest.with_gaps_as_states()
+        if norm or self.in_blocks(split.kept.n_rows):
+            bases = fewer.problem.bases if fewer is not None and isinstance(fewer.problem, BlockProblem) else None
+            blocks = self.block_problem(layout, split.kept, bases)
+            return EffectFold(blocks, blocks.zero, BlockRows(layout, rest), layout, blocks.counted)
+        problem, counted = self.problem(layout, split.kept, AutoEngine())
+        return EffectFold(problem, problem.zero, HeldOut(layout.cells, rest, False, self._objective), layout, counted)
+
+
+def _count(layout: EffectLayout, rows: Rows, engine: CountEngine) -> Array:
+    """(n_cells, n_classes) the rows in each cell of the layout."""
+    cells = layout.cells
+    counts = CountStore(rows, engine, [str(node) for node in range(len(cells.n_states))])
+    return cells.pack_families(counts.tables(cells.families, keep=False))

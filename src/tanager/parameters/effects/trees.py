@@ -1,0 +1,165 @@
+"""Trees beside effects: grown from nothing on the same rows, and taken in where rows held out gain clearly.
+
+The model is then a mean of log odds, (1 - share) * effects + share * trees: a sum of effects and trees again. Folds of
+the training rows choose the number of rounds and the share. Neither is behind the other everywhere, and their mean was
+never clearly behind the better one on the benchmark sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.network.additive import AdditiveNetwork
+from tanager.parameters.conditional.fit import FOLD_SEED
+from tanager.parameters.conditional.held_out import split_rows
+from tanager.parameters.conditional.strengths import excess_errors
+from tanager.parameters.effects.problems import MAX_ROWS_FOR_FOLDS
+from tanager.table.batch import Codes, EncodedBatch
+from tanager.table.granularity import fine_places
+from tanager.table.rows import Rows
+from tanager.table.schema import ColumnSchema
+from tanager.threads import map_threads
+from tanager.trees.boost import Boosting, TreeOptions, losses
+from tanager.trees.forest import Forest, Tree
+
+Array = NDArray[np.float64]
+
+# Fewer rows cannot show that trees gain, and need not wait for the compiler.
+MIN_ROWS = 500
+# Trees are grown on so many rows at most, evenly spaced ones.
+MAX_ROWS = 200_000
+# Rows times attributes times classes of a fold: with more of them a round takes longer than trees are worth.
+MAX_CELLS = 20_000_000
+MAX_ROUNDS = 500
+PATIENCE = 30  # rounds without a lower loss
+SHARES = np.arange(1, 21) / 20
+# By so many standard errors of the paired difference the mean must be better than the effects alone. With 2, trees were
+# taken for 2 of 20 tables drawn from pairs: the rounds and the share have been chosen on the same rows.
+CLEAR_ERRORS = 2.25
+# Leaves of a tree to choose from: few gain where the class is a function of categories, many on large numeric tables.
+MAX_LEAVES = (8, 24)
+
+
+@dataclass(frozen=True)
+class TreeChoice:
+    """So many rounds, the share of the trees in the mean, and the most leaves of a tree."""
+
+    rounds: int = 0
+    share: float = 0.0
+    max_leaves: int = 0
+
+
+def add_trees(
+    network: AdditiveNetwork, folds: Sequence[AdditiveNetwork], rows: Rows, max_attributes: int | None
+) -> tuple[AdditiveNetwork, TreeChoice]:
+    """The network with trees, or as it is; and the choice made.
+
+    network         fitted on all rows
+    folds           fitted on the rows kept of each fold
+    rows            at both granularities
+    max_attributes  that a leaf may depend on; None for any number
+    """
+    columns = network.columns[:-1]
+    cells = min(rows.n_rows, MAX_ROWS_FOR_FOLDS) * len(columns) * rows.n_classes
+    if not folds or rows.n_rows < MIN_ROWS or cells > MAX_CELLS:
+        return network, TreeChoice()
+    options = {leaves: TreeOptions(leaves, max_attributes) for leaves in MAX_LEAVES}
+    choice = _choose(folds, rows, columns, options.values())
+    if choice.share == 0.0:
+        return network, choice
+    numbers = np.linspace(0, rows.n_rows - 1, min(rows.n_rows, MAX_ROWS)).astype(np.intp)
+    boosting = _begin(rows.take(numbers), columns, options[choice.max_leaves])
+    for _ in range(choice.rounds):
+        boosting.grow()
+    return _mean(network, boosting, choice.share), choice
+
+
+def _choose(
+    folds: Sequence[AdditiveNetwork], rows: Rows, columns: Sequence[ColumnSchema], options: Iterable[TreeOptions]
+) -> TreeChoice:
+    """By the lowest loss of the rows held out; no trees where that is not clearly below the loss of the effects."""
+    splits = list(split_rows(rows, MAX_ROWS_FOR_FOLDS, FOLD_SEED, fine_places(columns)))
+    weights = np.concatenate([rest.row_weights for _, rest in splits])
+    classes = np.concatenate([rest.class_codes for _, rest in splits]).astype(np.intp)
+    pairs = zip(folds, splits, strict=True)
+    effects = np.concatenate([fold.log_joint(_fine(rest, columns), normalized=True).T for fold, (_, rest) in pairs], 1)
+    found = [(TreeChoice(), losses(effects, classes))]
+    for each in options:
+        rounds, trees = _grow_on_folds([_TreeFold(*split, columns, each) for split in splits], classes, weights)
+        if rounds > 0:
+            for share in SHARES:
+                mean = losses((1.0 - share) * effects + share * trees, classes)
+                found.append((TreeChoice(rounds, float(share), each.max_leaves), mean))
+    choice, best = min(found, key=lambda own: float(np.average(own[1], weights=weights)))
+    return choice if excess_errors(found[0][1], best, weights) > CLEAR_ERRORS else TreeChoice()
+
+
+def _grow_on_folds(folds: Sequence[_TreeFold], classes: NDArray[np.intp], weights: Array) -> tuple[int, Array]:
+    """The number of rounds of the lowest loss, and the log odds (n_classes, n_rows) of all rows held out after it."""
+    best, best_rounds, best_scores = np.inf, 0, np.empty(0)
+    for rounds in count():
+        scores = np.concatenate([fold.scores for fold in folds], axis=1)
+        loss = float(np.average(losses(scores, classes), weights=weights))
+        if loss < best:
+            best, best_rounds, best_scores = loss, rounds, scores
+        if rounds == min(best_rounds + PATIENCE, MAX_ROUNDS):
+            return best_rounds, best_scores
+        map_threads(_TreeFold.grow, folds)
+    raise AssertionError
+
+
+class _TreeFold:
+    """Trees on the rows kept, and the log odds (n_classes, n_rows) they give to the rest."""
+
+    def __init__(
+        self, kept: EncodedBatch, rest: EncodedBatch, columns: Sequence[ColumnSchema], options: TreeOptions
+    ) -> None:
+        self._codes = _fine(rest, columns)
+        self._n_codes = n_codes(columns)
+        self._boosting = _begin(kept, columns, options)
+        self.scores = np.repeat(self._boosting.start[:, np.newaxis], rest.n_rows, axis=1)
+
+    def grow(self) -> None:
+        forest = Forest.of(self._boosting.grow(), self._n_codes, len(self.scores))
+        self.scores = self.scores + forest.scores(self._codes, compiled=True).T
+
+
+def _begin(rows: EncodedBatch, columns: Sequence[ColumnSchema], options: TreeOptions) -> Boosting:
+    weights = rows.row_weights
+    classes = np.bincount(rows.class_codes, weights, minlength=rows.n_classes)
+    start = np.log(np.maximum(classes, 0.5) / classes.sum())  # a class without rows counts as half a row
+    ordered = np.array([column.n_states - column.gap_state if column.has_order else 0 for column in columns])
+    return Boosting(_fine(rows, columns), rows.class_codes, weights, start, n_codes(columns), ordered, options)
+
+
+def _fine(rows: EncodedBatch, columns: Sequence[ColumnSchema]) -> Codes:
+    return rows.codes[:, fine_places(columns)]
+
+
+def n_codes(columns: Sequence[ColumnSchema]) -> NDArray[np.int64]:
+    """Codes of each attribute, that of a missing cell too."""
+    return np.array([column.n_states + 1 for column in columns])
+
+
+def _mean(network: AdditiveNetwork, boosting: Boosting, share: float) -> AdditiveNetwork:
+    """(1 - share) of the network and the share of the trees, whose means go into the intercept."""
+    intercept = (1.0 - share) * network.intercept + share * boosting.start
+    trees: list[Tree] = []
+    for tree in boosting.trees:
+        centered, mean = tree.scaled(share).centered()
+        intercept[tree.of_class] += mean
+        if len(tree.nodes):
+            trees.append(centered)
+    return replace(
+        network,
+        intercept=intercept - intercept.mean(),
+        mains=tuple((1.0 - share) * main for main in network.mains),
+        tables=tuple((1.0 - share) * table for table in network.tables),
+        spreads=tuple((1.0 - share) * spread for spread in network.spreads),
+        forest=Forest.of(trees, n_codes(network.columns[:-1]), len(intercept)),
+    )

@@ -1,0 +1,110 @@
+"""Boosted trees: each round grows a tree for every class on what the trees before it leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.table.batch import Codes
+from tanager.threads import map_threads
+from tanager.trees.forest import Tree
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TreeOptions:
+    """How trees are grown.
+
+    max_leaves      of a tree
+    max_attributes  a leaf may depend on; None for any number
+    rate            what a tree adds of the step that would be best by itself
+    least_rows      of a leaf
+    least_hessian   of a leaf, in rows of variance p (1 - p)
+    penalty         L2, on leaf values
+    """
+
+    max_leaves: int = 8
+    max_attributes: int | None = None
+    rate: float = 0.1
+    least_rows: float = 10.0
+    least_hessian: float = 1e-3
+    penalty: float = 1.0
+
+
+class Boosting:
+    """Trees grown so far on some rows, and the log odds they give to them.
+
+    Two classes have one tree a round, for the second against the first.
+
+    codes    (n_rows, n_attributes), a missing cell's code being the attribute's number of states
+    classes  (n_rows,) class codes
+    weights  (n_rows,)
+    start    (n_classes,) the log odds of a row that no tree has seen
+    n_codes  (n_attributes,) codes of each attribute, that of a missing cell too
+    ordered  (n_attributes,) how many of them, from the first, have an order; 0 for categories
+    """
+
+    def __init__(
+        self,
+        codes: Codes,
+        classes: Codes,
+        weights: Array,
+        start: Array,
+        n_codes: NDArray[np.int64],
+        ordered: NDArray[np.int64],
+        options: TreeOptions,
+    ) -> None:
+        self._columns = np.ascontiguousarray(codes.T)
+        self._classes = classes.astype(np.intp)
+        self._weights = weights
+        self._starts = np.concatenate([[0], np.cumsum(n_codes)]).astype(np.int64)
+        self._ordered = ordered
+        self._options = options
+        self._of_class = (1,) if len(start) == 2 else range(len(start))
+        self.start = start
+        self.scores = np.repeat(start[:, np.newaxis], len(weights), axis=1)
+        self.trees: list[Tree] = []
+
+    def grow(self) -> list[Tree]:
+        """One more round: its trees."""
+        shifted = self.scores - self.scores.max(axis=0)
+        shares = np.exp(shifted)
+        shares /= shares.sum(axis=0)
+        found = map_threads(lambda number: self._grow_tree(number, shares[number]), self._of_class)
+        trees = []
+        for tree, leaf_of_row in found:
+            self.scores[tree.of_class] += tree.values[leaf_of_row]
+            trees.append(tree)
+        self.trees += trees
+        return trees
+
+    def loss(self) -> float:
+        """The mean of - log P(class | row) over the rows it grows on."""
+        return float(np.average(losses(self.scores, self._classes), weights=self._weights))
+
+    def _grow_tree(self, number: int, share: Array) -> tuple[Tree, NDArray[np.int64]]:
+        from tanager.trees.grow_kernels import grow_tree
+
+        options, n_splits = self._options, self._options.max_leaves - 1
+        most = int(np.diff(self._starts).max())
+        nodes, left = np.zeros((n_splits, 3), dtype=np.int64), np.zeros((n_splits, most), dtype=np.bool_)
+        values, leaf_of_row = np.zeros(options.max_leaves), np.empty(len(share), dtype=np.int64)
+        weighted = [share - (self._classes == number), share * (1.0 - share), np.ones(len(share))]
+        sums = np.stack(weighted, axis=1) * self._weights[:, np.newaxis]
+        limits = np.array([options.least_rows, options.least_hessian, options.penalty])
+        most_attributes = len(self._ordered) if options.max_attributes is None else options.max_attributes
+        arrays = (nodes, left, values, leaf_of_row)
+        n_splits = grow_tree(self._columns, sums, self._starts, self._ordered, limits, most_attributes, *arrays)
+        weights = np.bincount(leaf_of_row, self._weights, minlength=n_splits + 1).astype(np.float64)
+        tree = Tree(number, nodes[:n_splits], left[:n_splits], options.rate * values[: n_splits + 1], weights)
+        return tree, leaf_of_row
+
+
+def losses(scores: Array, classes: NDArray[np.intp]) -> Array:
+    """(n_rows,) - log P(class | row) from (n_classes, n_rows) log odds."""
+    shifted = scores - scores.max(axis=0)
+    found: Array = np.log(np.exp(shifted).sum(axis=0)) - shifted[classes, np.arange(len(classes))]
+    return found

@@ -1,0 +1,261 @@
+"""Forest: trees whose leaves add to the log odds of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.errors import DataError
+from tanager.table.batch import Codes
+from tanager.threads import map_threads
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+# Rows times trees from which the compiled kernel repays its start.
+WORK_WORTH_COMPILING = 200_000
+BLOCK_ROWS = 4_096
+
+
+@dataclass(frozen=True)
+class Tree:
+    """One tree, as it is grown.
+
+    of_class  the class it adds to
+    nodes     (n_splits, 3) of each split the attribute, its left and its right end: a later split, or ~leaf
+    left      (n_splits, at least the attribute's codes) whether a code goes to the left
+    values    (n_leaves,) what a leaf adds
+    weights   (n_leaves,) of the training rows in it
+    """
+
+    of_class: int
+    nodes: Ints
+    left: Flags
+    values: Array
+    weights: Array
+
+    def scaled(self, factor: float) -> Tree:
+        return replace(self, values=factor * self.values)
+
+    def centered(self) -> tuple[Tree, float]:
+        """The tree with a mean of zero over the training rows, and the mean it had."""
+        mean = float(np.average(self.values, weights=self.weights))
+        return replace(self, values=self.values - mean), mean
+
+
+@dataclass(frozen=True)
+class Forest:
+    """A sum of trees: each row ends in a leaf of each tree, which adds its value to the log odds of the tree's class.
+
+    An end is a split, which is above those it leads to in number, or ~leaf. Splits and leaves are numbered through all
+    trees. The code of a missing cell, an attribute's number of states, goes to one side as any other.
+
+    n_classes   that rows may have
+    roots       (n_trees,) the first end of each tree
+    of_class    (n_trees,) the class it adds to
+    attributes  (n_splits,) that a split asks for
+    ends        (n_splits, 2) where it leads, right and left
+    offsets     (n_splits + 1,) where its codes begin in `left`
+    left        (n_codes of all splits,) whether a code goes to the left
+    values      (n_leaves,) what a leaf adds
+    weights     (n_leaves,) of the training rows in it
+    """
+
+    n_classes: int
+    roots: Ints
+    of_class: Ints
+    attributes: Ints
+    ends: Ints
+    offsets: Ints
+    left: Flags
+    values: Array
+    weights: Array
+
+    @classmethod
+    def of(cls, trees: Sequence[Tree], n_codes: Sequence[int] | Ints, n_classes: int) -> Forest:
+        """From trees over attributes of so many codes."""
+        splits = np.cumsum([0, *(len(tree.nodes) for tree in trees)])
+        leaves = np.cumsum([0, *(len(tree.values) for tree in trees)])
+        ends, attributes, left = [], [], []
+        for tree, split, leaf in zip(trees, splits.tolist(), leaves.tolist(), strict=False):
+            children = tree.nodes[:, [2, 1]]
+            ends.append(np.where(children < 0, children - leaf, children + split))
+            attributes.append(tree.nodes[:, 0])
+            left += [own[: n_codes[attribute]] for own, attribute in zip(tree.left, tree.nodes[:, 0], strict=True)]
+        counts = (len(tree.nodes) for tree in trees)
+        firsts = zip(counts, splits.tolist(), leaves.tolist(), strict=False)
+        return cls(
+            n_classes,
+            np.array([split if n else ~leaf for n, split, leaf in firsts], dtype=np.int64),
+            np.array([tree.of_class for tree in trees], dtype=np.int64),
+            np.concatenate([*attributes, np.empty(0, np.int64)]),
+            np.concatenate([*ends, np.empty((0, 2), np.int64)]),
+            np.cumsum([0, *(len(own) for own in left)]),
+            np.concatenate([*left, np.empty(0, np.bool_)]),
+            np.concatenate([np.empty(0), *(tree.values for tree in trees)]),
+            np.concatenate([np.empty(0), *(tree.weights for tree in trees)]),
+        )
+
+    def check(self, n_codes: Sequence[int], n_classes: int) -> None:
+        """That it is a forest over attributes of so many codes, for so many classes."""
+        n_splits, n_leaves = len(self.attributes), len(self.values)
+        numbers = np.arange(n_splits)[:, np.newaxis]
+        once = np.sort(np.concatenate([self.roots, self.ends.reshape(-1)]))
+        whole = (
+            self.n_classes == n_classes
+            and len(self.of_class) == len(self.roots)
+            and bool(np.isin(self.of_class, np.arange(n_classes)).all())
+            and bool(np.isin(self.attributes, np.arange(len(n_codes))).all())
+            # Every split and every leaf is led to once, a split from an earlier one.
+            and np.array_equal(once, np.arange(-n_leaves, n_splits))
+            and bool(((self.ends < 0) | (self.ends > numbers)).all())
+        )
+        if not whole:
+            raise DataError("the trees do not lead from one root each to every split and leaf of theirs.")
+        if np.diff(self.offsets).tolist() != [n_codes[attribute] for attribute in self.attributes]:
+            raise DataError("a split of a tree does not say of every state of its attribute where it goes.")
+        if self.weights.shape != self.values.shape or not (self.weights > 0).all():
+            raise DataError("every leaf of a tree needs a weight above zero.")
+        if not np.isfinite(self.values).all() or not np.isfinite(self.weights).all():
+            raise DataError("a leaf of a tree holds a value that is not a finite number.")
+
+    def scores(self, codes: Codes, compiled: bool = False) -> Array:
+        """(n_rows, n_classes) the sums over the trees; `compiled` even if they are few."""
+        result = np.zeros((len(codes), self.n_classes))
+        if not compiled and len(codes) * len(self.roots) < WORK_WORTH_COMPILING:
+            for first in range(0, len(codes), BLOCK_ROWS):
+                rows = slice(first, first + BLOCK_ROWS)
+                self._add(codes[rows], result[rows])
+        else:
+            map_threads(
+                lambda first: self._add_compiled(codes[first : first + BLOCK_ROWS], result[first : first + BLOCK_ROWS]),
+                range(0, len(codes), BLOCK_ROWS),
+            )
+        return result
+
+    def _add(self, codes: Codes, out: Array) -> None:
+        for leaves, of_class in zip(self._leaves(codes).T, self.of_class.tolist(), strict=True):
+            out[:, of_class] += self.values[leaves]
+
+    def _leaves(self, codes: Codes) -> Ints:
+        """(n_rows, n_trees) the leaves that rows end in."""
+        at = np.tile(self.roots, (len(codes), 1))
+        while True:
+            rows, trees = np.nonzero(at >= 0)
+            if not len(rows):
+                return ~at
+            at[rows, trees] = self.follow(at[rows, trees], codes[rows, self.attributes[at[rows, trees]]])
+
+    def follow(self, splits: Ints, codes: Codes) -> Ints:
+        """Where these splits lead rows that have these codes of the splits' attributes."""
+        found: Ints = self.ends[splits, self.left[self.offsets[splits] + codes].astype(np.intp)]
+        return found
+
+    def _add_compiled(self, codes: Codes, out: Array) -> None:
+        from tanager.trees.score_kernels import add_trees
+
+        add_trees(np.ascontiguousarray(codes), *self._arrays, self.values, out)
+
+    @cached_property
+    def _arrays(self) -> tuple[Ints, Ints, NDArray[np.int32], NDArray[np.uint8]]:
+        """Roots, classes, splits (attribute, offset, right and left end) and sides, as the kernels take them."""
+        steps = np.column_stack([self.attributes, self.offsets[:-1], self.ends]).astype(np.int32)
+        return self.roots, self.of_class, steps, self.left.view(np.uint8)
+
+    def credits(self, codes: Codes, n_attributes: int) -> Array:
+        """(n_rows, n_attributes, n_classes) what each attribute adds to `scores`, but for the means of the trees.
+
+        A row's walk down a tree changes what is expected of the tree, the mean over the training rows that came as far.
+        Each change is put down to the attribute asked for: they add up to the leaf's value less the tree's mean.
+        """
+        result = np.zeros((len(codes), n_attributes, self.n_classes))
+        if len(codes) * len(self.roots) >= WORK_WORTH_COMPILING:
+            from tanager.trees.score_kernels import add_credits
+
+            add_credits(np.ascontiguousarray(codes), *self._arrays, self.means, result)
+            return result
+        at = np.tile(self.roots, (len(codes), 1))
+        while True:
+            rows, trees = np.nonzero(at >= 0)
+            if not len(rows):
+                return result
+            before, attributes = at[rows, trees], self.attributes[at[rows, trees]]
+            after = self.follow(before, codes[rows, attributes])
+            change = self.means[self._place(after)] - self.means[before]
+            np.add.at(result, (rows, attributes, self.of_class[trees]), change)
+            at[rows, trees] = after
+
+    def without(self, attribute: int) -> Forest:
+        """The same less what is put down to an attribute: a leaf's part of it is the same for all rows it holds."""
+        credit = np.zeros(len(self.means))
+        for splits in self._levels:
+            ends = self._place(self.ends[splits])
+            change = (self.means[ends] - self.means[splits, np.newaxis]) * (
+                self.attributes[splits, np.newaxis] == attribute
+            )
+            credit[ends] = credit[splits, np.newaxis] + change
+        return replace(self, values=self.values - credit[len(self.attributes) :])
+
+    def odds(self, favoured: int, against: int) -> Array:
+        """(n_leaves,) what a leaf adds to the log odds of one class against another."""
+        signs = np.array([(number == favoured) - (number == against) for number in range(self.n_classes)])
+        return signs[self._class_of_leaf] * self.values
+
+    def least(self, values: Array, codes: Sequence[int], fixed: Flags) -> Array:
+        """(n_sets,) the sum over the trees of the least of the leaves that a set of fixed attributes leaves open.
+
+        values  (n_leaves,) in place of the forest's own
+        codes   (n_attributes,) of the row
+        fixed   (n_sets, n_attributes) which attributes keep their codes; the others may have any
+        """
+        lowest = np.concatenate([np.empty((len(self.attributes), len(fixed))), np.tile(values, (len(fixed), 1)).T])
+        for splits in reversed(self._levels):
+            attributes = self.attributes[splits]
+            own = lowest[self._place(self.follow(splits, np.asarray(codes)[attributes]))]
+            either = lowest[self._place(self.ends[splits])].min(axis=1)
+            lowest[splits] = np.where(fixed[:, attributes].T, own, either)
+        found: Array = lowest[self._place(self.roots)].sum(axis=0)
+        return found
+
+    def with_attributes(self, places: Ints) -> Forest:
+        """The same over attributes in another order: attribute k is attribute places[k] there."""
+        return replace(self, attributes=places[self.attributes])
+
+    def _place(self, ends: Ints) -> Ints:
+        """Where ends stand in arrays of the splits and then the leaves."""
+        return np.where(ends >= 0, ends, len(self.attributes) + ~ends)
+
+    @cached_property
+    def _levels(self) -> list[Ints]:
+        """The splits of each depth."""
+        levels, splits = [], self.roots[self.roots >= 0]
+        while len(splits):
+            levels.append(splits)
+            below = self.ends[splits].reshape(-1)
+            splits = below[below >= 0]
+        return levels
+
+    @cached_property
+    def _class_of_leaf(self) -> Ints:
+        """(n_leaves,) the class that the tree of a leaf adds to."""
+        found = np.empty(len(self.attributes) + len(self.values), dtype=np.int64)
+        found[self._place(self.roots)] = self.of_class
+        for splits in self._levels:
+            found[self._place(self.ends[splits])] = found[splits, np.newaxis]
+        return found[len(self.attributes) :]
+
+    @cached_property
+    def means(self) -> Array:
+        """(n_splits + n_leaves,) what is expected at each split, then at each leaf: the mean over its training rows."""
+        n_splits = len(self.attributes)
+        sums = np.concatenate([np.zeros(n_splits), self.values * self.weights])
+        weights = np.concatenate([np.zeros(n_splits), self.weights])
+        for splits in reversed(self._levels):
+            below = self._place(self.ends[splits])
+            sums[splits], weights[splits] = sums[below].sum(axis=1), weights[below].sum(axis=1)
+        return sums / weights

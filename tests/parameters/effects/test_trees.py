@@ -1,0 +1,132 @@
+"""Trees beside effects: when they are taken in, and what the model then says."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset
+import pytest
+
+from tanager import PairwiseClassifier, explain, load_model, save_model
+from tanager.errors import OptionError
+
+
+def three_way(seed, n_rows, n_classes=2, gaps=0.0):
+    """The class is the sum of three of ten columns, modulo the number of classes, less a twentieth of noise."""
+    random = np.random.default_rng(seed)
+    X = random.integers(0, n_classes, (n_rows, 10))
+    y = np.where(random.random(n_rows) < 0.05, random.integers(0, n_classes, n_rows), X[:, :3].sum(axis=1) % n_classes)
+    frame = pd.DataFrame(np.array(["u", "v", "w"])[X], columns=list("abcdefghij"))
+    return frame.mask(random.random(X.shape) < gaps), y
+
+
+def from_pairs(seed, n_rows):
+    random = np.random.default_rng(seed)
+    X = random.integers(0, 3, (n_rows, 6))
+    odds = sum(random.normal(0, 0.5, 3)[X[:, i]] for i in range(6))
+    odds = odds + sum(random.normal(0, 1, (3, 3))[X[:, i], X[:, j]] for i, j in [(0, 1), (2, 3), (1, 4)])
+    return pd.DataFrame(X, columns=list("abcdef")).astype(str), random.random(n_rows) < 1 / (1 + np.exp(-odds))
+
+
+@pytest.fixture(scope="module")
+def model():
+    X, y = three_way(0, 800, n_classes=3, gaps=0.03)
+    return PairwiseClassifier(order=None).fit(X, y), X, y
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_exclusive_or_of_three_columns_among_ten_is_found_from_500_rows(seed):
+    X, y = three_way(seed, 1_000)
+    clf = PairwiseClassifier().fit(X[:500], y[:500])
+    assert np.mean(clf.predict(X[500:]) != y[500:]) < 0.1  # of effects and pairs half are wrong
+
+
+def test_no_leaf_depends_on_more_attributes_than_the_order():
+    X, y = three_way(1, 500)
+    for order in (3, None):
+        forest = PairwiseClassifier(order=order).fit(X, y).network_.forest
+        most = max(len(asked_for(forest, root)) for root in forest.roots)
+        assert most <= 3 if order == 3 else most > 3
+
+
+def asked_for(forest, end, before=frozenset()):
+    """The largest set of attributes asked for on the way to a leaf."""
+    if end < 0:
+        return before
+    asked = before | {int(forest.attributes[end])}
+    return max((asked_for(forest, below, asked) for below in forest.ends[end]), key=len)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_comes_from_pairs_alone_gets_no_trees(seed):
+    X, y = from_pairs(seed, 600)
+    every, pairs = (PairwiseClassifier(order=order).fit(X, y) for order in (None, 2))
+    assert every.network_.forest is None
+    np.testing.assert_array_equal(every.predict_proba(X), pairs.predict_proba(X))
+
+
+def test_noise_gets_no_trees():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(600, 5)), random.integers(0, 2, 600)
+    assert PairwiseClassifier(order=None).fit(X, y).network_.forest is None
+
+
+def test_order_1_has_no_pairs_and_order_2_no_trees():
+    X, y = three_way(2, 600)
+    first, second = (PairwiseClassifier(order=order).fit(X, y).network_ for order in (1, 2))
+    assert first.pairs == ()
+    assert first.forest is second.forest is None
+
+
+def test_fewer_rows_than_500_get_no_trees():
+    X, y = three_way(3, 499)
+    assert PairwiseClassifier(order=None).fit(X, y).network_.forest is None
+
+
+def test_an_order_of_its_own_is_refused():
+    X, y = three_way(0, 20)
+    with pytest.raises(OptionError, match="order=4 must be 1, 2, 3 or None"):
+        PairwiseClassifier(order=4).fit(X, y)
+
+
+def test_the_model_is_the_mean_of_log_odds_that_the_trace_tells(model):
+    clf, X, y = model
+    trace = clf.trace_.parameters
+    assert 0.0 < trace.tree_share <= 1.0
+    pairs = PairwiseClassifier(order=2).fit(X, y).network_
+    np.testing.assert_allclose(clf.network_.mains[0], (1.0 - trace.tree_share) * pairs.mains[0], rtol=0, atol=1e-12)
+    assert len(clf.network_.forest.roots) == 3 * trace.tree_rounds
+
+
+def test_columns_in_another_order_give_the_same_model(model):
+    clf, X, y = model
+    other = PairwiseClassifier(order=None).fit(X[X.columns[::-1]], y)
+    np.testing.assert_allclose(other.predict_proba(X[X.columns[::-1]]), clf.predict_proba(X), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("missing", ["auto", "skip"])
+def test_explanations_add_up_to_the_log_odds(missing):
+    X, y = three_way(0, 800, n_classes=3, gaps=0.03)
+    clf = PairwiseClassifier(order=None, missing=missing).fit(X, y)
+    assert clf.network_.forest is not None
+    logs = np.sort(clf.predict_log_proba(X[:50]), axis=1)
+    rows = [explain(clf, X[:50])[k] for k in range(50)]
+    found = [row.base_rate + row.baseline + sum(part.log_odds for part in row.contributions) for row in rows]
+    np.testing.assert_allclose(found, logs[:, -1] - logs[:, -2], rtol=0, atol=1e-9)
+
+
+def test_a_stream_gives_the_trees_of_memory(model):
+    clf, X, y = model
+    rows = pa.Table.from_pandas(X.assign(label=y), preserve_index=False)
+    streamed = PairwiseClassifier(order=None).fit(pyarrow.dataset.dataset(rows), "label")
+    np.testing.assert_array_equal(streamed.predict_proba(X), clf.predict_proba(X))
+
+
+def test_the_three_columns_that_matter_are_the_strongest(model):
+    assert set(explain(model[0]).ranked[:3]) == set("abc")
+
+
+def test_a_file_keeps_the_trees(model, tmp_path):
+    clf, X, _ = model
+    save_model(clf, tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X))

@@ -1,0 +1,78 @@
+"""Rounds of trees, and the forest they make."""
+
+import numpy as np
+import pytest
+
+from tanager.threads import thread_limit
+from tanager.trees import forest as forest_module
+from tanager.trees.boost import Boosting, TreeOptions
+from tanager.trees.forest import Forest
+from trees.grow_by_hand import Table
+
+
+def boosted(table, n_classes, rounds, **options):
+    classes = (table.codes[:, 0] + table.codes[:, 1] + np.arange(len(table.codes)) % 2) % n_classes
+    start = np.log(np.bincount(classes, minlength=n_classes) / len(classes))
+    options = TreeOptions(**{"least_rows": 2.0, **options})
+    boosting = Boosting(table.codes, classes, table.weights, start, table.n_codes, table.ordered, options)
+    losses = [boosting.loss()]
+    for _ in range(rounds):
+        boosting.grow()
+        losses.append(boosting.loss())
+    return boosting, losses, start
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_loss_of_the_rows_it_grows_on_never_rises(n_classes):
+    _, losses, _ = boosted(Table(0, n_rows=200), n_classes, 40, rate=0.05)
+    assert np.diff(losses).max() <= 0.0
+    assert losses[-1] < 0.9 * losses[0]
+
+
+def walk(tree, row):
+    """The value of the leaf of one row, step by step."""
+    if not len(tree.nodes):
+        return tree.values[0]
+    at = 0
+    while at >= 0:
+        attribute, left, right = tree.nodes[at]
+        at = left if tree.left[at, row[attribute]] else right
+    return tree.values[~at]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_forest_adds_up_the_leaves_that_a_row_walks_to(n_classes, compiled, monkeypatch):
+    table = Table(2, n_rows=150)
+    boosting, _, start = boosted(table, n_classes, 10)
+    monkeypatch.setattr(forest_module, "WORK_WORTH_COMPILING", 0 if compiled else np.inf)
+    found = Forest.of(boosting.trees, table.n_codes, n_classes).scores(table.codes)
+    by_hand = np.zeros((len(table.codes), n_classes))
+    for tree in boosting.trees:
+        by_hand[:, tree.of_class] += [walk(tree, row) for row in table.codes]
+    np.testing.assert_allclose(found, by_hand, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found + start, boosting.scores.T, rtol=0, atol=1e-12)
+
+
+def test_trees_are_the_same_bit_for_bit_on_any_number_of_threads():
+    found = []
+    for n_threads in (1, 3):
+        with thread_limit(n_threads):
+            boosting, _, _ = boosted(Table(3, n_rows=300), 3, 5)
+        found.append([tree.values.tobytes() + tree.nodes.tobytes() + tree.left.tobytes() for tree in boosting.trees])
+    assert found[0] == found[1]
+
+
+def test_a_row_of_weight_two_is_the_row_twice():
+    table = Table(4, n_rows=120)
+    twice = np.repeat(np.arange(120), table.weights.astype(int))
+    repeated = Table(4, n_rows=120)
+    classes = table.codes[:, 0] % 2
+    repeated.codes = table.codes[twice]
+    options, start = TreeOptions(least_rows=3.0), np.zeros(2)
+    one = Boosting(table.codes, classes, table.weights, start, table.n_codes, table.ordered, options)
+    two = Boosting(repeated.codes, classes[twice], np.ones(len(twice)), start, table.n_codes, table.ordered, options)
+    for _ in range(5):
+        one.grow()
+        two.grow()
+    np.testing.assert_allclose(one.scores[:, twice], two.scores, rtol=0, atol=1e-10)

@@ -1,0 +1,137 @@
+"""What is asked of a forest besides its sums: credits, worst cases, files."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from tanager.errors import DataError
+from tanager.network.forest_document import read_forest, write_forest
+from tanager.network.json_values import DocumentError
+from tanager.table.schema import ColumnSchema
+from tanager.trees import forest as forest_module
+from tanager.trees.boost import Boosting, TreeOptions
+from tanager.trees.forest import Forest
+from trees.grow_by_hand import Table
+
+N_CLASSES = 3
+
+
+@pytest.fixture(scope="module")
+def table():
+    return Table(5, n_rows=200)
+
+
+@pytest.fixture(scope="module")
+def trees(table):
+    classes = (table.codes[:, 0] + table.codes[:, 1]) % N_CLASSES
+    options = TreeOptions(least_rows=2.0)
+    start = np.zeros(N_CLASSES)
+    boosting = Boosting(table.codes, classes, table.weights, start, table.n_codes, table.ordered, options)
+    for _ in range(4):
+        boosting.grow()
+    return boosting.trees
+
+
+@pytest.fixture(scope="module")
+def forest(trees, table):
+    return Forest.of(trees, table.n_codes, N_CLASSES)
+
+
+@pytest.mark.parametrize("work", [0, np.inf])
+def test_credits_add_up_to_what_the_forest_adds_beyond_its_means(forest, table, work, monkeypatch):
+    monkeypatch.setattr(forest_module, "WORK_WORTH_COMPILING", work)
+    means = np.average(forest.scores(table.codes), axis=0, weights=table.weights)
+    found = forest.credits(table.codes, len(table.n_codes)).sum(axis=1)
+    np.testing.assert_allclose(found, forest.scores(table.codes) - means, rtol=0, atol=1e-12)
+
+
+def test_a_tree_of_one_split_credits_its_attribute_alone(trees, table):
+    stump = replace(
+        trees[0],
+        nodes=np.array([[2, -1, -2]]),
+        left=trees[0].left[:1],
+        values=np.array([1.0, -3.0]),
+        weights=np.array([3.0, 1.0]),
+    )
+    credits = Forest.of([stump], table.n_codes, N_CLASSES).credits(table.codes, len(table.n_codes))
+    assert not credits[:, [0, 1, 3]].any()
+    goes_left = stump.left[0, table.codes[:, 2]]
+    np.testing.assert_allclose(credits[:, 2, stump.of_class], np.where(goes_left, 1.0, -3.0))  # the mean is zero
+
+
+def test_centred_trees_have_a_mean_of_zero_over_the_rows_they_were_grown_on(trees, table):
+    centred = [tree.centered()[0] for tree in trees]
+    means = np.array([tree.centered()[1] for tree in trees])
+    scores = [Forest.of([tree], table.n_codes, N_CLASSES).scores(table.codes)[:, tree.of_class] for tree in centred]
+    np.testing.assert_allclose(np.average(scores, axis=1, weights=table.weights), 0.0, atol=1e-12)
+    before = [Forest.of([tree], table.n_codes, N_CLASSES).scores(table.codes)[:, tree.of_class] for tree in trees]
+    np.testing.assert_allclose(before, np.array(scores) + means[:, np.newaxis], rtol=0, atol=1e-12)
+
+
+def test_the_least_sum_of_a_tree_is_that_of_its_worst_completion(trees, table):
+    row = table.codes[0]
+    rows = np.array(list(product(*map(range, table.n_codes))), dtype=np.uint8)
+    fixed = np.array(list(product([False, True], repeat=4)))
+    for some in (trees[:1], trees[:6]):
+        forest = Forest.of(some, table.n_codes, N_CLASSES)
+        odds = forest.scores(rows)[:, 1] - forest.scores(rows)[:, 0]
+        worst = np.array([odds[(rows[:, keep] == row[keep]).all(axis=1)].min() for keep in fixed])
+        found = forest.least(forest.odds(1, 0), row, fixed)
+        assert (found <= worst + 1e-12).all()
+        np.testing.assert_allclose(found[-1], worst[-1])
+        if len(some) == 1:
+            np.testing.assert_allclose(found, worst)
+
+
+COLUMNS = [ColumnSchema(f"x{k}", "categorical", tuple(range(n - 1))) for k, n in enumerate((6, 4, 4, 3))]
+COLUMNS = (*COLUMNS, ColumnSchema("y", "categorical", tuple(range(N_CLASSES))))
+
+
+def test_a_forest_comes_back_from_its_document_bit_by_bit(forest):
+    again = read_forest(write_forest(forest), COLUMNS)
+    for name in ("roots", "of_class", "attributes", "ends", "offsets", "left", "values", "weights"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(forest, name))
+    assert read_forest(write_forest(None), COLUMNS) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("attributes", lambda own: [9, *own[1:]], "attributes must hold the numbers of attributes"),
+        ("ends", lambda own: own[1:], "two ends for each split"),
+        ("sides", lambda own: [[99], *own[1:]], "states of the attribute"),
+        ("sides", lambda own: [[2, 1], *own[1:]], "ascending"),
+        ("roots", lambda own: [0.5, *own[1:]], "whole numbers"),
+    ],
+)
+def test_a_document_of_something_else_is_refused(forest, key, value, message):
+    document = write_forest(forest)
+    with pytest.raises(DocumentError, match=message):
+        read_forest({**document, key: value(document[key])}, COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"roots": lambda own: own[[1, 1]]}, "lead from one root"),
+        ({"ends": lambda own: own[::-1]}, "lead from one root"),  # a circle
+        ({"of_class": lambda own: own + N_CLASSES}, "lead from one root"),
+        ({"offsets": lambda own: own + np.arange(len(own))}, "every state"),
+        ({"weights": lambda own: 0.0 * own}, "above zero"),
+        ({"values": lambda own: np.nan * own}, "finite"),
+    ],
+)
+def test_what_is_no_forest_is_refused(forest, table, changes, message):
+    forest.check(table.n_codes, N_CLASSES)
+    broken = replace(forest, **{name: change(getattr(forest, name)) for name, change in changes.items()})
+    with pytest.raises(DataError, match=message):
+        broken.check(table.n_codes, N_CLASSES)
+
+
+def test_without_an_attribute_means_without_its_credit(forest, table):
+    credits = forest.credits(table.codes, len(table.n_codes))
+    for attribute in range(len(table.n_codes)):
+        found = forest.without(attribute).scores(table.codes)
+        np.testing.assert_allclose(found, forest.scores(table.codes) - credits[:, attribute], rtol=0, atol=1e-12)
