@@ -58,11 +58,12 @@ def assert_streams(clf: BayesianNetworkClassifier, table: pa.Table) -> None:
     streamed = clone(clf).fit(cut(table, EDGES), "outcome", weight)
     X, y = split(table.drop_columns(["w"]) if weight else table)
     memory = clone(clf).fit(X, y, table["w"].to_numpy() if weight else None)
-    assert_same_model(streamed, memory)
+    rtol = 1e-8 if isinstance(clf.parameters, Conditional) else 1e-9  # rounding of sums, spread by the folds' descents
+    assert_same_model(streamed, memory, rtol)
     if clf.parameters in MADE_OF_COUNTS:
         for own, expected in zip(model_arrays(streamed), model_arrays(memory), strict=True):
             np.testing.assert_array_equal(own, expected)
-    np.testing.assert_allclose(streamed.predict_proba(X), memory.predict_proba(X), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(streamed.predict_proba(X), memory.predict_proba(X), rtol=0, atol=rtol)
 
 
 @pytest.mark.parametrize("clf", [*CLASSIFIERS, *BY_CRITERION], ids=str)
