@@ -58,7 +58,7 @@ def assert_streams(clf: BayesianNetworkClassifier, table: pa.Table) -> None:
     streamed = clone(clf).fit(cut(table, EDGES), "outcome", weight)
     X, y = split(table.drop_columns(["w"]) if weight else table)
     memory = clone(clf).fit(X, y, table["w"].to_numpy() if weight else None)
-    rtol = 1e-8 if isinstance(clf.parameters, Conditional) else 1e-9  # rounding of sums, spread by the folds' descents
+    rtol = 1e-6 if isinstance(clf.parameters, Conditional) else 1e-9  # rounding of sums, spread by the folds' descents
     assert_same_model(streamed, memory, rtol)
     if clf.parameters in MADE_OF_COUNTS:
         for own, expected in zip(model_arrays(streamed), model_arrays(memory), strict=True):
