@@ -55,10 +55,10 @@ class Conditional(ParameterLearner):
         canonical form with an L2 prior, likely elsewhere; above 20,000 rows likely in the root mean square.
         `trace.bound` tells.
     penalty : "auto", "squared" or "norm"
-        For structure="pairwise", what is made small of the effects u of an attribute or pair: strength / 2 |u|^2, or
-        strength sqrt(rows) weight |u|, which makes an attribute or pair that says too little exactly zero
-        (`effects.block_problem`). "auto" chooses on the folds or takes their mean; with a strength given it is
-        "squared".
+        For structure="pairwise", what is made small of the effects u of an attribute or pair: half the strength times
+        their squares, or the strength times their norm sqrt(sum u^2), in units of what it is by chance. The norm makes
+        an attribute or pair that says too little exactly zero (`effects.block_problem`). "auto" chooses on the folds
+        or takes their mean; with a strength given it is "squared".
     """
 
     needs = "passes"
