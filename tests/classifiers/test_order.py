@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,20 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from all_parts import PARTS
 from tanager import BayesianNetworkClassifier, structure_score
 from tanager.errors import OptionError
-from tanager.parameters import PARAMETERS
 from tanager.scores import BDe
 from tanager.structure import STRUCTURES, Dag, Fixed, HillClimb, Tree
 
 # It takes one row after the other.
 ROW_BY_ROW = {"dfe"}
-PARTS = [
-    (structure, parameters)
-    for structure, parameters in product(STRUCTURES, PARAMETERS)
-    if STRUCTURES[structure]().learns in PARAMETERS[parameters]().fits
-    and (parameters != "pruned" or structure == "naive-bayes")
-]
 
 
 def small_table(seed: int, n_rows: int = 60, gaps: float = 0.1) -> tuple[pd.DataFrame, pd.Series]:

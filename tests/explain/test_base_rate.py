@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from all_parts import PARTS
 from random_networks import joint, random_network
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, explain, load_model, save_model
-from tanager.parameters import PARAMETERS
-from tanager.structure import STRUCTURES
 
 
 def table(seed: int, n_rows: int = 80) -> tuple[pd.DataFrame, np.ndarray]:
@@ -28,13 +27,8 @@ def frequency_odds(y: np.ndarray, explanation) -> np.ndarray:
     return np.log(shares[explanation.favoured] / shares[explanation.against])
 
 
-@pytest.mark.parametrize("structure", STRUCTURES)
-@pytest.mark.parametrize("parameters", PARAMETERS)
+@pytest.mark.parametrize(("structure", "parameters"), PARTS)
 def test_the_first_line_is_the_class_frequency_as_log_odds(structure, parameters):
-    if STRUCTURES[structure]().learns not in PARAMETERS[parameters]().fits:
-        pytest.skip("these parts do not go together")
-    if parameters == "pruned" and structure != "naive-bayes":
-        pytest.skip("pruned is for naive Bayes")
     X, y = table(1)
     found = explain(BayesianNetworkClassifier(structure, parameters=parameters).fit(X, y), X)
     np.testing.assert_allclose(found.base_rate, frequency_odds(y, found), rtol=0, atol=1e-12)

@@ -16,6 +16,19 @@ Words = NDArray[np.uint64]
 
 
 @kernel
+def find_slot(
+    word: np.uint64, first: np.uint64, end: np.uint64, shift: np.uint64, keys: Words, codes: NDArray[np.int32]
+) -> np.uint64:
+    """The slot of a cell among first .. end - 1: its own, or the empty one that it would take."""
+    slot = first + ((word * GOLDEN) >> shift)
+    while keys[slot] != word and codes[slot] != EMPTY:
+        slot += np.uint64(1)
+        if slot == end:
+            slot = first
+    return slot
+
+
+@kernel
 def mark_cells(
     words: Words,
     first: Words,
@@ -36,11 +49,7 @@ def mark_cells(
     for i in range(words.shape[0]):
         for j in range(words.shape[1]):
             word = words[i, j]
-            slot = first[j] + ((word * GOLDEN) >> shift[j])
-            while keys[slot] != word and codes[slot] != EMPTY:
-                slot += np.uint64(1)
-                if slot == first[j + 1]:
-                    slot = first[j]
+            slot = find_slot(word, first[j], first[j + 1], shift[j], keys, codes)
             if codes[slot] == EMPTY:
                 if room[j] == 0:
                     full[j] = overflow = True
@@ -68,11 +77,7 @@ def code_cells(
     for i in range(words.shape[0]):
         for j in range(words.shape[1]):
             word = words[i, j]
-            slot = first[j] + ((word * GOLDEN) >> shift[j])
-            while keys[slot] != word and codes[slot] != EMPTY:
-                slot += np.uint64(1)
-                if slot == first[j + 1]:
-                    slot = first[j]
+            slot = find_slot(word, first[j], first[j + 1], shift[j], keys, codes)
             code = codes[slot]
             if code < 0:
                 return False

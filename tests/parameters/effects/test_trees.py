@@ -130,3 +130,13 @@ def test_a_file_keeps_the_trees(model, tmp_path):
     save_model(clf, tmp_path / "model.json")
     again = load_model(tmp_path / "model.json")
     np.testing.assert_array_equal(again.predict_proba(X), clf.predict_proba(X))
+
+
+def test_shuffled_rows_and_repeated_rows_give_the_same_trees():
+    X, y = three_way(3, 600)
+    weights = np.random.default_rng(0).integers(1, 3, len(y))
+    once = PairwiseClassifier().fit(X, y, sample_weight=weights)
+    repeated = np.random.default_rng(1).permutation(np.repeat(np.arange(len(y)), weights))
+    again = PairwiseClassifier().fit(X.iloc[repeated], y[repeated])
+    assert len(once.network_.forest.roots)
+    np.testing.assert_allclose(once.predict_proba(X), again.predict_proba(X), atol=1e-8)

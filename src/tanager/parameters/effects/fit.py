@@ -137,7 +137,7 @@ class EffectsFit:
             return network, TreeChoice()
         first = [pairs for _, pairs in models[0].folds]
         folds = [self._network(*fold) for fold in zip(_fold_means(models), first, strict=True)]
-        network, trees = add_trees(network, folds, self._problems.rows, order)
+        network, trees = add_trees(network, folds, self._problems.splits, self._problems.rows, order)
         if trees.share and self._task.report is not None:
             self._task.report(f"{trees.share:.0%} of the model: {trees.rounds} rounds of trees")
         return network, trees

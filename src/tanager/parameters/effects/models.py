@@ -76,7 +76,7 @@ def choose_models(problems: EffectProblems, penalty: str, given: Strengths | Non
     only: Kind = "norm" if penalty == "norm" else "zero"
     if given is not None and len(numbers) == 1:
         return [Choice(only, numbers[0], Chosen(given), ())]
-    splits = problems.splits()
+    splits = problems.splits
     any_held_out = any(split.rest.n_rows for split in splits)
     kinds = _kinds(problems, penalty, given, len(splits)) if any_held_out else [only]
     folds: list[EffectFold] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -121,7 +122,9 @@ class EffectProblems:
         walks = any(column.has_order for column in self.columns)
         return self._objective == "cll" and n_look_ups <= (MAX_LOOK_UPS_WITH_WALKS if walks else MAX_LOOK_UPS_IN_BLOCKS)
 
+    @cached_property
     def splits(self) -> list[RowSplit]:
+        """The folds."""
         rows, counts, n_attributes = self.rows, self.task.counts, len(self.columns)
         splits = []
         for kept, rest in split_rows(rows, MAX_ROWS_FOR_FOLDS, FOLD_SEED, fine_places(self.columns)):

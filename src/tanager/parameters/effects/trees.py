@@ -15,10 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.network.additive import AdditiveNetwork
-from tanager.parameters.conditional.fit import FOLD_SEED
-from tanager.parameters.conditional.held_out import split_rows
 from tanager.parameters.conditional.strengths import excess_errors
-from tanager.parameters.effects.problems import MAX_ROWS_FOR_FOLDS
+from tanager.parameters.effects.problems import MAX_ROWS_FOR_FOLDS, RowSplit
 from tanager.table.batch import Codes, EncodedBatch
 from tanager.table.granularity import fine_places
 from tanager.table.rows import Rows
@@ -55,12 +53,16 @@ class TreeChoice:
 
 
 def add_trees(
-    network: AdditiveNetwork, folds: Sequence[AdditiveNetwork], rows: Rows, max_attributes: int | None
+    network: AdditiveNetwork,
+    folds: Sequence[AdditiveNetwork],
+    splits: Sequence[RowSplit],
+    rows: Rows,
+    max_attributes: int | None,
 ) -> tuple[AdditiveNetwork, TreeChoice]:
     """The network with trees, or as it is; and the choice made.
 
     network         fitted on all rows
-    folds           fitted on the rows kept of each fold
+    folds           fitted on the rows kept of each of the `splits`
     rows            at both granularities
     max_attributes  that a leaf may depend on; None for any number
     """
@@ -69,7 +71,7 @@ def add_trees(
     if not folds or rows.n_rows < MIN_ROWS or cells > MAX_CELLS:
         return network, TreeChoice()
     options = {leaves: TreeOptions(leaves, max_attributes) for leaves in MAX_LEAVES}
-    choice = _choose(folds, rows, columns, options.values())
+    choice = _choose(folds, splits, columns, options.values())
     if choice.share == 0.0:
         return network, choice
     numbers = np.linspace(0, rows.n_rows - 1, min(rows.n_rows, MAX_ROWS)).astype(np.intp)
@@ -80,17 +82,20 @@ def add_trees(
 
 
 def _choose(
-    folds: Sequence[AdditiveNetwork], rows: Rows, columns: Sequence[ColumnSchema], options: Iterable[TreeOptions]
+    folds: Sequence[AdditiveNetwork],
+    splits: Sequence[RowSplit],
+    columns: Sequence[ColumnSchema],
+    options: Iterable[TreeOptions],
 ) -> TreeChoice:
     """By the lowest loss of the rows held out; no trees where that is not clearly below the loss of the effects."""
-    splits = list(split_rows(rows, MAX_ROWS_FOR_FOLDS, FOLD_SEED, fine_places(columns)))
-    weights = np.concatenate([rest.row_weights for _, rest in splits])
-    classes = np.concatenate([rest.class_codes for _, rest in splits]).astype(np.intp)
-    pairs = zip(folds, splits, strict=True)
-    effects = np.concatenate([fold.log_joint(_fine(rest, columns), normalized=True).T for fold, (_, rest) in pairs], 1)
+    weights = np.concatenate([split.rest.row_weights for split in splits])
+    classes = np.concatenate([split.rest.class_codes for split in splits]).astype(np.intp)
+    pairs = zip(folds, (_fine(split.rest, columns) for split in splits), strict=True)
+    effects = np.concatenate([fold.log_joint(codes, normalized=True).T for fold, codes in pairs], axis=1)
     found = [(TreeChoice(), losses(effects, classes))]
     for each in options:
-        rounds, trees = _grow_on_folds([_TreeFold(*split, columns, each) for split in splits], classes, weights)
+        tree_folds = [_TreeFold(split.kept, split.rest, columns, each) for split in splits]
+        rounds, trees = _grow_on_folds(tree_folds, classes, weights)
         if rounds > 0:
             for share in SHARES:
                 mean = losses((1.0 - share) * effects + share * trees, classes)
