@@ -75,12 +75,12 @@ def compare_choice(name: str) -> None:
     train, labels, _, _ = fold(name)
     whole, clf = best_time(lambda: BayesianNetworkClassifier(missing="category").fit(train, labels))
     found = clf.trace_.parameters
-    structure = Pairwise(found["pairs"] / train.num_columns)
-    parameters = Conditional(strength=found["strength"])
+    structure = Pairwise(found.pairs / train.num_columns, order=2)
+    parameters = Conditional(strength=found.strength, penalty="squared")
     given, _ = best_time(
         lambda: BayesianNetworkClassifier(structure, parameters=parameters, missing="category").fit(train, labels)
     )
-    workload = f"{name}, {len(labels):,} x {train.num_columns}, {found['pairs']} pairs"
+    workload = f"{name}, {len(labels):,} x {train.num_columns}, {found.pairs} pairs"
     print(
         f"| {workload} | {1e3 * whole:.0f} ms | {1e3 * given:.0f} ms | {whole / given:.1f}x | at most 15x |", flush=True
     )
