@@ -20,7 +20,7 @@ from tanager.experiments.data_sets import DataSet
 from tanager.experiments.measured_fold import add_unseen_classes
 from tanager.experiments.protocol import stratified_folds
 from tanager.gaps.average import Averaged
-from tanager.gaps.filling import Filling, learn_filling
+from tanager.gaps.filling import FillingTask
 from tanager.measures import measure_quality
 
 MAX_ROWS = 1_500
@@ -57,10 +57,11 @@ def measure_training(data_set: DataSet) -> Iterator[dict[str, object]]:
                 }
 
 
-def _filling(clf: TANClassifier, counts: CountStore) -> Filling:
+def _filling(clf: TANClassifier, counts: CountStore) -> FillingTask:
     target = counts.n_attributes
     tables = counts.tables([Family(node, (target,)) for node in range(target)])
-    return learn_filling(clf.network_, counts, [table[0].T.astype(np.float64) for table in tables])
+    by_state = [table[0].T.astype(np.float64) for table in tables]
+    return FillingTask.of(clf.network_, counts, by_state, range(len(clf.network_.columns)))
 
 
 def training_table(results: pd.DataFrame) -> list[str]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from sklearn.datasets import load_iris
 
 from gaps.by_hand import random_filler
 from random_networks import joint, random_network
+from tanager import PairwiseClassifier, load_model, save_model
 from tanager.errors import DataError
-from tanager.gaps.average import Averaged
 from tanager.gaps.calibrate import calibrate
 from tanager.gaps.corrections import solve_corrections
 from tanager.gaps.filler import spread_numbers
@@ -99,4 +102,17 @@ def test_corrections_of_other_shapes_are_refused():
     network = random_network(0, [3, 2, 2], density=0.0)
     filling = Filling(random_filler(network, 0), np.zeros(2), (np.zeros((4, 2)), np.zeros((2, 2))))
     with pytest.raises(DataError, match=r"shape \(2, 2\); its states and the classes need \(3, 2\)"):
-        Averaged(network, filling)
+        filling.check(network.columns)
+
+
+def test_a_filling_is_learnt_when_the_first_gap_is_met_and_is_the_same_before_and_after_a_file(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    clf, other = PairwiseClassifier().fit(X, y), PairwiseClassifier().fit(X, y)
+    clf.predict_proba(X)
+    assert "filling" not in vars(clf.gaps_)
+    gappy = np.where(np.eye(4, dtype=bool)[np.arange(len(X)) % 4], np.nan, X)
+    save_model(clf, tmp_path / "model.json")
+    expected = other.predict_proba(gappy)
+    assert "filling" in vars(other.gaps_)
+    for model in (clf, load_model(tmp_path / "model.json"), pickle.loads(pickle.dumps(other))):
+        np.testing.assert_array_equal(model.predict_proba(gappy), expected)

@@ -12,7 +12,7 @@ from tanager.classifiers.parts import Parts
 from tanager.classifiers.reading import CodedTable
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
-from tanager.gaps.filling import Filling, learn_filling
+from tanager.gaps.filling import FillingTask
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
 from tanager.parameters import Conditional, Frequency, ParameterTask
@@ -36,7 +36,7 @@ class Learnt:
     """A network, what says what its missing cells may hold, the score of its structure, and how it came about."""
 
     network: Network | AdditiveNetwork
-    filling: Filling | None
+    filling: FillingTask | None
     structure_score: float | None
     trace: Trace
     counts: CountStore
@@ -85,7 +85,7 @@ class Learning:
             learnt = parts.parameters.learn(task)
         filling = None
         if self.fills and not hidden:
-            filling = learn_filling(learnt.network, counts, table.state_counts(counts)).reordered(order)
+            filling = FillingTask.of(learnt.network, counts, table.state_counts(counts), order)
         network = learnt.network.reordered(order)
         return Learnt(network, filling, structure.score, Trace(structure.steps, learnt.trace), counts)
 

@@ -81,7 +81,9 @@ def _filling(columns: Sequence[ColumnSchema], document: Json) -> Filling | None:
     coarse = tuple(column.coarse for column in columns)
     filler = read_network_parts(coarse, found.get("parents"), found.get("tables"), coarse[-1].name)
     states = arrays(found.get("states"), len(columns) - 1, 2, "filling.states")
-    return Filling(filler, array(found.get("nothing"), 1, "filling.nothing"), tuple(states))
+    filling = Filling(filler, array(found.get("nothing"), 1, "filling.nothing"), tuple(states))
+    filling.check(columns)
+    return filling
 
 
 def _classifier(name: Json, options: Json) -> BayesianNetworkClassifier:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tanager.gaps.completions import MAX_COMPLETIONS, N_DRAWS, Completions
 from tanager.gaps.expected import Expected
-from tanager.gaps.filling import Filling
+from tanager.gaps.filling import Filling, FillingTask
 from tanager.gaps.rule import Classes, Contributions, Floats, GapRule, answer_apart
 from tanager.gaps.skip import Skipped
 from tanager.network.any_network import AnyNetwork
@@ -46,10 +46,7 @@ class Averaged(GapRule):
     rest: ClassVar[str] = "what is missing"
 
     network: AnyNetwork
-    filling: Filling
-
-    def __post_init__(self) -> None:
-        self.filling.check(self.network.columns)
+    source: Filling | FillingTask
 
     def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:
         return self._answer(codes, self._worth_compiling(codes))
@@ -68,7 +65,7 @@ class Averaged(GapRule):
             return
         compiled = self._worth_compiling(codes, len(self.network.terms))
         for term in range(len(self.network.terms)):
-            yield replace(self, network=self.network.without_term(term))._answer(codes, compiled)
+            yield Averaged(self.network.without_term(term), self.filling)._answer(codes, compiled)
 
     def constants(self) -> dict[str, Any]:
         """The filler's tables, the corrections, and the state that stands for each of the filler's states."""
@@ -86,6 +83,11 @@ class Averaged(GapRule):
             "corrections": np.concatenate([self.filling.nothing, *map(np.ravel, self.filling.states)]),
         }
         return {"filler": filler, **self.by_terms.constants()}
+
+    @cached_property
+    def filling(self) -> Filling:
+        """Learnt when the first gap is met."""
+        return self.source if isinstance(self.source, Filling) else self.source.learn()
 
     @property
     def filler(self) -> Network:
@@ -107,6 +109,8 @@ class Averaged(GapRule):
         if not self.network.is_looked_up:
             return False
         gappy = codes[self.with_gap(codes)]
+        if not len(gappy):
+            return False
         n_completions = self._completions.counts(self.network.coarsen(gappy))
         work = ROW_WORK + np.where(n_completions > MAX_COMPLETIONS, N_DRAWS, n_completions)
         return bool(times * work.sum() >= WORK_WORTH_COMPILING)

@@ -11,7 +11,7 @@ from typing import cast
 
 from tanager.gaps.average import Averaged
 from tanager.gaps.expected import Expected
-from tanager.gaps.filling import Filling
+from tanager.gaps.filling import Filling, FillingTask
 from tanager.gaps.rule import GapRule
 from tanager.gaps.skip import Skipped
 from tanager.gaps.sum_out import SummedOut
@@ -25,7 +25,9 @@ def needs_filler(missing: str, describes_attributes: bool) -> bool:
     return missing == "average" or (missing in ("auto", "category") and not describes_attributes)
 
 
-def choose_rule(network: AnyNetwork, filling: Filling | None = None, missing: str = "marginalize") -> GapRule:
+def choose_rule(
+    network: AnyNetwork, filling: Filling | FillingTask | None = None, missing: str = "marginalize"
+) -> GapRule:
     """The rule of a network learnt with this `missing`, averaging where there is a filling; or of a network alone."""
     if filling is not None:
         return Averaged(network, filling)

@@ -1,4 +1,7 @@
-"""Filling: what `Averaged` knows besides the network: a filler fitted to it, and corrections of the weights."""
+"""Filling: what `Averaged` knows besides the network: a filler fitted to it, and corrections of the weights.
+
+It is learnt when the first gap is met, or a model file is written: most tables to classify have none.
+"""
 
 from __future__ import annotations
 
@@ -60,13 +63,36 @@ class Filling:
         return Filling(self.filler.reordered(order), self.nothing, tuple(self.states[node] for node in order[:-1]))
 
 
-def learn_filling(network: AnyNetwork, counts: CountStore, by_state: Sequence[Floats]) -> Filling:
-    """From counts at the coarse granularity, and of each attribute (states, classes) of all its states."""
-    columns = network.columns
-    classes = np.asarray(counts.table(Family(counts.n_attributes, ()))[0, 0], dtype=np.float64)
-    coarse = []
-    for column, state_counts in zip(columns[:-1], by_state, strict=True):
-        coarse.append(np.zeros((column.coarse.n_states, len(classes))))
-        np.add.at(coarse[-1], column.coarse_codes[:-1], state_counts)
-    filler = calibrate(learn_filler(counts, [column.coarse for column in columns]), network, classes, coarse)
-    return Filling(filler, *learn_corrections(Completions(network, filler), classes, by_state))
+@dataclass(frozen=True)
+class FillingTask:
+    """What a filling is learnt from, once it is needed: the network and counts, no rows.
+
+    filler    of frequencies, not yet fitted to the network
+    classes   (classes,) counts
+    by_state  of each attribute (states, classes) counts
+    order     of the nodes in the filling: node k of it is node order[k] of the network here
+    """
+
+    network: AnyNetwork
+    filler: Network
+    classes: Floats
+    by_state: tuple[Floats, ...]
+    order: tuple[int, ...]
+
+    @classmethod
+    def of(
+        cls, network: AnyNetwork, counts: CountStore, by_state: Sequence[Floats], order: Sequence[int]
+    ) -> FillingTask:
+        """From counts at the coarse granularity, and of each attribute (states, classes) of all its states."""
+        filler = learn_filler(counts, [column.coarse for column in network.columns])
+        classes = np.asarray(counts.table(Family(counts.n_attributes, ()))[0, 0], dtype=np.float64)
+        return cls(network, filler, classes, tuple(by_state), tuple(order))
+
+    def learn(self) -> Filling:
+        coarse = []
+        for column, state_counts in zip(self.network.columns[:-1], self.by_state, strict=True):
+            coarse.append(np.zeros((column.coarse.n_states, len(self.classes))))
+            np.add.at(coarse[-1], column.coarse_codes[:-1], state_counts)
+        filler = calibrate(self.filler, self.network, self.classes, coarse)
+        corrections = learn_corrections(Completions(self.network, filler), self.classes, self.by_state)
+        return Filling(filler, *corrections).reordered(self.order)

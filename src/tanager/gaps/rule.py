@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.network.any_network import AnyNetwork
-from tanager.table.batch import Codes, code_dtype
+from tanager.table.batch import Codes
 
 Floats = NDArray[np.float64]
 Classes = NDArray[np.intp]
@@ -78,11 +78,6 @@ class GapRule(ABC):
     def constants(self) -> dict[str, Any]:
         """All that another program needs to answer as the rule does, besides the network: lists and arrays."""
         return {}
-
-    def prior(self) -> Floats:
-        """(n_classes,) P(class) of a row of which nothing is known."""
-        n_states = self.network.n_states
-        return np.exp(self.log_posterior(np.array([n_states[:-1]], dtype=code_dtype(max(n_states))))[0])
 
     def with_gap(self, codes: Codes) -> Rows:
         """(n_rows,) whether a cell is missing."""
