@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from copy import copy
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -258,3 +259,18 @@ def test_hidden_nodes_have_no_column_in_the_data_and_rows_load_all_the_same(page
     assert len(titles(page, "#data .column h3")) == 4
     page.element("#row-number").send_keys("7", Keys.TAB)
     np.testing.assert_allclose(shown(page), clf.predict_proba(X)[7], atol=1e-9)
+
+
+def test_attributes_that_are_exactly_zero_are_named_and_have_no_card(page, model, tmp_path):
+    clf, X, y = copy(model[0]), *model[1:]
+    network = clf.network_
+    silent = network.nodes[network.pairs[0][0]]
+    mains = tuple(0 * own if name == silent else own for name, own in zip(network.nodes, network.mains, strict=False))
+    kept = [k for k, pair in enumerate(network.pairs) if silent not in (network.nodes[pair[0]], network.nodes[pair[1]])]
+    pairs, tables = tuple(network.pairs[k] for k in kept), tuple(network.tables[k] for k in kept)
+    assert network.forest is None
+    clf.network_ = replace(network, mains=mains, pairs=pairs, tables=tables)
+    clf.gaps_ = replace(clf.gaps_, network=clf.network_)
+    page.open(report(clf, X, y, path=tmp_path / "page.html"))
+    assert page.run("return document.getElementById('silent').textContent").endswith(f": {silent}.")
+    assert silent not in titles(page, "#shapes .card .link")

@@ -34,18 +34,27 @@ function effectViews(network, target, store) {
   };
 }
 
+// Attributes that are exactly zero, alone and in all pairs, and that no tree asks for.
+function silentNodes({ nodes, pairs, trees }, target) {
+  const said = new Set(trees ? trees.attributes : []);
+  pairs.forEach(({ parent, child, importance }) => { if (importance > 0) said.add(parent).add(child); });
+  return range(target).filter((node) => nodes[node].importance === 0 && !said.has(node));
+}
+
 function showShapes(network, target, store) {
   const { nodes, pairs } = network;
   const classes = nodes[target].states;
   const section = byId("shapes");
   let c = usualClass(classes), everything = false;
-  const ranked = range(target).sort((a, b) => nodes[b].importance - nodes[a].importance || a - b);
+  const ranked = range(target).filter((node) => nodes[node].importance > 0).sort((a, b) => nodes[b].importance - nodes[a].importance || a - b);
+  const silent = silentNodes(network, target).map((node) => nodes[node].name);
   const strongest = range(pairs.length).sort((a, b) => pairs[b].importance - pairs[a].importance || a - b);
   const choice = el("select", { id: "shape-class", onchange: () => { c = Number(choice.value); draw(); } }, classes.map((name, k) => el("option", { value: k, selected: k === c }, name)));
   const about = el("p", { class: "muted" });
   const mains = el("div", { class: "columns shapes" }), heats = el("div", { class: "columns shapes" });
   const more = el("button", { type: "button", onclick: () => { everything = !everything; draw(); } });
   section.append(el("h2", { id: "shapes-title" }, "Shapes"), el("div", { class: "head" }, el("label", { class: "small" }, "log odds of ", choice)), about, mains,
+    ...(silent.length ? [el("p", { class: "muted small", id: "silent" }, `Exactly zero, so of no say: ${silent.join(", ")}.`)] : []),
     ...(pairs.length ? [el("h3", { class: "between" }, "Pairs: what two attributes say beyond their parts"), heats] : []), more);
   // Drawn when scrolled to: a wide table has thousands of steps.
   const watcher = new IntersectionObserver((entries) => entries.forEach((entry) => {
@@ -69,8 +78,8 @@ function showShapes(network, target, store) {
       shapeCard(nodes[node].name, `importance ${short(nodes[node].importance)}`, () => jump(() => store.pin(node)), () => mainShape(network, node, c, SMALL, least))));
     heats.replaceChildren(...(everything ? strongest : strongest.slice(0, FIRST_PAIRS)).map((p) =>
       shapeCard(pairName(network, pairs[p]), `importance ${short(pairs[p].importance)}, up to ±${short(pairEffect(network, pairs[p], c).largest)}`, () => jump(() => store.pinPair(p)), () => pairShape(network, pairs[p], c, SMALL))));
-    more.hidden = target <= FIRST_SHAPES && pairs.length <= FIRST_PAIRS;
-    more.textContent = everything ? "Show fewer" : `Show all ${plural(target, "attribute")}${pairs.length ? ` and ${plural(pairs.length, "pair")}` : ""}`;
+    more.hidden = ranked.length <= FIRST_SHAPES && pairs.length <= FIRST_PAIRS;
+    more.textContent = everything ? "Show fewer" : `Show all ${plural(ranked.length, "attribute")}${pairs.length ? ` and ${plural(pairs.length, "pair")}` : ""}`;
   }
 
   function jump(pin) {
