@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-torch browser lint format bench bench-scale experiments experiments-slow mutants docs pictures summary clean
+.PHONY: demo test test-torch browser lint format bench bench-scale experiments experiments-slow mutants fuzz faults docs pictures summary clean
 
 demo: $(VENV)/.installed  ## learn a classifier on a real table, print the comparison, write the model and a page about it
 	$(BIN)/tanager demo -o demo
@@ -97,6 +97,15 @@ SHARE ?= 0.1
 
 mutants: $(VENV)/.test  ## small faults in four folders that no test notices, within an hour, written to docs/mutants.md
 	$(BIN)/python -m mutation.run --share $(SHARE)
+
+# Seconds of an attack.
+SECONDS ?= 60
+
+fuzz: $(VENV)/.test  ## hostile files, tables and options from a fixed seed, counted in docs/attack.md
+	$(BIN)/python -m attack.run fuzz --seconds $(SECONDS)
+
+faults: $(VENV)/.test  ## signals, full disks and closed streams while the command works, counted in docs/attack.md
+	$(BIN)/python -m attack.run faults --seconds $(SECONDS)
 
 docs: $(VENV)/.docs  ## the documentation, in docs/_build/html; a warning is an error
 	rm -rf docs/generated

@@ -138,6 +138,8 @@ def _fixed(edges: object) -> dict:
         (("columns", 4, "categories"), [1, 1.0, 2], "twice"),
         (("columns", 7, "categories"), [{"date": "2024-02-30"}, {"date": "2024-02-28"}], "no known value"),
         (("columns", 8, "categories"), ["only"], "at least two"),
+        (("columns", 8, "categories"), ["yes", "no"], "must ascend"),
+        (("columns", 4, "categories"), [1, 2**64, 2], "more than 64 bits"),
         (("class_dtype",), "<i8", "does not fit the classes"),
         (("class_dtype",), "<U1", "does not fit the classes"),
         (("class_dtype",), "<U999999999", "does not fit the classes"),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import copy
 from typing import Self
 
 import numpy as np
@@ -115,6 +118,11 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         `pyarrow.dataset.Dataset`, a `polars.LazyFrame`, a `pyarrow.RecordBatchReader` or an iterator of record batches
         or frames. Memory then holds a batch and the counts; codes are in a temporary file if counts are not enough.
         """
+        with self._replacing() as new:
+            new._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         parts = self._parts()
         with thread_limit(self.n_jobs), working("Learning", shown=bool(self.verbose)):
             if is_stream(X):
@@ -122,7 +130,22 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
                     self._learn(table, choose_engine(self.engine, self.device))
             else:
                 self._learn(self._read(X, y, sample_weight, parts), choose_engine(self.engine, self.device))
-        return self
+
+    @contextmanager
+    def _replacing(self) -> Iterator[Self]:
+        """A copy to learn with, whose state becomes ours at once when the block ends, and never if it fails.
+
+        So who predicts at the same time finds the old model or the new one (`_now`), and no part of each.
+        """
+        new = copy(self)
+        yield new
+        self.__dict__ = new.__dict__
+
+    def _now(self) -> Self:
+        """This classifier as it is now, whatever is fitted meanwhile."""
+        now = object.__new__(type(self))
+        now.__dict__ = self.__dict__
+        return now
 
     def _learn(self, table: CodedTable, engine: CountEngine) -> Learnt:
         """The second half of every fit, wherever the rows are."""
@@ -146,13 +169,14 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
 
     def predict(self, X: object) -> NDArray[np.generic]:
         """The most probable class of each row; the first of equally probable ones."""
-        best = self._log_joint(X).argmax(axis=1)
-        labels: NDArray[np.generic] = self.classes_[best]
+        now = self._now()
+        best = now._log_joint(X).argmax(axis=1)
+        labels: NDArray[np.generic] = now.classes_[best]
         return labels
 
     def predict_log_proba(self, X: object) -> NDArray[np.float64]:
         """log P(class | row), (n_rows, n_classes), in the order of `classes_`."""
-        return self._log_joint(X, normalized=True)
+        return self._now()._log_joint(X, normalized=True)
 
     def predict_proba(self, X: object) -> NDArray[np.float64]:
         """P(class | row), (n_rows, n_classes), in the order of `classes_`."""

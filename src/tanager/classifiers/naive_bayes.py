@@ -58,10 +58,9 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
 
     _statistics: list[ColumnStatistics] | None = None  # of the rows that `partial_fit` has seen
 
-    def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from the rows of X with classes y; a row of weight w counts as w rows."""
+    def _fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         self._statistics = None
-        return super().fit(X, y, sample_weight)
+        super()._fit(X, y, sample_weight)
 
     def partial_fit(
         self, X: object, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -71,6 +70,11 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
         After `fit`, whose categories and cut points then stay, it adds the rows to the counts. Rows without a class
         are left out with a warning.
         """
+        with self._replacing() as new:
+            new._partial_fit(X, y, classes, sample_weight)
+        return self
+
+    def _partial_fit(self, X: object, y: ArrayLike, classes: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
         fitted = hasattr(self, "network_")
         if fitted and not hasattr(self, "_counted"):
             raise DataError(
@@ -87,7 +91,6 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
                 self._add_to_counts(rows)
             else:
                 self._add_to_statistics(rows)
-        return self
 
     def _add_to_counts(self, rows: TrainingTable) -> None:
         schema = self.encoder_.schema

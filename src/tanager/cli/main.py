@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated, TextIO, cast
 
 import typer
@@ -25,6 +27,7 @@ from tanager.cli.tune import tune
 from tanager.errors import DataWarning, TanagerError
 
 INTERRUPTED = 130
+TERMINATED = 143
 REFUSED = 2
 FAILED = 1
 DEBUG = "TANAGER_DEBUG"
@@ -68,15 +71,27 @@ def _options(
 
 
 def main() -> None:
-    """Entry point of the command."""
+    """Entry point of the command. A request to end (SIGTERM) is an exit, so that no half-written file is left."""
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(TERMINATED))
+    _open_closed_streams()
     sys.exit(run(sys.argv[1:]))
+
+
+def _open_closed_streams() -> None:
+    """Give the standard streams that are closed their numbers back, so that no file of ours gets one of these.
+
+    An input that is closed is empty; to write to a closed output is an error.
+    """
+    sys.stdin = sys.stdin or os.fdopen(os.open(os.devnull, os.O_RDONLY))
+    sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; the exit code.
 
-    An error is one line on stderr: of what was asked for or given code 2, of the program itself code 1. An
-    interruption is code 130. A reader of stdout that stops early is no error.
+    An error is one line on stderr: of what was asked for or given, or of the system, code 2, of the program itself
+    code 1. An interruption is code 130. A reader of stdout that stops early is no error.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("always", DataWarning)
@@ -97,9 +112,11 @@ def run(arguments: Sequence[str]) -> int:
                 return 0
             raise
         except BrokenPipeError:
-            # What is left in the buffer has nowhere to go, and Python would complain of it at its end.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_output()
             return 0
+        except OSError as error:
+            _drop_output()
+            return _refuse(_in_words(error))
         except Exception as error:
             if os.environ.get(DEBUG):
                 raise
@@ -124,13 +141,30 @@ def _print_warnings() -> None:
         words = _one_line(str(message))
         if words not in shown:
             shown.add(words)
-            print(f"tanager: warning: {words}", file=sys.stderr)
+            _complain(f"tanager: warning: {words}")
 
     warnings.showwarning = show
 
 
+def _drop_output() -> None:
+    """What is left in the buffer has nowhere to go, and Python would complain of it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _in_words(error: OSError) -> str:
+    """What the system refuses; where it names no file it is an output that takes no more."""
+    what = "cannot write standard output" if error.filename is None else f"cannot use {str(error.filename)!r}"
+    return f"{what}: {(error.strerror or str(error)).lower()}."
+
+
+def _complain(line: str) -> None:
+    """A line on stderr; where it takes none, the exit code has to do."""
+    with suppress(OSError):
+        print(line, file=sys.stderr, flush=True)
+
+
 def _refuse(message: str) -> int:
-    print(f"tanager: error: {_one_line(message)}", file=sys.stderr)
+    _complain(f"tanager: error: {_one_line(message)}")
     return REFUSED
 
 

@@ -195,7 +195,7 @@ def _check_numbers(rows: pa.Table, clf: BayesianNetworkClassifier) -> pa.Table:
     """The rows, if no column of numbers holds words: one may stand for a missing cell, which the model cannot know."""
     for column in clf.encoder_.schema.attributes:
         cells = rows.column(column.name)
-        if column.kind == "numeric" and pa.types.is_string(cells.type):
+        if column.kind == "numeric" and pa.types.is_string(cells.type) and cells.null_count < len(cells):
             words = cells.filter(pc.invert(pc.match_substring_regex(cells, NUMBER)))
             word = (words if len(words) else cells.drop_null())[0].as_py()
             raise DataError(

@@ -31,7 +31,7 @@ REGISTRIES: dict[str, Mapping[str, Callable[[], Any]]] = {
 # What libraries call the number of threads, and the seed.
 THREADS, SEEDS = ("n_jobs", "thread_count", "n_threads"), ("random_state", "random_seed")
 PART = re.compile(r"(?P<name>[\w.-]+)(?:\((?P<options>.*)\))?")
-OPTION = re.compile(r"\s*(?P<name>\w+)\s*=\s*(?P<value>[^=]+?)\s*")
+OPTION = re.compile(r"\s*+(?P<name>\w++)\s*+=\s*+(?P<value>[^=]++)")
 SPEC_HINT = (
     "a spec is structure:criterion:parameters, such as tan:bdeu(ess=5):conditional, or structure:parameters where the "
     "structure asks for no criterion, such as kdb(k=1):conditional, or the import path of a scikit-learn classifier."
@@ -138,20 +138,20 @@ def _read_part(text: str) -> tuple[str, dict[str, object]]:
         if option.strip() and found is None:
             raise OptionError(f"{option.strip()!r} is not of the form option=value.")
         if found is not None:
+            value = found["value"].strip()
             try:
-                options[found["name"]] = ast.literal_eval(found["value"])
-            except (ValueError, SyntaxError):
-                options[found["name"]] = found["value"]
+                options[found["name"]] = ast.literal_eval(value)
+            except (ValueError, SyntaxError, RecursionError, MemoryError):  # the last: nested too deeply
+                options[found["name"]] = value
     return match["name"], options
 
 
 def _split(text: str, separator: str) -> list[str]:
     """Split where no bracket is open."""
-    parts, depth = [""], 0
-    for letter in text:
+    parts, start, depth = [], 0, 0
+    for place, letter in enumerate(text):
         depth += (letter in "([") - (letter in ")]")
         if letter == separator and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += letter
-    return parts
+            parts.append(text[start:place])
+            start = place + 1
+    return [*parts, text[start:]]

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-QUOTED = r"""'(?P<single>(?:[^'\\]|\\.)*)'|"(?P<double>(?:[^"\\]|\\.)*)\""""
-ATTRIBUTE = re.compile(rf"@attribute\s+(?:{QUOTED}|(?P<bare>[^\s'\"{{][^\s{{]*))\s*(?P<type>\S.*)", re.IGNORECASE)
-CELL = re.compile(rf"\s*(?:{QUOTED}|(?P<bare>(?:[^,\t'\"\s][^,\t]*?)?))[ \r]*(?P<end>\t? *,|\t|$)")
+# No repetition gives back what it took, so that the time to read a line is in proportion to its length.
+QUOTED = r"""'(?P<single>(?:[^'\\]|\\.)*+)'|"(?P<double>(?:[^"\\]|\\.)*+)\""""
+ATTRIBUTE = re.compile(rf"@attribute\s++(?:{QUOTED}|(?P<bare>[^\s'\"{{][^\s{{]*+))\s*+(?P<type>\S.*)", re.IGNORECASE)
+CELL = re.compile(rf"\s*+(?:{QUOTED}|(?P<bare>(?:[^,\t'\"\s][^,\t]*+)?+))[ \r]*+(?P<end>\t *+,|,|\t|$)")
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 DATE_PARTS = {"yyyy": "%Y", "yy": "%y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
 DEFAULT_DATE = "yyyy-MM-dd'T'HH:mm:ss"
@@ -113,6 +114,6 @@ def _date_format(pattern: str, number: int) -> str:
 
 def _cell(found: re.Match[str]) -> Cell:
     if found["bare"] is not None:
-        return Cell(found["bare"], quoted=False)
+        return Cell(found["bare"].rstrip(" \r"), quoted=False)
     text = found["single"] if found["single"] is not None else found["double"]
     return Cell(re.sub(r"\\(.)", lambda escape: ESCAPES.get(escape[1], escape[1]), text), quoted=True)

@@ -25,6 +25,8 @@ def check_writable(path: str | os.PathLike[str]) -> None:
             if not os.access(target, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             return
+        with suppress(FileNotFoundError):
+            target.lstat()  # a name too long for the file system is told of here
         # An unnamed file: it proves that the folder takes files and leaves nothing behind.
         with tempfile.TemporaryFile(dir=target.parent):
             return
@@ -48,14 +50,13 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         except OSError as error:
             raise _cannot_write(path, error) from error
         return
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.tmp")
+    # A short name of its own: beside a long one there would be no room for more.
+    temporary = target.with_name(f".{secrets.token_hex(6)}.tmp")
     try:
-        with temporary.open("xb") as stream:
+        with _create_like(target, temporary) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        with suppress(FileNotFoundError):
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         temporary.replace(target)
     except BaseException as error:
         with suppress(OSError):
@@ -63,6 +64,17 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if isinstance(error, OSError):
             raise _cannot_write(path, error) from error
         raise
+
+
+def _create_like(target: Path, temporary: Path) -> BinaryIO:
+    """A new file with the permissions of the one whose place it takes, from its first byte on."""
+    try:
+        mode = stat.S_IMODE(target.stat().st_mode)
+    except FileNotFoundError:
+        return temporary.open("xb")
+    stream = open(temporary, "xb", opener=lambda path, flags: os.open(path, flags, 0o600))  # noqa: SIM115
+    temporary.chmod(mode)
+    return stream
 
 
 def _target(path: str | os.PathLike[str]) -> Path:

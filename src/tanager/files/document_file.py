@@ -16,6 +16,7 @@ from tanager.network.json_values import DocumentError, Json
 
 LARGEST_FILE = 1 << 28
 """Bytes. Checked before a file is read, and before one is written that could not be read again."""
+PIECE = 1 << 20
 
 Content = TypeVar("Content")
 
@@ -75,10 +76,13 @@ def document_kind(name: str, key: str) -> OutputKind:
 def _read(file: Path, kind: str) -> bytes:
     """The content; neither a long file nor a stream without an end is read beyond the limit."""
     if file.stat().st_size <= LARGEST_FILE:
+        content = bytearray()
         with file.open("rb") as stream:
-            content = stream.read(LARGEST_FILE + 1)
+            # A piece at a time: to ask for the limit at once would take that much memory.
+            while len(content) <= LARGEST_FILE and (piece := stream.read(PIECE)):
+                content += piece
         if len(content) <= LARGEST_FILE:
-            return content
+            return bytes(content)
     raise DocumentError(f"it is longer than the {_mebibytes(LARGEST_FILE)} a {kind} may have")
 
 

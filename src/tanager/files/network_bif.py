@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from tanager.files.network_blocks import Words
 from tanager.files.network_names import plain, word, word_or_integer
-from tanager.files.network_nodes import FileNode, add_once, cells_of, n_cells, nodes_of
+from tanager.files.network_nodes import CellBudget, FileNode, add_once, cells_of, nodes_of
 from tanager.network.json_values import DocumentError
 from tanager.network.network import Network
 
 KEYWORDS = frozenset(["network", "variable", "probability", "property", "type", "discrete", "table", "default"])
-COMMENTS = r"//[^\n]*|/\*.*?\*/"
+COMMENTS = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
+"""One that is never closed goes to the end, so that no word is looked for in it again."""
 
 
 def read_bif(text: str) -> list[FileNode]:
@@ -23,6 +24,7 @@ def read_bif(text: str) -> list[FileNode]:
     words = Words(text, "{}()[];,|", COMMENTS)
     states: dict[str, tuple[str, ...]] = {}
     tables: dict[str, tuple[tuple[str, ...], NDArray[np.float64]]] = {}
+    budget = CellBudget(len(text))
     words.expect("network")
     words.skip("}")
     while words.mark != "":
@@ -33,7 +35,7 @@ def read_bif(text: str) -> list[FileNode]:
         elif kind == "probability":
             words.expect("(")
             name, *parents = [*words.until(")")] or [""]
-            add_once(tables, name, (tuple(parents), _read_cells(words, name, parents, states)))
+            add_once(tables, name, (tuple(parents), _read_cells(words, name, parents, states, budget)))
         else:
             raise DocumentError(f"it has a block {kind!r}, expected 'variable' or 'probability'")
     absent = [name for name in states if name not in tables]
@@ -82,7 +84,7 @@ def _read_states(words: Words, name: str) -> tuple[str, ...]:
 
 
 def _read_cells(
-    words: Words, name: str, parents: Sequence[str], states: dict[str, tuple[str, ...]]
+    words: Words, name: str, parents: Sequence[str], states: dict[str, tuple[str, ...]], budget: CellBudget
 ) -> NDArray[np.float64]:
     """The cells of a `probability` block; after `table` stand all of them, the node's own state changing slowest."""
     for node in (name, *parents):
@@ -91,14 +93,15 @@ def _read_cells(
                 f"the table of {plain(name)!r} names {plain(node)!r}, which no variable block describes"
             )
     n_states = len(states[name])
-    size = n_cells(plain(name), [len(states[parent]) for parent in parents], n_states)
+    size = budget.spend(plain(name), [len(states[parent]) for parent in parents], n_states)
     cells = np.zeros((size // max(1, n_states), n_states))
     missing = np.ones(len(cells), dtype=bool)
+    codes = [{state: code for code, state in enumerate(states[parent])} for parent in parents]
     words.expect("{")
     while words.mark != "}":
         if words.mark == "(":
             words.take()
-            place = _configuration(list(words.until(")")), name, parents, states)
+            place = _configuration(list(words.until(")")), name, parents, codes)
             cells[place], missing[place] = _numbers(words, name, n_states), False
             continue
         kind = words.take()
@@ -116,18 +119,18 @@ def _read_cells(
     return cells.ravel()
 
 
-def _configuration(given: Sequence[str], name: str, parents: Sequence[str], states: dict[str, tuple[str, ...]]) -> int:
+def _configuration(given: Sequence[str], name: str, parents: Sequence[str], codes: Sequence[dict[str, int]]) -> int:
     """The number of a parent configuration."""
     if len(given) != len(parents):
         raise DocumentError(f"a row of the table of {plain(name)!r} names {len(given)} states, expected {len(parents)}")
     place = 0
-    for parent, state in zip(parents, given, strict=True):
-        if state not in states[parent]:
+    for parent, state, code in zip(parents, given, codes, strict=True):
+        if state not in code:
             raise DocumentError(
                 f"a row of the table of {plain(name)!r} names the state {plain(state)!r}, "
                 f"which {plain(parent)!r} does not have"
             )
-        place = place * len(states[parent]) + states[parent].index(state)
+        place = place * len(code) + code[state]
     return place
 
 

@@ -9,7 +9,8 @@ from tanager.network.json_values import DocumentError, shorten
 from tanager.network.network import Network
 
 KEYWORDS = frozenset(["net", "node", "type", "header", "parents", "definition", "namestates", "probabilities"])
-COMMENTS = r"//[^\n]*|/\*.*?\*/"
+COMMENTS = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
+"""One that is never closed goes to the end, so that no word is looked for in it again."""
 
 
 def read_dsl(text: str) -> list[FileNode]:

@@ -16,7 +16,8 @@ NOT_IN_WORD = re.compile(rf"{AMBIGUOUS}|^[0-9]|[^A-Za-z0-9_]")
 NOT_IN_QUOTES = re.compile(rf'{AMBIGUOUS}|["\\]|[^ -~]')
 # XML has no control characters; its readers strip texts and join blanks.
 NOT_IN_XML = re.compile(rf"{AMBIGUOUS}|[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]|[^\S ]|^ | $| (?= )")
-INTEGER = re.compile(r"-?(0|[1-9][0-9]*)")
+INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
+"""A whole number that 64 bits hold; a longer one is a text."""
 
 
 def word(text: str, keywords: Collection[str] = ()) -> str:

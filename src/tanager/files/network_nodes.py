@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import prod
+from math import isfinite
 from typing import TypeVar
 
 import numpy as np
@@ -28,9 +28,10 @@ LARGEST_GAP = 1e-3
 """How far from one a row of probabilities may sum: it is divided by its sum, so three decimals are enough."""
 ROUNDING = 1e-12
 """A row this near to one is left as it is, bit by bit."""
-MAX_TABLE_CELLS = 1 << 27
-"""Cells of a table; a file can ask for more in a few words."""
-BOUND = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+FREE_CELLS = 1 << 20
+"""Cells of all tables that a file may ask for in a few words (a default for all rows); beyond them, one for each of
+its characters."""
+BOUND = r"[-+]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+"
 LOWER_BOUND = re.compile(rf"(?:\[|>= )(?P<low>{BOUND})")
 INTERVAL = re.compile(rf"[\[(]{BOUND};(?P<high>{BOUND})[\[)]")
 
@@ -94,7 +95,8 @@ def network_of(nodes: Sequence[FileNode]) -> Network:
     refuse_cycle("the edges", ((parent, child) for child, above in enumerate(parents) for parent in above), names)
     n_states = [column.n_states for column in columns]
     for child, node in enumerate(nodes):
-        expected = n_cells(names[child], [n_states[parent] for parent in parents[child]], n_states[child])
+        budget = CellBudget(len(node.cells))
+        expected = budget.spend(names[child], [n_states[parent] for parent in parents[child]], n_states[child])
         if len(node.cells) != expected:
             raise DocumentError(f"the table of {names[child]!r} has {len(node.cells)} cells, expected {expected}")
     tables = [
@@ -104,12 +106,21 @@ def network_of(nodes: Sequence[FileNode]) -> Network:
     return Network(tuple(columns), Dag(tuple(map(tuple, parents))), tuple(tables))
 
 
-def n_cells(name: str, parent_states: Iterable[int], n_states: int) -> int:
-    """Cells of the table of a node; more than memory takes are refused before they are."""
-    size = prod(parent_states) * n_states
-    if size > MAX_TABLE_CELLS:
-        raise DocumentError(f"the table of {name!r} has {size:.3g} cells, more than the {MAX_TABLE_CELLS:.3g} allowed")
-    return size
+class CellBudget:
+    """How many cells the tables of a file may have: what its length allows, asked for before they are made."""
+
+    def __init__(self, length: int) -> None:
+        self._left = max(length, FREE_CELLS)
+
+    def spend(self, name: str, parent_states: Iterable[int], n_states: int) -> int:
+        """The cells of the table of a node, which are then taken."""
+        size = n_states
+        for states in (1, *parent_states):
+            size *= states
+            if size > self._left:
+                raise DocumentError(f"the table of {name!r} asks for more cells than a file of its length may have")
+        self._left -= size
+        return size
 
 
 def cells_of(words: Iterable[str], name: str) -> NDArray[np.float64]:
@@ -163,7 +174,7 @@ def _bins(name: str, states: tuple[Category, ...], gap_state: bool) -> ColumnSch
     """
     labels = [state for state in states if isinstance(state, str)]
     lows = [found and float(found["low"]) for found in map(LOWER_BOUND.match, labels[1:])]
-    cuts = tuple(low for low in lows if low is not None)
+    cuts = tuple(low for low in lows if low is not None and isfinite(low))
     if not cuts or len(cuts) + 1 < len(states) or any(low >= high for low, high in pairwise(cuts)):
         return None
     column = ColumnSchema(name, "numeric", cuts=cuts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tanager.files.network_nodes import FileNode, add_once, cells_of, nodes_of
+from tanager.files.network_nodes import CellBudget, FileNode, add_once, cells_of, nodes_of
 from tanager.network.json_values import DocumentError, shorten
 from tanager.network.network import Network
 
@@ -20,11 +20,15 @@ def read_uai(text: str) -> list[FileNode]:
     n_states = [words.count("states") for _ in range(words.count("nodes"))]
     scopes = [[words.count("node") for _ in range(words.count("scope"))] for _ in range(words.count("tables"))]
     families: dict[str, FileNode] = {}
+    budget = CellBudget(len(text))
     for scope in scopes:
         if not scope or max(scope) >= len(n_states):
             raise DocumentError(f"a table is over the nodes {shorten(scope)}, expected some below {len(n_states)}")
         *parents, child = map(str, scope)
-        cells = cells_of([words.take() for _ in range(words.count("cells"))], child)
+        expected = budget.spend(child, [n_states[node] for node in scope[:-1]], n_states[scope[-1]])
+        if words.count("cells") != expected:
+            raise DocumentError(f"the table of {child!r} has not the {expected} cells that its states ask for")
+        cells = cells_of([words.take() for _ in range(expected)], child)
         add_once(families, child, FileNode(child, tuple(range(n_states[scope[-1]])), tuple(parents), cells))
     absent = [node for node in map(str, range(len(n_states))) if node not in families]
     if absent:
@@ -57,6 +61,6 @@ class _Numbers:
 
     def count(self, what: str) -> int:
         word = self.take()
-        if not (word.isascii() and word.isdigit() and len(word) < 10):
+        if not (word.isascii() and word.isdigit() and len(word) < 10) or (what == "states" and int(word) == 0):
             raise DocumentError(f"it has {shorten(word)} where a number of {what} should be")
         return int(word)

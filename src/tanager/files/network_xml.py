@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.files.network_names import INTEGER, plain, word, word_or_integer, xml_text
-from tanager.files.network_nodes import FileNode, add_once, cells_of, nodes_of
+from tanager.files.network_nodes import CellBudget, FileNode, add_once, cells_of, nodes_of
 from tanager.network.json_values import DocumentError, shorten
 from tanager.network.network import Network
 from tanager.table.schema import Category
@@ -62,10 +62,11 @@ def write_bifxml(network: Network) -> bytes:
 def read_xdsl(content: bytes) -> list[FileNode]:
     """The nodes in their order; a deterministic node is a table of ones and zeros, other kinds are refused."""
     root = _root(content, "smile")
+    budget = CellBudget(len(content))
     if root.find("dynamic") is not None:
         raise DocumentError("it is a dynamic network, which has no table for each node")
     nodes = root.find("nodes")
-    return [_xdsl_node(element) for element in (() if nodes is None else nodes)]
+    return [_xdsl_node(element, budget) for element in (() if nodes is None else nodes)]
 
 
 def write_xdsl(network: Network) -> bytes:
@@ -114,7 +115,7 @@ def _table(
     return tables[name]
 
 
-def _xdsl_node(element: Element) -> FileNode:
+def _xdsl_node(element: Element, budget: CellBudget) -> FileNode:
     name = element.get("id")
     if name is None:
         raise DocumentError(f"an element {shorten(element.tag)} of nodes has no id")
@@ -123,19 +124,22 @@ def _xdsl_node(element: Element) -> FileNode:
     if element.tag == "cpt":
         cells = cells_of((element.findtext("probabilities") or "").split(), name)
     elif element.tag == "deterministic":
-        cells = _certain((element.findtext("resultingstates") or "").split(), states, name)
+        cells = _certain((element.findtext("resultingstates") or "").split(), states, name, budget)
     else:
         kind = shorten(element.tag)
         raise DocumentError(f"node {plain(name)!r} is of kind {kind}, expected 'cpt': a chance node with a table")
     return FileNode(name, states, parents, cells)
 
 
-def _certain(results: Iterable[str], states: tuple[str, ...], name: str) -> NDArray[np.float64]:
+def _certain(results: Sequence[str], states: tuple[str, ...], name: str, budget: CellBudget) -> NDArray[np.float64]:
     """The table of a node whose state is given by its parents'."""
-    try:
-        return np.eye(len(states))[[states.index(state) for state in results]].ravel()
-    except (ValueError, IndexError):
-        raise DocumentError(f"the results of node {plain(name)!r} are not all states of it") from None
+    budget.spend(plain(name), [len(results)], len(states))
+    codes = {state: code for code, state in enumerate(states)}
+    if not codes.keys() >= set(results):
+        raise DocumentError(f"the results of node {plain(name)!r} are not all states of it")
+    cells = np.zeros((len(results), len(states)))
+    cells[range(len(results)), [codes[state] for state in results]] = 1.0
+    return cells.ravel()
 
 
 def _text(element: Element | None, problem: str) -> str:

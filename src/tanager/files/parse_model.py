@@ -41,6 +41,7 @@ KEYS = (
     "trace",
 )
 MAX_LABEL_BYTES = 1 << 28
+LABEL_KINDS = tuple("biufUTMO")
 REMEDY = "make it again with `tanager fit`, or with fit and save_model"
 
 
@@ -145,14 +146,18 @@ def _schema(columns: tuple[ColumnSchema, ...], named: Json, hidden: Json) -> Tab
 def _classes(labels: tuple[Category, ...], document: Json) -> NDArray[np.generic]:
     """The labels as an array of the dtype they had; it must hold each of them unchanged."""
     try:
-        dtype = np.dtype(text(document, "class_dtype"))
-        if dtype.kind not in "biufUTMO" or dtype.itemsize * len(labels) > MAX_LABEL_BYTES:
+        code = text(document, "class_dtype")
+        dtype = np.dtype(code) if code.lstrip("<>|=")[:1] in LABEL_KINDS else np.dtype(np.void)
+        if dtype.kind not in LABEL_KINDS or dtype.itemsize * len(labels) > MAX_LABEL_BYTES:
             raise ValueError
         classes = np.array(labels, dtype=dtype)
         if [(type(label), label) for label in classes.tolist()] != [(type(label), label) for label in labels]:
             raise ValueError
+        ascend = bool((classes[:-1] < classes[1:]).all())
     except (TypeError, ValueError, OverflowError, SyntaxError):
         raise DocumentError(f"class_dtype {shorten(document)} does not fit the classes") from None
+    if not ascend:
+        raise DocumentError("the categories of the class must ascend: rows are looked up in them")
     return classes
 
 

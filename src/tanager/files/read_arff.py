@@ -6,7 +6,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -147,20 +147,21 @@ def _convert(column: pa.Array, attribute: Attribute) -> pa.Array:
 
 def _raise_fault(body: str, first_line: int, attributes: Sequence[Attribute], missing: Sequence[str]) -> None:
     """Say which is the first line that does not fit the header."""
+    declared = [frozenset(attribute.values) for attribute in attributes]
     for number, line in enumerate(body.split("\n"), start=first_line):
         if not line.strip() or line.lstrip().startswith("%"):
             continue
         cells = list(split_cells(line, number))
         if len(cells) != len(attributes):
             raise ArffError(f"line {number} has {len(cells)} cell(s), expected {len(attributes)} as in the header")
-        for cell, attribute in zip(cells, attributes, strict=True):
-            if (cell.quoted or cell.text not in missing) and not _fits(cell.text, attribute):
+        for cell, attribute, values in zip(cells, attributes, declared, strict=True):
+            if (cell.quoted or cell.text not in missing) and not _fits(cell.text, attribute, values):
                 raise ArffError(
                     f"line {number}: {cell.text!r} is not a value of attribute {attribute.name!r} ({attribute.kind})"
                 )
 
 
-def _fits(text: str, attribute: Attribute) -> bool:
+def _fits(text: str, attribute: Attribute, values: Collection[str]) -> bool:
     try:
         if attribute.kind in NUMBERS:
             float(text)
@@ -168,4 +169,4 @@ def _fits(text: str, attribute: Attribute) -> bool:
             datetime.strptime(text, attribute.date_format)
     except ValueError:
         return False
-    return attribute.kind != "nominal" or text in attribute.values
+    return attribute.kind != "nominal" or text in values

@@ -167,7 +167,9 @@ def _categories(document: Json, where: str) -> tuple[Category, ...]:
     if not any(types <= valid for valid in CATEGORY_TYPES):
         raise DocumentError(f"{where}.categories must all be texts, booleans, numbers, dates or times")
     if types <= {int, float}:
-        numbers(cast(Json, values), f"{where}.categories")
+        found = numbers(cast(Json, values), f"{where}.categories")
+        if any(type(value) is int and not -(2**63) <= value < 2**64 for value in found):
+            raise DocumentError(f"{where}.categories has a whole number of more than 64 bits")
     categories = cast(list[Category], values)
     if len(set(categories)) < len(categories):
         raise DocumentError(f"{where}.categories has a category twice")

@@ -169,6 +169,8 @@ def _round(directions: csr_array, curved: Array) -> Array | csr_array:
         diagonal = directions.power(2).T @ curved
         return csr_array(directions @ diags_array(1.0 / np.sqrt(diagonal + RIDGE)))
     inner = directions.T @ (directions.T @ curved).T
-    inner[np.diag_indices_from(inner)] += RIDGE
+    # Beside what rounding leaves of the largest, so that rows of large weights have a root too.
+    rounding = len(inner) * np.finfo(np.float64).eps * inner.diagonal().max(initial=0.0)
+    inner[np.diag_indices_from(inner)] += RIDGE + rounding
     result: Array = directions @ solve_triangular(cholesky(inner), np.eye(len(inner)))
     return result

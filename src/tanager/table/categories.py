@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tanager.errors import DataError
 from tanager.table.batch import Codes, code_dtype
-from tanager.table.columns import Column, DictionaryColumn, Numbers, NumericColumn
+from tanager.table.columns import Column, DictionaryColumn, Numbers, NumericColumn, gaps
 from tanager.table.look_up import look_up, occurring, shift, spans_little
 from tanager.table.schema import Category, ColumnSchema, Unit
 
@@ -25,7 +25,6 @@ def learn_categories(column: Column) -> tuple[Category, ...]:
 
 def encode_categories(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
     """Code of each cell; an empty cell gets the gap code, an unseen category one more than the missing code."""
-    check_same_type(column, schema)
     if isinstance(column, NumericColumn):
         return _encode_numbers(column, schema)
     known = {category: code for code, category in enumerate(schema.categories)}
@@ -34,21 +33,27 @@ def encode_categories(column: Column, schema: ColumnSchema) -> NDArray[np.intege
     return np.array([*lookup, schema.gap_code])[column.indices]  # index -1 takes the last entry
 
 
-def check_same_type(column: Column, schema: ColumnSchema) -> None:
-    """A column must hold the type of values it was learnt with; text never turns into numbers silently."""
+def check_same_type(column: Column, schema: ColumnSchema) -> bool:
+    """Whether a column holds values, which must be of the type it was learnt with.
+
+    Text never turns into numbers silently; a column without a value has no type, however it is declared.
+    """
     if not schema.categories and schema.kind == "categorical":
-        return  # nothing was there to learn a type from
+        return True  # nothing was there to learn a type from
     expected = _type_word(schema.categories[0]) if schema.categories else "numeric"
     found = "numeric" if isinstance(column, NumericColumn) else _type_word(*column.dictionary[:1])
     if isinstance(column, NumericColumn) and column.unit != "number":
         found = "dates" if schema.kind == "categorical" else "numeric"
-    if found not in (expected, "nothing") and {found, expected} != {"numeric", "booleans"}:
+    if found == expected or {found, expected} == {"numeric", "booleans"}:
+        return True
+    if not gaps(column).all():
         example = f" ({column.dictionary[0]!r})" if isinstance(column, DictionaryColumn) else ""
         raise DataError(
             f"column {column.name!r} of the table to predict holds {_plural(found)}{example}; "
             f"it was {expected} when the model was fitted.",
             hint="convert the column to the type used in training, or refit with categorical_features naming it.",
         )
+    return False
 
 
 def _encode_numbers(column: NumericColumn, schema: ColumnSchema) -> NDArray[np.integer]:

@@ -16,6 +16,9 @@ from tanager.table.learn_column import learn_column
 from tanager.table.schema import ColumnSchema
 from tanager.table.value_counts import ValueCounts, count_values
 
+LARGEST_WHOLE = 2.0**53
+"""A float holds all whole numbers below it."""
+
 
 @dataclass(frozen=True)
 class ColumnStatistics:
@@ -77,6 +80,8 @@ class ColumnStatistics:
     def schema(self, discretizer: Discretizer, n_classes: int, gap_states: bool, n_coarse: int = 0) -> ColumnSchema:
         """The column's categories or cut points (`learn_column`)."""
         counts = None if self.categorical else self.counts
+        if self.categorical and isinstance(self.like, NumericColumn):
+            _check_told_apart(self.like, self.counts.values)
         gap_state = gap_states and bool(self.gaps.any())
         return learn_column(self._cells(), counts, gap_state, discretizer, n_classes, n_coarse)
 
@@ -93,6 +98,18 @@ class ColumnStatistics:
         if isinstance(self.like, NumericColumn):
             return replace(self.like, values=self.counts.values.astype(self.like.values.dtype))
         return replace(self.like, indices=self.counts.values.astype(np.int32))
+
+
+def _check_told_apart(column: NumericColumn, distinct: NDArray[np.float64]) -> None:
+    """Refuse whole numbers as categories that a float does not tell from their neighbours."""
+    if column.unit == "number" and column.values.dtype.kind in "iu" and len(distinct):
+        largest = max(distinct[[0, -1]].tolist(), key=abs)
+        if abs(largest) >= LARGEST_WHOLE:
+            raise DataError(
+                f"column {column.name!r} holds {int(largest)} as a category; of rows that come in batches, whole "
+                "numbers from 2^53 on are not told apart from their neighbours.",
+                hint="turn the column into text, or treat it as numeric.",
+            )
 
 
 def count_gaps(column: Column, class_codes: Codes, weights: Weights | None, n_classes: int) -> NDArray[np.float64]:

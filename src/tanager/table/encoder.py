@@ -248,15 +248,17 @@ def _every_cell(column: Column) -> tuple[int, Column | None]:
 
 def encode_column(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
     """Code of each cell; an empty cell gets the gap code, an unseen category one more than the missing code."""
+    if not check_same_type(column, schema):
+        return np.full(len(gaps(column)), schema.gap_code)
     return _encode_numeric(column, schema) if schema.kind == "numeric" else encode_categories(column, schema)
 
 
 def _encode_numeric(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
     """Bin of each cell: how many cuts are at or below it; NaN gets the gap code."""
-    check_same_type(column, schema)
-    if not isinstance(column, NumericColumn):
-        return np.full(len(column.indices), schema.gap_code)  # same type and not numbers: an empty column
-    values = column.values
+    if isinstance(column, NumericColumn):
+        values = column.values
+    else:  # booleans
+        values = np.array([*column.dictionary, np.nan], dtype=np.float64)[column.indices]
     found = np.searchsorted(np.array(schema.cuts), values, side="right")
     if values.dtype.kind == "f":
         found[np.isnan(values)] = schema.gap_code

@@ -42,10 +42,10 @@ class IntegerLookup:
             if column.kind != "categorical" or len(whole) < len(column.categories):
                 return None
             if whole:
-                low[j] = min(whole)
-                span[j] = max(whole) - min(whole) + 1
-        if span.max(initial=0) > NARROW_SPAN:
-            return None
+                lowest, highest = min(whole), max(whole)
+                if highest - lowest >= NARROW_SPAN or highest > np.iinfo(np.int64).max:
+                    return None
+                low[j], span[j] = lowest, highest - lowest + 1
         offset = np.concatenate([[0], np.cumsum(span)[:-1]])
         missing = np.array([column.missing_code for column in attributes], dtype=np.uint32)
         codes = np.repeat(missing, span)

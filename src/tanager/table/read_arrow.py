@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +31,7 @@ def read_objects(name: str, values: NDArray[np.generic]) -> Column:
     """A column of Python objects, text, booleans or dates: Arrow infers one type for it, or we say why it cannot."""
     try:
         array = pa.array(values, from_pandas=True)
-    except (pa.ArrowException, OverflowError, ValueError):
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
         raise _mixed_types(name, values) from None
     return read_arrow(name, array)
 
@@ -55,15 +56,14 @@ def read_arrow(name: str, array: pa.Array | pa.ChunkedArray, many: bool = False)
     if types.is_duration(kind):
         spans = array.cast(pa.duration("us"), safe=False).cast(pa.int64())
         return NumericColumn(name, spans.to_numpy(zero_copy_only=False), "duration")
-    if types.is_null(kind):
+    declared = types.is_dictionary(kind)
+    if types.is_null(kind) or ((declared or _is_category(kind)) and array.null_count == len(array)):
         return DictionaryColumn(name, np.full(len(array), -1, dtype=np.int32), ())
-    if types.is_boolean(kind) or types.is_dictionary(kind) or _is_text(kind):
-        declared = types.is_dictionary(kind)
+    if _is_category(kind) or (declared and _is_entry(kind.value_type)):
         encoded = array if declared else array.dictionary_encode()
         indices = encoded.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
-        ordered = declared and bool(kind.ordered)
-        entries = tuple(encoded.dictionary.to_pylist())
-        return _drop_null_entry(DictionaryColumn(name, indices, entries, declared, ordered))
+        entries = encoded.dictionary.to_pylist()
+        return _declared(name, indices, entries, kind) if declared else DictionaryColumn(name, indices, tuple(entries))
     raise DataTypeError(
         f"column {name!r} holds {kind} cells; each argument must be a string, a number, a boolean or a date.",
         hint="turn it into one or several columns of these kinds, or drop it.",
@@ -89,15 +89,31 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
-def _drop_null_entry(column: DictionaryColumn) -> DictionaryColumn:
-    """Some frames list 'nothing' in the dictionary itself; point its cells to -1."""
-    entries: Sequence[Category | None] = column.dictionary
-    if None not in entries:
-        return column
-    missing = entries.index(None)
-    lookup = np.array([-1 if k == missing else k - (k > missing) for k in range(len(entries))] + [-1])
-    kept = tuple(entry for entry in entries if entry is not None)
-    return replace(column, indices=lookup[column.indices].astype(np.int32), dictionary=kept)
+def _is_category(kind: pa.DataType) -> bool:
+    return bool(_is_text(kind) or pa.types.is_boolean(kind))
+
+
+def _is_entry(kind: pa.DataType) -> bool:
+    """Whether a dictionary of these is one of categories."""
+    types = pa.types
+    number = types.is_integer(kind) or types.is_floating(kind)
+    return bool(_is_category(kind) or number or types.is_date(kind) or types.is_timestamp(kind))
+
+
+def _declared(
+    name: str, indices: NDArray[np.int32], entries: Sequence[Category | None], kind: pa.DictionaryType
+) -> DictionaryColumn:
+    """A column whose table declares its entries, each of them once; cells of an entry of nothing hold nothing."""
+    places: dict[Category, int] = {}
+    moved = [
+        -1 if entry is None or holds_nothing(entry) else places.setdefault(entry, len(places)) for entry in entries
+    ]
+    for entry in places:
+        if isinstance(entry, float) and np.isinf(entry):
+            raise DataError(f"column {name!r} has infinity among its categories.", hint="replace it by a finite value.")
+    if moved != list(range(len(entries))):
+        indices = np.array([*moved, -1], dtype=np.int32)[indices]
+    return DictionaryColumn(name, indices, tuple(places), declared=True, ordered=bool(kind.ordered))
 
 
 def finite(column: NumericColumn) -> NumericColumn:
@@ -113,11 +129,21 @@ def finite(column: NumericColumn) -> NumericColumn:
     return column
 
 
+def holds_nothing(cell: object) -> bool:
+    """Whether a Python object stands for a missing cell: None, NaN, NaT or pandas.NA."""
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return True
+    try:
+        return bool(cell != cell)
+    except (TypeError, ValueError, ArithmeticError):  # an array, say, or a signalling NaN
+        return False
+
+
 def _mixed_types(name: str, values: NDArray[np.generic]) -> DataError:
     """Say which two kinds of value a column mixes, and where."""
     first: dict[str, tuple[int, object]] = {}
     for row, value in enumerate(values):
-        if value is None or value != value:
+        if holds_nothing(value):
             continue
         family = _family_of(value)
         if family is None:
@@ -125,6 +151,11 @@ def _mixed_types(name: str, values: NDArray[np.generic]) -> DataError:
             return DataTypeError(
                 f"column {name!r} holds a {kind} in row {row}; each argument must be a string or a number "
                 "(or a boolean or a date)."
+            )
+        if not _can_be_kept(value):
+            return DataError(
+                f"column {name!r} holds {family} in row {row} that cannot be kept: {value!r:.60}.",
+                hint="numbers must be finite, whole ones have at most 64 bits, and text must be valid Unicode.",
             )
         first.setdefault(family, (row, value))
     found = " and ".join(f"{family} ({value!r}, row {row})" for family, (row, value) in first.items())
@@ -141,4 +172,18 @@ def _family_of(value: object) -> str | None:
     for family, names in families.items():
         if type(value).__name__ in names:
             return family
-    return "numbers" if isinstance(value, int | float | np.number) else None
+    return "numbers" if isinstance(value, numbers.Number) else None
+
+
+def _can_be_kept(value: object) -> bool:
+    """Whether a text can be written as UTF-8, and a number is finite and, if whole, of at most 64 bits."""
+    try:
+        if isinstance(value, str):
+            value.encode()
+        elif isinstance(value, int):
+            return -(2**63) <= value < 2**64
+        elif isinstance(value, numbers.Number):
+            return math.isfinite(value)  # type: ignore[arg-type]
+    except (ValueError, OverflowError, TypeError):
+        return False
+    return True

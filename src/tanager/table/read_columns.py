@@ -86,6 +86,8 @@ def check_unique(names: Sequence[str]) -> None:
 
 
 def _read_series(name: str, series: nw.Series[Any], many: bool) -> Column:
+    if series.dtype in (nw.Int128, nw.UInt128):
+        series = series.cast(nw.Float64)  # NumPy and Arrow have none so wide
     if series.dtype.is_integer():
         values = series.to_numpy()
         if values.dtype.kind in "iu":  # none is missing, for then they would be floats or objects
@@ -105,7 +107,9 @@ def _read_series(name: str, series: nw.Series[Any], many: bool) -> Column:
         if is_polars and series.dtype == nw.Categorical and isinstance(column, DictionaryColumn):
             return replace(column, declared=False)  # its categories are in the order of rows; an Enum declares its own
         return column
-    except pa.ArrowException:
+    except DataError:
+        raise
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
         return read_objects(name, series.to_numpy())
 
 

@@ -11,14 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
 
-from tanager.errors import DataError, DataWarning
+from tanager.errors import DataError, DataTypeError, DataWarning
 from tanager.table.batch import Codes, Weights, code_dtype
 from tanager.table.categories import distinct_integers
 from tanager.table.columns import RawTable
+from tanager.table.read_arrow import holds_nothing
 from tanager.table.read_columns import read_columns
 from tanager.table.schema import ColumnSchema
 
 CLASS_NAME = "class"
+ROWS_COUNTED = (1e-6, 2.0**53)
+"""The least and the most that weights may sum to: beyond it a float does not change when one is added."""
 LEARNS_WITHOUT_CLASS = "Hint: parameters='em' learns from them in fit."
 
 
@@ -80,6 +83,7 @@ def read_rows(
     weights = None
     if sample_weight is not None:
         weights = _check_sample_weight(sample_weight, labels, dtype=np.float64, ensure_non_negative=True)
+        check_total(float(weights.sum()))
         kept = weights > 0
         if not kept.any():
             raise DataError("every row has weight zero, so there is nothing to learn from.")
@@ -96,6 +100,16 @@ def read_rows(
     classes, class_codes = encode_labels(labels, classes)
     target = ColumnSchema(target_name(y, table.names), "categorical", tuple(classes.tolist()))
     return TrainingTable(table, target, classes, class_codes, weights, apart)
+
+
+def check_total(weight: float) -> None:
+    """Refuse rows that together count for next to nothing, or for more rows than can be counted one by one."""
+    least, most = ROWS_COUNTED
+    if weight and not least <= weight <= most:
+        raise DataError(
+            f"the weights of the rows sum to {weight:.3g}; expected {least:g} to {most:.3g}.",
+            hint="scale them, so that they say how many rows each stands for.",
+        )
 
 
 def warn_left_out(rows: TrainingTable) -> None:
@@ -128,7 +142,10 @@ def read_labels(y: ArrayLike | None) -> NDArray[np.generic]:
         raise DataError("a classifier requires y to be passed, but the target y is None.")
     if isinstance(y, pa.ChunkedArray):  # of a dictionary, whose nulls NumPy would take for its last entry
         y = y.combine_chunks()
-    labels: NDArray[np.generic] = column_or_1d(y, warn=True)
+    try:
+        labels: NDArray[np.generic] = column_or_1d(y, warn=True)
+    except (TypeError, ValueError) as error:
+        raise DataError(str(error)) from None
     return labels
 
 
@@ -155,7 +172,15 @@ def _check_labels(labels: NDArray[np.generic]) -> None:
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise DataError("Input y contains infinity or a value too large for dtype('float64').")
     if labels.dtype.kind not in "iub":  # whole numbers are always classes
-        check_classification_targets(labels)
+        try:
+            check_classification_targets(labels)
+        except TypeError:
+            kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
+            raise DataTypeError(
+                f"the class column holds labels of types {kinds}; expected one type: text, numbers or booleans."
+            ) from None
+        except ValueError as error:
+            raise DataError(f"the class column cannot be used: {error}") from None
 
 
 def encode_labels(
@@ -187,6 +212,5 @@ def _distinct_labels(labels: NDArray[np.generic]) -> tuple[NDArray[np.generic], 
 
 def _missing_labels(labels: NDArray[np.generic]) -> NDArray[np.bool_]:
     if labels.dtype.kind == "O":
-        # A missing value is None or is not equal to itself (NaN, NaT); pandas.NA is neither true nor false.
-        return np.array([label is None or type(label).__name__ == "NAType" or label != label for label in labels])
+        return np.array([holds_nothing(label) for label in labels], dtype=bool)
     return np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(len(labels), dtype=bool)

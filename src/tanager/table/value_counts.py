@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 _SLOTS_PER_ROW = 4
 # A quantile is reached when the running weight falls short by no more than this part: sums of fractions are not exact.
 _SLACK = 1e-12
-# Integers beyond this are no longer all represented by float64.
+# Integers from here on are no longer all represented by float64.
 _LARGEST_INTEGER = 2.0**53
 
 
@@ -114,7 +114,7 @@ def _integer_offsets(column: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np
     if column.size == 0:
         return None
     low, high = float(column.min()), float(column.max())
-    if not (high - low < _SLOTS_PER_ROW * column.size and max(-low, high) <= _LARGEST_INTEGER):
+    if not (high - low < _SLOTS_PER_ROW * column.size and max(-low, high) < _LARGEST_INTEGER):
         return None
     integers = column.astype(np.intp)
     if column.dtype.kind not in "iu" and not np.array_equal(integers, column):

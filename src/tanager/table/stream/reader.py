@@ -23,7 +23,13 @@ from tanager.table.stream.provisional_rows import ProvisionalRows, RowCounter
 from tanager.table.stream.roles import Roles, read_weights
 from tanager.table.stream.rows import DiskRows
 from tanager.table.stream.source import Stream
-from tanager.table.training_table import LEARNS_WITHOUT_CLASS, check_two_classes, encode_labels, say_left_out
+from tanager.table.training_table import (
+    LEARNS_WITHOUT_CLASS,
+    check_total,
+    check_two_classes,
+    encode_labels,
+    say_left_out,
+)
 from tanager.table.value_rows import ValueRows, cut_at_every_value, is_worth_cutting_again
 from tanager.threads import map_threads
 
@@ -136,6 +142,7 @@ class StreamReader:
             labels = np.array(labels.tolist())  # as `read_rows` has them
         if self._roles.weight is not None and labelled.n_rows + self._n_unlabelled == 0:
             raise DataError("every row has weight zero, so there is nothing to learn from.")
+        check_total(float(self._class_rows.sum()))
         check_two_classes(labels, labelled.n_rows, self._roles.target)
         classes, class_order = encode_labels(labels)
         target = ColumnSchema(self._roles.target, "categorical", tuple(classes.tolist()))

@@ -1,0 +1,147 @@
+"""Hostile files: valid ones of every format, changed at random, and a corpus of those that ever fell.
+
+Law: a file is refused by one error of ours, or what is read of it works: the rows of its tables sum to one, and a model
+gives probabilities.
+"""
+
+from __future__ import annotations
+
+import gzip
+import tempfile
+import warnings
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+from tanager import BayesianNetworkClassifier, TANClassifier, load_model, read_network, save_model, write_network
+from tanager.errors import TanagerError
+from tanager.files.read_csv import CellRules
+from tanager.files.read_table import read_table
+
+ROWS = pa.table(
+    {"colour": ["red", "blue", "a b", "green"] * 6, "flag": [True, False, False, True] * 6, "size": [0.5, 2.5, 4.5] * 8}
+)
+CLASSES = ["yes", "no", "no"] * 8
+NETWORKS = (".bif", ".bifxml", ".xdsl", ".net", ".dsl", ".uai", ".json")
+MODELS = ("tan.model", "effects.model")
+CSV = 'colour,flag,size,when\nred,true,0.5,2024-02-29\n"a, b",false,1e3,2024-03-01\n?,,NA,\n'
+ARFF = """% note
+@relation r
+@attribute colour {red,'a, b',"c"}
+@attribute size numeric
+@attribute when date "yyyy-MM-dd"
+@attribute 'free text' string
+@data
+red, 0.5, 2024-02-29, 'x\\'y'
+'a, b' ,?,?,\t"z"
+"""
+WORDS = """0 -1 1e999 nan 99999999999 4294967296 { } ( ) [ ] ; , | " ' /* */ // % # @data null true <a/> &amp; <!--
+variable table default BAYES type discrete"""
+TOKENS = [word.encode() for word in WORDS.split()]
+TOKENS += [b"\0", b"\xff", b"\r", b"\n", b" " * 50, b"\xe2\x82\xac", b"[" * 50, b'"' * 9, b"\\"]
+
+
+@cache
+def seeds() -> dict[str, bytes]:
+    """A valid file of every kind, by the name it has."""
+    clf = TANClassifier(parameters="frequency", discretizer="quantile").fit(ROWS, CLASSES)
+    found = {"table.csv": CSV.encode(), "table.tsv": CSV.replace(",", "\t").encode(), "table.arff": ARFF.encode()}
+    found["table.csv.gz"] = gzip.compress(CSV.encode(), mtime=0)
+    with tempfile.TemporaryDirectory() as folder:
+        for suffix in NETWORKS:
+            write_network(clf.network_, Path(folder, f"network{suffix}"))
+        save_model(clf, Path(folder, "tan.model"))
+        save_model(BayesianNetworkClassifier().fit(ROWS, CLASSES), Path(folder, "effects.model"))
+        pyarrow.parquet.write_table(ROWS, Path(folder, "table.parquet"))
+        found |= {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
+    return found
+
+
+def mutate(content: bytes, other: bytes, rng: np.random.Generator) -> bytes:
+    """A file with one to four changes: bytes and words put in, left out, doubled, or taken from another file."""
+    changed = bytearray(content)
+    for _ in range(rng.integers(1, 5)):
+        begin = int(rng.integers(len(changed) + 1))
+        end = min(len(changed), begin + int(rng.choice([0, 1, 2, 8, 64, 1_000])))
+        match int(rng.integers(6)):
+            case 0:
+                changed[begin:begin] = TOKENS[rng.integers(len(TOKENS))]
+            case 1:
+                changed[begin:end] = TOKENS[rng.integers(len(TOKENS))]
+            case 2:
+                del changed[begin:end]
+            case 3:
+                changed[begin:begin] = changed[begin:end] * int(rng.integers(1, 30))
+            case 4:
+                start = int(rng.integers(len(other)))
+                changed[begin:end] = other[start : start + int(rng.integers(1, 200))]
+            case _:
+                if begin < len(changed):
+                    changed[begin] = int(rng.integers(256))
+    return bytes(changed)
+
+
+def check_file(name: str, content: bytes, folder: Path) -> bool:
+    """Whether the file was read; if not, the error was one of ours."""
+    path = folder / name
+    path.write_bytes(content)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            if name in MODELS:
+                _check_model(path)
+            elif name.startswith("network"):
+                for table in read_network(path).tables:
+                    assert (table >= 0).all()
+                    np.testing.assert_allclose(table.sum(axis=1), 1)
+            else:
+                assert read_table(path, CellRules(marks=True)).num_columns
+    except TanagerError:
+        return False
+    return True
+
+
+def _check_model(path: Path) -> None:
+    clf = load_model(path)
+    names = [column.name for column in clf.encoder_.schema.attributes]
+    if len(names) == ROWS.num_columns:
+        shares = clf.predict_proba(ROWS.rename_columns(names))
+        assert np.isfinite(shares).all()
+        np.testing.assert_allclose(shares.sum(axis=1), 1)
+
+
+def attack_file(number: int, seed: int, folder: Path) -> bool:
+    """Case `number` of this seed."""
+    rng = np.random.default_rng([seed, number])
+    names = sorted(seeds())
+    name, other = names[number % len(names)], names[rng.integers(len(names))]
+    return check_file(name, mutate(seeds()[name], seeds()[other], rng), folder)
+
+
+CORPUS: dict[str, tuple[str, bytes]] = {
+    "comments never closed": ("network.bif", b"network x " + b"/* " * 60_000),
+    "comments never closed in .dsl": ("network.dsl", b"net x " + b"/* " * 60_000),
+    "blanks inside a value": ("table.arff", b"@relation r\n@attribute a {x" + b" " * 6_000 + b"y}\n@data\n"),
+    "a hundred million states": ("network.uai", b"BAYES 1 100000000 1 1 0 100000000 1.0"),
+    "5,000 digits": (
+        "network.bifxml",
+        b"<BIF><NETWORK><VARIABLE><NAME>a</NAME><PROPERTY>fast = a[1]</PROPERTY><OUTCOME>"
+        + b"7" * 5_000
+        + b"</OUTCOME></VARIABLE><DEFINITION><FOR>a</FOR><TABLE>1</TABLE></DEFINITION></NETWORK></BIF>",
+    ),
+    "digits of a bound": (
+        "network.bif",
+        b'network n {} variable a { type discrete [2] { "(' + b"1" * 50_000 + b'", ">= 1" }; } '
+        b"probability ( a ) { table 1, 0; }",
+    ),
+    "ARFF without rows": ("table.arff", ARFF.split("red, 0.5")[0].encode()),
+    "2^27 cells by default": (
+        "network.bif",
+        b"network n {} "
+        + b"".join(b"variable v%d { type discrete [2] { s, t }; } " % k for k in range(27))
+        + b"probability ( v0 | %s ) { default 1, 0; }" % b", ".join(b"v%d" % k for k in range(1, 27)),
+    ),
+}

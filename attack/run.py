@@ -1,0 +1,94 @@
+"""Attack for some minutes from a fixed seed and write docs/attack.md: `python -m attack.run fuzz` or `faults`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+
+from attack.faults import FAULTS, signal_at_random
+from attack.files import CORPUS, attack_file, check_file
+from attack.page import Tally, write_page
+from attack.tables import attack_table
+
+ROOT = Path(__file__).parent.parent
+STATE = ROOT / "build" / "attack.json"
+SLOW = 10.0
+"""Seconds of processor time from which a case counts as one that hangs."""
+Case = tuple[str, Callable[[], bool | None]]
+
+
+def fuzz_cases(seed: int, folder: Path) -> Iterator[Case]:
+    """The corpus, then files and tables without an end, twenty files for a table."""
+    for name, (file, content) in CORPUS.items():
+        yield f"corpus: {name}", lambda file=file, content=content: check_file(file, content, folder)  # type: ignore[misc]
+    for number in count():
+        yield f"files: case {number}", lambda number=number: attack_file(number, seed, folder)  # type: ignore[misc]
+        if number % 20 == 0:
+            yield f"tables: case {number}", lambda number=number: attack_table(number, seed)  # type: ignore[misc]
+
+
+def fault_cases(seed: int, folder: Path) -> Iterator[Case]:
+    """Every fault once, each in a folder of its own, then signals at random moments."""
+    rng = np.random.default_rng(seed)
+    for number, (name, fault) in enumerate(FAULTS.items()):
+        yield f"faults: {name}", lambda fault=fault, number=number: fault(_new(folder / f"{number}"))  # type: ignore[misc]
+    for number in count():
+        yield f"signals: case {number}", lambda number=number: signal_at_random(_new(folder / f"s{number}"), rng)  # type: ignore[misc]
+
+
+def _new(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+KINDS = {"fuzz": fuzz_cases, "faults": fault_cases}
+
+
+def attack(kind: str, seed: int, seconds: float = np.inf, n_cases: int | None = None) -> list[Tally]:
+    """Cases until the time is up or so many are tried, and what fell among them."""
+    tallies: dict[str, Tally] = {}
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        for number, (name, case) in enumerate(KINDS[kind](seed, Path(folder))):
+            if time.monotonic() - begin > seconds or number == n_cases:
+                break
+            tally = tallies.setdefault(name.split(":")[0], Tally(name.split(":")[0]))
+            started = time.process_time()
+            try:
+                tally.n_accepted += bool(case())
+            except Exception:
+                tally.fell.append(f"{name}: {traceback.format_exc().splitlines()[-1][:200]}")
+                print(name, traceback.format_exc(), flush=True)
+            if time.process_time() - started > SLOW:
+                tally.fell.append(f"{name}: more than {SLOW:g} s")
+            tally.n_cases += 1
+    return list(tallies.values())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("--seconds", type=float, default=60.0, help="when to stop")
+    parser.add_argument("--seed", type=int, default=1, help="which cases")
+    options = parser.parse_args()
+    tallies = attack(options.kind, options.seed, options.seconds)
+    STATE.parent.mkdir(parents=True, exist_ok=True)
+    known = json.loads(STATE.read_text()) if STATE.exists() else {}
+    known |= {tally.name: {**vars(tally), "seed": options.seed, "seconds": options.seconds} for tally in tallies}
+    STATE.write_text(json.dumps(known))
+    write_page(ROOT, known)
+    for tally in tallies:
+        print(f"{tally.name}: {tally.n_cases:,} cases, {tally.n_accepted:,} accepted, {len(tally.fell)} fell")
+    raise SystemExit(any(tally.fell for tally in tallies))
+
+
+if __name__ == "__main__":
+    main()

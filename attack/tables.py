@@ -1,0 +1,142 @@
+"""Hostile tables and options.
+
+Laws: an error of ours, or probabilities: finite, in [0, 1], summing to one, the same for a row alone and among others,
+and, where learning is by counts alone, for any order of rows and columns, number of threads and engine.
+"""
+
+from __future__ import annotations
+
+import datetime
+import traceback
+import warnings
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from tanager import BayesianNetworkClassifier
+from tanager.errors import TanagerError
+
+VALUES: list[list[Any]] = [
+    [0, 1],
+    [0.5, float("nan"), -1e300, 1e300],
+    [True, False, None],
+    ["a", "b", "c", None],
+    ["", " ", "a\0b", "é", "(missing)"],
+    [2**53, 2**53 + 1, -(2**63), 2**63 - 1],
+    [10**30, 1],
+    ["x\ud800", "y"],
+    [Decimal("1.5"), Decimal("Infinity"), Decimal("NaN")],
+    [datetime.date(2024, 2, 29), datetime.date(1, 1, 1), None],
+    [datetime.datetime(2024, 2, 29, 12), datetime.datetime(9999, 12, 31)],
+    [datetime.timedelta(1), datetime.timedelta(days=-999_999)],
+    [1, "1", 1.0],
+    [None],
+    [float("nan")],
+    [float("inf"), 1.0],
+    [[1], [2]],
+    [b"x", b"\xff"],
+    [1e-320, 5e-324, 0.0, -0.0],
+]
+LABELS: list[list[Any]] = [
+    ["a", "b"],
+    [0, 1, 2],
+    [True, False],
+    ["a", "b", None],
+    [1.0, 2.0],
+    ["1", 1],
+    [0.5, 0.7],
+    ["a"],
+]
+# Learnt from counts alone, so that nothing may depend on the order in which rows are seen.
+COUNTED: list[tuple[str, str]] = [
+    ("naive-bayes", "frequency"),
+    ("tan", "frequency"),
+    ("kdb", "frequency"),
+    ("tan", "acll"),
+]
+OTHERS: list[tuple[str, str]] = [
+    ("pairwise", "conditional"),
+    ("tan", "conditional"),
+    ("naive-bayes", "em"),
+    ("hill-climb", "frequency"),
+]
+
+
+def attack_table(number: int, seed: int) -> bool:
+    """Case `number` of this seed: whether the table was learnt from; if not, the error was one of ours."""
+    rng = np.random.default_rng([seed, number, 1])
+    counted = bool(rng.random() < 0.9)
+    structure, parameters = (COUNTED if counted else OTHERS)[rng.integers(4)]
+    options = {
+        "missing": str(rng.choice(["auto", "skip", "category"])),
+        "categorical_features": str(rng.choice(["from_dtype", "all"])),
+        "discretizer": [None, "quantile", "mdlp"][rng.integers(3)],
+        "handle_unknown": str(rng.choice(["marginalize", "error"])),
+    }
+    clf = BayesianNetworkClassifier(structure, parameters=parameters, random_state=0, engine="numpy", **options)
+    n_rows = int(rng.choice([1, 2, 7, 30]))
+    columns = {f"x{k}": _column(rng, n_rows) for k in range(rng.integers(1, 5))}
+    y = _draw(LABELS[min(rng.integers(12), 7)], rng, n_rows)
+    weights = None if rng.random() < 0.7 else rng.choice([0.0, 1.0, 2.5, 1e-300, 1e30], n_rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            table = _frame(columns, rng)
+        except Exception:  # pandas or polars refuses it, not we
+            return False
+        try:
+            shares = clf.fit(table, y, weights).predict_proba(table)
+        except TanagerError:
+            return False
+        except (ValueError, TypeError) as error:
+            if "sklearn/utils/validation" in traceback.extract_tb(error.__traceback__)[-1].filename.replace("\\", "/"):
+                return False  # in scikit-learn's own words
+            raise
+        check_shares(shares)
+        np.testing.assert_allclose(clf.predict_proba(table[: n_rows // 2 + 1]), shares[: n_rows // 2 + 1], atol=1e-12)
+        if counted:
+            _check_orders(clf, table, y, weights, shares, rng)
+    return True
+
+
+def check_shares(shares: np.ndarray[Any, Any]) -> None:
+    """Probabilities, in each row."""
+    assert np.isfinite(shares).all()
+    assert (shares >= 0).all()
+    assert (shares <= 1).all()
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+
+
+def _check_orders(clf: Any, table: Any, y: Any, weights: Any, shares: Any, rng: np.random.Generator) -> None:
+    """The same rows in another order, with columns in another order, on one thread and by the other engine."""
+    order = rng.permutation(len(y))
+    names = list(table.columns)[::-1]
+    rows = table.iloc[order][names] if isinstance(table, pd.DataFrame) else table[order.tolist()][names]
+    again = clf.set_params(engine="numba", n_jobs=1).fit(
+        rows, [y[k] for k in order], None if weights is None else weights[order]
+    )
+    np.testing.assert_allclose(again.predict_proba(rows), shares[order], atol=1e-9)
+
+
+def _column(rng: np.random.Generator, n_rows: int) -> list[Any]:
+    common = rng.random() < 0.7  # else hardly a table would be learnt from
+    return _draw(VALUES[rng.integers(4) if common else rng.integers(len(VALUES))], rng, n_rows)
+
+
+def _draw(values: list[Any], rng: np.random.Generator, n_rows: int) -> list[Any]:
+    return [values[k] for k in rng.integers(len(values), size=n_rows)]
+
+
+def _frame(columns: dict[str, list[Any]], rng: np.random.Generator) -> Any:
+    # polars panics at an infinite decimal.
+    panics = any(cell == Decimal("Infinity") for cells in columns.values() for cell in cells if type(cell) is Decimal)
+    match int(rng.integers(2 if panics else 3)):
+        case 0:
+            return pd.DataFrame(columns)
+        case 1:
+            return pd.DataFrame({name: pd.Series(cells, dtype=object) for name, cells in columns.items()})
+        case _:
+            return pl.DataFrame(columns)
