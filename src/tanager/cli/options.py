@@ -19,7 +19,8 @@ WITH_OPTIONS = {"structure": "'kdb(k=3)'", "criterion": "'bdeu(ess=5)'", "parame
 Data = Annotated[
     str,
     typer.Argument(
-        metavar="DATA", help="Table: .csv, .tsv, .txt, .parquet or .arff, also .csv.gz and so on; - is CSV on stdin."
+        metavar="DATA",
+        help="Table: .csv, .tsv, .txt, .parquet, .arff or .xlsx, also .csv.gz and .zip; - is CSV on stdin.",
     ),
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file that `tanager fit` wrote.")]

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.cli.streams import STREAM
 from tanager.errors import DataError, DataWarning, OptionError
-from tanager.files.read_csv import CellRules
-from tanager.files.read_table import bytes_in_memory, open_batches, read_table, table_format
+from tanager.files.cell_rules import CellRules
+from tanager.files.read_table import WHOLE, bytes_in_memory, open_batches, read_table, table_format
 from tanager.memory import available_memory
 from tanager.registry import list_names, nearest_first
 from tanager.table.training_table import read_rows as check_rows
@@ -158,7 +158,7 @@ def streams(path: str, asked: bool | None) -> bool:
         return asked
     if Path(path).is_dir():
         return True
-    return table_format(path) != "arff" and 2 * bytes_in_memory(path) > available_memory()
+    return table_format(path) not in WHOLE and 2 * bytes_in_memory(path) > available_memory()
 
 
 def read_rows(
