@@ -38,6 +38,10 @@ Drop = Annotated[
     list[str] | None,
     typer.Option("--drop", metavar="COLUMN", help="A column to leave out, such as a customer number; may be repeated."),
 ]
+RecipeFile = Annotated[
+    str | None,
+    typer.Option("--recipe", metavar="FILE", help="What to do to the table first: a file of `tanager check --fix`."),
+]
 Structure = Annotated[str, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["structure"])]
 Criterion = Annotated[
     str | None,

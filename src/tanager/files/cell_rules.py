@@ -34,6 +34,11 @@ class CellRules:
     texts: Sequence[str] = ()
     numbers: Sequence[str] = ()
 
+    @classmethod
+    def given(cls, missing: Sequence[str], texts: Sequence[str] = (), numbers: Sequence[str] = ()) -> CellRules:
+        """The rules of a command; an empty text among those that mean missing says that marks are texts."""
+        return cls([text for text in missing if text], "" not in missing, texts, numbers)
+
     def conversion(self, decimal: str = ".") -> pyarrow.csv.ConvertOptions:
         """How pyarrow reads the cells, marks as text."""
         return pyarrow.csv.ConvertOptions(

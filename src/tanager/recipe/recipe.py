@@ -64,7 +64,12 @@ class Recipe:
         """The columns whose cells are needed as they are written."""
         return tuple(dict.fromkeys(step.column for step in self.steps if step.name != Drop.name))
 
-    def with_options(self, missing: Sequence[str], drop: Sequence[str], target: str) -> Recipe:
+    @property
+    def changes_cells(self) -> bool:
+        """Whether more is done than to leave columns out."""
+        return bool(self.texts or any(self.missing))
+
+    def with_options(self, missing: Sequence[str], drop: Sequence[str], target: str | None) -> Recipe:
         """The recipe with more texts that mean missing, more columns to leave out, and the class of a table."""
         drops = tuple(Drop(name) for name in dict.fromkeys(drop) if name not in self.dropped)
         return replace(
@@ -118,6 +123,9 @@ class Recipe:
             case {"class": str() | None as target, "missing": list(missing), "steps": list(steps)}:
                 return cls(tuple(map(_read_step, steps)), _texts(missing, "missing"), target)
         raise DataError("it has no class, missing and steps")
+
+
+NOTHING_TO_DO = Recipe()
 
 
 def _read_step(document: object) -> Step:
