@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     )
     from tanager.classifiers.calibration import calibration
     from tanager.classifiers.studies import information, structure_score
+    from tanager.doctor import check
     from tanager.files.model_file import load_model, save_model
     from tanager.files.network_file import read_network, write_network
+    from tanager.files.recipe_file import load_recipe, save_recipe
     from tanager.network.additive import AdditiveNetwork
     from tanager.network.network import Network
     from tanager.table.discretize_mdl import MDLPDiscretizer
@@ -54,12 +56,15 @@ __all__ = [
     "TANClassifier",
     "TanagerError",
     "calibration",
+    "check",
     "explain",
     "information",
     "load_model",
+    "load_recipe",
     "read_network",
     "report",
     "save_model",
+    "save_recipe",
     "structure_score",
     "tune",
     "write_network",
@@ -79,9 +84,11 @@ _HOMES = {
     ],
     "tanager.classifiers.calibration": ["calibration"],
     "tanager.classifiers.studies": ["information", "structure_score"],
+    "tanager.doctor": ["check"],
     "tanager.tuning.tune": ["tune"],
     "tanager.files.model_file": ["load_model", "save_model"],
     "tanager.files.network_file": ["read_network", "write_network"],
+    "tanager.files.recipe_file": ["load_recipe", "save_recipe"],
     "tanager.network.additive": ["AdditiveNetwork"],
     "tanager.network.network": ["Network"],
     "tanager.table.discretize_mdl": ["MDLPDiscretizer"],

@@ -206,7 +206,7 @@ def test_a_model_cut_short_is_refused(folder, capsys, length):
 
 def test_a_count_table_that_would_not_fit_is_refused_by_name_and_size(folder, capsys, monkeypatch):
     monkeypatch.setattr("tanager.counts.count_store.MEMORY_LIMIT", 2**15)
-    rows = "".join(f"a{k % 200},b{k % 199},{'yn'[k % 2]}\n" for k in range(400))
+    rows = "".join(f"a{k % 200},b{k % 199},{'yn'[k // 7 % 2]}\n" for k in range(400))
     (folder / "wide.csv").write_text("first,second,y\n" + rows)
     message = refused(folder, capsys, ["fit", "wide.csv", "--class", "y", "-o", "new.json"])
     assert "GiB" in message

@@ -33,12 +33,13 @@ COMMANDS = {
     ("report", "output"): ("report m.json t.csv -o", ".html", ["m.json", "t.csv"]),
     ("convert", "output"): ("convert e.bif", ".bif", ["e.bif"]),
     ("tune", "output"): ("tune e.bif t.csv -q y --strength 1 --folds 2 -o", ".bif", ["e.bif", "t.csv"]),
+    ("check", "fix"): ("check t.csv -c y --fix", ".json", ["t.csv"]),
     ("compare", "page"): (f"{COMPARE} results --page", ".md", ["sets/a.csv"]),
 }
 """For each option that names a file to write: the command up to it, a suffix, what is read."""
 FOLDERS = {("compare", "output"), ("demo", "output")}
 """The options that name a folder; they have tests of their own."""
-READ_ONLY = {("compare", "data"), ("evaluate", "model")}
+READ_ONLY = {("compare", "data"), ("evaluate", "model"), ("evaluate", "recipe"), ("fit", "recipe")}
 
 SPELLINGS = {
     "the same": lambda read, suffix: read,
@@ -67,6 +68,7 @@ def originals(tmp_path_factory) -> Path:
             Path(name).write_text(ROWS)
         for structure, model in ("naive-bayes", "kinds/model"), ("tan", "m.json"):
             assert run([*FIT.replace("naive-bayes", structure).split(), model]) == 0
+        assert run(["check", "t.csv", "--fix", "kinds/recipe"]) == 0
         write_network(read_network("m.json"), "e.bif")
         write_network(read_network("m.json"), "network.json")
         Path("network.json").rename("kinds/network")
@@ -81,8 +83,16 @@ def originals(tmp_path_factory) -> Path:
     return folder
 
 
-KINDS = ("table", "model", "network", "bif", "page", "html", "json", "classes", "study", "parquet")
-OWN = {"fit": "model", "predict": "classes", "report": "page", "convert": "bif", "tune": "bif", "compare": "study"}
+KINDS = ("table", "model", "recipe", "network", "bif", "page", "html", "json", "classes", "study", "parquet")
+OWN = {
+    "check": "recipe",
+    "fit": "model",
+    "predict": "classes",
+    "report": "page",
+    "convert": "bif",
+    "tune": "bif",
+    "compare": "study",
+}
 
 
 @pytest.fixture

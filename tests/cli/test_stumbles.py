@@ -11,8 +11,8 @@ from cli.iris_table import SPECIES
 from tanager import load_model
 from tanager.cli.main import run
 from tanager.files import read_table as read_table_module
-from tanager.files.read_csv import MARKS
 from tanager.files.write_table import write_table
+from tanager.recipe.texts import MARKS
 
 LEFT_OUT = "tanager: warning: the class is missing in 3 of 150 rows; they are left out."
 
@@ -135,7 +135,10 @@ def test_rows_without_a_class_are_left_out_of_the_page(unlabelled, capsys):
 def test_a_dropped_column_is_as_if_it_were_not_there(iris, data, stream):
     write_table(iris.drop_columns(["sepal width"]), "less.csv")
     write_table(iris, "iris.parquet")
-    assert fit(data, stream, "--drop", "sepal width") == fit("less.csv")
+    dropped, less = fit(data, stream, "--drop", "sepal width"), fit("less.csv")
+    assert dropped.pop("recipe")["steps"] == [{"step": "drop", "column": "sepal width"}]
+    assert less.pop("recipe")["steps"] == []
+    assert dropped == less
 
 
 def test_evaluate_drops_columns_too(iris, capsys):
@@ -153,7 +156,7 @@ def test_evaluate_drops_columns_too(iris, capsys):
     [
         (["--drop", "sepal widht"], "no column 'sepal widht' to drop; its columns, nearest first, are 'sepal width'"),
         (["--drop", "species"], "which is the class"),
-        (["--drop", "sepal width", "--model", "m.json"], "--drop is for learning"),
+        (["--drop", "sepal width", "--model", "m.json"], "--drop and --recipe are for learning"),
     ],
 )
 def test_a_column_that_cannot_be_dropped_is_refused(iris, capsys, arguments, words):

@@ -17,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tanager.errors import DataWarning, FileError
-from tanager.files.read_csv import MARKS, CellRules
+from tanager.files.cell_rules import CellRules
 from tanager.files.read_table import open_batches, read_table
+from tanager.recipe.texts import MARKS
 
 
 @pytest.fixture
@@ -103,10 +104,6 @@ def test_marks_are_counted_in_one_warning(write, content, words):
     assert len(caught) == 1
 
 
-def test_a_decimal_comma_beside_a_mark_is_refused(write):
-    assert "decimal comma, as '1,5'" in refusal(write("a.csv", b"a;b\n1,5;2\nNA;2\n"))
-
-
 @pytest.mark.parametrize(
     ("name", "sign"), [("a.csv", ";"), ("a.csv", "\t"), ("a.txt", ";"), ("a.txt", ","), ("a.txt", "\t")]
 )
@@ -118,17 +115,6 @@ def test_a_header_says_which_sign_separates(write, name, sign):
 def test_a_comma_or_a_quote_in_the_header_keeps_commas(write):
     assert read_table(write("a.csv", b"a;b,c\n1;2,3\n")).to_pydict() == {"a;b": ["1;2"], "c": [3]}
     assert read_table(write("b.csv", b'"a;b"\nx\n')).to_pydict() == {"a;b": ["x"]}
-
-
-def test_decimal_commas_are_refused_and_words_with_commas_are_not(write):
-    message = refusal(write("a.csv", b"a;b\n1;2\n1,5;2\n"))
-    assert "column 'a' holds numbers with a decimal comma, as '1,5'" in message
-    assert read_table(write("b.csv", b"a;b\n1,5;2\none, two;2\n")).to_pydict() == {
-        "a": ["1,5", "one, two"],
-        "b": [2, 2],
-    }
-    digits = read_table(write("c.csv", b"a;b\n1;2\n"), CellRules(texts=["a"]))
-    assert digits.to_pydict() == {"a": ["1"], "b": [2]}
 
 
 def test_digits_are_integers_and_other_numbers_floats(write):
@@ -263,12 +249,6 @@ def test_repeated_column_names_are_refused_by_name(write, tmp_path):
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf"])
 def test_an_empty_file_is_refused(write, content):
     assert "is empty" in refusal(write("a.csv", content))
-
-
-def test_text_that_is_not_utf8_is_refused(write):
-    assert "column 'a' is not UTF-8" in refusal(write("a.csv", b"a,b\ncaf\xe9,1\n"))
-    assert "the header is not UTF-8" in refusal(write("b.csv", b"caf\xe9,b\n1,1\n"))
-    assert "the header is not UTF-8" in refusal(write("c.csv", "a,b\n1,2\n".encode("utf-16")))
 
 
 def test_a_missing_file_or_a_folder_is_refused(tmp_path):

@@ -37,6 +37,7 @@ def evaluate(
     seed: options.Seed = 0,
     missing: options.Missing = None,
     drop: options.Drop = None,
+    recipe: options.RecipeFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with the value of every fold.")] = False,
 ) -> None:
     """Measure a kind of model by stratified cross-validation, or a model that has been learnt on rows new to it.
@@ -58,14 +59,14 @@ def evaluate(
     if model is not None:
         if class_column is not None:
             raise OptionError("--class says what to learn, and a --model has been learnt.", hint="leave one out.")
-        if drop:
-            raise OptionError("--drop is for learning: a --model takes the columns it knows and no other.")
+        if drop or recipe:
+            raise OptionError("--drop and --recipe are for learning: a --model remembers its own.")
         _evaluate_model(model, data, missing, as_json)
         return
     if class_column is None:
         raise OptionError("Missing option '--class': the column to predict.", hint="or a --model to measure.")
     with working(f"Reading {data}"):
-        table, labels = read_training_data(data, class_column, Reading(missing or (), drop or ()))
+        table, labels = read_training_data(data, class_column, Reading(missing or (), drop or (), recipe))
     chosen = options.ModelOptions(structure, criterion, parameters, categorical, discretizer, engine, device, seed)
     X, y = leave_out_unlabelled(table, labels)
     with working("Fold 1") as update:

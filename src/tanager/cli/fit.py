@@ -30,6 +30,7 @@ def fit(
     seed: options.Seed = 0,
     missing: options.Missing = None,
     drop: options.Drop = None,
+    recipe: options.RecipeFile = None,
     force: options.Force = False,
     stream: Annotated[
         bool | None,
@@ -50,6 +51,8 @@ def fit(
 
       tanager fit codes.csv.gz --class y --categorical zip,branch --drop id --missing unknown -o codes.json
 
+      tanager fit patients.xlsx --class outcome --recipe recipe.json -o patients.json
+
       tanager fit iris.csv --class species --structure 'bckg(max_parents=3)' --criterion 'bdeu(ess=5)' -o iris.json
 
       tanager fit larger_than_memory.parquet --class outcome --structure tan -o model.json
@@ -62,8 +65,8 @@ def fit(
     if as_json and output == STREAM:
         raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
     chosen = options.ModelOptions(structure, criterion, parameters, categorical, discretizer, engine, device, seed)
-    reading = Reading(missing or (), drop or ())
-    with output_file(output, ".json", MODEL, [data], force) as path:
+    reading = Reading(missing or (), drop or (), recipe)
+    with output_file(output, ".json", MODEL, [data, recipe], force) as path:
         if streams(data, stream):
             names, source, count_rows = open_training_data(data, class_column, reading)
             with working(f"Reading and fitting {data} batch by batch"):
@@ -75,7 +78,7 @@ def fit(
             n_rows, names = X.num_rows, X.column_names
             with working(f"Fitting {n_rows:,} rows x {len(names):,} attributes"):
                 clf = chosen.classifier(names).fit(X, y)
-        save_model(clf, path)
+        save_model(clf, path, recipe=reading.recipe(class_column))
     if as_json:
         summary = {
             "model": output,

@@ -13,6 +13,7 @@ from typing import Annotated, TextIO, cast
 import typer
 
 from tanager import __version__
+from tanager.cli.check import check
 from tanager.cli.compare import compare
 from tanager.cli.completion import completion
 from tanager.cli.convert import convert
@@ -43,6 +44,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.command()(check)
 app.command(cls=ModelCommand)(fit)
 app.command()(predict)
 app.command(cls=ModelCommand)(evaluate)

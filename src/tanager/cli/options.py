@@ -19,7 +19,8 @@ WITH_OPTIONS = {"structure": "'kdb(k=3)'", "criterion": "'bdeu(ess=5)'", "parame
 Data = Annotated[
     str,
     typer.Argument(
-        metavar="DATA", help="Table: .csv, .tsv, .txt, .parquet or .arff, also .csv.gz and so on; - is CSV on stdin."
+        metavar="DATA",
+        help="Table: .csv, .tsv, .txt, .parquet, .arff or .xlsx, also .csv.gz and .zip; - is CSV on stdin.",
     ),
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file that `tanager fit` wrote.")]
@@ -36,6 +37,10 @@ Missing = Annotated[
 Drop = Annotated[
     list[str] | None,
     typer.Option("--drop", metavar="COLUMN", help="A column to leave out, such as a customer number; may be repeated."),
+]
+RecipeFile = Annotated[
+    str | None,
+    typer.Option("--recipe", metavar="FILE", help="What to do to the table first: a file of `tanager check --fix`."),
 ]
 Structure = Annotated[str, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["structure"])]
 Criterion = Annotated[

@@ -15,16 +15,19 @@ from numpy.typing import NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.cli.streams import STREAM
+from tanager.doctor import check
 from tanager.errors import DataError, DataWarning, OptionError
-from tanager.files.read_csv import CellRules
-from tanager.files.read_table import bytes_in_memory, open_batches, read_table, table_format
+from tanager.files.cell_rules import CellRules
+from tanager.files.read_table import WHOLE, bytes_in_memory, open_batches, read_table, table_format
+from tanager.files.recipe_file import load_recipe
 from tanager.memory import available_memory
+from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
 from tanager.registry import list_names, nearest_first
 from tanager.table.training_table import read_rows as check_rows
 from tanager.table.training_table import warn_left_out
 
-FEWEST_NUMBERED = 10
-"""In fewer rows a column may hold consecutive numbers by chance."""
+MAX_FINDINGS = 4
+"""Lines that the table doctor may say before a fit."""
 NUMBER = r"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*$"
 
 
@@ -36,30 +39,29 @@ class NamedLabels(np.ndarray):
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a file with the class column: the texts that mean missing, and the columns to leave out."""
+    """How to read a file with the class column: texts that mean missing, columns to leave out, and a recipe's file."""
 
     missing: Sequence[str] = ()
     drop: Sequence[str] = ()
+    recipe_file: str | None = None
 
-    @property
-    def cells(self) -> CellRules:
-        return CellRules(self.missing, recognises_marks(self.missing))
+    def recipe(self, class_column: str | None) -> Recipe:
+        """All that is done to the table before a model sees it; a model remembers it."""
+        recipe = NOTHING_TO_DO if self.recipe_file is None else load_recipe(self.recipe_file)
+        return recipe.with_options(self.missing, self.drop, class_column)
 
 
 def read_training_data(path: str, class_column: str, reading: Reading) -> tuple[pa.Table, NamedLabels]:
-    """The attributes and the class column of a file."""
-    table = read_table(path, reading.cells)
-    kept = check_training_columns(table.column_names, class_column, reading.drop)
+    """The attributes and the class column of a file; what is worst about them is said."""
+    recipe = reading.recipe(class_column)
+    table = read_table(path, CellRules.given(recipe.missing, recipe.texts))
+    check_training_columns(table.column_names, class_column, recipe, reading.drop)
+    table = recipe.apply(table)
     labels = _labels(table.column(class_column), class_column).view(NamedLabels)
     labels.name = class_column
-    attributes = table.select(kept)
-    _warn_numbering(attributes)
+    attributes = table.drop_columns([class_column])
+    warn_findings(attributes, labels)
     return attributes, labels
-
-
-def recognises_marks(missing: Sequence[str]) -> bool:
-    """An empty text among those that mean missing says that only the named ones do."""
-    return "" not in missing
 
 
 def leave_out_unlabelled(
@@ -73,8 +75,8 @@ def leave_out_unlabelled(
     return X, rows.classes[rows.class_codes]
 
 
-def check_training_columns(names: Sequence[str], class_column: str, drop: Sequence[str]) -> list[str]:
-    """The attributes that are left: there must be a class and something to tell it by."""
+def check_training_columns(names: Sequence[str], class_column: str, recipe: Recipe, drop: Sequence[str]) -> list[str]:
+    """The attributes that are left: there must be a class and something to tell it by. `drop` is the option --drop."""
     if class_column not in names:
         raise DataError(
             f"the data has no column {class_column!r} to predict; "
@@ -86,12 +88,13 @@ def check_training_columns(names: Sequence[str], class_column: str, drop: Sequen
                 f"the data has no column {name!r} to drop; "
                 f"its columns, nearest first, are {list_names(nearest_first(name, names))}."
             )
-    if class_column in drop:
+    recipe.check_columns(names)
+    if class_column in recipe.dropped:
         raise OptionError(f"--drop leaves out {class_column!r}, which is the class.")
-    kept = [name for name in names if name != class_column and name not in drop]
+    kept = [name for name in names if name != class_column and name not in recipe.dropped]
     if not kept:
         raise DataError(
-            f"the data has no column besides the class {class_column!r}{' and those to drop' * bool(drop)}."
+            f"the data has no column besides the class {class_column!r}{' and those to drop' * bool(recipe.dropped)}."
         )
     if "" in kept:
         warnings.warn(
@@ -102,21 +105,16 @@ def check_training_columns(names: Sequence[str], class_column: str, drop: Sequen
     return kept
 
 
-def _warn_numbering(attributes: pa.Table) -> None:
-    """An integer column whose values are distinct and consecutive tells nothing of rows to come."""
-    n_rows = attributes.num_rows
-    if n_rows < FEWEST_NUMBERED:
-        return
-    for name, column in zip(attributes.column_names, attributes.columns, strict=True):
-        if not pa.types.is_integer(column.type) or column.null_count:
-            continue
-        ends = pc.min_max(column).as_py()
-        if ends["max"] - ends["min"] == n_rows - 1 and pc.count_distinct(column).as_py() == n_rows:
-            warnings.warn(
-                f"column {name!r} numbers the rows. Hint: --drop {shlex.quote(name)} leaves it out.",
-                DataWarning,
-                stacklevel=2,
-            )
+def warn_findings(attributes: pa.Table, labels: NamedLabels) -> None:
+    """Say the worst that the table doctor finds, in a few lines."""
+    if len(set(labels.tolist())) < 2:
+        return  # whoever learns from it says so
+    worst = check(attributes, labels).of_severity("high")
+    for finding in worst[:MAX_FINDINGS]:
+        warnings.warn(finding.line, DataWarning, stacklevel=2)
+    if len(worst) > MAX_FINDINGS:
+        words = f"{len(worst) - MAX_FINDINGS} more such findings. Hint: tanager check shows them."
+        warnings.warn(words, DataWarning, stacklevel=2)
 
 
 class CountedBatches:
@@ -137,15 +135,17 @@ class CountedBatches:
 
 def open_training_data(path: str, class_column: str, reading: Reading) -> tuple[list[str], object, Callable[[], int]]:
     """The attributes' names, the table as `fit` takes it batch by batch, and how many rows were read."""
-    names, source = open_batches(path, reading.cells)
-    attributes = check_training_columns(names, class_column, reading.drop)
-    kept = [*attributes, class_column]
-    if isinstance(source, Iterator):
-        counted = CountedBatches(batch.select(kept) for batch in source)
-        return attributes, counted, lambda: counted.n_rows
-    if reading.drop:
-        source = source.replace_schema(pa.schema([source.schema.field(name) for name in kept]))
-    return attributes, source, source.count_rows
+    recipe = reading.recipe(class_column)
+    names, source = open_batches(path, CellRules.given(recipe.missing, recipe.texts))
+    attributes = check_training_columns(names, class_column, recipe, reading.drop)
+    if not isinstance(source, Iterator):
+        if not recipe.changes_cells:
+            kept = [source.schema.field(name) for name in (*attributes, class_column)]
+            source = source.replace_schema(pa.schema(kept)) if recipe.dropped else source
+            return attributes, source, source.count_rows
+        source = (pa.Table.from_batches([batch]) for batch in source.to_batches())
+    counted = CountedBatches(recipe.apply(batch).select([*attributes, class_column]) for batch in source)
+    return attributes, counted, lambda: counted.n_rows
 
 
 def streams(path: str, asked: bool | None) -> bool:
@@ -158,16 +158,21 @@ def streams(path: str, asked: bool | None) -> bool:
         return asked
     if Path(path).is_dir():
         return True
-    return table_format(path) != "arff" and 2 * bytes_in_memory(path) > available_memory()
+    return table_format(path) not in WHOLE and 2 * bytes_in_memory(path) > available_memory()
 
 
 def read_rows(
     path: str, clf: BayesianNetworkClassifier, missing: Sequence[str] | None
 ) -> tuple[pa.Table, NDArray[np.generic] | None]:
-    """The columns a model needs, by name and in its order, from a file that may have others; and the class, if any."""
-    table = read_table(path, _cells(clf, missing or ()))
+    """The columns a model needs, by name and in its order, from a file that may have others; and the class, if any.
+
+    The recipe that the model remembers is applied, with the texts in `missing` too.
+    """
+    recipe = _recipe(clf, missing or ())
+    table = read_table(path, _cells(clf, recipe))
     needed = _check_columns(table.column_names, clf)
     target = clf.encoder_.schema.target.name
+    table = recipe.apply(table.select([*needed, *([target] if target in table.column_names else [])]))
     classes = np.array(table.column(target).to_pylist()) if target in table.column_names else None
     return _check_numbers(table.select(needed), clf), classes
 
@@ -176,19 +181,27 @@ def read_row_batches(path: str, clf: BayesianNetworkClassifier, missing: Sequenc
     """As `read_rows`, batch by batch."""
     from tanager.table.stream.source import open_stream
 
-    names, source = open_batches(path, _cells(clf, missing or ()))
+    recipe = _recipe(clf, missing or ())
+    names, source = open_batches(path, _cells(clf, recipe))
     needed = _check_columns(names, clf)
     for batch in open_stream(source, needed).select(needed):
         assert isinstance(batch, pa.Table)
-        yield _check_numbers(batch, clf)
+        yield _check_numbers(recipe.apply(batch), clf)
 
 
-def _cells(clf: BayesianNetworkClassifier, missing: Sequence[str]) -> CellRules:
+def _recipe(clf: BayesianNetworkClassifier, missing: Sequence[str]) -> Recipe:
+    """What the model remembers, and more texts that mean missing."""
+    recipe: Recipe = getattr(clf, "recipe_", NOTHING_TO_DO)
+    return recipe.with_options(missing, (), clf.encoder_.schema.target.name)
+
+
+def _cells(clf: BayesianNetworkClassifier, recipe: Recipe) -> CellRules:
     """A text column may hold only digits in a small file, and a column of numbers only marks of missing cells."""
     columns = (*clf.encoder_.schema.attributes, clf.encoder_.schema.target)
     texts = [column.name for column in columns if any(isinstance(state, str) for state in column.categories)]
+    texts += [name for name in recipe.texts if name not in texts]
     numbers = [column.name for column in columns if column.name not in texts]
-    return CellRules(missing, recognises_marks(missing), texts, numbers)
+    return CellRules.given(recipe.missing, texts, numbers)
 
 
 def _check_numbers(rows: pa.Table, clf: BayesianNetworkClassifier) -> pa.Table:
@@ -200,8 +213,7 @@ def _check_numbers(rows: pa.Table, clf: BayesianNetworkClassifier) -> pa.Table:
             word = (words if len(words) else cells.drop_null())[0].as_py()
             raise DataError(
                 f"column {column.name!r} holds text ({word!r}); it was numeric when the model was fitted.",
-                hint=f"--missing {shlex.quote(word)} if this stands for a missing cell: a model does not remember "
-                "what --missing named.",
+                hint=f"--missing {shlex.quote(word)} if this stands for a missing cell.",
             )
     return rows
 
@@ -239,6 +251,8 @@ def _labels(column: pa.ChunkedArray, name: str) -> NDArray[np.generic]:
                 f"the class column {name!r} holds {kind} cells; expected text, numbers, booleans or dates."
             ) from None
     labels: NDArray[np.generic] = column.to_numpy()
+    if pa.types.is_string(column.type) and {label.strip() for label in labels if label is not None} == {""}:
+        raise DataError(f"the class column {name!r} holds only blanks.")
     if pa.types.is_floating(kind):
         fractions = np.flatnonzero(np.isfinite(labels) & (labels != np.rint(labels)))
         if len(fractions):

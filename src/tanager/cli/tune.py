@@ -97,12 +97,11 @@ def tune(
 
 def _read_columns(network: Network, path: str, missing: Sequence[str]) -> pa.Table:
     """The table; states of a network file are text, also where they look like numbers."""
-    from tanager.cli.training_data import recognises_marks
-    from tanager.files.read_csv import CellRules
+    from tanager.files.cell_rules import CellRules
     from tanager.files.read_table import read_table
 
     texts = [column.name for column in network.columns if any(isinstance(state, str) for state in column.categories)]
-    return read_table(path, CellRules(missing, recognises_marks(missing), texts))
+    return read_table(path, CellRules.given(missing, texts))
 
 
 def _strength(text: str) -> float | str:

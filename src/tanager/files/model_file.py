@@ -12,12 +12,16 @@ from tanager.files.document_file import document_kind, parse_json, read_document
 from tanager.files.parse_model import from_document
 from tanager.files.write_model import to_document
 from tanager.network.json_values import DocumentError
+from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
 
 MODEL = document_kind("a model of Tanager", "classifier")
 
 
-def save_model(clf: BayesianNetworkClassifier, path: str | os.PathLike[str]) -> None:
+def save_model(clf: BayesianNetworkClassifier, path: str | os.PathLike[str], *, recipe: Recipe | None = None) -> None:
     """Write a fitted classifier to a JSON file, all at once: an error leaves an older file as it was.
+
+    The file also holds the recipe of the table that the classifier was fitted to; by default the one that it was read
+    with. `load_model` gives it as `recipe_`.
 
     >>> import tempfile
     >>> from tanager import NaiveBayesClassifier, load_model, save_model
@@ -30,7 +34,7 @@ def save_model(clf: BayesianNetworkClassifier, path: str | os.PathLike[str]) -> 
     """
     check_is_fitted(clf)
     try:
-        document = to_document(clf)
+        document = to_document(clf, getattr(clf, "recipe_", NOTHING_TO_DO) if recipe is None else recipe)
     except DocumentError as error:
         raise FileError(
             f"cannot save the model to {str(path)!r}: {error}.",
@@ -40,5 +44,8 @@ def save_model(clf: BayesianNetworkClassifier, path: str | os.PathLike[str]) -> 
 
 
 def load_model(path: str | os.PathLike[str]) -> BayesianNetworkClassifier:
-    """Read a classifier that `save_model` wrote; it predicts bit by bit the same."""
+    """Read a classifier that `save_model` wrote; it predicts bit by bit the same.
+
+    Its attribute `recipe_` is the recipe that tables go through before it sees them (`recipe_.apply`), perhaps empty.
+    """
     return read_document(path, "model", lambda content: from_document(parse_json(content)))

@@ -21,6 +21,7 @@ from tanager.network.any_network import AnyNetwork
 from tanager.network.document import check_form, parse_columns, read_network_parts
 from tanager.network.json_values import DocumentError, Json, array, arrays, from_json, mapping, sequence, shorten, text
 from tanager.parameters import PARAMETERS
+from tanager.recipe.recipe import Recipe
 from tanager.registry import check_option, resolve
 from tanager.scores import SCORES
 from tanager.structure import STRUCTURES, Step
@@ -37,6 +38,7 @@ KEYS = (
     "class_dtype",
     "class_count",
     "filling",
+    "recipe",
     "structure_score",
     "trace",
 )
@@ -71,6 +73,7 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
         from_json(model["structure_score"], "structure_score", {}), "structure_score"
     )
     clf.trace_ = _trace(model["trace"])
+    clf.recipe_ = Recipe.from_dict(model["recipe"])
     return clf
 
 

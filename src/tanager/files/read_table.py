@@ -1,4 +1,4 @@
-"""Tables from files: CSV, TSV, Parquet and ARFF, chosen by suffix."""
+"""Tables from files: CSV, TSV, Parquet, ARFF and Excel, also in a zip archive, chosen by suffix."""
 
 from __future__ import annotations
 
@@ -16,23 +16,30 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from tanager.errors import FileError
+from tanager.files.cell_rules import PLAIN, CellRules, warn_decimal_commas, warn_recognised
+from tanager.files.encoding import find_encoding, is_utf8
 from tanager.files.paths import check_readable, reason
 from tanager.files.read_arff import read_arff
 from tanager.files.read_csv import (
-    PLAIN,
-    CellRules,
+    parse_options,
     read_csv,
     read_csv_stdin,
     read_header,
+    read_options,
     times_as_durations,
-    warn_recognised,
 )
+from tanager.files.read_xlsx import read_xlsx
+from tanager.files.unzip import unzipped
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
-Format = Literal["csv", "tsv", "txt", "parquet", "arff"]
-FORMATS: tuple[Format, ...] = ("csv", "tsv", "txt", "parquet", "arff")
+Format = Literal["csv", "tsv", "txt", "parquet", "arff", "xlsx", "zip"]
+FORMATS: tuple[Format, ...] = ("csv", "tsv", "txt", "parquet", "arff", "xlsx", "zip")
+PACKED: tuple[Format, ...] = ("csv", "tsv", "txt", "arff")
+"""The formats that may be compressed."""
+WHOLE: tuple[Format, ...] = ("arff", "xlsx", "zip")
+"""The formats that cannot be read batch by batch."""
 DELIMITERS: dict[Format, str | None] = {"csv": ",", "tsv": "\t", "txt": None}
 STREAM_BLOCK = 1 << 26
 """Bytes of text parsed at once; the first block says what the columns hold."""
@@ -43,19 +50,25 @@ TEXT_BYTES = 16
 def read_table(path: str | os.PathLike[str], cells: CellRules = PLAIN) -> pa.Table:
     """The table in a file, or CSV on standard input where `path` is "-".
 
-    The suffix says the format: .csv (semicolons or tabs where its header has no comma), .tsv, .txt (tabs if its header
-    has one), .parquet, .arff; the text formats may be compressed (.csv.gz). In text an empty cell is missing, and what
-    `cells` says; in ARFF "?" is missing too. A column of digits holds integers, a column of numbers floats; dates,
-    times and booleans are recognised; an ARFF header says the type itself.
+    The suffix says the format: .csv (semicolons or tabs where its header has no comma, then also decimal commas), .tsv,
+    .txt (tabs if its header has one), .parquet, .arff, .xlsx (its first sheet), .zip with one of these in it; the text
+    formats may be compressed (.csv.gz). The encoding of text is found where it is not UTF-8. In text an empty cell is
+    missing, and what `cells` says; in ARFF "?" is missing too. A column of digits holds integers, a column of numbers
+    floats; dates, times and booleans are recognised; an ARFF header says the type itself.
     """
     if os.fspath(path) == "-":
         return check_names(read_csv_stdin(cells), "standard input")
     kind = table_format(path)
     file = check_readable(path)
+    if kind == "zip":
+        with unzipped(file, _is_table) as member:
+            return read_table(member, cells)
     if kind == "parquet":
         table = _read_parquet(file)
     elif kind == "arff":
         table = read_arff(file, cells.missing)
+    elif kind == "xlsx":
+        table = read_xlsx(file, cells)
     else:
         table = read_csv(file, DELIMITERS[kind], cells)
     return check_names(table, f"file {str(path)!r}")
@@ -66,8 +79,8 @@ def open_batches(
 ) -> tuple[list[str], Dataset | Iterator[pa.Table]]:
     """The names of the columns, and the table as it comes batch by batch: for files larger than memory.
 
-    `path` is as `read_table` takes it, but for ARFF, or a folder of Parquet files. In text the first 64 MiB say which
-    columns hold numbers, dates and so on.
+    `path` is as `read_table` takes it, but for ARFF, Excel and zip, or a folder of Parquet files. In text the first
+    64 MiB say which columns hold numbers, dates and so on, and the encoding.
     """
     if Path(path).is_dir() or table_format(path) == "parquet":
         from pyarrow import dataset
@@ -79,7 +92,7 @@ def open_batches(
             raise FileError(f"{str(path)!r} cannot be read as Parquet: {reason(error)}.") from error
         return list(data.schema.names), data
     kind = table_format(path)
-    if kind == "arff":
+    if kind in WHOLE:
         raise FileError(f"{str(path)!r} cannot be read batch by batch.", hint="convert it to CSV or Parquet.")
     return _open_text(check_readable(path), DELIMITERS[kind], cells)
 
@@ -106,24 +119,21 @@ def _parquet_bytes(file: Path) -> int:
 def _open_text(file: Path, delimiter: str | None, cells: CellRules) -> tuple[list[str], Iterator[pa.Table]]:
     where = f"file {str(file)!r}"
     try:
-        stream = pa.input_stream(str(file), compression="detect")
-        with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="") as text:
+        encoding = _stream_encoding(file, where)
+        with io.TextIOWrapper(_open(file), encoding=encoding, errors="replace", newline="") as text:
             names, delimiter = read_header(text, delimiter)
 
         def open_csv(convert: pyarrow.csv.ConvertOptions) -> pyarrow.csv.CSVStreamingReader:
-            return pyarrow.csv.open_csv(
-                str(file),
-                read_options=pyarrow.csv.ReadOptions(block_size=STREAM_BLOCK),
-                parse_options=pyarrow.csv.ParseOptions(
-                    delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=len(names) > 1
-                ),
-                convert_options=convert,
-            )
+            read, parse = read_options(encoding, STREAM_BLOCK), parse_options(delimiter, len(names))
+            return pyarrow.csv.open_csv(str(file), read_options=read, parse_options=parse, convert_options=convert)
 
         reader = open_csv(cells.conversion())
         check_names(reader.schema.empty_table(), where)
+        decimal = "." if delimiter == "," else _decimal_sign(reader.schema, open_csv, cells, where)
+        if decimal == ",":
+            reader = open_csv(cells.conversion(decimal))
         if cells.marks:
-            reader = _recognise_marks(reader.schema, open_csv, cells)
+            reader = _recognise_marks(reader.schema, open_csv, cells, decimal)
     except (pa.ArrowException, OSError) as error:
         raise FileError(f"{where} cannot be read as a table: {reason(error)}.") from error
 
@@ -143,11 +153,46 @@ def _open_text(file: Path, delimiter: str | None, cells: CellRules) -> tuple[lis
     return list(reader.schema.names), batches()
 
 
+def _open(file: Path) -> pa.NativeFile:
+    return pa.input_stream(str(file), compression="detect")
+
+
+def _stream_encoding(file: Path, where: str) -> str:
+    """UTF-8, unless the first block says otherwise."""
+    with _open(file) as stream:
+        if is_utf8(stream.read(STREAM_BLOCK)):
+            return "utf-8-sig"
+    with _open(file) as stream:
+        return find_encoding(stream, where)
+
+
+def _decimal_sign(
+    plain: pa.Schema,
+    open_csv: Callable[[pyarrow.csv.ConvertOptions], pyarrow.csv.CSVStreamingReader],
+    cells: CellRules,
+    where: str,
+) -> str:
+    """A comma, where the first block has a column that is numbers with it and text without."""
+    with_comma = open_csv(cells.marked_conversion(decimal=",") if cells.marks else cells.conversion(","))
+    names = [
+        entry.name
+        for entry, plain_entry in zip(with_comma.schema, plain, strict=True)
+        if pa.types.is_string(plain_entry.type) and pa.types.is_floating(entry.type)
+    ]
+    if not names:
+        return "."
+    warn_decimal_commas(where, names)
+    return ","
+
+
 def _recognise_marks(
-    plain: pa.Schema, open_csv: Callable[[pyarrow.csv.ConvertOptions], pyarrow.csv.CSVStreamingReader], cells: CellRules
+    plain: pa.Schema,
+    open_csv: Callable[[pyarrow.csv.ConvertOptions], pyarrow.csv.CSVStreamingReader],
+    cells: CellRules,
+    decimal: str,
 ) -> pyarrow.csv.CSVStreamingReader:
     """The file with marks as missing; `plain` says what the columns of the first block hold with marks as text."""
-    reader = open_csv(cells.marked_conversion())
+    reader = open_csv(cells.marked_conversion(decimal=decimal))
     marked = [
         entry.name
         for entry, plain_entry in zip(reader.schema, plain, strict=True)
@@ -156,7 +201,7 @@ def _recognise_marks(
     only_marks = [name for name in marked if pa.types.is_null(reader.schema.field(name).type)]
     texts = [name for name in only_marks if name not in cells.numbers]
     if texts:
-        reader = open_csv(replace(cells, texts=[*cells.texts, *texts]).marked_conversion())
+        reader = open_csv(replace(cells, texts=[*cells.texts, *texts]).marked_conversion(decimal=decimal))
     recognised = [name for name in marked if name not in texts]
     if recognised:
         warn_recognised(recognised)
@@ -179,7 +224,7 @@ def table_format(path: str | os.PathLike[str]) -> Format:
     name = Path(path).name.lower()
     stem = name.removesuffix(".gz")
     for kind in FORMATS:
-        if stem.endswith(f".{kind}") and (stem == name or kind != "parquet"):
+        if stem.endswith(f".{kind}") and (stem == name or kind in PACKED):
             return kind
     text = ", ".join(f".{kind}" for kind in FORMATS)
     raise FileError(
@@ -187,6 +232,13 @@ def table_format(path: str | os.PathLike[str]) -> Format:
         "or .gz after one of the text formats.",
         hint="rename the file, or give CSV on standard input as '-'.",
     )
+
+
+def _is_table(name: str) -> bool:
+    try:
+        return table_format(name) != "zip"
+    except FileError:
+        return False
 
 
 def check_names(table: pa.Table, where: str) -> pa.Table:

@@ -9,7 +9,8 @@ it as many as "hidden" says that are nodes only, no columns of the table. A netw
 parents and tables (`tanager.network.additive_document`). "class_count" are the training rows of each class. "filling"
 has the parents and tables of the network that says what a missing cell may hold, and the corrections of "nothing" and
 of "states" (`tanager.gaps.filling`), or is null. "structure_score" is null for a structure chosen without a criterion,
-and so are "gain" and "score" of a step of the trace that was not scored.
+and so are "gain" and "score" of a step of the trace that was not scored. "recipe" is what is done to a table before the
+model sees it (`tanager.recipe`).
 """
 
 from __future__ import annotations
@@ -30,13 +31,14 @@ from tanager.network.additive_document import effect_parts
 from tanager.network.document import network_parts, write_columns
 from tanager.network.json_values import DocumentError, Json, to_json
 from tanager.network.network import Network
+from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
 from tanager.version import __version__
 
 MODEL_FORMAT = 2
 """Number of the form above. A file of another number is refused."""
 
 
-def to_document(clf: BayesianNetworkClassifier) -> dict[str, Json]:
+def to_document(clf: BayesianNetworkClassifier, recipe: Recipe = NOTHING_TO_DO) -> dict[str, Json]:
     """Everything needed to predict as `clf` does; a DocumentError names what cannot be kept."""
     name = type(clf).__name__
     if CLASSIFIERS.get(name) is not type(clf):
@@ -53,6 +55,7 @@ def to_document(clf: BayesianNetworkClassifier) -> dict[str, Json]:
         "class_count": clf.class_count_.tolist(),
         **_network(clf.network_),
         "filling": _filling(clf.gaps_),
+        "recipe": recipe.to_dict(),
         "structure_score": to_json(clf.structure_score_, "structure_score_", {}),
         "trace": {
             "structure": [to_json(asdict(step), "trace_", {}) for step in clf.trace_.structure],

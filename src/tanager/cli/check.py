@@ -1,0 +1,56 @@
+"""`tanager check`: what may be wrong with a table, and a recipe that mends it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from contextlib import nullcontext
+from typing import Annotated
+
+import typer
+
+from tanager.cli import options
+from tanager.cli.streams import output_file
+from tanager.progress import say, working
+
+
+def check(
+    data: options.Data,
+    class_column: Annotated[
+        str | None, typer.Option("--class", "-c", metavar="COLUMN", help="The column to predict.")
+    ] = None,
+    fix: Annotated[
+        str | None, typer.Option("--fix", metavar="FILE", help="Write a recipe for `fit --recipe` (JSON).")
+    ] = None,
+    missing: options.Missing = None,
+    drop: options.Drop = None,
+    force: options.Force = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with the recipe.")] = False,
+) -> None:
+    """Look for what may be wrong with a table: what each column is, what is odd, and the option that mends it.
+
+    The worst comes first. A recipe mends what needs no decision of yours: it drops identifiers, reads numbers and dates
+    that are text, merges spellings. It is a file that you can read and change.
+
+    Examples:
+
+      tanager check patients.xlsx --class outcome
+
+      tanager check patients.xlsx --class outcome --fix recipe.json
+
+      tanager check patients.csv --class outcome --drop name --missing unknown --json
+    """
+    from tanager.cli.check_data import check_file
+    from tanager.files.recipe_file import RECIPE, save_recipe
+
+    with output_file(fix, ".json", RECIPE, [data], force) if fix is not None else nullcontext() as path:
+        with working(f"Checking {data}"):
+            checkup, recipe = check_file(data, class_column, missing or (), drop or ())
+        if path is not None:
+            save_recipe(recipe, path)
+    if fix == "-":
+        return
+    print(json.dumps({**checkup.to_dict(), "recipe": recipe.to_dict()}, indent=2) if as_json else checkup)
+    if fix is not None:
+        of_class = [] if class_column is None else ["--class", class_column]
+        say(f"Then: {shlex.join(['tanager', 'fit', data, *of_class, '--recipe', fix, '-o', 'model.json'])}")

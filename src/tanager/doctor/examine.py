@@ -1,0 +1,87 @@
+"""A table -> a checkup: every kind of finding is asked, and each column described."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from sklearn.utils.validation import check_consistent_length
+
+from tanager.doctor.checkup import Checkup
+from tanager.doctor.describe import describe_column
+from tanager.doctor.facts import ColumnFacts
+from tanager.doctor.finding import SEVERITIES, Finding
+from tanager.doctor.findings.classes import describe_classes, find_in_class
+from tanager.doctor.findings.codes import find_codes
+from tanager.doctor.findings.constant import find_constant, find_repeated_columns
+from tanager.doctor.findings.dates import find_dates
+from tanager.doctor.findings.gaps import find_gaps
+from tanager.doctor.findings.identifiers import find_free_text, find_identifier, find_row_numbers
+from tanager.doctor.findings.leaks import find_leaks
+from tanager.doctor.findings.numbers import find_numbers
+from tanager.doctor.findings.repeated_rows import find_repeated_rows
+from tanager.doctor.findings.spelling import find_spellings
+from tanager.doctor.table_facts import FindInColumn, FindInTable, TableFacts
+from tanager.table.columns import Column, RawTable
+from tanager.table.read_arrow import read_arrow, read_objects
+from tanager.table.training_table import read_labels, target_name
+from tanager.threads import map_threads
+
+WHAT_IT_IS: tuple[FindInColumn, ...] = (
+    find_dates, find_numbers, find_free_text, find_row_numbers, find_identifier, find_spellings, find_codes,
+    find_constant,
+)  # fmt: skip
+"""What a column is: the first of these that finds something says it."""
+OF_THE_TABLE: tuple[FindInTable, ...] = (find_repeated_columns, find_leaks, find_repeated_rows)
+
+
+def examine(
+    table: RawTable, y: object = None, leading_zeros: Sequence[str] = (), class_name: str | None = None
+) -> Checkup:
+    """The checkup of a table that was read, and of the class of its rows; `class_name` is that of y where it has none.
+
+    leading_zeros  columns of digits, some of which begin with a zero in the file
+    """
+    attributes = tuple(map_threads(ColumnFacts.of, table.columns))
+    target = None
+    if y is not None:
+        target = ColumnFacts.of(_read_class(class_name or target_name(y, table.names), y, table.n_rows))
+    facts = TableFacts(attributes, target, table.n_rows, leading_zeros)
+    columns = facts.columns
+    findings = [finding for column in attributes for finding in _of_attribute(column, facts)]
+    findings += [finding for find in OF_THE_TABLE for finding in find(facts)]
+    if target is not None:
+        spelling = find_spellings(target, facts)
+        findings += [*find_in_class(facts), *([spelling] if spelling else [])]
+    order = {column.name: place for place, column in enumerate(columns)}
+    findings.sort(key=lambda each: (SEVERITIES.index(each.severity), order.get(each.column or "", len(order))))
+    return Checkup(
+        n_rows=table.n_rows,
+        target=None if target is None else target.name,
+        classes="" if target is None else describe_classes(target),
+        columns=tuple(describe_column(column, column is target, findings) for column in columns),
+        findings=_without_echoes(findings),
+    )
+
+
+def _read_class(name: str, y: object, n_rows: int) -> Column:
+    """The class as a column: of numbers too, which may be a quantity."""
+    if isinstance(y, pa.ChunkedArray):
+        return read_arrow(name, y)
+    labels = read_labels(y)  # type: ignore[arg-type]
+    check_consistent_length(labels, range(n_rows))
+    return read_objects(name, labels)
+
+
+def _of_attribute(column: ColumnFacts, facts: TableFacts) -> list[Finding]:
+    what_it_is = next(filter(None, (find(column, facts) for find in WHAT_IT_IS)), None)
+    gaps = find_gaps(column, facts)
+    return [finding for finding in (what_it_is, gaps) if finding is not None]
+
+
+def _without_echoes(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings less those that a worse one about the same column makes idle, but for what mends them."""
+    worst = {finding.column: finding for finding in reversed(findings) if finding.severity == "high"}
+    return tuple(
+        finding for finding in findings if finding.severity == "high" or finding.column not in worst or finding.steps
+    )

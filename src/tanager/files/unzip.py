@@ -1,0 +1,46 @@
+"""The one table in a zip archive."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from tanager.errors import FileError
+from tanager.files.paths import reason
+from tanager.registry import list_names
+
+
+@contextmanager
+def unzipped(archive: Path, is_table: Callable[[str], bool]) -> Iterator[Path]:
+    """The path of a copy of the table in an archive, for as long as the block runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            with zipfile.ZipFile(archive) as files:
+                member = _table(archive, files.namelist(), is_table)
+                target = Path(folder, PurePosixPath(member).name)
+                with files.open(member) as packed, target.open("wb") as unpacked:
+                    shutil.copyfileobj(packed, unpacked)
+        except RuntimeError as error:  # what zipfile raises for an archive with a password
+            raise FileError(f"cannot read {str(archive)!r}: {reason(error)}.", hint="unpack it first.") from error
+        except (zipfile.BadZipFile, OSError, EOFError, zlib.error, NotImplementedError) as error:
+            raise FileError(
+                f"{str(archive)!r} is not a complete zip archive: {reason(error)}.", hint="copy it again."
+            ) from error
+        try:
+            yield target
+        except FileError as error:
+            raise FileError(str(error).replace(str(target), f"{archive}: {member}")) from error
+
+
+def _table(archive: Path, names: list[str], is_table: Callable[[str], bool]) -> str:
+    """The only table; what a Mac adds to an archive is none."""
+    tables = [name for name in names if is_table(name) and not name.startswith("__MACOSX/")]
+    if len(tables) != 1:
+        held = f"{len(tables)} tables: {list_names(tables)}" if tables else f"no table, but {list_names(names)}"
+        raise FileError(f"{str(archive)!r} holds {held}; expected one.", hint="unpack it, and give the table.")
+    return tables[0]
