@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from tanager.classifiers.calibration import calibration
     from tanager.classifiers.studies import information, structure_score
+    from tanager.experiments.cross_validate import cross_validate_model
     from tanager.files.model_file import load_model, save_model
     from tanager.files.network_file import read_network, write_network
     from tanager.network.additive import AdditiveNetwork
@@ -54,6 +55,7 @@ __all__ = [
     "TANClassifier",
     "TanagerError",
     "calibration",
+    "cross_validate_model",
     "explain",
     "information",
     "load_model",
@@ -79,6 +81,7 @@ _HOMES = {
     ],
     "tanager.classifiers.calibration": ["calibration"],
     "tanager.classifiers.studies": ["information", "structure_score"],
+    "tanager.experiments.cross_validate": ["cross_validate_model"],
     "tanager.tuning.tune": ["tune"],
     "tanager.files.model_file": ["load_model", "save_model"],
     "tanager.files.network_file": ["read_network", "write_network"],

@@ -20,8 +20,6 @@ from tanager.files.read_csv import CellRules
 from tanager.files.read_table import bytes_in_memory, open_batches, read_table, table_format
 from tanager.memory import available_memory
 from tanager.registry import list_names, nearest_first
-from tanager.table.training_table import read_rows as check_rows
-from tanager.table.training_table import warn_left_out
 
 FEWEST_NUMBERED = 10
 """In fewer rows a column may hold consecutive numbers by chance."""
@@ -62,30 +60,11 @@ def recognises_marks(missing: Sequence[str]) -> bool:
     return "" not in missing
 
 
-def leave_out_unlabelled(
-    X: pa.Table, y: NDArray[np.generic], classes: NDArray[np.generic] | None = None
-) -> tuple[pa.Table, NDArray[np.generic]]:
-    """The rows that have a class, with the warning of `fit` about the others."""
-    rows = check_rows(X, y, None, classes, unlabelled=True)
-    warn_left_out(rows)
-    if rows.unlabelled is not None:
-        X = X.filter(pa.array(y, from_pandas=True).is_valid())
-    return X, rows.classes[rows.class_codes]
-
-
 def check_training_columns(names: Sequence[str], class_column: str, drop: Sequence[str]) -> list[str]:
     """The attributes that are left: there must be a class and something to tell it by."""
-    if class_column not in names:
-        raise DataError(
-            f"the data has no column {class_column!r} to predict; "
-            f"its columns, nearest first, are {list_names(nearest_first(class_column, names))}."
-        )
+    check_column(class_column, names, "to predict")
     for name in drop:
-        if name not in names:
-            raise DataError(
-                f"the data has no column {name!r} to drop; "
-                f"its columns, nearest first, are {list_names(nearest_first(name, names))}."
-            )
+        check_column(name, names, "to drop")
     if class_column in drop:
         raise OptionError(f"--drop leaves out {class_column!r}, which is the class.")
     kept = [name for name in names if name != class_column and name not in drop]
@@ -100,6 +79,14 @@ def check_training_columns(names: Sequence[str], class_column: str, drop: Sequen
             stacklevel=2,
         )
     return kept
+
+
+def check_column(name: str, names: Sequence[str], purpose: str) -> str:
+    """The name, if a column has it."""
+    if name not in names:
+        nearest = list_names(nearest_first(name, names))
+        raise DataError(f"the data has no column {name!r} {purpose}; its columns, nearest first, are {nearest}.")
+    return name
 
 
 def _warn_numbering(attributes: pa.Table) -> None:
@@ -162,32 +149,38 @@ def streams(path: str, asked: bool | None) -> bool:
 
 
 def read_rows(
-    path: str, clf: BayesianNetworkClassifier, missing: Sequence[str] | None
+    path: str, clf: BayesianNetworkClassifier, missing: Sequence[str] | None, keep: Sequence[str] = ()
 ) -> tuple[pa.Table, NDArray[np.generic] | None]:
-    """The columns a model needs, by name and in its order, from a file that may have others; and the class, if any."""
-    table = read_table(path, _cells(clf, missing or ()))
-    needed = _check_columns(table.column_names, clf)
+    """The columns a model needs, by name and in its order, from a file that may have others; and the class, if any.
+
+    After these come the columns to keep, as text where the model does not need them.
+    """
+    table = read_table(path, _cells(clf, missing or (), keep))
+    needed = _check_columns(table.column_names, clf, keep)
     target = clf.encoder_.schema.target.name
     classes = np.array(table.column(target).to_pylist()) if target in table.column_names else None
     return _check_numbers(table.select(needed), clf), classes
 
 
-def read_row_batches(path: str, clf: BayesianNetworkClassifier, missing: Sequence[str] | None) -> Iterator[pa.Table]:
+def read_row_batches(
+    path: str, clf: BayesianNetworkClassifier, missing: Sequence[str] | None, keep: Sequence[str] = ()
+) -> Iterator[pa.Table]:
     """As `read_rows`, batch by batch."""
     from tanager.table.stream.source import open_stream
 
-    names, source = open_batches(path, _cells(clf, missing or ()))
-    needed = _check_columns(names, clf)
+    names, source = open_batches(path, _cells(clf, missing or (), keep))
+    needed = _check_columns(names, clf, keep)
     for batch in open_stream(source, needed).select(needed):
         assert isinstance(batch, pa.Table)
         yield _check_numbers(batch, clf)
 
 
-def _cells(clf: BayesianNetworkClassifier, missing: Sequence[str]) -> CellRules:
+def _cells(clf: BayesianNetworkClassifier, missing: Sequence[str], keep: Sequence[str] = ()) -> CellRules:
     """A text column may hold only digits in a small file, and a column of numbers only marks of missing cells."""
     columns = (*clf.encoder_.schema.attributes, clf.encoder_.schema.target)
     texts = [column.name for column in columns if any(isinstance(state, str) for state in column.categories)]
     numbers = [column.name for column in columns if column.name not in texts]
+    texts += [name for name in keep if name not in numbers]
     return CellRules(missing, recognises_marks(missing), texts, numbers)
 
 
@@ -206,8 +199,8 @@ def _check_numbers(rows: pa.Table, clf: BayesianNetworkClassifier) -> pa.Table:
     return rows
 
 
-def _check_columns(names: Sequence[str], clf: BayesianNetworkClassifier) -> list[str]:
-    """The columns a model needs, if they are among the names."""
+def _check_columns(names: Sequence[str], clf: BayesianNetworkClassifier, keep: Sequence[str] = ()) -> list[str]:
+    """The columns a model needs and those to keep, if they are among the names."""
     schema = clf.encoder_.schema
     if not schema.named:
         raise DataError(
@@ -222,7 +215,7 @@ def _check_columns(names: Sequence[str], clf: BayesianNetworkClassifier) -> list
             f"the data lacks {len(absent)} of the {len(needed)} columns the model needs: {list_names(absent)}; "
             f"its columns are {list_names(found)}."
         )
-    return needed
+    return [*needed, *(check_column(name, names, "to keep") for name in keep if name not in needed)]
 
 
 def _labels(column: pa.ChunkedArray, name: str) -> NDArray[np.generic]:

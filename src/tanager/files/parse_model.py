@@ -12,6 +12,7 @@ from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.learning import Trace
 from tanager.counts.engine import ENGINES
 from tanager.files.model_parts import CLASSIFIERS, known_parts
+from tanager.files.quality_document import read_quality
 from tanager.files.trace_document import read_trace
 from tanager.files.write_model import MODEL_FORMAT
 from tanager.gaps.choose import MISSING, choose_rule, with_rule
@@ -39,6 +40,7 @@ KEYS = (
     "filling",
     "structure_score",
     "trace",
+    "quality",
 )
 MAX_LABEL_BYTES = 1 << 28
 REMEDY = "make it again with `tanager fit`, or with fit and save_model"
@@ -70,6 +72,7 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
         from_json(model["structure_score"], "structure_score", {}), "structure_score"
     )
     clf.trace_ = _trace(model["trace"])
+    clf.quality_ = read_quality(model["quality"], clf.classes_)
     return clf
 
 

@@ -19,7 +19,7 @@ from tanager.table.read_columns import read_columns
 from tanager.table.schema import ColumnSchema
 
 CLASS_NAME = "class"
-LEARNS_WITHOUT_CLASS = "Hint: parameters='em' learns from them in fit."
+LEARNS_WITHOUT_CLASS = "Hint: structure 'tan' with parameters 'em' learns from them in fit."
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,8 @@ def check_two_classes(classes: NDArray[np.generic], n_rows: int, name: str = "")
     """Refuse a table, of so many rows with a class, without two classes to tell apart; `name` is the class column's."""
     if len(classes) < 2:
         held = f"one class, {classes.tolist()[0]!r}," if len(classes) else "no class"
+        if len(classes) and not str(classes[0]).strip():
+            held = "nothing but blanks"
         where = "1 sample" if n_rows == 1 else f"{n_rows:,} rows"
         column = f"the class column {name!r}" if name else "the class column"
         raise DataError(f"{column} holds {held} in {where}; at least two are needed.")
@@ -86,7 +88,7 @@ def read_rows(
         if not kept.all():
             table, labels, weights = table.take(kept), labels[kept], weights[kept]
     apart = None
-    missing = _missing_labels(labels)
+    missing = missing_labels(labels)
     if missing.any():
         _check_missing(missing, unlabelled)
         apart = UnlabelledRows(table.take(missing), None if weights is None else weights[missing])
@@ -185,7 +187,8 @@ def _distinct_labels(labels: NDArray[np.generic]) -> tuple[NDArray[np.generic], 
     return found, codes.astype(code_dtype(len(found)))
 
 
-def _missing_labels(labels: NDArray[np.generic]) -> NDArray[np.bool_]:
+def missing_labels(labels: NDArray[np.generic]) -> NDArray[np.bool_]:
+    """(n_rows,) whether the class of a row is missing."""
     if labels.dtype.kind == "O":
         # A missing value is None or is not equal to itself (NaN, NaT); pandas.NA is neither true nor false.
         return np.array([label is None or type(label).__name__ == "NAType" or label != label for label in labels])
