@@ -110,6 +110,15 @@ def test_rows_without_a_class_are_left_out_of_folds(unlabelled, capsys):
     assert found["gap.csv"]["rows"] == 147
 
 
+def test_the_hint_for_rows_without_a_class_learns_from_them(unlabelled, capsys):
+    assert run(["fit", "gap.csv", "--class", "species", "-o", "m.json", "--structure", "naive-bayes"]) == 0
+    assert "structure 'tan' with parameters 'em' learns from them" in capsys.readouterr().err
+    command = ["fit", "gap.csv", "--class", "species", "-o", "m.json", "--structure", "tan", "--parameters", "em"]
+    assert run(command) == 0
+    assert capsys.readouterr().err == ""
+    assert load_model("m.json").quality_.n_rows == 147
+
+
 def test_rows_without_a_class_do_not_count_for_a_model(unlabelled, capsys):
     fit("full.csv")
     capsys.readouterr()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ from sklearn import metrics
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, StratifiedShuffleSplit
 
 from cli.iris_table import IRIS, NAMES, SPECIES
-from tanager import DataWarning, TANClassifier, cross_validate_model
+from tanager import TANClassifier, cross_validate_model
 from tanager.errors import DataError, OptionError
 from tanager.experiments import held_out as held_out_module
 from tanager.experiments.held_out import grouped_folds, later_rows, read_times
@@ -82,7 +81,7 @@ def test_the_folds_of_a_quality_are_those_that_were_dealt(fitted):
 
 
 def test_of_a_large_table_one_part_is_held_out_and_the_words_say_so(fitted, monkeypatch):
-    monkeypatch.setattr(held_out_module, "MAX_CELLS_FOR_FOLDS", 599)
+    monkeypatch.setattr(held_out_module, "MAX_COST_FOR_FOLDS", 3 * 600 - 1)
     found = cross_validate_model(fitted, X, SPECIES, seed=3)
     ((train, test),) = StratifiedShuffleSplit(1, test_size=30, random_state=3).split(X, CODES)
     p, rows = by_hand([(np.sort(train), np.sort(test))])
@@ -90,7 +89,7 @@ def test_of_a_large_table_one_part_is_held_out_and_the_words_say_so(fitted, monk
     np.testing.assert_array_equal(found.predictions.class_codes, CODES[rows])
     assert found.split == "one part of 30 rows held out"
     assert cross_validate_model(fitted, X, SPECIES, folds=5).n_rows == 150
-    monkeypatch.setattr(held_out_module, "MAX_CELLS_FOR_FOLDS", 600)
+    monkeypatch.setattr(held_out_module, "MAX_COST_FOR_FOLDS", 3 * 600)
     assert cross_validate_model(fitted, X, SPECIES).split == "5 folds"
 
 
@@ -150,12 +149,9 @@ def test_the_table_is_known_again_whatever_it_is_held_in_and_another_is_not(fitt
 def test_rows_without_a_class_are_left_out_and_the_classifier_stays_as_it_was(fitted):
     before = fitted.predict_proba(X)
     labels = [None, *SPECIES[1:]]
-    with pytest.warns(DataWarning, match="missing in 1 of 150 rows"):
-        found = cross_validate_model(fitted, X, labels, groups=np.arange(150))
+    found = cross_validate_model(fitted, X, labels, groups=np.arange(150))
     assert found.n_rows == 149
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)
-        alone = cross_validate_model(fitted, X[1:], SPECIES[1:], groups=np.arange(149))
+    alone = cross_validate_model(fitted, X[1:], SPECIES[1:], groups=np.arange(149))
     np.testing.assert_array_equal(found.predictions.probabilities, alone.predictions.probabilities)
     np.testing.assert_array_equal(fitted.predict_proba(X), before)
 

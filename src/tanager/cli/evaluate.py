@@ -32,8 +32,8 @@ def evaluate(
     folds: Annotated[
         int | None,
         typer.Option(
-            help="Parts the rows are split into, each tested once. By default 5; of a table of more than a million "
-            "cells one part is held out.",
+            help="Parts the rows are split into, each tested once. By default 5; of a large table (rows x attributes "
+            "x classes above two million) one part is held out.",
             show_default=False,
         ),
     ] = None,

@@ -53,8 +53,8 @@ def fit(
     """Learn a model from a table, and measure by cross-validation how good it is on rows new to it.
 
     The model keeps what was measured, and the probabilities of at most 10,000 rows with their classes: no attribute. Of
-    a table of more than a million cells one part is held out in place of five. A file read batch by batch is not
-    measured.
+    a large table (rows x attributes x classes above two million) one part is held out in place of five. A file read
+    batch by batch is not measured.
 
     Examples:
 

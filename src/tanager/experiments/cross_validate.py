@@ -35,16 +35,16 @@ def cross_validate_model(
 ) -> Quality:
     """How good a fitted classifier is on rows new to it: clones of it are fitted to parts of its training table.
 
-    `clf` stays as it is. Rows whose class is missing are left out. The quality knows the table by a digest, so that
-    `report` can tell whether it is asked about rows that the model has learnt from.
+    `clf` stays as it is. Rows whose class is missing are neither judged nor learnt from. The quality knows the table by
+    a digest, so that `report` can tell whether it is asked about rows that the model has learnt from.
 
     Parameters
     ----------
     clf : classifier fitted to X and y
     X, y : the table and the classes it was fitted to
     folds : int, optional
-        Parts of the rows, each judged by a model of the others. By default 5; of a table of more than a million cells
-        a single part is held out, a fifth of the rows and at most 10,000.
+        Parts of the rows, each judged by a model of the others. By default 5; where rows x attributes x classes are
+        more than two million, a single part is held out, a fifth of the rows and at most 10,000.
     repeats : int
         How often the rows are dealt to folds anew: for few rows.
     groups : array, optional
@@ -67,16 +67,15 @@ def cross_validate_model(
     ('5 folds', 150, True)
     """
     check_is_fitted(clf)
-    labels, labelled = labelled_rows(X, y, clf.classes_)
-    rows = take_rows(X, labelled)
     group = None if groups is None else read_groups(groups)
     time = None if times is None else read_times(times)
     check_consistent_length(group, time, read_labels(y))
-    marks = [None if each is None else each[labelled] for each in (group, time)]
-    held_out = HeldOut(folds, repeats, marks[0], marks[1], seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fit has said what there is to say of the table
-        found = validate(clf, rows, labels, held_out, update)
+        labels, labelled = labelled_rows(X, y, clf.classes_)
+        rows = take_rows(X, labelled)
+        marks = [None if each is None else each[labelled] for each in (group, time)]
+        found = validate(clf, rows, labels, HeldOut(folds, repeats, marks[0], marks[1], seed), update)
     return replace(found, digest=table_digest(clf, rows, labels))
 
 

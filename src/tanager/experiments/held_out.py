@@ -15,8 +15,8 @@ from tanager.experiments.protocol import Fold, stratified_folds
 from tanager.table.batch import Codes
 
 FOLDS = 5
-MAX_CELLS_FOR_FOLDS = 1_000_000
-"""Rows times attributes. Five fits of a larger table take minutes, and one part of it says nearly as much."""
+MAX_COST_FOR_FOLDS = 2_000_000
+"""Rows x attributes x classes. Five fits of a larger table take minutes, and one part of it says nearly as much."""
 MAX_ROWS_HELD_OUT = 10_000
 """Of a table that has one part held out: an accuracy of so many rows is good to half a percent."""
 
@@ -25,8 +25,8 @@ MAX_ROWS_HELD_OUT = 10_000
 class HeldOut:
     """How rows are held out.
 
-    folds    parts, each judged by a model of the others; None is 5, or, of a table of more than a million cells, a
-             single part: a fifth of the rows, at most 10,000
+    folds    parts, each judged by a model of the others; None is 5, or, where rows x attributes x classes are more than
+             two million, a single part: a fifth of the rows, at most 10,000
     repeats  how often the rows are dealt to folds anew
     groups   (n_rows,) rows of one group are held out together
     times    (n_rows,) numbers: rows are judged by a model of earlier ones
@@ -55,7 +55,8 @@ class HeldOut:
                 for fold in grouped_folds(class_codes, self.groups, n_folds, self.seed + repeat)
             ], words
         n_rows = len(class_codes)
-        if self.folds is None and self.repeats == 1 and n_rows * n_attributes > MAX_CELLS_FOR_FOLDS:
+        cost = n_rows * n_attributes * (int(class_codes.max()) + 1)
+        if self.folds is None and self.repeats == 1 and cost > MAX_COST_FOR_FOLDS:
             n_held_out = min(n_rows // FOLDS, MAX_ROWS_HELD_OUT)
             return [one_part(class_codes, n_held_out, self.seed)], f"one part of {n_held_out:,} rows held out"
         return [
