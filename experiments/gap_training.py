@@ -21,7 +21,7 @@ from tanager.experiments.measured_fold import add_unseen_classes
 from tanager.experiments.protocol import stratified_folds
 from tanager.gaps.average import Averaged
 from tanager.gaps.filling import FillingTask
-from tanager.measures import measure_quality
+from tanager.measures import measure
 
 MAX_ROWS = 1_500
 TRAINING_RATE, RATES = 0.25, (0.0, 0.25)
@@ -46,7 +46,7 @@ def measure_training(data_set: DataSet) -> Iterator[dict[str, object]]:
             for rate in RATES:
                 answer = clf.predict_proba(remove(X.take(test), rate, seed=fold))
                 p = add_unseen_classes(answer, clf.classes_, classes, len(train))
-                quality = measure_quality(p, np.searchsorted(classes, y[test]))
+                quality = measure(p, np.searchsorted(classes, y[test]))
                 yield {
                     "set": data_set.name,
                     "way": way,

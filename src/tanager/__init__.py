@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tanager.classifiers.calibration import calibration
     from tanager.classifiers.studies import information, structure_score
     from tanager.doctor import check
+    from tanager.experiments.cross_validate import cross_validate_model
     from tanager.files.model_file import load_model, save_model
     from tanager.files.network_file import read_network, write_network
     from tanager.files.recipe_file import load_recipe, save_recipe
@@ -57,6 +58,7 @@ __all__ = [
     "TanagerError",
     "calibration",
     "check",
+    "cross_validate_model",
     "explain",
     "information",
     "load_model",
@@ -85,6 +87,7 @@ _HOMES = {
     "tanager.classifiers.calibration": ["calibration"],
     "tanager.classifiers.studies": ["information", "structure_score"],
     "tanager.doctor": ["check"],
+    "tanager.experiments.cross_validate": ["cross_validate_model"],
     "tanager.tuning.tune": ["tune"],
     "tanager.files.model_file": ["load_model", "save_model"],
     "tanager.files.network_file": ["read_network", "write_network"],

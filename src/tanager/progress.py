@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,11 +20,6 @@ class Update(Protocol):
     def __call__(self, message: str, done: float = 0, total: float | None = None) -> None: ...
 
 
-def advance(message: str, done: float = 0, total: float | None = None) -> None:
-    """Say how far the work inside `working` is, from anywhere below it; nothing where there is no bar."""
-    _current.get()(message, done, total)
-
-
 @contextmanager
 def working(message: str, shown: bool = True) -> Iterator[Update]:
     """Show a bar on stderr while the block runs; as long as nobody says the number of steps, it only moves.
@@ -36,17 +32,19 @@ def working(message: str, shown: bool = True) -> Iterator[Update]:
         return
     from rich.console import Console
     from rich.markup import escape
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[left]}")
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task(escape(message), total=None)
+    task = bar.add_task(escape(message), total=None, left="")
+    started = time.monotonic()
     timer = threading.Timer(LONG, bar.start)
     timer.daemon = True
     timer.start()
 
     def update(message: str, done: float = 0, total: float | None = None) -> None:
-        bar.update(task, description=escape(message), completed=done, total=total)
+        left = "" if total is None else time_left(time.monotonic() - started, done, total)
+        bar.update(task, description=escape(message), completed=done, total=total, left=left)
 
     token = _current.set(update)
     try:
@@ -56,6 +54,14 @@ def working(message: str, shown: bool = True) -> Iterator[Update]:
         timer.cancel()
         timer.join()
         bar.stop()
+
+
+def time_left(seconds: float, done: float, total: float) -> str:
+    """How long the steps that are left may take, by what those done took; nothing before the first is done."""
+    if done <= 0 or total <= done:
+        return ""
+    left = seconds * (total - done) / done
+    return f"about {left:.0f} s left" if left < 90 else f"about {left / 60:.0f} min left"
 
 
 def say(message: str) -> None:

@@ -249,7 +249,7 @@ def test_an_interrupted_command_is_quiet_and_leaves_no_file(folder, capsys, monk
 
 def test_a_reader_that_stops_early_is_no_error(folder):
     (folder / "long.csv").write_text("x,c\n" + "1,u\n" * 200_000)
-    for options, first in ("--proba", "P(y=a),P(y=b)\n"), ("--json", "[\n"), ("", "y\n"):
+    for options, first in ("--proba", "y,P(y=a),P(y=b)\n"), ("--json", "[\n"), ("", "y\n"):
         predict = f"'{sys.executable}' -m tanager predict model.json long.csv {options}"
         command = f"set -o pipefail; {predict} | head -n 1"
         done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)

@@ -70,8 +70,10 @@ def test_proba_gives_a_column_per_class(iris):
     expected = load_model("m.json").predict_proba(iris.select(NAMES))
     for name in ("p.parquet", "p.csv"):
         table = read_table(name)
-        assert table.column_names == ["P(species=setosa)", "P(species=versicolor)", "P(species=virginica)"]
-        np.testing.assert_array_equal(np.column_stack([column.to_numpy() for column in table.columns]), expected)
+        names = ["P(species=setosa)", "P(species=versicolor)", "P(species=virginica)"]
+        assert table.column_names == ["species", *names]
+        np.testing.assert_array_equal(np.column_stack([table.column(name).to_numpy() for name in names]), expected)
+        assert table.column("species").to_pylist() == load_model("m.json").predict(iris.select(NAMES)).tolist()
 
 
 def test_columns_are_found_by_name_among_others_in_any_order(iris, capsys):
@@ -127,7 +129,7 @@ def test_classes_keep_their_type_through_a_file(tmp_path, monkeypatch, capsys):
     assert run(["fit", "train.csv", "--class", "y", "-o", "m.json"]) == 0
     assert load_model("m.json").classes_.dtype == np.int64
     assert run(["predict", "m.json", "train.csv", "--proba"]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "P(y=0),P(y=1)"
+    assert capsys.readouterr().out.splitlines()[0] == "y,P(y=0),P(y=1)"
 
 
 def test_parts_take_options_in_brackets(iris):
@@ -154,6 +156,7 @@ def test_fit_says_what_it_learnt_as_json(iris, capsys):
         "classes": clf.classes_.tolist(),
         "edges": len(clf.network_.edges),
         "structure_score": clf.structure_score_,
+        "quality": clf.quality_.to_dict(),
     }
 
 
@@ -164,7 +167,8 @@ def test_predictions_as_json_are_an_object_for_every_row(iris, capsys):
     assert json.loads(capsys.readouterr().out) == [{"species": name} for name in clf.predict(iris.select(NAMES))]
     assert run(["predict", "m.json", "iris.csv", "--json", "--proba"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    np.testing.assert_array_equal([list(row.values()) for row in rows], clf.predict_proba(iris.select(NAMES)))
+    np.testing.assert_array_equal([list(row.values())[1:] for row in rows], clf.predict_proba(iris.select(NAMES)))
+    assert [row["species"] for row in rows] == clf.predict(iris.select(NAMES)).tolist()
 
 
 def test_demo_compares_saves_and_predicts(tmp_path, monkeypatch, capsys):

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
+from sklearn.model_selection import StratifiedKFold
 
 from experiments.small_sets import write_sets
+from tanager import BayesianNetworkClassifier
 from tanager.cli.main import run
+from tanager.files.read_table import read_table
 
 
 @pytest.fixture
@@ -68,7 +72,28 @@ def test_a_folder_of_csv_files_needs_only_the_class(tmp_path, monkeypatch, capsy
     monkeypatch.delenv("TANAGER_DATA", raising=False)
     (tmp_path / "a.csv").write_text("x,y\n" + "u,p\nv,q\n" * 10)
     assert run(["compare", "naive-bayes:frequency", "--class", "y", "--folds", "2", "--jobs", "1"]) == 0
-    assert "| a " in capsys.readouterr().out
+    assert "### a: error in %" in capsys.readouterr().out
+
+
+def test_a_single_table_has_its_folds_shown_and_no_tests(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{k % 7},{'pq'[k % 3 == 0]}" for k in range(40)]
+    (tmp_path / "a.csv").write_text("\n".join(["x,y", *rows]))
+    command = ["compare", "naive-bayes:frequency", "tan:ll:frequency", "--data", "a.csv", "--class", "y"]
+    assert run([*command, "--folds", "4", "--jobs", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "Wilcoxon" not in out
+    assert "rank" not in out
+    errors = [float(line.split("|")[2]) for line in out.splitlines() if line.startswith("| fold")][:4]
+    table = read_table("a.csv")
+    X, y = table.select(["x"]), table.column("y").to_numpy()
+    expected = []
+    for train, test in StratifiedKFold(4, shuffle=True, random_state=0).split(y, y):
+        clf = BayesianNetworkClassifier("naive-bayes", parameters="frequency", missing="category")
+        expected.append(100 * np.mean(clf.fit(X.take(train), y[train]).predict(X.take(test)) != y[test]))
+    assert errors == pytest.approx(expected, abs=0.005)
+    mean = next(line for line in out.splitlines() if "**mean**" in line)
+    assert float(mean.split("|")[2]) == pytest.approx(np.mean(expected), abs=0.005)
 
 
 def test_nothing_that_could_be_measured_is_an_error(sets, capsys):

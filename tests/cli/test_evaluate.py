@@ -6,7 +6,15 @@ import json
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
+from sklearn.metrics import (
+    accuracy_score,
+    brier_score_loss,
+    confusion_matrix,
+    log_loss,
+    precision_score,
+    recall_score,
+    roc_auc_score,
+)
 from sklearn.model_selection import StratifiedKFold
 
 from cli.iris_table import IRIS, NAMES, SPECIES
@@ -14,49 +22,154 @@ from tanager import BayesianNetworkClassifier, load_model
 from tanager.cli.main import run
 from tanager.files.write_table import write_table
 
+LABELS = ["setosa", "versicolor", "virginica"]
+FAST = ["--structure", "naive-bayes", "--parameters", "frequency"]
 
-def test_evaluate_measures_a_model_on_rows_as_scikit_learn_does(iris, capsys):
-    run(["fit", "iris.csv", "--class", "species", "-o", "m.json"])
+
+def assert_measures(found: dict, truth: np.ndarray, p: np.ndarray, rates: np.ndarray) -> None:
+    """Every figure of `evaluate --json` is scikit-learn's."""
+    said, base = np.array(LABELS)[p.argmax(axis=1)], np.tile(rates, (len(truth), 1))
+    codes = np.searchsorted(LABELS, truth)
+    assert found["rows_judged"] == len(truth)
+    assert found["accuracy"]["value"] == accuracy_score(truth, said)
+    for name, given in ("value", p), ("base_rate", base):
+        assert found["log_loss"][name] == pytest.approx(log_loss(truth, given, labels=LABELS))
+        assert found["auc"][name] == pytest.approx(roc_auc_score(truth, given, multi_class="ovr", labels=LABELS))
+        by_class = [brier_score_loss(truth == label, given[:, k]) for k, label in enumerate(LABELS)]
+        assert found["brier"][name] == pytest.approx(sum(by_class))
+    assert all(found[name]["low"] <= found[name]["value"] <= found[name]["high"] for name in ("accuracy", "log_loss"))
+    assert found["confusion"] == confusion_matrix(truth, said, labels=LABELS).tolist()
+    for k, (label, entry) in enumerate(zip(LABELS, found["classes"], strict=True)):
+        assert (entry["class"], entry["rows"]) == (label, int((truth == label).sum()))
+        assert entry["base_rate"] == pytest.approx(rates[k])
+        assert entry["sensitivity"] == pytest.approx(recall_score(truth == label, said == label))
+        assert entry["specificity"] == pytest.approx(recall_score(truth != label, said != label))
+        assert entry["positive_predictive_value"] == pytest.approx(precision_score(truth == label, said == label))
+        assert entry["negative_predictive_value"] == pytest.approx(precision_score(truth != label, said != label))
+    top, right = p.max(axis=1), p.argmax(axis=1) == codes
+    bins = np.clip(np.ceil(top * 10) - 1, 0, 9)
+    gaps = [abs(top[bins == b].mean() - right[bins == b].mean()) * (bins == b).mean() for b in np.unique(bins)]
+    assert found["calibration"]["error"] == pytest.approx(sum(gaps))
+    assert found["calibration"]["mean_probability"] == pytest.approx(top.mean())
+
+
+def test_every_figure_of_a_model_on_rows_is_scikit_learns(iris, capsys):
+    run(["fit", "iris.csv", "--class", "species", "-o", "m.json", *FAST])
     write_table(iris.take(list(range(40, 120))), "test.csv")
     assert run(["evaluate", "test.csv", "--model", "m.json", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     p = load_model("m.json").predict_proba(iris.select(NAMES))[40:120]
-    truth = SPECIES[40:120]
-    labels = ["setosa", "versicolor", "virginica"]
     assert found["rows"] == 80
-    assert found["accuracy"] == accuracy_score(truth, np.array(labels)[p.argmax(axis=1)])
-    assert found["log_loss"] == pytest.approx(log_loss(truth, p, labels=labels))
-    assert found["auc"] == pytest.approx(roc_auc_score(truth, p, multi_class="ovr", labels=labels))
+    assert_measures(found, SPECIES[40:120], p, np.full(3, 1 / 3))
     assert run(["evaluate", "test.csv", "--model", "m.json"]) == 0
-    assert f"{found['log_loss']:.4f}" in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert f"{found['log_loss']['value']:.3f}" in out
+    assert err == ""
 
 
-def test_evaluate_equals_scikit_learns_measures_fold_by_fold(iris, capsys):
+def test_a_model_judged_on_its_own_training_rows_is_pointed_out(iris, capsys):
+    run(["fit", "iris.csv", "--class", "species", "-o", "m.json", *FAST])
+    assert run(["evaluate", "iris.csv", "--model", "m.json"]) == 0
+    assert "the model was learnt from just these rows" in capsys.readouterr().err
+
+
+def test_every_figure_of_folds_is_scikit_learns(iris, capsys):
     command = ["evaluate", "iris.csv", "--class", "species", "--folds", "4", "--seed", "5", "--json"]
     assert run(command) == 0
     result = json.loads(capsys.readouterr().out)
-    X = iris.select(NAMES)
-    expected: dict[str, list[float]] = {"accuracy": [], "log_loss": [], "brier": [], "auc": []}
+    X, p, folds = iris.select(NAMES), np.empty((150, 3)), []
     for train, test in StratifiedKFold(4, shuffle=True, random_state=5).split(IRIS.data, SPECIES):
         clf = BayesianNetworkClassifier(random_state=5).fit(X.take(train), SPECIES[train])
-        p = clf.predict_proba(X.take(test))
-        expected["accuracy"].append(accuracy_score(SPECIES[test], clf.predict(X.take(test))))
-        expected["log_loss"].append(log_loss(SPECIES[test], p))
-        expected["brier"].append(np.mean(np.sum((p - np.eye(3)[IRIS.target[test]]) ** 2, axis=1)))
-        expected["auc"].append(roc_auc_score(SPECIES[test], p, multi_class="ovr"))
-    for name, folds in expected.items():
-        assert result[name]["folds"] == pytest.approx(folds, rel=1e-12)
-        assert result[name]["mean"] == pytest.approx(np.mean(folds))
-        assert result[name]["std"] == pytest.approx(np.std(folds, ddof=1))
-    assert all(seconds > 0 for name in ("fit_seconds", "predict_seconds") for seconds in result[name]["folds"])
-    assert result["rows"] == 150
+        p[test] = clf.predict_proba(X.take(test))
+        folds.append((accuracy_score(SPECIES[test], clf.predict(X.take(test))), log_loss(SPECIES[test], p[test])))
+    assert_measures(result, SPECIES, p, np.full(3, 1 / 3))
+    assert result["accuracy"]["folds"] == pytest.approx([fold[0] for fold in folds], rel=1e-12)
+    assert result["log_loss"]["folds"] == pytest.approx([fold[1] for fold in folds], rel=1e-12)
+    assert (result["rows"], result["attributes"], result["split"]) == (150, 4, "4 folds")
 
 
-def test_evaluate_prints_a_table_with_every_measure(iris, capsys):
-    assert run(["evaluate", "iris.csv", "--class", "species", "--structure", "naive-bayes", "--folds", "3"]) == 0
+def test_fit_keeps_the_quality_that_evaluate_finds(iris, capsys):
+    assert run(["fit", "iris.csv", "--class", "species", "-o", "m.json", "--seed", "2", *FAST, "--json"]) == 0
+    fitted = json.loads(capsys.readouterr().out)["quality"]
+    assert run(["evaluate", "iris.csv", "--class", "species", "--seed", "2", *FAST, "--json"]) == 0
+    evaluated = json.loads(capsys.readouterr().out)
+    assert evaluated == {"rows": 150, "attributes": 4, **fitted}
+    assert load_model("m.json").quality_.to_dict() == fitted
+    assert run(["fit", "iris.csv", "--class", "species", "-o", "m.json", "--no-validate", *FAST]) == 0
+    assert load_model("m.json").quality_ is None
+
+
+def test_what_a_reader_needs_comes_first_and_no_word_of_the_trade(iris, capsys):
+    assert run(["evaluate", "iris.csv", "--class", "species", "--folds", "3", *FAST]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert all(word in out for word in ("naive-bayes", "accuracy", "log loss", "brier", "auc", "fit seconds", "±"))
+    words = ["iris.csv: 150 rows", "3 folds", "base rate", "setosa", "95 % interval", "accuracy", "said virginica"]
+    places = [out.index(word) for word in [*words, "sensitivity", "Calibration"]]
+    assert places == sorted(places)
+    assert "cll" not in out
+    assert "train" not in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_groups_and_times_say_how_rows_are_held_out_and_are_no_attributes(iris, capsys):
+    days = [f"2024-0{1 + k % 7}-{1 + k % 28:02d}" for k in range(150)]
+    write_table(
+        iris.append_column("site", [[f"s{k % 7}" for k in range(150)]]).append_column("day", [days]), "more.csv"
+    )
+    command = ["evaluate", "more.csv", "--class", "species", *FAST, "--json"]
+    assert run([*command, "--group", "site", "--drop", "day"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["attributes"], found["split"]) == (4, "5 folds of 7 groups")
+    assert run([*command, "--time", "day", "--drop", "site", "--folds", "2"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["attributes"], found["split"]) == (4, "2 periods, each judged by a model of the rows before it")
+    assert 90 <= found["rows_judged"] <= 110
+    assert run([*command, "--repeats", "3", "--drop", "day", "--drop", "site"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["rows"], found["rows_judged"], len(found["auc"]["folds"])) == (150, 450, 15)
+
+
+BAD = {
+    "a single group": (["--group", "one"], "all rows are of one group"),
+    "few groups": (["--group", "site"], "3 groups, fewer than the 5 folds. Hint: folds=3."),
+    "times in words": (["--time", "site"], "times cannot be ordered: they are string, such as 's0'"),
+    "a gap in time": (["--time", "gap"], "the time is missing in 1 of 150 rows, the first of them row 0"),
+    "no such column": (["--group", "sites"], "no column 'sites' to --group by; its columns, nearest first, are 'site'"),
+    "both": (["--group", "site", "--time", "when"], "by group or by time"),
+    "the class": (["--group", "species"], "no column 'species' to --group by"),
+    "a model": (["--model", "m.json", "--group", "site"], "--group and --time say how rows are held out"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD.values(), ids=BAD)
+def test_rows_that_cannot_be_held_out_are_refused_in_a_line(iris, capsys, arguments, words):
+    columns = {
+        "one": ["x"] * 150,
+        "site": [f"s{k % 3}" for k in range(150)],
+        "gap": [None, *range(149)],
+        "when": list(range(150)),
+    }
+    for name, cells in columns.items():
+        iris = iris.append_column(name, [cells])
+    write_table(iris, "more.csv")
+    of_class = [] if "--model" in arguments else ["--class", "species"]
+    assert run(["evaluate", "more.csv", *of_class, *FAST, *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines()[-1].startswith("tanager: error: ")
+    assert words in err
+
+
+@pytest.mark.parametrize("blank", ["", "  "])
+@pytest.mark.parametrize("command", ["fit", "evaluate"])
+def test_a_class_column_of_blanks_is_refused_in_a_line(tmp_path, monkeypatch, capsys, blank, command):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("x,y\n" + f"1,{blank}\n2,{blank}\n" * 10)
+    more = ["-o", "m.json"] if command == "fit" else []
+    assert run([command, "a.csv", "--class", "y", *more]) == 2
+    err = capsys.readouterr().err
+    assert ("the class column holds nothing but blanks in 20 rows" if blank else "missing in 20 rows, all") in err
+    assert not (tmp_path / "m.json").exists()
 
 
 def test_a_class_rarer_than_the_folds_is_measured_with_a_warning(tmp_path, monkeypatch, capsys):
@@ -65,6 +178,13 @@ def test_a_class_rarer_than_the_folds_is_measured_with_a_warning(tmp_path, monke
     assert run(["evaluate", "a.csv", "--class", "y", "--json"]) == 0
     out, err = capsys.readouterr()
     assert err.splitlines() == [
-        "tanager: warning: a class has only 1 rows, fewer than the 5 folds: some folds are without it."
+        "tanager: warning: the rarest class has fewer rows (1) than there are folds (5): some are without it."
     ]
-    assert np.isfinite(json.loads(out)["log_loss"]["mean"])
+    assert np.isfinite(json.loads(out)["log_loss"]["value"])
+
+
+def test_a_table_too_small_to_be_validated_is_fitted_all_the_same(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("x,y\nu,a\nv,b\nu,a\n")
+    assert run(["fit", "a.csv", "--class", "y", "-o", "m.json", *FAST]) == 0
+    assert load_model("m.json").quality_ is None

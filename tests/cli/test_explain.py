@@ -17,6 +17,7 @@ from tanager.cli.main import run
 from tanager.explain import sufficient_reason
 from tanager.files.read_table import read_table
 from tanager.files.write_table import write_table
+from tanager.measures.quality_text import headline
 
 IRIS = load_iris()
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
@@ -29,7 +30,7 @@ def iris(tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "140")
     X = pa.table(list(IRIS.data.T.copy()), names=NAMES)
     write_table(X.append_column("species", [IRIS.target_names[IRIS.target].tolist()]), "iris.csv")
-    assert run(["fit", "iris.csv", "--class", "species", "-o", "m.json"]) == 0
+    assert run(["fit", "iris.csv", "--class", "species", "-o", "m.json", "--no-validate"]) == 0
     rows = X.take(list(range(0, 150, 30)))
     write_table(rows, "rows.csv")
     return rows
@@ -49,7 +50,7 @@ def test_the_table_adds_up_and_names_every_attribute(iris, capsys):
     assert len(tables) == 5
     for table, row in zip(tables, found, strict=True):
         assert f"{row.favoured} (P {row.probabilities[row.favoured]:.4f}) against {row.against}" in table
-        *addends, total = [float(number) for number in re.findall(r" ([+-]?\d+\.\d{4}) │$", table, re.MULTILINE)]
+        total, *addends = [float(number) for number in re.findall(r" ([+-]?\d+\.\d{4}) │$", table, re.MULTILINE)]
         assert len(addends) == len(row.first_lines) + 4
         assert addends[0] == pytest.approx(row.base_rate, abs=5e-5)
         assert sum(addends) == pytest.approx(total, abs=5e-4)
@@ -88,6 +89,37 @@ def test_reasons_are_given_where_asked(iris, capsys):
     assert run(["explain", "m.json", "rows.csv", "--reason"]) == 0
     words = " ".join(capsys.readouterr().out.split())
     assert all(str(reason) in words for reason in reasons)
+
+
+def test_the_total_of_a_row_comes_before_what_it_is_the_sum_of(iris, capsys):
+    assert run(["explain", "m.json", "rows.csv"]) == 0
+    first = capsys.readouterr().out.split("Row ")[1].splitlines()
+    assert "log odds, the sum" in first[4]
+
+
+def test_a_gap_forbids_a_reason_and_no_explanation(iris, capsys):
+    Path("gap.csv").write_text(",".join(NAMES) + "\n5.1,3.5,1.4,0.2\n5.1,,1.4,0.2\n")
+    assert run(["explain", "m.json", "gap.csv", "--reason"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.count("log odds, the sum") == 2
+    assert out.count("species is setosa because") == 1
+    assert out.count("No reason: row 0 has a missing cell, 'sepal width'") == 1
+    assert run(["explain", "m.json", "gap.csv", "--reason", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found[0]["sufficient_reason"]["predicted"] == "setosa"
+    assert found[1]["sufficient_reason"] is None
+
+
+def test_the_training_table_has_the_cross_validated_quality_as_its_headline(iris, capsys):
+    command = ["fit", "iris.csv", "--class", "species", "-o", "m.json", "--structure", "naive-bayes"]
+    assert run([*command, *FREQUENCIES]) == 0
+    words = headline(load_model("m.json").quality_)
+    assert run(["explain", "m.json", "iris.csv"]) == 0
+    assert capsys.readouterr().out.startswith(words)
+    assert run(["explain", "m.json", "rows.csv"]) == 0
+    assert words not in capsys.readouterr().out
+    assert run(["explain", "m.json"]) == 0
+    assert capsys.readouterr().out.startswith(words)
 
 
 def test_rows_are_chosen_by_number_and_keep_it(iris, capsys):

@@ -8,8 +8,11 @@ import re
 from pathlib import Path
 
 import pytest
+from sklearn.metrics import log_loss
 
+from tanager import load_model
 from tanager.cli.main import run
+from tanager.files.read_table import read_table
 
 TABLE = "x,c,y\n" + "1,u,a\n5,v,b\n1.5,u,a\n6,v,b\n" * 5
 
@@ -26,12 +29,35 @@ def content(page: str) -> dict:
     return json.loads(re.search(r'id="content">(.*?)</script>', page, re.DOTALL)[1])
 
 
-def test_a_model_alone_gives_a_page_without_quality(folder, capsys):
+def test_a_model_alone_gives_a_page_with_the_quality_it_knows_of(folder, capsys):
     assert run(["report", "model.json"]) == 0
     assert capsys.readouterr().out == ""
     found = content((folder / "report.html").read_text("utf-8"))
     assert [node["name"] for node in found["network"]["nodes"]] == ["x", "c", "y"]
-    assert (found["rows"], found["quality"]) == (None, None)
+    assert (found["rows"], found["quality"]["split"]) == (None, "5 folds")
+    assert run(["fit", "table.csv", "--class", "y", "-o", "model.json", "--no-validate"]) == 0
+    assert run(["report", "model.json"]) == 0
+    assert content((folder / "report.html").read_text("utf-8"))["quality"] is None
+
+
+def test_the_training_table_is_judged_by_cross_validation_and_any_other_as_it_is(folder, tmp_path):
+    rows = [f"{k % 9},{'uv'[k % 2]},{'ab'[k % 3 == 0]}" for k in range(60)]
+    (folder / "hard.csv").write_text("\n".join(["x,c,y", *rows]))
+    (folder / "rest.csv").write_text("\n".join(["x,c,y", *rows[1:]]))
+    assert run(["fit", "hard.csv", "--class", "y", "-o", "hard.json", "--structure", "tan"]) == 0
+    kept = load_model("hard.json").quality_
+    assert run(["report", "hard.json", "hard.csv"]) == 0
+    found = content((folder / "report.html").read_text("utf-8"))["quality"]
+    assert (found["split"], found["n_rows"]) == ("5 folds", 60)
+    assert found["log_loss"] == kept.measures.log_loss
+    assert found["base_rate"]["log_loss"] == kept.base.log_loss
+    assert found["confusion"] == kept.confusion.tolist()
+    assert run(["report", "hard.json", "rest.csv"]) == 0
+    found = content((folder / "report.html").read_text("utf-8"))["quality"]
+    p = load_model("hard.json").predict_proba(read_table("rest.csv").select(["x", "c"]))
+    truth = read_table("rest.csv").column("y").to_numpy()
+    assert found["split"] == ""
+    assert found["log_loss"] == pytest.approx(log_loss(truth, p))
 
 
 def test_rows_with_the_class_are_judged_and_rows_without_are_only_shown(folder):

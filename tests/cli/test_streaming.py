@@ -32,7 +32,9 @@ def files(iris, monkeypatch) -> pa.Table:
 
 
 def fit(*arguments: str) -> dict[str, object]:
-    assert run(["fit", *arguments, "--class", "species", "--structure", "tan", "-o", "model.json"]) == 0
+    assert (
+        run(["fit", *arguments, "--class", "species", "--structure", "tan", "-o", "model.json", "--no-validate"]) == 0
+    )
     return json.loads(Path("model.json").read_text())
 
 
@@ -51,10 +53,22 @@ def test_predictions_from_file_to_file_are_those_in_memory(files, data, output, 
     whole, streamed = read_table("whole.parquet"), read_table(output)
     assert streamed.column_names == whole.column_names
     for one, other in zip(streamed.columns, whole.columns, strict=True):
-        if more:
+        if pa.types.is_floating(one.type):
             np.testing.assert_allclose(one.to_numpy(), other.to_numpy(), rtol=1e-12)
         else:
             assert one.to_pylist() == other.to_pylist()
+
+
+def test_a_stream_is_not_validated_and_says_so(files, capsys, monkeypatch):
+    said: list[str] = []
+    monkeypatch.setattr("tanager.cli.fit.say", said.append)
+    command = ["fit", "iris.csv", "--class", "species", "--structure", "tan", "-o", "model.json"]
+    assert run([*command, "--stream"]) == 0
+    assert json.loads(Path("model.json").read_text())["quality"] is None
+    assert "was not measured" in said[1]
+    assert run([*command, "--no-stream"]) == 0
+    assert json.loads(Path("model.json").read_text())["quality"] is not None
+    assert said[4].startswith("On rows the model had not seen (5 folds): accuracy 9")
 
 
 def test_a_stream_goes_to_standard_output_with_one_header(files, capfdbinary):

@@ -41,7 +41,7 @@ def unlabelled(iris) -> None:
 
 
 def fit(data: str, *more: str) -> dict[str, object]:
-    assert run(["fit", data, "--class", "species", "--structure", "tan", "-o", "m.json", *more]) == 0
+    assert run(["fit", data, "--class", "species", "--structure", "tan", "-o", "m.json", "--no-validate", *more]) == 0
     return json.loads(Path("m.json").read_text())
 
 
@@ -108,6 +108,15 @@ def test_rows_without_a_class_are_left_out_of_folds(unlabelled, capsys):
     for measure in ("accuracy", "log_loss", "brier", "auc"):
         assert found["gap.csv"][measure] == found["full.csv"][measure]
     assert found["gap.csv"]["rows"] == 147
+
+
+def test_the_hint_for_rows_without_a_class_learns_from_them(unlabelled, capsys):
+    assert run(["fit", "gap.csv", "--class", "species", "-o", "m.json", "--structure", "naive-bayes"]) == 0
+    assert "structure 'tan' with parameters 'em' learns from them" in capsys.readouterr().err
+    command = ["fit", "gap.csv", "--class", "species", "-o", "m.json", "--structure", "tan", "--parameters", "em"]
+    assert run(command) == 0
+    assert capsys.readouterr().err == ""
+    assert load_model("m.json").quality_.n_rows == 147
 
 
 def test_rows_without_a_class_do_not_count_for_a_model(unlabelled, capsys):

@@ -101,7 +101,7 @@ def test_the_base_rate_log_loss_is_that_of_the_class_frequencies(model, content)
     clf, _, y = model
     _, learnt_from = table(7, n_rows=400)
     shares = learnt_from[:200].value_counts(normalize=True)
-    assert content["quality"]["base_rate_log_loss"] == pytest.approx(-np.log(shares[y]).mean())
+    assert content["quality"]["base_rate"]["log_loss"] == pytest.approx(-np.log(shares[y]).mean())
     assert content["base"]["log_rates"] == pytest.approx(np.log(shares[clf.classes_]).tolist())
 
 

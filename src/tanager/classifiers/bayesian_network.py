@@ -20,6 +20,7 @@ from tanager.classifiers.reading import CodedTable, ReadsTables
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.gaps.choose import choose_rule, needs_filler, with_rule
 from tanager.gaps.rule import GapRule
+from tanager.measures import Quality
 from tanager.network.any_network import AnyNetwork
 from tanager.network.network import Network
 from tanager.progress import working
@@ -70,7 +71,7 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
     random_state : int, RandomState or None
         For structure learners that draw at random.
     verbose : int
-        1 prints the steps of the search and of the optimiser, with a bar on a terminal.
+        1 prints what was chosen, in a few lines, with a bar on a terminal; 2 also every step of the search.
 
     Attributes
     ----------
@@ -91,6 +92,8 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         The score of the structure by the criterion; None where the structure asks for none.
     trace_ : Trace
         Steps of the search and of the optimiser.
+    quality_ : Quality or None
+        How good the model is on rows new to it, where it was read from a file that says so.
 
     Examples
     --------
@@ -107,6 +110,7 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
     network_: AnyNetwork
     gaps_: GapRule
     class_count_: NDArray[np.float64]
+    quality_: Quality | None = None
 
     def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from the rows of X with classes y; a row of weight w counts as w rows.
@@ -158,13 +162,14 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
             self.missing,
             needs_filler(self.missing, parts.parameters.describes_attributes),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
-            report=print if self.verbose else None,
+            verbose=int(self.verbose),
         )
         learnt = learning.learn(table)
         self.class_count_ = learnt.counts.flat((learnt.counts.n_attributes,)).astype(np.float64)
         self.gaps_ = choose_rule(learnt.network, learnt.filling, self.missing)
         self.network_ = with_rule(learnt.network, self.gaps_)
         self.structure_score_, self.trace_ = learnt.structure_score, learnt.trace
+        self.quality_ = None
         return learnt
 
     def predict(self, X: object) -> NDArray[np.generic]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
@@ -49,7 +48,7 @@ class Learning:
     missing  as the classifier's
     fills    whether P(class | row) will be averaged over what a missing cell may hold
     seed     for structure learners that draw at random
-    report   called with what happens, step by step; None for nobody
+    verbose  1 prints what was chosen, 2 also each step of the search
     """
 
     parts: Parts
@@ -57,7 +56,7 @@ class Learning:
     missing: str
     fills: bool
     seed: int
-    report: Callable[[object], None] | None
+    verbose: int
 
     def learn(self, table: CodedTable) -> Learnt:
         parts, counts, columns, unlabelled = self.parts, table.counts(self.engine), table.columns, table.unlabelled
@@ -67,6 +66,9 @@ class Learning:
             unlabelled = None if unlabelled is None else add_hidden(unlabelled, hidden)
         order = table.table_order(len(hidden))
         structure = parts.structure.learn(self._structure_task(counts, order, table.schema.named))
+        if self.verbose:
+            score = "" if structure.score is None else f", score {structure.score:.6g}"
+            print(f"structure: {len(structure.steps):,} steps, {len(structure.dag.edges):,} edges{score}")
         task = ParameterTask(
             structure.dag,
             counts,
@@ -77,7 +79,7 @@ class Learning:
             values=table.values,
             relearn=partial(self._relearn, columns=order, named=table.schema.named),
             skip_gaps=self.missing == "skip",
-            report=self.report,
+            report=print if self.verbose else None,
         )
         if hidden and parts.parameters.tunes_hidden:
             learnt = tune_hidden(cast(Conditional, parts.parameters), task)
@@ -102,4 +104,5 @@ class Learning:
         if structure.evaluates or (criterion is not None and not criterion.decomposable):
             smoothing = cast(Frequency, parameters) if parameters.smooths_counts else Frequency()
             evaluate = RowLikelihood(counts, smoothing, structure.leaves_one_out)
-        return StructureTask(counts, criterion, counts.names, self.seed, self.report, evaluate, columns)
+        report = print if self.verbose > 1 else None
+        return StructureTask(counts, criterion, counts.names, self.seed, report, evaluate, columns)

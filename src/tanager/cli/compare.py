@@ -33,8 +33,8 @@ def compare(
         Path,
         typer.Option(
             envvar="TANAGER_DATA",
-            metavar="FOLDER",
-            help="A folder with manifest.json, or of CSV, TSV, Parquet and ARFF files.",
+            metavar="TABLE|FOLDER",
+            help="A table, a folder with manifest.json, or one of CSV, TSV, Parquet and ARFF files.",
             rich_help_panel=SETS,
         ),
     ] = Path(),
@@ -73,9 +73,11 @@ def compare(
     """Compare classifiers over data sets: measures, tests, ranks, pictures.
 
     The same folds for all, everything learnt on the training part only. An interrupted run goes on where it stopped;
-    a pair that fails is recorded and does not stop the rest.
+    a pair that fails is recorded and does not stop the rest. Of a single table the folds are shown, without tests.
 
     Examples:
+
+      tanager compare default naive-bayes sklearn.ensemble.RandomForestClassifier --data iris.csv --class species
 
       tanager compare tan:fcll:conditional naive-bayes sklearn.ensemble.RandomForestClassifier --data folder
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tanager.cli.training_data import NamedLabels
+    from tanager.measures import Quality
 
 FOLDS = 5
 MODELS = {
@@ -46,11 +47,11 @@ def demo(
       tanager demo -o /tmp/demo
     """
     from tanager.classifiers import BayesianNetworkClassifier
-    from tanager.cli.cross_validate import cross_validate
-    from tanager.cli.evaluate import print_comparison
+    from tanager.experiments.cross_validate import cross_validate_model
     from tanager.files.model_file import MODEL, save_model
     from tanager.files.output_path import check_output, make_folder
     from tanager.files.write_table import table_kind, write_table
+    from tanager.measures.quality_text import calibration_line
     from tanager.report.write_page import PAGE, write_page
 
     make_folder(output)
@@ -58,21 +59,26 @@ def demo(
     model, table, page = output / "model.json", output / "breast_cancer.csv", output / "report.html"
     for file, kind in (model, MODEL), (table, table_kind([*X.column_names, CLASS])), (page, PAGE):
         check_output(file, kind, force=force)
-    measured = {}
-    for name, (structure, parameters) in MODELS.items():
-        with working(name):
-            clf = BayesianNetworkClassifier(structure, parameters=parameters, random_state=0)
-            measured[name] = cross_validate(clf, X, y, FOLDS, seed=0)
-    print_comparison(measured, f"{X.num_rows} rows, {X.num_columns} attributes, {FOLDS} folds: mean ± std")
-    clf = BayesianNetworkClassifier(random_state=0).fit(X, y)
-    save_model(clf, model)
+    measured: dict[str, Quality] = {}
+    with working("Comparing") as update:
+        for name, (structure, parameters) in MODELS.items():
+            update(name, len(measured), len(MODELS))
+            clf = BayesianNetworkClassifier(structure, parameters=parameters, random_state=0).fit(X, y)
+            measured[name] = cross_validate_model(clf, X, y, folds=FOLDS)
+    quality = measured[name]  # of the default model, the last
+    _print_comparison(
+        measured,
+        f"{X.num_rows} rows, {X.num_columns} attributes, judged by models of other rows: {quality.split}",
+    )
+    print(f"{calibration_line(quality)}\n")
+    save_model(clf, model, quality=quality)
     write_table(X.append_column(CLASS, [y.tolist()]), table)
-    write_page(clf, X, y, page)
+    write_page(clf, X, y, path=page, quality=quality)
     _print_predictions(clf.predict_proba(X), clf.classes_, y)
     command = running_command()
     print(f"\nThe table is in {table}, the default model in {model}.")
     print(f"Open {page} in a browser to see the network and ask it what-if questions. Then try:")
-    print(f"  {command} evaluate {quote(str(table))} --class {CLASS} --structure kdb")
+    print(f"  {command} evaluate {quote(str(table))} --class {CLASS}")
     print(f"  {command} predict {quote(str(model))} {quote(str(table))} --proba")
 
 
@@ -97,6 +103,18 @@ def _breast_cancer() -> tuple[pa.Table, NamedLabels]:
     y = bunch.target_names[bunch.target].view(NamedLabels)
     y.name = CLASS
     return X, y
+
+
+def _print_comparison(measured: dict[str, Quality], title: str) -> None:
+    """The base rate, then a line for each model."""
+    from tanager.measures import Measures
+    from tanager.measures.quality_text import NAMES, show
+
+    table = new_table(["model"], [NAMES[name] for name in Measures._fields])
+    base = next(iter(measured.values())).base
+    for name, measures in {"base rate alone": base, **{name: each.measures for name, each in measured.items()}}.items():
+        table.add_row(name, *(show(measure, value) for measure, value in measures._asdict().items()))
+    print_table(title, table)
 
 
 def _print_predictions(

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tanager.cli import options
-from tanager.cli.tables import new_table, print_table
-from tanager.errors import DataError, OptionError
+from tanager.errors import DataError, DataWarning, OptionError
 from tanager.progress import working
 
 if TYPE_CHECKING:
-    from tanager.experiments.measured_fold import Measures
+    import pyarrow as pa
+
+    from tanager.experiments.held_out import HeldOut
+    from tanager.measures import Quality
 
 
 def evaluate(
@@ -26,7 +29,23 @@ def evaluate(
         str | None,
         typer.Option(metavar="FILE", help="Measure this model, of `tanager fit`, on DATA: nothing is learnt."),
     ] = None,
-    folds: Annotated[int, typer.Option(help="Parts the rows are split into, each tested once.")] = 5,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            help="Parts the rows are split into, each tested once. By default 5; of a large table (rows x attributes "
+            "x classes above two million) one part is held out.",
+            show_default=False,
+        ),
+    ] = None,
+    repeats: Annotated[int, typer.Option(help="Deal the rows to folds so often anew: for few rows.")] = 1,
+    group: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Rows with the same value here, such as a patient, are held out together."),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Rows are ordered by this column, and judged by a model of earlier ones."),
+    ] = None,
     structure: options.Structure = "pairwise",
     criterion: options.Criterion = None,
     parameters: options.Parameters = "conditional",
@@ -42,25 +61,26 @@ def evaluate(
 ) -> None:
     """Measure a kind of model by stratified cross-validation, or a model that has been learnt on rows new to it.
 
-    Accuracy, log loss (nats), Brier score (0 to 2), area under the ROC curve (mean of one against the rest for more
-    than two classes), and seconds: mean and standard deviation over the folds.
+    Shown are the classes, each measure beside what the base rate alone would give, with a 95 % interval, which row was
+    taken for which class, and whether probabilities can be taken at their word.
+
+    The columns of --group and --time are no attributes.
 
     Examples:
 
       tanager evaluate iris.csv --class species
 
-      tanager evaluate iris.csv --class species --structure naive-bayes --folds 10 --json
+      tanager evaluate iris.csv --class species --structure naive-bayes --folds 10 --repeats 3 --json
+
+      tanager evaluate visits.csv --class outcome --group patient
 
       tanager evaluate test.csv --model iris.json
     """
-    from tanager.cli.cross_validate import cross_validate
-    from tanager.cli.training_data import Reading, leave_out_unlabelled, read_training_data
+    from tanager.cli.training_data import Reading, read_training_data
+    from tanager.experiments.cross_validate import labelled_rows, validate
 
     if model is not None:
-        if class_column is not None:
-            raise OptionError("--class says what to learn, and a --model has been learnt.", hint="leave one out.")
-        if drop or recipe:
-            raise OptionError("--drop and --recipe are for learning: a --model remembers its own.")
+        _check_model_options(class_column, drop, recipe, group, time)
         _evaluate_model(model, data, missing, as_json)
         return
     if class_column is None:
@@ -68,19 +88,49 @@ def evaluate(
     with working(f"Reading {data}"):
         table, labels = read_training_data(data, class_column, Reading(missing or (), drop or (), recipe))
     chosen = options.ModelOptions(structure, criterion, parameters, categorical, discretizer, engine, device, seed)
-    X, y = leave_out_unlabelled(table, labels)
-    with working("Fold 1") as update:
-        measured = cross_validate(chosen.classifier(X.column_names), X, y, folds, seed, update)
-    if as_json:
-        print(json.dumps({"rows": X.num_rows, "attributes": X.num_columns, **summarize(measured)}, indent=2))
-    else:
-        print_comparison({structure: measured}, f"{X.num_rows:,} rows, {folds} folds: mean ± standard deviation")
+    y, rows = labelled_rows(table, labels)
+    X, held_out = _held_out(table.take(rows), folds, repeats, group, time, seed)
+    with working("Folds") as update:
+        quality = validate(chosen.classifier(X.column_names), X, y, held_out, update)
+    title = f"{data}: {X.num_rows:,} rows, {X.num_columns:,} attributes\nRows judged by models that had not seen them: "
+    title += quality.split
+    _show(quality, title, {"rows": X.num_rows, "attributes": X.num_columns}, as_json)
+
+
+def _check_model_options(
+    class_column: str | None, drop: list[str] | None, recipe: str | None, group: str | None, time: str | None
+) -> None:
+    if class_column is not None:
+        raise OptionError("--class says what to learn, and a --model has been learnt.", hint="leave one out.")
+    if drop or recipe:
+        raise OptionError("--drop and --recipe are for learning: a --model remembers its own.")
+    if group is not None or time is not None:
+        raise OptionError("--group and --time say how rows are held out, and a --model judges all of DATA.")
+
+
+def _held_out(
+    X: pa.Table, folds: int | None, repeats: int, group: str | None, time: str | None, seed: int
+) -> tuple[pa.Table, HeldOut]:
+    """The attributes, less the columns that say how rows are held out; and how they are."""
+    from tanager.cli.training_data import check_column
+    from tanager.experiments.held_out import HeldOut, read_groups, read_times
+
+    groups = None if group is None else read_groups(X.column(check_column(group, X.column_names, "to --group by")))
+    times = None if time is None else read_times(X.column(check_column(time, X.column_names, "of --time")))
+    X = X.drop_columns(sorted({name for name in (group, time) if name is not None}))
+    if not X.num_columns:
+        raise DataError("there is no column besides the class and those that say how rows are held out.")
+    return X, HeldOut(folds, repeats, groups, times, seed)
 
 
 def _evaluate_model(path: str, data: str, missing: Sequence[str] | None, as_json: bool) -> None:
-    from tanager.cli.training_data import leave_out_unlabelled, read_rows
+    import numpy as np
+
+    from tanager.classifiers.training_rows import quality_of_training_table
+    from tanager.cli.training_data import read_rows
+    from tanager.experiments.cross_validate import labelled_rows
     from tanager.files.model_file import load_model
-    from tanager.measures import measure_quality
+    from tanager.measures import Predictions, Quality
     from tanager.table.training_table import encode_labels
 
     clf = load_model(path)
@@ -88,42 +138,28 @@ def _evaluate_model(path: str, data: str, missing: Sequence[str] | None, as_json
         X, y = read_rows(data, clf, missing)
     if y is None:
         raise DataError(f"the data has no column {clf.network_.nodes[-1]!r}, the class of the model, to judge it by.")
-    X, truth = leave_out_unlabelled(X, y, clf.classes_)
+    truth, rows = labelled_rows(X, y, clf.classes_)
+    X = X.take(rows)
     with working(f"Predicting {X.num_rows:,} rows"):
         probabilities = clf.predict_proba(X)
-    measured = measure_quality(probabilities, encode_labels(truth, clf.classes_)[1])._asdict()
+    class_codes = encode_labels(truth, clf.classes_)[1].astype(np.intp)
+    predictions = Predictions(probabilities, class_codes, np.zeros(len(truth), dtype=np.intp))
+    base_rate = clf.class_count_ / clf.class_count_.sum()
+    quality = Quality.of(predictions, clf.classes_, base_rate, "rows given to the model")
+    if quality_of_training_table(clf, X, truth, clf.quality_) is not None:
+        warnings.warn(
+            "the model was learnt from just these rows, so it does worse on others. Hint: "
+            f"`tanager explain {path}` and `tanager report` show what cross-validation found.",
+            DataWarning,
+            stacklevel=2,
+        )
+    _show(
+        quality, f"{path} on {X.num_rows:,} rows of {data}", {"rows": X.num_rows, "attributes": X.num_columns}, as_json
+    )
+
+
+def _show(quality: Quality, title: str, counts: dict[str, object], as_json: bool) -> None:
     if as_json:
-        print(json.dumps({"rows": X.num_rows, "attributes": X.num_columns, **measured}, indent=2))
+        print(json.dumps({**counts, **quality.to_dict()}, indent=2))
     else:
-        rows = [(name.replace("_", " "), f"{value:.4f}") for name, value in measured.items()]
-        _print(f"{X.num_rows:,} rows of {data}", [path], rows)
-
-
-def summarize(measured: list[Measures]) -> dict[str, dict[str, float | list[float]]]:
-    """Mean, standard deviation (of a sample: n - 1) and every fold's value of each measure."""
-    import numpy as np
-
-    from tanager.experiments.measured_fold import MEASURES
-
-    values = {name: [getattr(fold, name) for fold in measured] for name in MEASURES}
-    return {
-        name: {"mean": float(np.mean(folds)), "std": float(np.std(folds, ddof=1)), "folds": folds}
-        for name, folds in values.items()
-    }
-
-
-def print_comparison(measured: dict[str, list[Measures]], title: str) -> None:
-    """A column per model, a row per measure."""
-    summaries = {name: summarize(folds) for name, folds in measured.items()}
-    rows = []
-    for measure in next(iter(summaries.values())):
-        cells = [f"{summary[measure]['mean']:.4f} ± {summary[measure]['std']:.4f}" for summary in summaries.values()]
-        rows.append((measure.replace("_", " "), *cells))
-    _print(title, list(summaries), rows)
-
-
-def _print(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    table = new_table([""], headings)
-    for row in rows:
-        table.add_row(*row)
-    print_table(title, table)
+        print(f"{title}\n\n{quality}")

@@ -14,8 +14,13 @@ from tanager.errors import OptionError
 from tanager.progress import say, working
 
 if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
     from tanager.classifiers import BayesianNetworkClassifier
     from tanager.explain import Overall, RowExplanation, SufficientReason
+    from tanager.measures import Quality
     from tanager.table.schema import Category
 
 MAX_ROWS_PRINTED = 10
@@ -44,8 +49,8 @@ def explain(
 ) -> None:
     """Show what each attribute adds to the log odds of each row; without DATA, how strong each attribute is.
 
-    The log odds of a row (nats) are a sum. First the base rate, how often the training rows have each class; then the
-    baseline, what the model adds to it for an average row; then what each attribute adds. A missing cell says what
+    The log odds of a row (nats) are a sum: of the base rate, how often the training rows have each class; the
+    baseline, what the model adds to it for an average row; and what each attribute adds. A missing cell says what
     became of it. A model of effects has a term for each attribute and for each of its pairs.
 
     Examples:
@@ -62,7 +67,6 @@ def explain(
     """
     from tanager.cli.training_data import read_rows
     from tanager.explain import explain as explain_model
-    from tanager.explain import sufficient_reason
     from tanager.files.model_file import load_model
 
     clf = load_model(model)
@@ -71,19 +75,21 @@ def explain(
             raise OptionError("--against and --reason are about rows, and no DATA was given.")
         with working("Measuring the strength of attributes"):
             found = explain_model(clf)
+        _print_headline(clf.quality_, as_json)
         _show_overall(found, top, as_json)
         return
     rival = None if against is None else _class(clf, against)
     with working(f"Reading {data}"):
-        X, _ = read_rows(data, clf, missing)
+        X, y = read_rows(data, clf, missing)
     with working(f"Explaining {X.num_rows:,} rows"):
         explained = explain_model(clf, X, against=rival)
         shown = _shown_rows(row_numbers, len(explained), as_json)
         rows = [explained[row] for row in shown]
-        reasons = sufficient_reason(clf, X.take(shown)) if reason else [None] * len(rows)
+        reasons = [_reason(clf, X, row) for row in rows] if reason else [None] * len(rows)
     if as_json:
         print(json.dumps([_document(row, why) for row, why in zip(rows, reasons, strict=True)], indent=2))
         return
+    _print_headline(_quality_of(clf, X, y), as_json)
     for row, why in zip(rows, reasons, strict=True):
         _print_row(row, why, top)
     if row_numbers is None and len(rows) < len(explained):
@@ -108,23 +114,51 @@ def _class(clf: BayesianNetworkClassifier, text: str) -> Category:
     return classes[check_option("--against", text, classes)]
 
 
-def _document(row: RowExplanation, why: SufficientReason | None) -> dict[str, object]:
-    return row.to_dict() if why is None else {**row.to_dict(), "sufficient_reason": _renumbered(why, row).to_dict()}
+def _quality_of(clf: BayesianNetworkClassifier, X: pa.Table, y: NDArray[np.generic] | None) -> Quality | None:
+    """What cross-validation found, if these are the rows that the model was learnt from."""
+    from tanager.classifiers.training_rows import quality_of_training_table
+    from tanager.table.training_table import missing_labels
+
+    if y is None or clf.quality_ is None:
+        return None
+    labelled = (~missing_labels(y)).nonzero()[0]
+    return quality_of_training_table(clf, X.take(labelled), y[labelled], clf.quality_)
 
 
-def _renumbered(why: SufficientReason, row: RowExplanation) -> SufficientReason:
-    """The reason with the number that its row has in the data."""
-    return replace(why, row=row.row)
+def _print_headline(quality: Quality | None, as_json: bool) -> None:
+    from tanager.measures.quality_text import headline
+
+    if quality is not None and not as_json:
+        print(f"{headline(quality)}\n")
 
 
-def _print_row(row: RowExplanation, why: SufficientReason | None, top: int) -> None:
-    """The base rate and the baseline; a line per attribute, the largest first; the sum."""
+def _reason(clf: BayesianNetworkClassifier, X: pa.Table, row: RowExplanation) -> SufficientReason | OptionError:
+    """A sufficient reason of the row, or why there is none to give: a missing cell may forbid it for this row alone."""
+    from tanager.explain import sufficient_reason
+
+    try:
+        return replace(sufficient_reason(clf, X.take([row.row]))[0], row=row.row)
+    except OptionError as error:
+        if all(each.status in ("present", "unseen") for each in row.contributions):
+            raise
+        return error
+
+
+def _document(row: RowExplanation, why: SufficientReason | OptionError | None) -> dict[str, object]:
+    if why is None:
+        return row.to_dict()
+    return {**row.to_dict(), "sufficient_reason": None if isinstance(why, OptionError) else why.to_dict()}
+
+
+def _print_row(row: RowExplanation, why: SufficientReason | OptionError | None, top: int) -> None:
+    """The log odds, which are the sum of what follows: base rate, baseline, a line per attribute, the largest first."""
     from rich.markup import escape
 
     favoured, against = (f"{name} (P {row.probabilities[name]:.4f})" for name in (row.favoured, row.against))
     ranked = row.ranked
     blanks = [""] * (2 if any(each.given for each in ranked) else 1)
     table = new_table(["attribute", "value", "given"][: 1 + len(blanks)], ["log odds"])
+    table.add_row("log odds, the sum", *blanks, _coloured(row.log_odds), style="bold", end_section=True)
     for label, value in row.first_lines:
         table.add_row(escape(label), *blanks, _coloured(value))
     for each in ranked[:top]:
@@ -133,11 +167,11 @@ def _print_row(row: RowExplanation, why: SufficientReason | None, top: int) -> N
     rest = ranked[top:]
     if rest:
         table.add_row(f"{len(rest)} other {row.nouns}", *blanks, _coloured(sum(each.log_odds for each in rest)))
-    table.add_section()
-    table.add_row("log odds", *blanks, _coloured(row.log_odds), style="bold")
     print_table(f"Row {row.row}: {favoured} against {against}", table)
-    if why is not None:
-        print(f"{_renumbered(why, row)}\n")
+    if isinstance(why, OptionError):
+        print(f"No reason: {why}\n")
+    elif why is not None:
+        print(f"{why}\n")
 
 
 def _coloured(log_odds: float) -> str:

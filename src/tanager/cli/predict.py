@@ -13,6 +13,8 @@ from tanager.errors import OptionError
 from tanager.progress import working
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
 
     from tanager.classifiers import BayesianNetworkClassifier
@@ -25,8 +27,12 @@ def predict(
         str, typer.Option("--output", "-o", metavar="FILE", help=".csv, .tsv or .parquet; - is CSV on stdout.")
     ] = STREAM,
     proba: Annotated[
-        bool, typer.Option("--proba", help="The probability of every class, in place of the class.")
+        bool, typer.Option("--proba", help="Also the probability of every class, beside the class.")
     ] = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column to keep, such as a customer number; may be repeated."),
+    ] = None,
     missing: options.Missing = None,
     force: options.Force = False,
     stream: Annotated[
@@ -37,19 +43,21 @@ def predict(
 ) -> None:
     """Predict the class of every row of a table.
 
-    Columns are found by name: the table may have others too, in any order.
+    Columns are found by name: the table may have others too, in any order. There is a line for every row, in the order
+    of the table. In CSV and TSV a text that a spreadsheet would take for a formula begins with an apostrophe.
 
     Examples:
 
       tanager predict iris.json new.csv
 
-      tanager predict iris.json new.parquet --proba -o probabilities.csv
+      tanager predict iris.json new.parquet --proba --keep id -o probabilities.csv
 
       cat new.csv | tanager predict iris.json - | sort | uniq -c
 
       tanager predict iris.json new.csv --proba --json
     """
     from tanager.cli.training_data import read_row_batches, read_rows, streams
+    from tanager.files.formulas import escape_formula, escape_formulas
     from tanager.files.model_file import load_model
     from tanager.files.output_path import check_output
     from tanager.files.write_table import table_kind, table_suffix, table_writer, write_table
@@ -58,32 +66,43 @@ def predict(
         raise OptionError("--json prints to stdout, and --output names a file.", hint="give one of them.")
     if as_json and stream:
         raise OptionError("--json prints all rows as one list, so --stream cannot go with it.")
-    if output != STREAM:
-        table_suffix(output)
+    is_text = output == STREAM or table_suffix(output) != ".parquet"
     clf = load_model(model)
-    check_output(output, table_kind(_columns(clf, proba)), reads=[model, data], force=force)
+    kept = list(dict.fromkeys(keep or ()))
+    names = _columns(clf, proba, kept)
+    written = [escape_formula(name) for name in names] if is_text and not as_json else names
+    check_output(output, table_kind(written), reads=[model, data], force=force)
     if not as_json and streams(data, stream):
         with working(f"Predicting {data} batch by batch"), table_writer(output) as write:
-            for rows in read_row_batches(data, clf, missing):
-                write(_predict_rows(clf, rows, proba))
+            for rows in read_row_batches(data, clf, missing, kept):
+                found = _predict_rows(clf, rows, names)
+                write(escape_formulas(found) if is_text else found)
         return
     with working(f"Reading {data}"):
-        X, _ = read_rows(data, clf, missing)
+        X, _ = read_rows(data, clf, missing, kept)
     with working(f"Predicting {X.num_rows:,} rows"):
-        result = _predict_rows(clf, X, proba)
+        result = _predict_rows(clf, X, names)
     if as_json:
-        print(json.dumps(result.to_pylist(), indent=2))
+        print(json.dumps(result.to_pylist(), indent=2, default=str))
     else:
-        write_table(result, output)
+        write_table(escape_formulas(result) if is_text else result, output)
 
 
-def _predict_rows(clf: BayesianNetworkClassifier, rows: pa.Table, proba: bool) -> pa.Table:
+def _predict_rows(clf: BayesianNetworkClassifier, rows: pa.Table, names: Sequence[str]) -> pa.Table:
+    """The columns `names`: those to keep, the class and, if they are asked for, the probabilities of the classes."""
     import pyarrow as pa
 
-    columns = list(clf.predict_proba(rows).T.copy()) if proba else [clf.predict(rows)]
-    return pa.table(columns, names=_columns(clf, proba))
+    X, n_kept = rows.select(clf.feature_names_in_.tolist()), names.index(clf.network_.nodes[-1])
+    probabilities = clf.predict_proba(X).T.copy() if len(names) > n_kept + 1 else ()
+    return pa.table(
+        [*(rows.column(name) for name in names[:n_kept]), clf.predict(X), *probabilities], names=list(names)
+    )
 
 
-def _columns(clf: BayesianNetworkClassifier, proba: bool) -> list[str]:
+def _columns(clf: BayesianNetworkClassifier, proba: bool, keep: Sequence[str]) -> list[str]:
     target = clf.network_.nodes[-1]
-    return [f"P({target}={label})" for label in clf.classes_] if proba else [target]
+    predicted = [target, *(f"P({target}={label})" for label in clf.classes_ if proba)]
+    for name in keep:
+        if name in predicted:
+            raise OptionError(f"--keep {name!r} has the name of a column that is predicted.", hint="rename it in DATA.")
+    return [*keep, *predicted]

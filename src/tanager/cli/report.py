@@ -28,8 +28,8 @@ def report(
     """Write one HTML page about a model: its network, what-if questions, and how good it is on DATA.
 
     The page is a single file that loads nothing from anywhere. Columns of DATA are found by name. Where DATA has the
-    class column the page shows the quality of the predictions for the rows with a class; without DATA it shows the
-    model alone.
+    class column the page shows the quality of the predictions for the rows with a class; for the very rows that the
+    model was learnt from, and without DATA, what cross-validation found in `tanager fit`.
 
     Examples:
 
@@ -39,7 +39,8 @@ def report(
 
       head -100 test.csv | tanager report iris.json - -o - > iris.html
     """
-    from tanager.cli.training_data import leave_out_unlabelled, read_rows
+    from tanager.cli.training_data import read_rows
+    from tanager.experiments.cross_validate import labelled_rows
     from tanager.files.model_file import load_model
     from tanager.report.write_page import PAGE, write_page
 
@@ -50,7 +51,8 @@ def report(
             with working(f"Reading {data}"):
                 X, y = read_rows(data, clf, missing)
             if y is not None:
-                X, y = leave_out_unlabelled(X, y, clf.classes_)
+                y, labelled = labelled_rows(X, y, clf.classes_)
+                X = X.take(labelled)
         with working("Writing the page"):
             write_page(clf, X, y, path)
     if output != STREAM:

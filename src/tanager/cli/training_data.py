@@ -23,8 +23,6 @@ from tanager.files.recipe_file import load_recipe
 from tanager.memory import available_memory
 from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
 from tanager.registry import list_names, nearest_first
-from tanager.table.training_table import read_rows as check_rows
-from tanager.table.training_table import warn_left_out
 
 MAX_FINDINGS = 4
 """Lines that the table doctor may say before a fit."""
@@ -64,30 +62,11 @@ def read_training_data(path: str, class_column: str, reading: Reading) -> tuple[
     return attributes, labels
 
 
-def leave_out_unlabelled(
-    X: pa.Table, y: NDArray[np.generic], classes: NDArray[np.generic] | None = None
-) -> tuple[pa.Table, NDArray[np.generic]]:
-    """The rows that have a class, with the warning of `fit` about the others."""
-    rows = check_rows(X, y, None, classes, unlabelled=True)
-    warn_left_out(rows)
-    if rows.unlabelled is not None:
-        X = X.filter(pa.array(y, from_pandas=True).is_valid())
-    return X, rows.classes[rows.class_codes]
-
-
 def check_training_columns(names: Sequence[str], class_column: str, recipe: Recipe, drop: Sequence[str]) -> list[str]:
     """The attributes that are left: there must be a class and something to tell it by. `drop` is the option --drop."""
-    if class_column not in names:
-        raise DataError(
-            f"the data has no column {class_column!r} to predict; "
-            f"its columns, nearest first, are {list_names(nearest_first(class_column, names))}."
-        )
+    check_column(class_column, names, "to predict")
     for name in drop:
-        if name not in names:
-            raise DataError(
-                f"the data has no column {name!r} to drop; "
-                f"its columns, nearest first, are {list_names(nearest_first(name, names))}."
-            )
+        check_column(name, names, "to drop")
     recipe.check_columns(names)
     if class_column in recipe.dropped:
         raise OptionError(f"--drop leaves out {class_column!r}, which is the class.")
@@ -103,6 +82,14 @@ def check_training_columns(names: Sequence[str], class_column: str, recipe: Reci
             stacklevel=2,
         )
     return kept
+
+
+def check_column(name: str, names: Sequence[str], purpose: str) -> str:
+    """The name, if a column has it."""
+    if name not in names:
+        nearest = list_names(nearest_first(name, names))
+        raise DataError(f"the data has no column {name!r} {purpose}; its columns, nearest first, are {nearest}.")
+    return name
 
 
 def warn_findings(attributes: pa.Table, labels: NamedLabels) -> None:
@@ -162,31 +149,38 @@ def streams(path: str, asked: bool | None) -> bool:
 
 
 def read_rows(
-    path: str, clf: BayesianNetworkClassifier, missing: Sequence[str] | None
+    path: str, clf: BayesianNetworkClassifier, missing: Sequence[str] | None, keep: Sequence[str] = ()
 ) -> tuple[pa.Table, NDArray[np.generic] | None]:
     """The columns a model needs, by name and in its order, from a file that may have others; and the class, if any.
 
-    The recipe that the model remembers is applied, with the texts in `missing` too.
+    The recipe that the model remembers is applied, with the texts in `missing` too. After these come the columns to
+    keep, as they are, and as text where the model does not need them.
     """
     recipe = _recipe(clf, missing or ())
-    table = read_table(path, _cells(clf, recipe))
-    needed = _check_columns(table.column_names, clf)
+    table = read_table(path, _cells(clf, recipe, keep))
+    needed, kept = _check_columns(table.column_names, clf, keep)
     target = clf.encoder_.schema.target.name
-    table = recipe.apply(table.select([*needed, *([target] if target in table.column_names else [])]))
-    classes = np.array(table.column(target).to_pylist()) if target in table.column_names else None
-    return _check_numbers(table.select(needed), clf), classes
+    rows = recipe.apply(table.select([*needed, *([target] if target in table.column_names else [])]))
+    classes = np.array(rows.column(target).to_pylist()) if target in rows.column_names else None
+    return _with_columns(_check_numbers(rows.select(needed), clf), table.select(kept)), classes
 
 
-def read_row_batches(path: str, clf: BayesianNetworkClassifier, missing: Sequence[str] | None) -> Iterator[pa.Table]:
+def read_row_batches(
+    path: str, clf: BayesianNetworkClassifier, missing: Sequence[str] | None, keep: Sequence[str] = ()
+) -> Iterator[pa.Table]:
     """As `read_rows`, batch by batch."""
     from tanager.table.stream.source import open_stream
 
     recipe = _recipe(clf, missing or ())
-    names, source = open_batches(path, _cells(clf, recipe))
-    needed = _check_columns(names, clf)
-    for batch in open_stream(source, needed).select(needed):
+    names, source = open_batches(path, _cells(clf, recipe, keep))
+    needed, kept = _check_columns(names, clf, keep)
+    for batch in open_stream(source, needed).select([*needed, *kept]):
         assert isinstance(batch, pa.Table)
-        yield _check_numbers(recipe.apply(batch), clf)
+        yield _with_columns(_check_numbers(recipe.apply(batch.select(needed)), clf), batch.select(kept))
+
+
+def _with_columns(rows: pa.Table, more: pa.Table) -> pa.Table:
+    return pa.table([*rows.columns, *more.columns], [*rows.column_names, *more.column_names])
 
 
 def _recipe(clf: BayesianNetworkClassifier, missing: Sequence[str]) -> Recipe:
@@ -195,12 +189,13 @@ def _recipe(clf: BayesianNetworkClassifier, missing: Sequence[str]) -> Recipe:
     return recipe.with_options(missing, (), clf.encoder_.schema.target.name)
 
 
-def _cells(clf: BayesianNetworkClassifier, recipe: Recipe) -> CellRules:
+def _cells(clf: BayesianNetworkClassifier, recipe: Recipe, keep: Sequence[str] = ()) -> CellRules:
     """A text column may hold only digits in a small file, and a column of numbers only marks of missing cells."""
     columns = (*clf.encoder_.schema.attributes, clf.encoder_.schema.target)
     texts = [column.name for column in columns if any(isinstance(state, str) for state in column.categories)]
     texts += [name for name in recipe.texts if name not in texts]
     numbers = [column.name for column in columns if column.name not in texts]
+    texts += [name for name in keep if name not in numbers and name not in texts]
     return CellRules.given(recipe.missing, texts, numbers)
 
 
@@ -218,8 +213,10 @@ def _check_numbers(rows: pa.Table, clf: BayesianNetworkClassifier) -> pa.Table:
     return rows
 
 
-def _check_columns(names: Sequence[str], clf: BayesianNetworkClassifier) -> list[str]:
-    """The columns a model needs, if they are among the names."""
+def _check_columns(
+    names: Sequence[str], clf: BayesianNetworkClassifier, keep: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """The columns a model needs, and those to keep besides, if they are among the names."""
     schema = clf.encoder_.schema
     if not schema.named:
         raise DataError(
@@ -234,7 +231,7 @@ def _check_columns(names: Sequence[str], clf: BayesianNetworkClassifier) -> list
             f"the data lacks {len(absent)} of the {len(needed)} columns the model needs: {list_names(absent)}; "
             f"its columns are {list_names(found)}."
         )
-    return needed
+    return needed, [check_column(name, names, "to keep") for name in keep if name not in needed]
 
 
 def _labels(column: pa.ChunkedArray, name: str) -> NDArray[np.generic]:

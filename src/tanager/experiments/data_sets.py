@@ -119,11 +119,13 @@ def split_class(table: pa.Table, class_column: str, name: str) -> tuple[pa.Table
 
 
 def find_data_sets(folder: Path, class_column: str = "class") -> list[DataSet]:
-    """The sets of a folder: those its manifest names, else every table file in it."""
+    """The sets of a folder: those its manifest names, else every table file in it; or the one set that a file is."""
+    if folder.is_file():
+        return [FileSet(name=_stem(folder), path=folder, class_column=class_column, marks=True)]
     if not folder.is_dir():
         raise FileError(
             f"there is no folder {str(folder)!r} with data sets.",
-            hint=f"name one with --data: a folder with a {MANIFEST}, or of .csv and .arff files.",
+            hint=f"name one with --data: a table, a folder with a {MANIFEST}, or one of .csv and .arff files.",
         )
     if (folder / MANIFEST).exists():
         return read_manifest(folder)

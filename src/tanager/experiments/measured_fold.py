@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from sklearn.base import clone
+from sklearn.utils import _safe_indexing
 
 from tanager.experiments.data_sets import Labels
 from tanager.experiments.protocol import Rows
-from tanager.measures import Probabilities, Quality, log_true, measure_quality
+from tanager.measures import Measures, Probabilities, log_true, measure
 
 
 @dataclass(frozen=True)
-class Measures:
+class FoldMeasures:
     """One fold; NaN where the classifier gives no probabilities.
 
     accuracy, log_loss, brier, auc  as `tanager.measures` has them
@@ -33,37 +34,63 @@ class Measures:
     predict_seconds: float
 
 
-MEASURES = tuple(field.name for field in fields(Measures))
+@dataclass(frozen=True)
+class JudgedFold:
+    """A classifier fitted to the training rows of a fold, and P(class | row) of its test rows.
+
+    `answer` is what it predicts of them, in place of probabilities, where it gives none.
+    """
+
+    fitted: Any
+    probabilities: Probabilities
+    answer: Labels | None
+    fit_seconds: float
+    predict_seconds: float
 
 
 @dataclass(frozen=True)
 class MeasuredFold:
     """A fold's measures, the classifier fitted for them, and P(class | row) of its test rows, None if it gives none."""
 
-    measures: Measures
+    measures: FoldMeasures
     fitted: Any
     probabilities: Probabilities | None
 
 
-def measure_fold(clf: Any, X: pa.Table, y: Labels, train: Rows, test: Rows, classes: Labels) -> MeasuredFold:
-    """Fit a clone to the rows `train`, measure it on the rows `test`; `classes` are those of the whole table."""
-    rows, class_codes = X.take(train), np.searchsorted(classes, y)
+def judge_fold(clf: Any, X: Any, y: Labels, train: Rows, test: Rows, classes: Labels) -> JudgedFold:
+    """Fit a clone to the rows `train` and let it judge the rows `test`; `classes` are those of the whole table."""
+    rows = take_rows(X, train)
     started = time.process_time()
     fitted = clone(clf).fit(rows, y[train])
     fit_seconds = time.process_time() - started
-    tested = X.take(test)
+    tested = take_rows(X, test)
     soft = hasattr(fitted, "predict_proba")
     started = time.process_time()
     answer = fitted.predict_proba(tested) if soft else fitted.predict(tested)
     predict_seconds = time.process_time() - started
     if not soft:
-        quality = Quality(float(np.mean(answer == y[test])), np.nan, np.nan, np.nan)
-        return MeasuredFold(Measures(*quality, np.nan, fit_seconds, predict_seconds), fitted, None)
+        return JudgedFold(fitted, np.full((len(test), len(classes)), np.nan), answer, fit_seconds, predict_seconds)
     probabilities = add_unseen_classes(answer, fitted.classes_, classes, len(train))
-    in_training = add_unseen_classes(fitted.predict_proba(rows), fitted.classes_, classes, len(train))
+    return JudgedFold(fitted, probabilities, None, fit_seconds, predict_seconds)
+
+
+def measure_fold(clf: Any, X: pa.Table, y: Labels, train: Rows, test: Rows, classes: Labels) -> MeasuredFold:
+    """`judge_fold`, and what its answers are worth."""
+    fold = judge_fold(clf, X, y, train, test, classes)
+    seconds = fold.fit_seconds, fold.predict_seconds
+    if fold.answer is not None:
+        quality = Measures(float(np.mean(fold.answer == y[test])), np.nan, np.nan, np.nan)
+        return MeasuredFold(FoldMeasures(*quality, np.nan, *seconds), fold.fitted, None)
+    class_codes, fitted = np.searchsorted(classes, y), fold.fitted
+    in_training = add_unseen_classes(fitted.predict_proba(X.take(train)), fitted.classes_, classes, len(train))
     train_cll = float(log_true(in_training, class_codes[train]).sum())
-    quality = measure_quality(probabilities, class_codes[test])
-    return MeasuredFold(Measures(*quality, train_cll, fit_seconds, predict_seconds), fitted, probabilities)
+    quality = measure(fold.probabilities, class_codes[test])
+    return MeasuredFold(FoldMeasures(*quality, train_cll, *seconds), fitted, fold.probabilities)
+
+
+def take_rows(X: Any, rows: Rows) -> Any:
+    """The table of these rows, of the kind that it is."""
+    return X.take(rows) if isinstance(X, pa.Table) else _safe_indexing(X, rows)
 
 
 def add_unseen_classes(probabilities: Probabilities, seen: Labels, classes: Labels, n_train: int) -> Probabilities:

@@ -69,7 +69,7 @@ def stratified_folds(y: Labels, n_folds: int, seed: int) -> list[Fold]:
         raise DataError(f"every class has fewer rows than the {n_folds} folds: the largest has {sizes.max()}.")
     if n_folds > sizes.min():
         warnings.warn(
-            f"a class has only {sizes.min()} rows, fewer than the {n_folds} folds: some folds are without it.",
+            f"the rarest class has fewer rows ({sizes.min()}) than there are folds ({n_folds}): some are without it.",
             DataWarning,
             stacklevel=2,
         )

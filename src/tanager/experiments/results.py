@@ -69,6 +69,12 @@ class Results:
             result[self.sets.index(name), self.classifiers.index(classifier)] = np.mean(values)
         return result
 
+    def by_fold(self, measure: str) -> Matrix:
+        """(n_folds, n_classifiers) of a single set; NaN where a fold failed or the measure was not taken."""
+        folds = [[_value(record, measure) for record in self._by_pair[self.sets[0], name]] for name in self.classifiers]
+        n_folds = max(map(len, folds))
+        return np.array([fold + [np.nan] * (n_folds - len(fold)) for fold in folds]).T
+
     def column(self, classifier: str, measure: str) -> Matrix:
         """(n_sets,) one classifier's values; all NaN if it was not run."""
         if classifier not in self.classifiers:

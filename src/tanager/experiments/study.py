@@ -15,6 +15,7 @@ from tanager.experiments.results_folder import results_folder
 from tanager.experiments.tables import (
     TextTable,
     failures_table,
+    fold_table,
     has_ranks,
     measure_table,
     rank_table,
@@ -92,10 +93,14 @@ class Study:
         return Results(*names, [latest[job.key] for job in jobs])
 
     def tables(self, results: Results) -> Iterator[TextTable]:
-        """What to say of the results, the most important first."""
-        yield from self.rank_tables(results)
-        yield from self.test_tables(results)
-        yield from self.measure_tables(results)
+        """What to say of the results, the most important first; of a single set its folds, as tests are over sets."""
+        if len(results.sets) == 1:
+            for measure in self.measures:
+                yield fold_table(results, measure)
+        else:
+            yield from self.rank_tables(results)
+            yield from self.test_tables(results)
+            yield from self.measure_tables(results)
         if results.failures:
             yield failures_table(results)
 

@@ -48,6 +48,16 @@ def measure_table(results: Results, measure: str) -> TextTable:
     return TextTable(unit.heading, ["set", *results.classifiers], rows, remarks)
 
 
+def fold_table(results: Results, measure: str) -> TextTable:
+    """The folds of a single set: a row per fold, a column per classifier; then mean and standard deviation."""
+    unit, values = UNITS[measure], results.by_fold(measure)
+    rows = [[f"fold {fold}", *map(unit.show, row)] for fold, row in enumerate(values, start=1)]
+    rows.append(["**mean**", *map(unit.show, values.mean(axis=0))])
+    if len(values) > 1:
+        rows.append(["standard deviation", *map(unit.show, values.std(axis=0, ddof=1))])
+    return TextTable(f"{results.sets[0]}: {unit.heading}", ["", *results.classifiers], rows)
+
+
 def ranks_of(results: Results, measure: str) -> Ranks:
     """Mean ranks by one measure."""
     return mean_ranks(tuple(results.classifiers), results.matrix(measure), UNITS[measure].less_is_better)

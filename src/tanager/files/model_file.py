@@ -7,21 +7,29 @@ import os
 from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers import BayesianNetworkClassifier
-from tanager.errors import FileError
+from tanager.errors import FileError, OptionError
 from tanager.files.document_file import document_kind, parse_json, read_document, write_json
 from tanager.files.parse_model import from_document
 from tanager.files.write_model import to_document
-from tanager.network.json_values import DocumentError
+from tanager.measures import Quality
+from tanager.network.json_values import DocumentError, shorten
 from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
 
 MODEL = document_kind("a model of Tanager", "classifier")
 
 
-def save_model(clf: BayesianNetworkClassifier, path: str | os.PathLike[str], *, recipe: Recipe | None = None) -> None:
+def save_model(
+    clf: BayesianNetworkClassifier,
+    path: str | os.PathLike[str],
+    *,
+    quality: Quality | None = None,
+    recipe: Recipe | None = None,
+) -> None:
     """Write a fitted classifier to a JSON file, all at once: an error leaves an older file as it was.
 
-    The file also holds the recipe of the table that the classifier was fitted to; by default the one that it was read
-    with. `load_model` gives it as `recipe_`.
+    The file also keeps a `quality`, as `cross_validate_model` gives it: `report` and `explain` show it for the rows
+    learnt from. And it keeps the recipe of the table that the classifier was fitted to. Without one or the other it
+    keeps that of a classifier that was read from a file, `clf.quality_` and `clf.recipe_`.
 
     >>> import tempfile
     >>> from tanager import NaiveBayesClassifier, load_model, save_model
@@ -33,8 +41,14 @@ def save_model(clf: BayesianNetworkClassifier, path: str | os.PathLike[str], *, 
     ['yes', 'no']
     """
     check_is_fitted(clf)
+    if quality is not None and quality.classes.tolist() != clf.classes_.tolist():
+        raise OptionError(
+            f"the quality is of a model of the classes {shorten(quality.classes.tolist())}, and this one has "
+            f"{shorten(clf.classes_.tolist())}.",
+            hint="measure it with cross_validate_model(clf, X, y).",
+        )
     try:
-        document = to_document(clf, getattr(clf, "recipe_", NOTHING_TO_DO) if recipe is None else recipe)
+        document = to_document(clf, quality, getattr(clf, "recipe_", NOTHING_TO_DO) if recipe is None else recipe)
     except DocumentError as error:
         raise FileError(
             f"cannot save the model to {str(path)!r}: {error}.",

@@ -12,6 +12,7 @@ from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.learning import Trace
 from tanager.counts.engine import ENGINES
 from tanager.files.model_parts import CLASSIFIERS, known_parts
+from tanager.files.quality_document import read_quality
 from tanager.files.trace_document import read_trace
 from tanager.files.write_model import MODEL_FORMAT
 from tanager.gaps.choose import MISSING, choose_rule, with_rule
@@ -41,6 +42,7 @@ KEYS = (
     "recipe",
     "structure_score",
     "trace",
+    "quality",
 )
 MAX_LABEL_BYTES = 1 << 28
 LABEL_KINDS = tuple("biufUTMO")
@@ -74,6 +76,7 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     )
     clf.trace_ = _trace(model["trace"])
     clf.recipe_ = Recipe.from_dict(model["recipe"])
+    clf.quality_ = read_quality(model["quality"], clf.classes_)
     return clf
 
 

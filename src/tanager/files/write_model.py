@@ -10,7 +10,8 @@ parents and tables (`tanager.network.additive_document`). "class_count" are the 
 has the parents and tables of the network that says what a missing cell may hold, and the corrections of "nothing" and
 of "states" (`tanager.gaps.filling`), or is null. "structure_score" is null for a structure chosen without a criterion,
 and so are "gain" and "score" of a step of the trace that was not scored. "recipe" is what is done to a table before the
-model sees it (`tanager.recipe`).
+model sees it (`tanager.recipe`). "quality" is how good the model is on rows new to it
+(`tanager.files.quality_document`), or null.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from numpy.typing import NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.files.model_parts import CLASSIFIERS, known_parts
+from tanager.files.quality_document import write_quality
 from tanager.files.trace_document import write_trace
 from tanager.gaps.filling import Filling
 from tanager.gaps.rule import GapRule
+from tanager.measures import Quality
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.additive_document import effect_parts
 from tanager.network.document import network_parts, write_columns
@@ -38,8 +41,10 @@ MODEL_FORMAT = 2
 """Number of the form above. A file of another number is refused."""
 
 
-def to_document(clf: BayesianNetworkClassifier, recipe: Recipe = NOTHING_TO_DO) -> dict[str, Json]:
-    """Everything needed to predict as `clf` does; a DocumentError names what cannot be kept."""
+def to_document(
+    clf: BayesianNetworkClassifier, quality: Quality | None = None, recipe: Recipe = NOTHING_TO_DO
+) -> dict[str, Json]:
+    """Everything needed to predict as `clf` does, and how good it is; a DocumentError names what cannot be kept."""
     name = type(clf).__name__
     if CLASSIFIERS.get(name) is not type(clf):
         raise DocumentError(f"the classifier is a {name}, expected one of {', '.join(CLASSIFIERS)}")
@@ -61,6 +66,7 @@ def to_document(clf: BayesianNetworkClassifier, recipe: Recipe = NOTHING_TO_DO) 
             "structure": [to_json(asdict(step), "trace_", {}) for step in clf.trace_.structure],
             "parameters": write_trace(clf.trace_.parameters),
         },
+        "quality": write_quality(clf.quality_ if quality is None else quality),
     }
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tanager.measures.calibration import Calibration, ReliabilityCurve, bin_sums, measure_calibration, predicted_class
-from tanager.measures.quality import (
+from tanager.measures.basic import (
     FLOOR,
+    Measures,
     Probabilities,
-    Quality,
     accuracy,
     areas_under_roc,
     brier,
@@ -14,13 +13,18 @@ from tanager.measures.quality import (
     log_loss,
     log_true,
     mean_area,
-    measure_quality,
+    measure,
     one_hot,
 )
+from tanager.measures.bootstrap import measure_intervals
+from tanager.measures.calibration import Calibration, ReliabilityCurve, bin_sums, measure_calibration, predicted_class
+from tanager.measures.quality import Predictions, Quality
 
 __all__ = [
     "FLOOR",
     "Calibration",
+    "Measures",
+    "Predictions",
     "Probabilities",
     "Quality",
     "ReliabilityCurve",
@@ -32,8 +36,9 @@ __all__ = [
     "log_loss",
     "log_true",
     "mean_area",
+    "measure",
     "measure_calibration",
-    "measure_quality",
+    "measure_intervals",
     "one_hot",
     "predicted_class",
 ]

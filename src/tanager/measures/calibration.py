@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.measures.quality import ClassCodes, Probabilities, brier, log_loss, one_hot
+from tanager.measures.basic import ClassCodes, Probabilities, brier, log_loss, one_hot
 
 Array = NDArray[np.float64]
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from tanager.classifiers import BayesianNetworkClassifier
+    from tanager.measures import Quality
 
 __all__ = ["report"]
 
@@ -20,6 +21,8 @@ def report(
     X: object = None,
     y: ArrayLike | None = None,
     path: str | os.PathLike[str] | None = None,
+    *,
+    quality: Quality | None = None,
 ) -> str | Path:
     """Write one self-contained HTML page about a fitted classifier; it needs a browser and no network.
 
@@ -37,6 +40,9 @@ def report(
         The class of each row.
     path : path, optional
         The file to write, all at once.
+    quality : Quality, optional
+        As `cross_validate_model` gives it; by default that of a classifier that was read from a file. It is the
+        headline where the rows are those that the model was learnt from, and where there are none.
 
     Returns
     -------
@@ -55,4 +61,4 @@ def report(
     # Imported here: `tanager` imports this function when it is itself imported, and must stay light.
     from tanager.report.write_page import write_page
 
-    return write_page(clf, X, y, path)
+    return write_page(clf, X, y, path, quality)

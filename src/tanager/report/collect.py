@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.training_rows import quality_of_training_table
 from tanager.errors import MemoryLimitError
 from tanager.explain import explain
 from tanager.explain.base_rate import baseline_words, log_base_rates
 from tanager.gaps.rule import GapRule
+from tanager.measures import Predictions, Quality
 from tanager.network.network import Network
 from tanager.report.data_summary import summarize_columns
 from tanager.report.effects import MANY_ATTRIBUTES, STRONGEST, describe_effects
@@ -40,7 +42,9 @@ class Rows:
     proba: NDArray[np.float64]
 
 
-def collect(clf: BayesianNetworkClassifier, X: object = None, y: ArrayLike | None = None) -> dict[str, Json]:
+def collect(
+    clf: BayesianNetworkClassifier, X: object = None, y: ArrayLike | None = None, quality: Quality | None = None
+) -> dict[str, Json]:
     """The content of the page, ready for JSON."""
     network = clf.network_
     rows = None if X is None else _read_rows(clf, X)
@@ -56,14 +60,21 @@ def collect(clf: BayesianNetworkClassifier, X: object = None, y: ArrayLike | Non
         "learning": describe_learning(clf),
         "rows": None,
         "columns": None,
-        "quality": None,
+        "quality": None if X is not None or quality is None else describe_quality(quality),
     }
     if rows is not None:
         page["rows"] = _pack_rows(rows, class_codes)
         page["columns"] = summarize_columns(rows.table, rows.codes, network, class_codes)
         if class_codes is not None:
-            page["quality"] = describe_quality(rows.proba, class_codes, clf.classes_, log_base_rates(clf))
+            held_out = quality_of_training_table(clf, X, clf.classes_[class_codes], quality)
+            page["quality"] = describe_quality(_measure(clf, rows.proba, class_codes) if held_out is None else held_out)
     return page
+
+
+def _measure(clf: BayesianNetworkClassifier, proba: NDArray[np.float64], class_codes: NDArray[np.intp]) -> Quality:
+    """The quality of the rows given, which may or may not be new to the model; no split says so."""
+    predictions = Predictions(proba, class_codes, np.zeros(len(class_codes), dtype=np.intp))
+    return Quality.of(predictions, clf.classes_, np.exp(log_base_rates(clf)), split="")
 
 
 def describe_network(network: Network) -> dict[str, Json]:

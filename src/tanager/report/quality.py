@@ -6,16 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import precision_recall_curve, roc_curve
 
-from tanager.measures import (
-    ReliabilityCurve,
-    accuracy,
-    areas_under_roc,
-    confusion_matrix,
-    log_loss,
-    mean_area,
-    measure_calibration,
-    one_hot,
-)
+from tanager.measures import Measures, Quality, ReliabilityCurve, areas_under_roc, measure_calibration, one_hot
 from tanager.report.json_page import Json, number, numbers
 
 MAX_CURVES = 60
@@ -24,29 +15,28 @@ MAX_POINTS = 6_000
 Floats = NDArray[np.float64]
 
 
-def describe_quality(
-    proba: Floats, class_codes: NDArray[np.intp], classes: NDArray[np.generic], log_base_rates: Floats
-) -> dict[str, Json]:
-    """Measures of P(class | row), (n_rows, n_classes), against the true classes.
+def describe_quality(quality: Quality) -> dict[str, Json]:
+    """What was measured, with areas and curves of one class against the rest.
 
-    `log_base_rates` (n_classes,) are those of the training rows. Curves are of one class against the
-    rest.
+    The areas of classes and the curves are of the predictions at hand, which may be a part of those measured.
     """
-    n_rows, n_classes = proba.shape
+    proba, class_codes = quality.predictions.probabilities, quality.predictions.class_codes
+    n_classes = len(quality.classes)
     truth = one_hot(class_codes, n_classes)
-    confusion = confusion_matrix(proba, class_codes)
-    calibrated = measure_calibration(proba, class_codes, classes)
+    calibrated = measure_calibration(proba, class_codes, quality.classes)
     areas = areas_under_roc(proba, class_codes)
     return {
-        "n_rows": n_rows,
-        "accuracy": number(accuracy(proba, class_codes)),
-        "log_loss": number(calibrated.log_loss),
-        "base_rate_log_loss": number(log_loss(np.broadcast_to(np.exp(log_base_rates), proba.shape), class_codes)),
-        "brier": number(calibrated.brier),
-        "calibration_error": number(calibrated.expected_error),
-        "auc": number(mean_area(areas)),
-        "confusion": confusion.tolist() if n_classes <= MAX_CURVES else None,
-        "classes": [_class_row(confusion, k, areas[k]) for k in range(n_classes)],
+        "split": quality.split,
+        "n_rows": quality.n_rows,
+        **{name: number(value) for name, value in quality.measures._asdict().items()},
+        "intervals": {
+            name: [number(low, 4), number(high, 4)]
+            for name, low, high in zip(Measures._fields, quality.low, quality.high, strict=True)
+        },
+        "base_rate": {name: number(value) for name, value in quality.base._asdict().items()},
+        "calibration_error": number(quality.calibration_error),
+        "confusion": quality.confusion.tolist() if n_classes <= MAX_CURVES else None,
+        "classes": [_class_row(quality.confusion, k, areas[k]) for k in range(n_classes)],
         "curves": [
             _curves(truth[:, k], proba[:, k], n_classes, calibrated.by_class[k])
             for k in range(min(n_classes, MAX_CURVES))

@@ -17,6 +17,7 @@ from tanager.classifiers import BayesianNetworkClassifier
 from tanager.errors import DataError, DataWarning
 from tanager.files.atomic import atomic_write, check_writable
 from tanager.files.output_path import OutputKind, begins_with
+from tanager.measures import Quality
 from tanager.report.collect import collect
 from tanager.report.json_page import Json, to_page_json
 
@@ -45,7 +46,11 @@ SCRIPTS = (
 
 
 def write_page(
-    clf: BayesianNetworkClassifier, X: object, y: ArrayLike | None, path: str | os.PathLike[str] | None
+    clf: BayesianNetworkClassifier,
+    X: object,
+    y: ArrayLike | None,
+    path: str | os.PathLike[str] | None,
+    quality: Quality | None = None,
 ) -> str | Path:
     """See `tanager.report.report`."""
     check_is_fitted(clf)
@@ -53,7 +58,7 @@ def write_page(
         raise DataError("the report was given classes y without the rows X they belong to.", hint="pass X too.")
     if path is not None:
         check_writable(path)
-    page = render(collect(clf, X, y))
+    page = render(collect(clf, X, y, clf.quality_ if quality is None else quality))
     content = page.encode("utf-8", "xmlcharrefreplace")
     if len(content) > LARGE_PAGE:
         n_cells = sum(table.size for table in clf.network_.tables)
@@ -88,6 +93,7 @@ def render(content: dict[str, Json]) -> str:
         style_hash=_hash(style),
         content=to_page_json(content),
         has_rows=content["rows"] is not None,
+        has_quality=content["quality"] is not None,
         has_shapes=isinstance(content["network"], dict) and content["network"]["kind"] == "effects",
     )
 

@@ -22,7 +22,7 @@ from tanager.table.schema import ColumnSchema
 CLASS_NAME = "class"
 ROWS_COUNTED = (1e-6, 2.0**53)
 """The least and the most that weights may sum to: beyond it a float does not change when one is added."""
-LEARNS_WITHOUT_CLASS = "Hint: parameters='em' learns from them in fit."
+LEARNS_WITHOUT_CLASS = "Hint: structure 'tan' with parameters 'em' learns from them in fit."
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,8 @@ def check_two_classes(classes: NDArray[np.generic], n_rows: int, name: str = "")
     """Refuse a table, of so many rows with a class, without two classes to tell apart; `name` is the class column's."""
     if len(classes) < 2:
         held = f"one class, {classes.tolist()[0]!r}," if len(classes) else "no class"
+        if len(classes) and not str(classes[0]).strip():
+            held = "nothing but blanks"
         where = "1 sample" if n_rows == 1 else f"{n_rows:,} rows"
         column = f"the class column {name!r}" if name else "the class column"
         raise DataError(f"{column} holds {held} in {where}; at least two are needed.")
@@ -90,7 +92,7 @@ def read_rows(
         if not kept.all():
             table, labels, weights = table.take(kept), labels[kept], weights[kept]
     apart = None
-    missing = _missing_labels(labels)
+    missing = missing_labels(labels)
     if missing.any():
         _check_missing(missing, unlabelled)
         apart = UnlabelledRows(table.take(missing), None if weights is None else weights[missing])
@@ -210,7 +212,8 @@ def _distinct_labels(labels: NDArray[np.generic]) -> tuple[NDArray[np.generic], 
     return found, codes.astype(code_dtype(len(found)))
 
 
-def _missing_labels(labels: NDArray[np.generic]) -> NDArray[np.bool_]:
+def missing_labels(labels: NDArray[np.generic]) -> NDArray[np.bool_]:
+    """(n_rows,) whether the class of a row is missing."""
     if labels.dtype.kind == "O":
         return np.array([holds_nothing(label) for label in labels], dtype=bool)
     return np.isnan(labels) if labels.dtype.kind == "f" else np.zeros(len(labels), dtype=bool)

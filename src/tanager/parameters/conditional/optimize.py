@@ -14,7 +14,6 @@ from tanager.parameters.conditional.descent import Descent
 from tanager.parameters.conditional.lbfgs import Memory, walk_down
 from tanager.parameters.conditional.objectives import Objective
 from tanager.parameters.conditional.priors import FREE, Prior
-from tanager.progress import advance
 
 Array = NDArray[np.float64]
 
@@ -77,9 +76,9 @@ class Penalized:
         """Where the penalty pulls to, (n_cells, n_classes) as seen from the prior's start, or 0 for that start."""
         self.start = self.prior.start + mean
 
-    def descend(self, u: Array, max_iter: int, tolerance: float, what: str = "Descending") -> Descent:
+    def descend(self, u: Array, max_iter: int, tolerance: float) -> Descent:
         """`minimize` from effects u."""
-        return minimize(self, u, max_iter, tolerance, what=what)
+        return minimize(self, u, max_iter, tolerance)
 
     @property
     def n_passes(self) -> int:
@@ -198,7 +197,6 @@ def minimize(
     max_iter: int,
     tol: float,
     enough: Callable[[Array], bool] | None = None,
-    what: str = "Descending",
 ) -> Descent:
     """Descend from effects u until about `tol` times (the value + a hundredth for each row) is left to gain.
 
@@ -212,7 +210,7 @@ def minimize(
         left = min(0.5 * float(gradient @ gradient), 4.0 * gain_of_late(values))
         return left, tol * (values[-1] + problem.n_rows / 100.0)
 
-    return descend(problem, u, max_iter, rule, enough=enough, what=what)
+    return descend(problem, u, max_iter, rule, enough=enough)
 
 
 def gain_of_late(values: list[float]) -> float:
@@ -227,28 +225,21 @@ def descend(
     rule: Callable[[list[float], Array], tuple[float, float]],
     bound: float = np.inf,
     enough: Callable[[Array], bool] | None = None,
-    what: str = "Descending",
 ) -> Descent:
     """Descend from effects u until a rule says that as little is left as was asked for.
 
     rule    what is left and what may be, given the values so far and the gradient at the last of them
     bound   an effect beyond it ends the descent
     enough  sees the effects of every iteration, and may end the descent
-    what    is said beside a progress bar
     """
     descent = Descent(u)
-    first = 0.0
 
     def record(vector: Array, value: float, gradient: Array) -> bool:
-        nonlocal first
         problem.note(vector, gradient)
         descent.u = problem.to_effects(vector)
         descent.values.append(value)
         descent.gradient_norms.append(float(np.linalg.norm(gradient)))
         left, goal = rule(descent.values, gradient)
-        first = first or left
-        if left > goal > 0.0:  # what is left shrinks by a factor each time
-            advance(f"{what}: {value:.6g}", max(0.0, np.log(first / left)), np.log(first / goal))
         if enough is not None and enough(descent.u):
             descent.end = "asked"
         elif left <= goal:

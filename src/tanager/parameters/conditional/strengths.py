@@ -138,7 +138,7 @@ def _fit_folds(folds: Sequence[TunedFold], strengths: Strengths, walk: Walk) -> 
 def _fit_fold(fold: TunedFold, strengths: Strengths, tolerance: float) -> Array:
     """Losses of the rows held out; the fit starts where the fold was on the path."""
     fold.problem.set_strengths(strengths)
-    fold.u = fold.problem.descend(fold.u, FOLD_MAX_ITER, tolerance, what=f"Trying strengths {strengths}").u
+    fold.u = fold.problem.descend(fold.u, FOLD_MAX_ITER, tolerance).u
     return fold.held_out.losses(fold.problem.beta(fold.u))
 
 

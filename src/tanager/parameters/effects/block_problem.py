@@ -122,7 +122,7 @@ class BlockProblem:
         self._norm = each * (np.sqrt(0.5) if self._mirrored else 1.0) if self._is_norm else np.zeros(n_blocks)
         self._squared = np.zeros(n_blocks) if self._is_norm else each * (0.5 if self._mirrored else 1.0)
 
-    def descend(self, u: Array, max_iter: int, tolerance: float, what: str = "Descending") -> Descent:
+    def descend(self, u: Array, max_iter: int, tolerance: float) -> Descent:
         """Descend from effects u (n_effects, n_odds) until about `tolerance` (value + rows / 100) is left to gain."""
         from tanager.parameters.effects.block_descent import descend
         from tanager.parameters.effects.block_model import Model, Penalty

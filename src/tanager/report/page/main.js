@@ -168,7 +168,6 @@ async function main() {
   store.start();
   if (effects) showShapes(network, target, store);
   if (content.quality) showQuality(content.quality, classes);
-  else if (content.rows) { byId("quality").remove(); byId("to-quality").remove(); }
   if (content.columns) showData(content.columns, network, target, content.rows.count);
   showLearning(content.learning);
   // For programs, and for the tests of this page.

@@ -16,15 +16,18 @@ function relative(loss, other) {
 
 function showQuality(quality, classes) {
   const section = byId("quality");
-  section.append(el("h2", { id: "quality-title" }, "Quality"),
-    el("p", { class: "muted" }, `On the ${plural(quality.n_rows, "row")} given. If the model was learnt from them, it will do worse on new ones.`));
-  const gain = quality.base_rate_log_loss === null ? "" : `base rate alone: ${short(quality.base_rate_log_loss, 4)}${relative(quality.log_loss, quality.base_rate_log_loss)}`;
+  const how = quality.split ? `Cross-validated on the rows that the model was learnt from (${quality.split}): each of these ${plural(quality.n_rows, "row")} was judged by a model that had not seen it.`
+    : `On the ${plural(quality.n_rows, "row")} given. If the model was learnt from them, it will do worse on new ones.`;
+  section.append(el("h2", { id: "quality-title" }, "Quality"), el("p", { class: "muted" }, `${how} In brackets: 95 % intervals.`));
+  const { base_rate: base, intervals } = quality;
+  const between = (name, show) => { const [low, high] = intervals[name].map(show); return intervals[name][0] === null ? "" : ` [${low}, ${high}]`; };
+  const gain = (name) => (base[name] === null ? "" : `base rate alone: ${short(base[name], 4)}${relative(quality[name], base[name])}`);
   section.append(el("div", { class: "tiles" },
-    tile("accuracy", percent(quality.accuracy), plural(Math.round((1 - quality.accuracy) * quality.n_rows), "mistake")),
-    tile("log-loss", short(quality.log_loss, 4), gain),
-    tile("Brier score", short(quality.brier, 4), "0 at best, 2 at worst"),
+    tile("accuracy" + between("accuracy", percent), percent(quality.accuracy), `${plural(Math.round((1 - quality.accuracy) * quality.n_rows), "mistake")}; base rate alone: ${percent(base.accuracy)}`),
+    tile("log-loss" + between("log_loss", (x) => short(x)), short(quality.log_loss, 4), gain("log_loss")),
+    tile("Brier score" + between("brier", (x) => short(x)), short(quality.brier, 4), gain("brier")),
     tile("calibration error", short(quality.calibration_error, 3), "expected, of the predicted class"),
-    tile("area under ROC", short(quality.auc, 4), classes.length > 2 ? "mean of one against the rest" : "")));
+    tile("area under ROC" + between("auc", (x) => short(x)), short(quality.auc, 4), classes.length > 2 ? "mean of one against the rest" : "")));
   const grid = el("div", { class: "cards" });
   section.append(grid);
   const many = classes.length > 8;

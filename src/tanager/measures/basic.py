@@ -1,0 +1,109 @@
+"""Accuracy, log-loss, Brier score, area under the ROC curve and confusion matrix.
+
+All take P(class | row), shape (n_rows, n_classes), and `class_codes` (n_rows,), the column of each row's true class.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Probabilities = NDArray[np.float64]
+ClassCodes = NDArray[np.integer]
+
+FLOOR = 1e-15
+"""The logarithm of a smaller probability is taken as that of this one: a loss of at most 34.5 nats per row."""
+
+
+class Measures(NamedTuple):
+    """How good probabilities are; `auc` is the mean over the classes, NaN where no class can be told from the rest."""
+
+    accuracy: float
+    log_loss: float
+    brier: float
+    auc: float
+
+
+def measure(probabilities: Probabilities, class_codes: ClassCodes) -> Measures:
+    """The four measures at once."""
+    return Measures(
+        accuracy(probabilities, class_codes),
+        log_loss(probabilities, class_codes),
+        brier(probabilities, class_codes),
+        mean_area(areas_under_roc(probabilities, class_codes)),
+    )
+
+
+def accuracy(probabilities: Probabilities, class_codes: ClassCodes) -> float:
+    """Share of rows whose most probable class is the true one."""
+    return float((probabilities.argmax(axis=1) == class_codes).mean())
+
+
+def log_true(probabilities: Probabilities, class_codes: ClassCodes) -> Probabilities:
+    """(n_rows,) log P(true class), in nats, P not below `FLOOR`; their sum is the conditional log likelihood."""
+    return np.log(np.maximum(probabilities[np.arange(len(class_codes)), class_codes], FLOOR))
+
+
+def log_loss(probabilities: Probabilities, class_codes: ClassCodes) -> float:
+    """Mean of -log P(true class), in nats, P not below `FLOOR`."""
+    return -float(log_true(probabilities, class_codes).mean())
+
+
+def brier(probabilities: Probabilities, class_codes: ClassCodes) -> float:
+    """Mean over rows of sum_c (P(c) - [c is true])^2: 0 at best, 2 at worst (Brier 1950)."""
+    return float(squared_errors(probabilities, class_codes).mean())
+
+
+def squared_errors(probabilities: Probabilities, class_codes: ClassCodes) -> Probabilities:
+    """(n_rows,) sum_c (P(c) - [c is true])^2."""
+    errors: Probabilities = ((probabilities - one_hot(class_codes, probabilities.shape[1])) ** 2).sum(axis=1)
+    return errors
+
+
+def areas_under_roc(probabilities: Probabilities, class_codes: ClassCodes) -> NDArray[np.float64]:
+    """(n_classes,) area under the ROC curve of each class against the rest; NaN where all rows are of it or none is."""
+    truth = one_hot(class_codes, probabilities.shape[1])
+    ones = np.ones(len(class_codes))
+    return np.array([ClassArea(p, is_class)(ones) for p, is_class in zip(probabilities.T, truth.T, strict=True)])
+
+
+class ClassArea:
+    """The area under the ROC curve of one class, for any weights of the rows: they are put in order once.
+
+    It is the share of pairs of a row of the class and another in which the former has the larger probability, ties
+    counted half.
+    """
+
+    def __init__(self, probabilities: Probabilities, is_class: NDArray[np.bool_]) -> None:
+        self._order = np.argsort(probabilities, kind="stable")
+        ascending = probabilities[self._order]
+        self._ties = np.flatnonzero(np.concatenate([[True], ascending[1:] != ascending[:-1]]))
+        self._is_class = is_class[self._order]
+
+    def __call__(self, weights: NDArray[np.float64]) -> float:
+        ordered = weights[self._order]
+        inside = np.add.reduceat(ordered * self._is_class, self._ties)
+        outside = np.add.reduceat(ordered * ~self._is_class, self._ties)
+        pairs = inside.sum() * outside.sum()
+        below = np.cumsum(outside) - outside / 2
+        return float(inside @ below / pairs) if pairs > 0 else float("nan")
+
+
+def mean_area(areas: NDArray[np.float64]) -> float:
+    """Over the classes that have one; NaN if none has."""
+    found = areas[~np.isnan(areas)]
+    return float(found.mean()) if len(found) else float("nan")
+
+
+def confusion_matrix(probabilities: Probabilities, class_codes: ClassCodes) -> NDArray[np.intp]:
+    """(n_classes, n_classes) rows of each true class, by their most probable class."""
+    n_classes = probabilities.shape[1]
+    cells = class_codes.astype(np.intp) * n_classes + probabilities.argmax(axis=1)
+    return np.bincount(cells, minlength=n_classes**2).reshape(n_classes, n_classes)
+
+
+def one_hot(class_codes: ClassCodes, n_classes: int) -> NDArray[np.bool_]:
+    """(n_rows, n_classes) whether the row is of the class."""
+    return class_codes[:, np.newaxis] == np.arange(n_classes)
