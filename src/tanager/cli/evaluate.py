@@ -34,6 +34,7 @@ def evaluate(
     discretizer: options.Discretizer = None,
     engine: options.Engine = "auto",
     device: options.Device = None,
+    class_weight: options.ClassWeight = None,
     seed: options.Seed = 0,
     missing: options.Missing = None,
     drop: options.Drop = None,
@@ -66,10 +67,12 @@ def evaluate(
         raise OptionError("Missing option '--class': the column to predict.", hint="or a --model to measure.")
     with working(f"Reading {data}"):
         table, labels = read_training_data(data, class_column, Reading(missing or (), drop or ()))
-    chosen = options.ModelOptions(structure, criterion, parameters, categorical, discretizer, engine, device, seed)
+    chosen = options.ModelOptions(
+        structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight
+    )
     X, y = leave_out_unlabelled(table, labels)
     with working("Fold 1") as update:
-        measured = cross_validate(chosen.classifier(X.column_names), X, y, folds, seed, update)
+        measured = cross_validate(chosen.classifier(X.column_names, y), X, y, folds, seed, update)
     if as_json:
         print(json.dumps({"rows": X.num_rows, "attributes": X.num_columns, **summarize(measured)}, indent=2))
     else:

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tanager.cli import options
+from tanager.cli.classes import find_class
 from tanager.cli.tables import new_table, print_table
 from tanager.errors import OptionError
 from tanager.progress import say, working
 
 if TYPE_CHECKING:
-    from tanager.classifiers import BayesianNetworkClassifier
     from tanager.explain import Overall, RowExplanation, SufficientReason
-    from tanager.table.schema import Category
 
 MAX_ROWS_PRINTED = 10
 """Rows printed where nobody says which."""
@@ -73,7 +72,7 @@ def explain(
             found = explain_model(clf)
         _show_overall(found, top, as_json)
         return
-    rival = None if against is None else _class(clf, against)
+    rival = None if against is None else find_class("--against", against, clf.classes_.tolist())
     with working(f"Reading {data}"):
         X, _ = read_rows(data, clf, missing)
     with working(f"Explaining {X.num_rows:,} rows"):
@@ -98,14 +97,6 @@ def _shown_rows(asked: list[int] | None, n_rows: int, as_json: bool) -> list[int
         if not 0 <= row < n_rows:
             raise OptionError(f"--row {row} is not there: the data has rows 0 to {n_rows - 1}.")
     return asked
-
-
-def _class(clf: BayesianNetworkClassifier, text: str) -> Category:
-    """The class that is written so."""
-    from tanager.registry import check_option
-
-    classes: dict[str, Category] = {str(label): label for label in clf.classes_.tolist()}
-    return classes[check_option("--against", text, classes)]
 
 
 def _document(row: RowExplanation, why: SufficientReason | None) -> dict[str, object]:

@@ -27,6 +27,7 @@ def fit(
     discretizer: options.Discretizer = None,
     engine: options.Engine = "auto",
     device: options.Device = None,
+    class_weight: options.ClassWeight = None,
     seed: options.Seed = 0,
     missing: options.Missing = None,
     drop: options.Drop = None,
@@ -61,7 +62,9 @@ def fit(
 
     if as_json and output == STREAM:
         raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
-    chosen = options.ModelOptions(structure, criterion, parameters, categorical, discretizer, engine, device, seed)
+    chosen = options.ModelOptions(
+        structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight
+    )
     reading = Reading(missing or (), drop or ())
     with output_file(output, ".json", MODEL, [data], force) as path:
         if streams(data, stream):
@@ -74,7 +77,7 @@ def fit(
                 X, y = read_training_data(data, class_column, reading)
             n_rows, names = X.num_rows, X.column_names
             with working(f"Fitting {n_rows:,} rows x {len(names):,} attributes"):
-                clf = chosen.classifier(names).fit(X, y)
+                clf = chosen.classifier(names, y).fit(X, y)
         save_model(clf, path)
     if as_json:
         summary = {
