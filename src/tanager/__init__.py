@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         TANClassifier,
     )
     from tanager.classifiers.calibration import calibration
+    from tanager.classifiers.deciding import FixedDecisionClassifier, TunedDecisionClassifierCV
     from tanager.classifiers.studies import information, structure_score
     from tanager.files.model_file import load_model, save_model
     from tanager.files.network_file import read_network, write_network
@@ -42,6 +43,7 @@ __all__ = [
     "DataError",
     "DataWarning",
     "FileError",
+    "FixedDecisionClassifier",
     "HillClimbClassifier",
     "KDBClassifier",
     "MDLPDiscretizer",
@@ -53,6 +55,7 @@ __all__ = [
     "SelectiveNaiveBayesClassifier",
     "TANClassifier",
     "TanagerError",
+    "TunedDecisionClassifierCV",
     "calibration",
     "explain",
     "information",
@@ -78,6 +81,7 @@ _HOMES = {
         "TANClassifier",
     ],
     "tanager.classifiers.calibration": ["calibration"],
+    "tanager.classifiers.deciding": ["FixedDecisionClassifier", "TunedDecisionClassifierCV"],
     "tanager.classifiers.studies": ["information", "structure_score"],
     "tanager.tuning.tune": ["tune"],
     "tanager.files.model_file": ["load_model", "save_model"],

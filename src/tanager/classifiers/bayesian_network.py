@@ -15,6 +15,7 @@ from tanager.classifiers.learning import Learning, Learnt
 from tanager.classifiers.parts import Parts
 from tanager.classifiers.reading import CodedTable, ReadsTables
 from tanager.counts.engine import CountEngine, choose_engine
+from tanager.decide import Decision
 from tanager.gaps.choose import choose_rule, needs_filler, with_rule
 from tanager.gaps.rule import GapRule
 from tanager.network.any_network import AnyNetwork
@@ -58,6 +59,10 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         ("category"; else as "auto").
     handle_unknown : "marginalize" or "error"
         A category unseen in training is a missing cell, or an error, at prediction.
+    class_weight : None, "balanced" or mapping
+        What the weight of a row is multiplied by, by its class, {"ill": 10, "healthy": 1}; a class not named has 1.
+        "balanced" makes all classes weigh the same. Probabilities are then those of a table with so many rows of each
+        class; to decide by what mistakes cost, leave them as they are and use `FixedDecisionClassifier`.
     engine : "auto", "numpy", "numba" or "torch"
         What counts; the result is the same. "torch" also passes over the rows on its `device`.
     device : "cuda", "cuda:1", ..., "cpu" or None
@@ -88,6 +93,8 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         The score of the structure by the criterion; None where the structure asks for none.
     trace_ : Trace
         Steps of the search and of the optimiser.
+    decision_ : Decision or None
+        How `predict` decides, where the model was read from a file that says so; None for the most probable class.
 
     Examples
     --------
@@ -104,6 +111,7 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
     network_: AnyNetwork
     gaps_: GapRule
     class_count_: NDArray[np.float64]
+    decision_: Decision | None = None
 
     def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from the rows of X with classes y; a row of weight w counts as w rows.
@@ -142,10 +150,13 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         self.gaps_ = choose_rule(learnt.network, learnt.filling, self.missing)
         self.network_ = with_rule(learnt.network, self.gaps_)
         self.structure_score_, self.trace_ = learnt.structure_score, learnt.trace
+        self.decision_ = None
         return learnt
 
     def predict(self, X: object) -> NDArray[np.generic]:
-        """The most probable class of each row; the first of equally probable ones."""
+        """The most probable class of each row, the first of equally probable ones; or what `decision_` decides for."""
+        if self.decision_ is not None:
+            return self.decision_.labels(self.predict_proba(X), self.classes_)
         best = self._log_joint(X).argmax(axis=1)
         labels: NDArray[np.generic] = self.classes_[best]
         return labels

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.decide import RowDecision
 from tanager.errors import OptionError
 from tanager.explain.base_rate import baseline_words, log_base_rates
 from tanager.explain.cells import Contribution, ExplainedRows, Model
@@ -36,6 +37,8 @@ class RowExplanation:
     contributions  one per attribute, in the order of the columns; then one per pair of a network of effects; then,
                    where the model averages over a gap of the row, the remainder
     log_odds       log P(favoured | row) - log P(against | row)
+    decision       what is decided about the row, and how far that is from the other decision; None where the model
+                   decides for the most probable class
     """
 
     row: int
@@ -48,6 +51,7 @@ class RowExplanation:
     source: str
     contributions: tuple[Contribution, ...]
     log_odds: float
+    decision: RowDecision | None = None
 
     @property
     def first_lines(self) -> tuple[tuple[str, float], ...]:
@@ -79,6 +83,7 @@ class RowExplanation:
             "base_rate": self.base_rate,
             "baseline": self.baseline,
             "contributions": [contribution.to_dict() for contribution in self.contributions],
+            **({} if self.decision is None else {"decision": self.decision.to_dict()}),
         }
 
     def __str__(self) -> str:
@@ -91,6 +96,8 @@ class RowExplanation:
         rest = self.ranked[TERMS_IN_TEXT:]
         if rest:
             lines.append(f"  {signed(sum(each.log_odds for each in rest))}  {len(rest)} other {self.nouns}")
+        if self.decision is not None:
+            lines.append(f"  decided: {self.decision.words}")
         return "\n".join(lines)
 
 
@@ -121,6 +128,7 @@ class Explanation:
     contributions                  (n_rows, n_terms) nats, a term being an attribute or, after these, a pair
     remainder                      (n_rows,) nats; `base_rate + baseline + contributions.sum(axis=1) + remainder` is
                                    `log_odds`
+    decisions                      what is decided about each row; none where the most probable class is
     """
 
     cells: ExplainedRows
@@ -131,6 +139,7 @@ class Explanation:
     contributions: NDArray[np.float64]
     remainder: NDArray[np.float64]
     log_odds: NDArray[np.float64]
+    decisions: tuple[RowDecision, ...] = ()
 
     @property
     def target(self) -> str:
@@ -175,6 +184,7 @@ class Explanation:
                 *self.cells.remainder(row, float(self.remainder[row])),
             ),
             float(self.log_odds[row]),
+            self.decisions[row] if self.decisions else None,
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -230,7 +240,9 @@ def explain_rows(model: Model, X: object, against: Category | None = None) -> Ex
     parts = cells.rule.contributions(cells.codes, favoured, other, odds)
     rates = np.broadcast_to(log_base_rates(model), logs.shape)
     base = between(rates, favoured, other)
-    return Explanation(cells, favoured, other, base, parts.prior - base, parts.terms, parts.remainder, odds)
+    decision = getattr(model, "decision_", None)
+    decided = () if decision is None else tuple(decision.explain(np.exp(logs)))
+    return Explanation(cells, favoured, other, base, parts.prior - base, parts.terms, parts.remainder, odds, decided)
 
 
 def signed(log_odds: float) -> str:

@@ -7,6 +7,7 @@ import os
 from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.deciding import DecidingClassifier
 from tanager.errors import FileError
 from tanager.files.document_file import document_kind, parse_json, read_document, write_json
 from tanager.files.parse_model import from_document
@@ -16,8 +17,10 @@ from tanager.network.json_values import DocumentError
 MODEL = document_kind("a model of Tanager", "classifier")
 
 
-def save_model(clf: BayesianNetworkClassifier, path: str | os.PathLike[str]) -> None:
+def save_model(clf: BayesianNetworkClassifier | DecidingClassifier, path: str | os.PathLike[str]) -> None:
     """Write a fitted classifier to a JSON file, all at once: an error leaves an older file as it was.
+
+    Of a classifier that decides, the one within is written with its decision, which `predict` then follows.
 
     >>> import tempfile
     >>> from tanager import NaiveBayesClassifier, load_model, save_model
@@ -29,8 +32,9 @@ def save_model(clf: BayesianNetworkClassifier, path: str | os.PathLike[str]) -> 
     ['yes', 'no']
     """
     check_is_fitted(clf)
+    model = clf.to_model() if isinstance(clf, DecidingClassifier) else clf
     try:
-        document = to_document(clf)
+        document = to_document(model)
     except DocumentError as error:
         raise FileError(
             f"cannot save the model to {str(path)!r}: {error}.",

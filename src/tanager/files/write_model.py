@@ -9,7 +9,8 @@ it as many as "hidden" says that are nodes only, no columns of the table. A netw
 parents and tables (`tanager.network.additive_document`). "class_count" are the training rows of each class. "filling"
 has the parents and tables of the network that says what a missing cell may hold, and the corrections of "nothing" and
 of "states" (`tanager.gaps.filling`), or is null. "structure_score" is null for a structure chosen without a criterion,
-and so are "gain" and "score" of a step of the trace that was not scored.
+and so are "gain" and "score" of a step of the trace that was not scored. "decision" is how `predict` decides
+(`tanager.files.decision_document`), or null.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import sklearn
 from numpy.typing import NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
+from tanager.files.decision_document import write_decision
 from tanager.files.model_parts import CLASSIFIERS, known_parts
 from tanager.files.trace_document import write_trace
 from tanager.gaps.filling import Filling
@@ -58,6 +60,7 @@ def to_document(clf: BayesianNetworkClassifier) -> dict[str, Json]:
             "structure": [to_json(asdict(step), "trace_", {}) for step in clf.trace_.structure],
             "parameters": write_trace(clf.trace_.parameters),
         },
+        "decision": write_decision(clf.decision_, clf.classes_),
     }
 
 
