@@ -81,6 +81,7 @@ def evaluate(
 
 def _evaluate_model(path: str, data: str, missing: Sequence[str] | None, as_json: bool) -> None:
     from tanager.cli.training_data import leave_out_unlabelled, read_rows
+    from tanager.decide import measure_decision
     from tanager.files.model_file import load_model
     from tanager.measures import measure_quality
     from tanager.table.training_table import encode_labels
@@ -93,12 +94,17 @@ def _evaluate_model(path: str, data: str, missing: Sequence[str] | None, as_json
     X, truth = leave_out_unlabelled(X, y, clf.classes_)
     with working(f"Predicting {X.num_rows:,} rows"):
         probabilities = clf.predict_proba(X)
-    measured = measure_quality(probabilities, encode_labels(truth, clf.classes_)[1])._asdict()
+    class_codes = encode_labels(truth, clf.classes_)[1]
+    measured = measure_quality(probabilities, class_codes)._asdict()
+    decided = None if clf.decision_ is None else measure_decision(clf.decision_, probabilities, class_codes)
     if as_json:
-        print(json.dumps({"rows": X.num_rows, "attributes": X.num_columns, **measured}, indent=2))
+        found = {"rows": X.num_rows, "attributes": X.num_columns, **measured}
+        print(json.dumps(found if decided is None else {**found, "decision": decided.to_dict()}, indent=2))
     else:
         rows = [(name.replace("_", " "), f"{value:.4f}") for name, value in measured.items()]
         _print(f"{X.num_rows:,} rows of {data}", [path], rows)
+        if decided is not None:
+            print(decided)
 
 
 def summarize(measured: list[Measures]) -> dict[str, dict[str, float | list[float]]]:

@@ -127,6 +127,8 @@ def _print_row(row: RowExplanation, why: SufficientReason | None, top: int) -> N
     table.add_section()
     table.add_row("log odds", *blanks, _coloured(row.log_odds), style="bold")
     print_table(f"Row {row.row}: {favoured} against {against}", table)
+    if row.decision is not None:
+        print(f"Decided: {row.decision.words}\n")
     if why is not None:
         print(f"{_renumbered(why, row)}\n")
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tanager.cli import options
+from tanager.cli import decision, options
 from tanager.cli.streams import STREAM, output_file
 from tanager.errors import OptionError
 from tanager.progress import say, working
@@ -39,6 +39,11 @@ def fit(
             help="Read the file, or a folder of Parquet files, batch by batch; by default where memory is short.",
         ),
     ] = None,
+    cost: decision.Cost = None,
+    ask: decision.Ask = None,
+    threshold: decision.Threshold = None,
+    sensitivity: decision.Sensitivity = None,
+    specificity: decision.Specificity = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was learnt, as JSON.")] = False,
 ) -> None:
     """Learn a model from a table.
@@ -55,6 +60,8 @@ def fit(
 
       tanager fit larger_than_memory.parquet --class outcome --structure tan -o model.json
 
+      tanager fit patients.csv --class state --cost ill:healthy=10 --ask 0.5 -o model.json
+
       zcat iris.csv.gz | tanager fit - --class species -o - > iris.json
     """
     from tanager.cli.training_data import Reading, open_training_data, read_training_data, streams
@@ -66,18 +73,21 @@ def fit(
         structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight
     )
     reading = Reading(missing or (), drop or ())
+    wanted = decision.WantedDecision(cost, ask, threshold, sensitivity, specificity)
     with output_file(output, ".json", MODEL, [data], force) as path:
         if streams(data, stream):
             names, source, count_rows = open_training_data(data, class_column, reading)
             with working(f"Reading and fitting {data} batch by batch"):
                 clf = chosen.classifier(names).fit(source, class_column)
-            n_rows = count_rows()
+            n_rows, decided = count_rows(), None
+            wanted.decide_unmeasured(clf)
         else:
             with working(f"Reading {data}"):
                 X, y = read_training_data(data, class_column, reading)
             n_rows, names = X.num_rows, X.column_names
             with working(f"Fitting {n_rows:,} rows x {len(names):,} attributes"):
                 clf = chosen.classifier(names, y).fit(X, y)
+                decided = wanted.decide(clf, X, y, seed)
         save_model(clf, path)
     if as_json:
         summary = {
@@ -87,9 +97,12 @@ def fit(
             "classes": clf.classes_.tolist(),
             "edges": len(clf.network_.edges),
             "structure_score": clf.structure_score_,
+            "decision": None if decided is None else decided.to_dict(),
         }
         print(json.dumps(summary, indent=2))
     elif output != STREAM:
         say(f"{output}: {structure}, {n_rows:,} rows, {len(names):,} attributes, {len(clf.classes_):,} classes")
+        if decided is not None:
+            say(str(decided))
         if data != STREAM:
             say(f"Look at it: {shlex.join(['tanager', 'report', output, data])}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,6 +27,9 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="The probability of every class, in place of the class.")
     ] = False,
+    no_decision: Annotated[
+        bool, typer.Option("--no-decision", help="The most probable class, whatever the model decides.")
+    ] = False,
     missing: options.Missing = None,
     force: options.Force = False,
     stream: Annotated[
@@ -37,7 +40,8 @@ def predict(
 ) -> None:
     """Predict the class of every row of a table.
 
-    Columns are found by name: the table may have others too, in any order.
+    Columns are found by name: the table may have others too, in any order. A model that was fitted with costs or a
+    threshold decides by them; the class is empty where a person is to be asked.
 
     Examples:
 
@@ -61,6 +65,8 @@ def predict(
     if output != STREAM:
         table_suffix(output)
     clf = load_model(model)
+    if no_decision:
+        clf.decision_ = None
     check_output(output, table_kind(_columns(clf, proba)), reads=[model, data], force=force)
     if not as_json and streams(data, stream):
         with working(f"Predicting {data} batch by batch"), table_writer(output) as write:
@@ -80,7 +86,9 @@ def predict(
 def _predict_rows(clf: BayesianNetworkClassifier, rows: pa.Table, proba: bool) -> pa.Table:
     import pyarrow as pa
 
-    columns = list(clf.predict_proba(rows).T.copy()) if proba else [clf.predict(rows)]
+    columns: list[Any] = list(clf.predict_proba(rows).T.copy()) if proba else [clf.predict(rows)]
+    if not proba and clf.decision_ is not None:  # a person may be asked about every row of a batch
+        columns = [pa.array(columns[0].tolist(), type=pa.array(clf.classes_.tolist()).type)]
     return pa.table(columns, names=_columns(clf, proba))
 
 
