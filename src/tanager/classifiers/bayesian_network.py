@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,9 +16,11 @@ from tanager.classifiers.parts import Parts
 from tanager.classifiers.reading import CodedTable, ReadsTables
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.decide import Decision
+from tanager.errors import MissingMethodError
 from tanager.gaps.choose import choose_rule, needs_filler, with_rule
 from tanager.gaps.rule import GapRule
 from tanager.network.any_network import AnyNetwork
+from tanager.network.effect_strength import attribute_importance
 from tanager.network.network import Network
 from tanager.progress import working
 from tanager.structure import StructureLearner
@@ -93,6 +95,8 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         The score of the structure by the criterion; None where the structure asks for none.
     trace_ : Trace
         Steps of the search and of the optimiser.
+    feature_importances_ : array of shape (n_features,)
+        How strong each attribute is, in nats.
     decision_ : Decision or None
         How `predict` decides, where the model was read from a file that says so; None for the most probable class.
 
@@ -194,6 +198,26 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
     def filler_(self) -> Network | None:
         """The filler of a rule that has one."""
         return getattr(self.gaps_, "filler", None)
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """(n_features,) how strong each attribute is, in nats; zero for one without effect. No rows are needed.
+
+        With effects it is the root mean square of what the attribute adds to the log odds of a class against the
+        others, over the training densities, the effect of a pair being shared by its two; with tables the information
+        that attribute and class give of each other when the attribute's other parents are known, in the model's own
+        distribution. `tanager.explain` tells more.
+        """
+        check_is_fitted(self)
+        return attribute_importance(self.network_)[: self.n_features_in_]
+
+    @property
+    def partial_fit(self) -> Any:
+        """Only naive Bayes has it; other structures are learnt from all rows, which may come batch by batch."""
+        raise MissingMethodError(
+            f"{type(self).__name__} has no partial_fit: its structure and effects depend on all rows together.",
+            hint="fit takes rows batch by batch, fit(batches, 'class column'); NaiveBayesClassifier has partial_fit.",
+        )
 
     def _parts(self) -> Parts:
         return Parts.of(self, self._structure())

@@ -16,6 +16,7 @@ from tanager.explain.base_rate import baseline_words, log_base_rates
 from tanager.explain.cells import Contribution, ExplainedRows, Model
 from tanager.explain.frame import make_frame
 from tanager.gaps.rule import between
+from tanager.html_table import bars, html_table
 from tanager.table.schema import Category
 
 ROWS_IN_TEXT, TERMS_IN_TEXT = 10, 40
@@ -86,13 +87,28 @@ class RowExplanation:
             **({} if self.decision is None else {"decision": self.decision.to_dict()}),
         }
 
-    def __str__(self) -> str:
+    @property
+    def title(self) -> str:
+        """The row, the two classes and the log odds, in words."""
         favoured, against = (f"{name} (P {self.probabilities[name]:.4f})" for name in (self.favoured, self.against))
-        lines = [f"row {self.row}: {favoured} against {against}, log odds {signed(self.log_odds)}"]
+        return f"row {self.row}: {favoured} against {against}, log odds {signed(self.log_odds)}"
+
+    def _repr_html_(self) -> str:
+        """The lines of the text, each with a bar."""
+        lines = [*self.first_lines, *((self._words(each), each.log_odds) for each in self.ranked)]
+        drawn = bars([value for _, value in lines], [signed(value) for _, value in lines])
+        rows = [(label, bar) for (label, _), bar in zip(lines, drawn, strict=True)]
+        decided = "" if self.decision is None else f"decided: {self.decision.words}"
+        return html_table(self.title, [self.nouns, "log odds", ""], rows, decided)
+
+    def _words(self, each: Contribution) -> str:
+        return each.label + (f", given {each.condition}" if each.given else "")
+
+    def __str__(self) -> str:
+        lines = [self.title]
         lines += [f"  {signed(value)}  {label}" for label, value in self.first_lines]
         for each in self.ranked[:TERMS_IN_TEXT]:
-            given = f", given {each.condition}" if each.given else ""
-            lines.append(f"  {signed(each.log_odds)}  {each.label}{given}")
+            lines.append(f"  {signed(each.log_odds)}  {self._words(each)}")
         rest = self.ranked[TERMS_IN_TEXT:]
         if rest:
             lines.append(f"  {signed(sum(each.log_odds for each in rest))}  {len(rest)} other {self.nouns}")
@@ -215,6 +231,11 @@ class Explanation:
                 for column, cell in zip(columns.values(), line, strict=True):
                     column.append(cell)
         return make_frame(columns, library)
+
+    def _repr_html_(self) -> str:
+        shown = "".join(self[row]._repr_html_() for row in range(min(len(self), ROWS_IN_TEXT)))
+        left = len(self) - ROWS_IN_TEXT
+        return shown + (f"<div>... and {left:,} more rows</div>" if left > 0 else "")
 
     def __str__(self) -> str:
         shown = [str(self[row]) for row in range(min(len(self), ROWS_IN_TEXT))]
