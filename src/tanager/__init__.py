@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         TANClassifier,
     )
     from tanager.classifiers.calibration import calibration
+    from tanager.classifiers.deciding import FixedDecisionClassifier, TunedDecisionClassifierCV
     from tanager.classifiers.studies import information, structure_score
     from tanager.doctor import check
     from tanager.experiments.cross_validate import cross_validate_model
@@ -45,6 +46,7 @@ __all__ = [
     "DataError",
     "DataWarning",
     "FileError",
+    "FixedDecisionClassifier",
     "HillClimbClassifier",
     "KDBClassifier",
     "MDLPDiscretizer",
@@ -56,6 +58,7 @@ __all__ = [
     "SelectiveNaiveBayesClassifier",
     "TANClassifier",
     "TanagerError",
+    "TunedDecisionClassifierCV",
     "calibration",
     "check",
     "cross_validate_model",
@@ -85,6 +88,7 @@ _HOMES = {
         "TANClassifier",
     ],
     "tanager.classifiers.calibration": ["calibration"],
+    "tanager.classifiers.deciding": ["FixedDecisionClassifier", "TunedDecisionClassifierCV"],
     "tanager.classifiers.studies": ["information", "structure_score"],
     "tanager.doctor": ["check"],
     "tanager.experiments.cross_validate": ["cross_validate_model"],

@@ -23,6 +23,10 @@ class OptionError(TanagerError, ValueError):
     """An option of an estimator or a function is not one of the valid ones."""
 
 
+class MissingMethodError(TanagerError, AttributeError):
+    """A classifier does not have this method; the message says what does the same."""
+
+
 class MemoryLimitError(TanagerError, ValueError):
     """A table would not fit in the memory allowed; raised before it is allocated."""
 

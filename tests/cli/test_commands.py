@@ -55,6 +55,20 @@ def test_options_reach_the_classifier(iris):
     assert load_model("m.json").categorical_features == "all"
 
 
+@pytest.mark.parametrize(
+    ("texts", "weights"),
+    [(["setosa=2", "virginica=0.5"], {"setosa": 2.0, "virginica": 0.5}), (["balanced"], "balanced")],
+)
+def test_class_weights_reach_the_classifier(iris, texts, weights):
+    asked = [part for text in texts for part in ("--class-weight", text)]
+    fit = ["fit", "iris.csv", "-c", "species", "-o", "m.json", "--structure", "naive-bayes"]
+    assert run([*fit, *asked]) == 0
+    assert load_model("m.json").class_weight == weights
+    if weights != "balanced":
+        assert run([*fit, *asked, "--stream"]) == 0
+        assert load_model("m.json").class_weight == weights
+
+
 def test_predict_prints_the_classes_of_the_rows(iris, capsys):
     run(["fit", "iris.csv", "--class", "species", "-o", "m.json"])
     assert run(["predict", "m.json", "iris.csv"]) == 0

@@ -14,8 +14,8 @@ from sklearn.datasets import load_iris
 
 from explain.effect_networks import effect_network, frame_of
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, OptionError, explain
-from tanager.explain.effect_strength import class_odds, effect_strength
 from tanager.network.additive import AdditiveNetwork
+from tanager.network.effect_strength import class_odds, effect_strength
 from tanager.plots import plot_effect, plot_effects, plot_network, plot_waterfall
 from tanager.plots.effect_curve import bin_edges
 from tanager.table.schema import ColumnSchema

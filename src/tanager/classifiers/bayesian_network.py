@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,10 +18,13 @@ from tanager.classifiers.learning import Learning, Learnt
 from tanager.classifiers.parts import Parts
 from tanager.classifiers.reading import CodedTable, ReadsTables
 from tanager.counts.engine import CountEngine, choose_engine
+from tanager.decide import Decision
+from tanager.errors import MissingMethodError
 from tanager.gaps.choose import choose_rule, needs_filler, with_rule
 from tanager.gaps.rule import GapRule
 from tanager.measures import Quality
 from tanager.network.any_network import AnyNetwork
+from tanager.network.effect_strength import attribute_importance
 from tanager.network.network import Network
 from tanager.progress import working
 from tanager.structure import StructureLearner
@@ -62,6 +65,10 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         ("category"; else as "auto").
     handle_unknown : "marginalize" or "error"
         A category unseen in training is a missing cell, or an error, at prediction.
+    class_weight : None, "balanced" or mapping
+        What the weight of a row is multiplied by, by its class, {"ill": 10, "healthy": 1}; a class not named has 1.
+        "balanced" makes all classes weigh the same. Probabilities are then those of a table with so many rows of each
+        class; to decide by what mistakes cost, leave them as they are and use `FixedDecisionClassifier`.
     engine : "auto", "numpy", "numba" or "torch"
         What counts; the result is the same. "torch" also passes over the rows on its `device`.
     device : "cuda", "cuda:1", ..., "cpu" or None
@@ -94,6 +101,10 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         Steps of the search and of the optimiser.
     quality_ : Quality or None
         How good the model is on rows new to it, where it was read from a file that says so.
+    feature_importances_ : array of shape (n_features,)
+        How strong each attribute is, in nats.
+    decision_ : Decision or None
+        How `predict` decides, where the model was read from a file that says so; None for the most probable class.
 
     Examples
     --------
@@ -111,6 +122,7 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
     gaps_: GapRule
     class_count_: NDArray[np.float64]
     quality_: Quality | None = None
+    decision_: Decision | None = None
 
     def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from the rows of X with classes y; a row of weight w counts as w rows.
@@ -169,12 +181,14 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         self.gaps_ = choose_rule(learnt.network, learnt.filling, self.missing)
         self.network_ = with_rule(learnt.network, self.gaps_)
         self.structure_score_, self.trace_ = learnt.structure_score, learnt.trace
-        self.quality_ = None
+        self.quality_ = self.decision_ = None
         return learnt
 
     def predict(self, X: object) -> NDArray[np.generic]:
-        """The most probable class of each row; the first of equally probable ones."""
+        """The most probable class of each row, the first of equally probable ones; or what `decision_` decides for."""
         now = self._now()
+        if now.decision_ is not None:
+            return now.decision_.labels(now.predict_proba(X), now.classes_)
         best = now._log_joint(X).argmax(axis=1)
         labels: NDArray[np.generic] = now.classes_[best]
         return labels
@@ -212,6 +226,26 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
     def filler_(self) -> Network | None:
         """The filler of a rule that has one."""
         return getattr(self.gaps_, "filler", None)
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """(n_features,) how strong each attribute is, in nats; zero for one without effect. No rows are needed.
+
+        With effects it is the root mean square of what the attribute adds to the log odds of a class against the
+        others, over the training densities, the effect of a pair being shared by its two; with tables the information
+        that attribute and class give of each other when the attribute's other parents are known, in the model's own
+        distribution. `tanager.explain` tells more.
+        """
+        check_is_fitted(self)
+        return attribute_importance(self.network_)[: self.n_features_in_]
+
+    @property
+    def partial_fit(self) -> Any:
+        """Only naive Bayes has it; other structures are learnt from all rows, which may come batch by batch."""
+        raise MissingMethodError(
+            f"{type(self).__name__} has no partial_fit: its structure and effects depend on all rows together.",
+            hint="fit takes rows batch by batch, fit(batches, 'class column'); NaiveBayesClassifier has partial_fit.",
+        )
 
     def _parts(self) -> Parts:
         return Parts.of(self, self._structure())

@@ -21,6 +21,7 @@ from tanager.parameters import ParameterLearner
 from tanager.scores import CLL, FamilyScore
 from tanager.structure import NaiveBayes, StructureLearner
 from tanager.table.batch import EncodedBatch
+from tanager.table.class_weights import given_weighting, weigh_classes
 from tanager.table.column_statistics import ColumnStatistics
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, choose_categorical
@@ -84,6 +85,7 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
         first = _check_partial_fit_first_call(self, classes)
         with thread_limit(self.n_jobs):
             rows = read_rows(X, y, sample_weight, self.classes_, unlabelled=True)
+            rows = weigh_classes(rows, given_weighting(self.class_weight, "partial_fit"))
         self._check_columns(X, rows.table, reset=first and not fitted)
         warn_left_out(rows)
         with thread_limit(self.n_jobs):

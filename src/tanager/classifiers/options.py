@@ -7,7 +7,9 @@ with an untyped base, such as scikit-learn's, have any argument.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,6 +31,7 @@ class ClassifierOptions:
     discretizer: object = None
     missing: str = "auto"
     handle_unknown: str = "marginalize"
+    class_weight: Mapping[Any, float] | str | None = None
     engine: str = "auto"
     device: str | None = None
     n_jobs: int | None = None

@@ -20,6 +20,7 @@ from tanager.counts.family import CountTable, Family
 from tanager.counts.running_counts import CountedRows, RunningCounts
 from tanager.gaps.choose import needs_filler
 from tanager.table.batch import EncodedBatch
+from tanager.table.class_weights import check_classes, given_weighting, weigh_classes
 from tanager.table.columns import NumericColumn, RawTable
 from tanager.table.discretizer import Discretizer, choose_discretizer, sees_class
 from tanager.table.encoder import TableEncoder, encode_rows, learn_schema, without_class
@@ -181,7 +182,7 @@ class ReadsTables(ClassifierOptions, ABC):
         self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, parts: Parts
     ) -> tuple[TrainingTable, TableSchema]:
         """A table in memory, checked, and what its columns hold."""
-        training = read_training(X, y, sample_weight, unlabelled=True)
+        training = weigh_classes(read_training(X, y, sample_weight, unlabelled=True), self.class_weight)
         self._check_columns(X, training.table, reset=True)
         if not parts.parameters.learns_without_class:
             warn_left_out(training)
@@ -218,11 +219,13 @@ class ReadsTables(ClassifierOptions, ABC):
             fine=parts.structure.granularities == 2,
             unlabelled=parts.parameters.learns_without_class,
             values=self._cuts_again(parts),
+            class_weight=given_weighting(self.class_weight, "a table that comes batch by batch"),
         )
         running = self._running_counts(parts)
         reader = StreamReader(roles, options, running)
         try:
             table = code_stream(reader.read(open_stream(X)), running)
+            check_classes(options.class_weight, table.classes)
             if exceeds(parts.needs, "counts"):
                 unlabelled = None if table.unlabelled is None else table.unlabelled.kept()
                 table = replace(table, rows=table.rows.kept(), unlabelled=unlabelled)

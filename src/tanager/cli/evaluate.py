@@ -16,6 +16,7 @@ from tanager.progress import working
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tanager.decide import DecisionQuality
     from tanager.experiments.held_out import HeldOut
     from tanager.measures import Quality
 
@@ -53,6 +54,7 @@ def evaluate(
     discretizer: options.Discretizer = None,
     engine: options.Engine = "auto",
     device: options.Device = None,
+    class_weight: options.ClassWeight = None,
     seed: options.Seed = 0,
     missing: options.Missing = None,
     drop: options.Drop = None,
@@ -87,14 +89,16 @@ def evaluate(
         raise OptionError("Missing option '--class': the column to predict.", hint="or a --model to measure.")
     with working(f"Reading {data}"):
         table, labels = read_training_data(data, class_column, Reading(missing or (), drop or (), recipe))
-    chosen = options.ModelOptions(structure, criterion, parameters, categorical, discretizer, engine, device, seed)
+    chosen = options.ModelOptions(
+        structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight
+    )
     y, rows = labelled_rows(table, labels)
     X, held_out = _held_out(table.take(rows), folds, repeats, group, time, seed)
     with working("Folds") as update:
-        quality = validate(chosen.classifier(X.column_names), X, y, held_out, update)
+        quality = validate(chosen.classifier(X.column_names, y), X, y, held_out, update)
     title = f"{data}: {X.num_rows:,} rows, {X.num_columns:,} attributes\nRows judged by models that had not seen them: "
     title += quality.split
-    _show(quality, title, {"rows": X.num_rows, "attributes": X.num_columns}, as_json)
+    _show(quality, None, title, {"rows": X.num_rows, "attributes": X.num_columns}, as_json)
 
 
 def _check_model_options(
@@ -128,6 +132,7 @@ def _evaluate_model(path: str, data: str, missing: Sequence[str] | None, as_json
 
     from tanager.classifiers.training_rows import quality_of_training_table
     from tanager.cli.training_data import read_rows
+    from tanager.decide import measure_decision
     from tanager.experiments.cross_validate import labelled_rows
     from tanager.files.model_file import load_model
     from tanager.measures import Predictions, Quality
@@ -146,6 +151,7 @@ def _evaluate_model(path: str, data: str, missing: Sequence[str] | None, as_json
     predictions = Predictions(probabilities, class_codes, np.zeros(len(truth), dtype=np.intp))
     base_rate = clf.class_count_ / clf.class_count_.sum()
     quality = Quality.of(predictions, clf.classes_, base_rate, "rows given to the model")
+    decided = None if clf.decision_ is None else measure_decision(clf.decision_, probabilities, class_codes)
     if quality_of_training_table(clf, X, truth, clf.quality_) is not None:
         warnings.warn(
             "the model was learnt from just these rows, so it does worse on others. Hint: "
@@ -153,13 +159,17 @@ def _evaluate_model(path: str, data: str, missing: Sequence[str] | None, as_json
             DataWarning,
             stacklevel=2,
         )
-    _show(
-        quality, f"{path} on {X.num_rows:,} rows of {data}", {"rows": X.num_rows, "attributes": X.num_columns}, as_json
-    )
+    title = f"{path} on {X.num_rows:,} rows of {data}"
+    _show(quality, decided, title, {"rows": X.num_rows, "attributes": X.num_columns}, as_json)
 
 
-def _show(quality: Quality, title: str, counts: dict[str, object], as_json: bool) -> None:
+def _show(
+    quality: Quality, decided: DecisionQuality | None, title: str, counts: dict[str, object], as_json: bool
+) -> None:
     if as_json:
-        print(json.dumps({**counts, **quality.to_dict()}, indent=2))
-    else:
-        print(f"{title}\n\n{quality}")
+        found = {**counts, **quality.to_dict()}
+        print(json.dumps(found if decided is None else {**found, "decision": decided.to_dict()}, indent=2))
+        return
+    print(f"{title}\n\n{quality}")
+    if decided is not None:
+        print(f"\n{decided}")

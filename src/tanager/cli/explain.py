@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tanager.cli import options
+from tanager.cli.classes import find_class
 from tanager.cli.tables import new_table, print_table
 from tanager.errors import OptionError
 from tanager.progress import say, working
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from tanager.classifiers import BayesianNetworkClassifier
     from tanager.explain import Overall, RowExplanation, SufficientReason
     from tanager.measures import Quality
-    from tanager.table.schema import Category
 
 MAX_ROWS_PRINTED = 10
 """Rows printed where nobody says which."""
@@ -78,7 +78,7 @@ def explain(
         _print_headline(clf.quality_, as_json)
         _show_overall(found, top, as_json)
         return
-    rival = None if against is None else _class(clf, against)
+    rival = None if against is None else find_class("--against", against, clf.classes_.tolist())
     with working(f"Reading {data}"):
         X, y = read_rows(data, clf, missing)
     with working(f"Explaining {X.num_rows:,} rows"):
@@ -104,14 +104,6 @@ def _shown_rows(asked: list[int] | None, n_rows: int, as_json: bool) -> list[int
         if not 0 <= row < n_rows:
             raise OptionError(f"--row {row} is not there: the data has rows 0 to {n_rows - 1}.")
     return asked
-
-
-def _class(clf: BayesianNetworkClassifier, text: str) -> Category:
-    """The class that is written so."""
-    from tanager.registry import check_option
-
-    classes: dict[str, Category] = {str(label): label for label in clf.classes_.tolist()}
-    return classes[check_option("--against", text, classes)]
 
 
 def _quality_of(clf: BayesianNetworkClassifier, X: pa.Table, y: NDArray[np.generic] | None) -> Quality | None:
@@ -168,6 +160,8 @@ def _print_row(row: RowExplanation, why: SufficientReason | OptionError | None, 
     if rest:
         table.add_row(f"{len(rest)} other {row.nouns}", *blanks, _coloured(sum(each.log_odds for each in rest)))
     print_table(f"Row {row.row}: {favoured} against {against}", table)
+    if row.decision is not None:
+        print(f"Decided: {row.decision.words}\n")
     if isinstance(why, OptionError):
         print(f"No reason: {why}\n")
     elif why is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tanager.cli import options
+from tanager.cli import decision, options
 from tanager.cli.streams import STREAM, output_file
 from tanager.errors import DataError, OptionError
 from tanager.progress import Update, say, working
@@ -34,6 +34,7 @@ def fit(
     discretizer: options.Discretizer = None,
     engine: options.Engine = "auto",
     device: options.Device = None,
+    class_weight: options.ClassWeight = None,
     seed: options.Seed = 0,
     missing: options.Missing = None,
     drop: options.Drop = None,
@@ -49,6 +50,11 @@ def fit(
             help="Read the file, or a folder of Parquet files, batch by batch; by default where memory is short.",
         ),
     ] = None,
+    cost: decision.Cost = None,
+    ask: decision.Ask = None,
+    threshold: decision.Threshold = None,
+    sensitivity: decision.Sensitivity = None,
+    specificity: decision.Specificity = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was learnt, as JSON.")] = False,
 ) -> None:
     """Learn a model from a table, and measure by cross-validation how good it is on rows new to it.
@@ -71,6 +77,8 @@ def fit(
 
       tanager fit larger_than_memory.parquet --class outcome --structure tan -o model.json
 
+      tanager fit patients.csv --class state --cost ill:healthy=10 --ask 0.5 -o model.json
+
       zcat iris.csv.gz | tanager fit - --class species -o - > iris.json
     """
     from tanager.cli.training_data import Reading, open_training_data, read_training_data, streams
@@ -79,8 +87,11 @@ def fit(
 
     if as_json and output == STREAM:
         raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
-    chosen = options.ModelOptions(structure, criterion, parameters, categorical, discretizer, engine, device, seed)
+    chosen = options.ModelOptions(
+        structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight
+    )
     reading = Reading(missing or (), drop or (), recipe)
+    wanted = decision.WantedDecision(cost, ask, threshold, sensitivity, specificity)
     with output_file(output, ".json", MODEL, [data, recipe], force) as path:
         if streams(data, stream):
             names, source, count_rows = open_training_data(data, class_column, reading)
@@ -92,8 +103,9 @@ def fit(
                 X, y = read_training_data(data, class_column, reading)
             n_rows, names = X.num_rows, X.column_names
             with working(f"Fitting {n_rows:,} rows x {len(names):,} attributes") as update:
-                clf = chosen.classifier(names).fit(X, y)
+                clf = chosen.classifier(names, y).fit(X, y)
                 quality = None if no_validate else _validate(clf, X, y, seed, update)
+        decided = wanted.decide(clf, quality)
         save_model(clf, path, quality=quality, recipe=reading.recipe(class_column))
     if as_json:
         summary = {
@@ -104,6 +116,7 @@ def fit(
             "edges": len(clf.network_.edges),
             "structure_score": clf.structure_score_,
             "quality": None if quality is None else quality.to_dict(),
+            "decision": None if decided is None else decided.to_dict(),
         }
         print(json.dumps(summary, indent=2))
     elif output != STREAM:
@@ -112,6 +125,8 @@ def fit(
             say(headline(quality))
         elif not no_validate:
             say("How good it is on rows new to it was not measured: `tanager evaluate` does.")
+        if decided is not None:
+            say(str(decided))
         if data != STREAM:
             say(f"Look at it: {shlex.join(['tanager', 'report', output, data])}")
 

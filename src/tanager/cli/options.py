@@ -11,6 +11,9 @@ from typer.core import TyperCommand
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tanager.classifiers import BayesianNetworkClassifier
 
 MODEL = "Model"
@@ -79,6 +82,14 @@ Device = Annotated[
         rich_help_panel=MODEL,
     ),
 ]
+ClassWeight = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="CLASS=WEIGHT|balanced",
+        help="Rows of the class count as so many; may be repeated. --cost of fit leaves probabilities as they are.",
+        rich_help_panel=MODEL,
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file of another kind; never one that is read.")]
 Seed = Annotated[int, typer.Option(help="For everything drawn at random.")]
 
@@ -124,9 +135,12 @@ class ModelOptions:
     engine: str
     device: str | None
     seed: int
+    class_weight: list[str] | None = None
 
-    def classifier(self, columns: Sequence[str]) -> BayesianNetworkClassifier:
-        """An unfitted classifier for a table with these columns."""
+    def classifier(
+        self, columns: Sequence[str], labels: NDArray[np.generic] | None = None
+    ) -> BayesianNetworkClassifier:
+        """An unfitted classifier for a table with these columns, and with these classes if they are known."""
         from tanager.classifiers import BayesianNetworkClassifier
 
         return BayesianNetworkClassifier(
@@ -135,6 +149,7 @@ class ModelOptions:
             discretizer=self.discretizer,
             engine=self.engine,
             device=self.device,
+            class_weight=self._class_weight(labels),
             random_state=self.seed,
         )
 
@@ -146,6 +161,14 @@ class ModelOptions:
         from tanager.experiments.entries import parse_part
 
         return {kind: parse_part(kind, text) if text and "(" in text else text for kind, text in named.items()}
+
+    def _class_weight(self, labels: NDArray[np.generic] | None) -> dict[Any, float] | str | None:
+        if self.class_weight is None:
+            return None
+        from tanager.cli.classes import read_class_weights
+
+        known = None if labels is None else {label for label in labels.tolist() if label is not None}
+        return read_class_weights(self.class_weight, None if known is None else sorted(known, key=str))
 
     def _categorical_features(self, columns: Sequence[str]) -> str | list[str]:
         """Names separated by commas, unless the whole is a column's name."""

@@ -33,6 +33,9 @@ def predict(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="A column to keep, such as a customer number; may be repeated."),
     ] = None,
+    no_decision: Annotated[
+        bool, typer.Option("--no-decision", help="The most probable class, whatever the model decides.")
+    ] = False,
     missing: options.Missing = None,
     force: options.Force = False,
     stream: Annotated[
@@ -44,7 +47,8 @@ def predict(
     """Predict the class of every row of a table.
 
     Columns are found by name: the table may have others too, in any order. There is a line for every row, in the order
-    of the table. In CSV and TSV a text that a spreadsheet would take for a formula begins with an apostrophe.
+    of the table. In CSV and TSV a text that a spreadsheet would take for a formula begins with an apostrophe. A model
+    that was fitted with costs or a threshold decides by them; the class is empty where a person is to be asked.
 
     Examples:
 
@@ -68,6 +72,8 @@ def predict(
         raise OptionError("--json prints all rows as one list, so --stream cannot go with it.")
     is_text = output == STREAM or table_suffix(output) != ".parquet"
     clf = load_model(model)
+    if no_decision:
+        clf.decision_ = None
     kept = list(dict.fromkeys(keep or ()))
     names = _columns(clf, proba, kept)
     written = [escape_formula(name) for name in names] if is_text and not as_json else names
@@ -93,10 +99,11 @@ def _predict_rows(clf: BayesianNetworkClassifier, rows: pa.Table, names: Sequenc
     import pyarrow as pa
 
     X, n_kept = rows.select(clf.feature_names_in_.tolist()), names.index(clf.network_.nodes[-1])
+    labels = clf.predict(X)
+    if clf.decision_ is not None:  # a person may be asked about every row of a batch
+        labels = pa.array(labels.tolist(), type=pa.array(clf.classes_.tolist()).type)
     probabilities = clf.predict_proba(X).T.copy() if len(names) > n_kept + 1 else ()
-    return pa.table(
-        [*(rows.column(name) for name in names[:n_kept]), clf.predict(X), *probabilities], names=list(names)
-    )
+    return pa.table([*(rows.column(name) for name in names[:n_kept]), labels, *probabilities], names=list(names))
 
 
 def _columns(clf: BayesianNetworkClassifier, proba: bool, keep: Sequence[str]) -> list[str]:

@@ -23,6 +23,7 @@ from tanager.dask.rows import ClusterRows
 from tanager.dask.statistics import LearntColumns, learn_columns, merge_packed
 from tanager.progress import working
 from tanager.table.batch import EncodedBatch
+from tanager.table.class_weights import check_classes, given_weighting
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import warn_of_useless_columns
 from tanager.table.rows import gather
@@ -39,7 +40,7 @@ def fit_partitions(
     cluster, parts = Cluster(client), model._parts()
     parts.check("cluster")
     engine = choose_worker_engine(model.engine, model.device)
-    partitions = find_partitions(X, y, sample_weight)
+    partitions = find_partitions(X, y, sample_weight, given_weighting(model.class_weight, "a table on a cluster"))
     validate_data(model, partitions.like, reset=True, skip_check_array=True)
     with thread_limit(model.n_jobs), working("Learning", shown=bool(model.verbose)):
         model._learn(_code_table(model, parts, cluster, partitions), engine)
@@ -57,6 +58,7 @@ def _code_table(model: BayesianNetworkClassifier, parts: Parts, cluster: Cluster
     learnt = _learn_columns(model, parts, cluster, summaries)
     attributes, table = learnt.attributes, learnt.statistics
     check_two_classes(table.classes, table.n_rows)
+    check_classes(partitions.reader.class_weight, table.classes)
     if not keep_unlabelled:
         say_left_out(table.n_unlabelled, table.n_rows + table.n_unlabelled, stacklevel=5)
     empty = [column.name for column, seen_in in zip(attributes, table.seen_in, strict=True) if seen_in < 0]

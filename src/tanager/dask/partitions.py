@@ -11,6 +11,7 @@ import dask.dataframe as dd
 from tanager.dask.reader import Reader
 from tanager.errors import DataError, DataTypeError
 from tanager.registry import nearest_first
+from tanager.table.class_weights import Weighting
 from tanager.table.read_columns import check_unique
 from tanager.table.training_table import target_name
 
@@ -33,7 +34,9 @@ class Partitions:
     target: str
 
 
-def find_partitions(X: object, y: object, sample_weight: object = None) -> Partitions:
+def find_partitions(
+    X: object, y: object, sample_weight: object = None, class_weight: Weighting | None = None
+) -> Partitions:
     """The partitions of a Dask data frame or a Parquet folder X, and of y: a Dask series, or the name of a column.
 
     Row weights are a column of X.
@@ -65,7 +68,7 @@ def find_partitions(X: object, y: object, sample_weight: object = None) -> Parti
     check_unique(names)
     if not names:
         raise DataError("the table has no column besides the class and the weights.")
-    reader = Reader(names, target if isinstance(y, str) else None, sample_weight)
+    reader = Reader(names, target if isinstance(y, str) else None, sample_weight, class_weight)
     return Partitions(table.to_delayed(), labels, reader, like, target)
 
 

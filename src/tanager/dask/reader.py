@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,17 +12,22 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight
 
 from tanager.errors import DataError, TanagerError
+from tanager.table.class_weights import Weighting, class_factors, times_factors
 from tanager.table.read_columns import check_unique, read_named
 from tanager.table.training_table import TrainingTable, UnlabelledRows, read_rows
 
 
 @dataclass(frozen=True)
 class Reader:
-    """How a partition is read: the attributes' names, and the columns of classes and weights if the frame has them."""
+    """How a partition is read: the attributes' names, the columns of classes and weights if the frame has them.
+
+    class_weight  what the weight of a row is multiplied by, by its class
+    """
 
     names: tuple[str, ...]
     column: str | None
     weight: str | None = None
+    class_weight: Weighting | None = None
 
     def read(
         self, frame: Any, labels: Any, number: int, classes: NDArray[np.generic] | None = None
@@ -46,6 +51,9 @@ class Reader:
                     weights = _check_sample_weight(weights, labels, dtype=np.float64, ensure_non_negative=True)
                 return None, UnlabelledRows(table, weights)
             rows = read_rows(table, labels, weights, classes, unlabelled=True)
+            if self.class_weight is not None:
+                factors = class_factors(self.class_weight, rows.classes)
+                rows = replace(rows, weights=times_factors(rows.weights, factors, rows.class_codes))
             return rows, rows.unlabelled
 
     def _check(self, frame: Any) -> None:

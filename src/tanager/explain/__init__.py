@@ -65,7 +65,7 @@ def explain(
 
     Parameters
     ----------
-    model : fitted classifier, or a network with a class
+    model : fitted classifier, one that decides, or a network with a class
     X : table, optional
         Rows to explain, one by one.
     y : array of classes, optional
@@ -101,6 +101,7 @@ def explain(
     from tanager.explain.overall import explain_overall
     from tanager.threads import thread_limit
 
+    model = getattr(model, "to_model", lambda: model)()  # one that decides has the model within
     with thread_limit(getattr(model, "n_jobs", None)):
         if y is None and X is not None:
             return explain_rows(model, X, against)

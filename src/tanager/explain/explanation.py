@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.decide import RowDecision
 from tanager.errors import OptionError
 from tanager.explain.base_rate import baseline_words, log_base_rates
 from tanager.explain.cells import Contribution, ExplainedRows, Model
 from tanager.explain.frame import make_frame
 from tanager.gaps.rule import between
+from tanager.html_table import bars, html_table
 from tanager.table.schema import Category
 
 ROWS_IN_TEXT, TERMS_IN_TEXT = 10, 40
@@ -36,6 +38,8 @@ class RowExplanation:
     contributions  one per attribute, in the order of the columns; then one per pair of a network of effects; then,
                    where the model averages over a gap of the row, the remainder
     log_odds       log P(favoured | row) - log P(against | row)
+    decision       what is decided about the row, and how far that is from the other decision; None where the model
+                   decides for the most probable class
     """
 
     row: int
@@ -48,6 +52,7 @@ class RowExplanation:
     source: str
     contributions: tuple[Contribution, ...]
     log_odds: float
+    decision: RowDecision | None = None
 
     @property
     def first_lines(self) -> tuple[tuple[str, float], ...]:
@@ -79,18 +84,36 @@ class RowExplanation:
             "base_rate": self.base_rate,
             "baseline": self.baseline,
             "contributions": [contribution.to_dict() for contribution in self.contributions],
+            **({} if self.decision is None else {"decision": self.decision.to_dict()}),
         }
 
-    def __str__(self) -> str:
+    @property
+    def title(self) -> str:
+        """The row, the two classes and the log odds, in words."""
         favoured, against = (f"{name} (P {self.probabilities[name]:.4f})" for name in (self.favoured, self.against))
-        lines = [f"row {self.row}: {favoured} against {against}, log odds {signed(self.log_odds)}"]
+        return f"row {self.row}: {favoured} against {against}, log odds {signed(self.log_odds)}"
+
+    def _repr_html_(self) -> str:
+        """The lines of the text, each with a bar."""
+        lines = [*self.first_lines, *((self._words(each), each.log_odds) for each in self.ranked)]
+        drawn = bars([value for _, value in lines], [signed(value) for _, value in lines])
+        rows = [(label, bar) for (label, _), bar in zip(lines, drawn, strict=True)]
+        decided = "" if self.decision is None else f"decided: {self.decision.words}"
+        return html_table(self.title, [self.nouns, "log odds", ""], rows, decided)
+
+    def _words(self, each: Contribution) -> str:
+        return each.label + (f", given {each.condition}" if each.given else "")
+
+    def __str__(self) -> str:
+        lines = [self.title]
         lines += [f"  {signed(value)}  {label}" for label, value in self.first_lines]
         for each in self.ranked[:TERMS_IN_TEXT]:
-            given = f", given {each.condition}" if each.given else ""
-            lines.append(f"  {signed(each.log_odds)}  {each.label}{given}")
+            lines.append(f"  {signed(each.log_odds)}  {self._words(each)}")
         rest = self.ranked[TERMS_IN_TEXT:]
         if rest:
             lines.append(f"  {signed(sum(each.log_odds for each in rest))}  {len(rest)} other {self.nouns}")
+        if self.decision is not None:
+            lines.append(f"  decided: {self.decision.words}")
         return "\n".join(lines)
 
 
@@ -121,6 +144,7 @@ class Explanation:
     contributions                  (n_rows, n_terms) nats, a term being an attribute or, after these, a pair
     remainder                      (n_rows,) nats; `base_rate + baseline + contributions.sum(axis=1) + remainder` is
                                    `log_odds`
+    decisions                      what is decided about each row; none where the most probable class is
     """
 
     cells: ExplainedRows
@@ -131,6 +155,7 @@ class Explanation:
     contributions: NDArray[np.float64]
     remainder: NDArray[np.float64]
     log_odds: NDArray[np.float64]
+    decisions: tuple[RowDecision, ...] = ()
 
     @property
     def target(self) -> str:
@@ -175,6 +200,7 @@ class Explanation:
                 *self.cells.remainder(row, float(self.remainder[row])),
             ),
             float(self.log_odds[row]),
+            self.decisions[row] if self.decisions else None,
         )
 
     def to_dict(self) -> dict[str, object]:
@@ -206,6 +232,11 @@ class Explanation:
                     column.append(cell)
         return make_frame(columns, library)
 
+    def _repr_html_(self) -> str:
+        shown = "".join(self[row]._repr_html_() for row in range(min(len(self), ROWS_IN_TEXT)))
+        left = len(self) - ROWS_IN_TEXT
+        return shown + (f"<div>... and {left:,} more rows</div>" if left > 0 else "")
+
     def __str__(self) -> str:
         shown = [str(self[row]) for row in range(min(len(self), ROWS_IN_TEXT))]
         left = len(self) - len(shown)
@@ -230,7 +261,9 @@ def explain_rows(model: Model, X: object, against: Category | None = None) -> Ex
     parts = cells.rule.contributions(cells.codes, favoured, other, odds)
     rates = np.broadcast_to(log_base_rates(model), logs.shape)
     base = between(rates, favoured, other)
-    return Explanation(cells, favoured, other, base, parts.prior - base, parts.terms, parts.remainder, odds)
+    decision = getattr(model, "decision_", None)
+    decided = () if decision is None else tuple(decision.explain(np.exp(logs)))
+    return Explanation(cells, favoured, other, base, parts.prior - base, parts.terms, parts.remainder, odds, decided)
 
 
 def signed(log_odds: float) -> str:

@@ -12,9 +12,10 @@ from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.hidden import add_hidden_codes
 from tanager.errors import DataError, OptionError
 from tanager.explain.cells import Model, network_of
-from tanager.explain.edge_information import Floats
-from tanager.explain.effect_strength import edge_strength, effect_strength
 from tanager.explain.frame import make_frame
+from tanager.html_table import bars, html_table
+from tanager.network.edge_information import Floats
+from tanager.network.effect_strength import edge_strength, term_strength
 
 Measure = Literal["information", "effect"]
 LINES_IN_TEXT = 40
@@ -103,6 +104,16 @@ class Overall:
             lines.append(f"exactly zero: {', '.join(zero[:NAMES_IN_TEXT])}{more}")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        columns = self._term_columns()
+        strengths = self.strength[np.argsort(-self.strength, kind="stable")].tolist()
+        drawn = bars(strengths, [f"{nats:.4f}" for nats in strengths])
+        removals = [] if self.removal is None else [[f"{nats:.4f}" for nats in columns["removal"]]]
+        head = ["information, nats" if self.measure == "information" else "root mean square of log odds", ""]
+        head += ["loss without it"] * len(removals)
+        rows = [list(row) for row in zip(self.ranked, drawn, *removals, strict=True)]
+        return html_table(f"What tells the classes of {self.target} apart", ["attribute", *head], rows)
+
     def _term_columns(self) -> dict[str, list[object]]:
         order = np.argsort(-self.strength, kind="stable")
         columns: dict[str, list[object]] = {"attribute": list(self.ranked), "strength": self.strength[order].tolist()}
@@ -124,24 +135,15 @@ def explain_overall(
 ) -> Overall:
     """See `tanager.explain.explain`."""
     network = network_of(model)
-    target = len(network.nodes) - 1
-    of_edges = edge_strength(network)
     measure: Measure = "effect" if network.kind == "effects" else "information"
-    if network.kind == "effects":
-        strength = effect_strength(network)
-    else:
-        strength = np.zeros(target)
-        for edge, nats in zip(network.dag.edges, of_edges, strict=True):
-            if target in edge:
-                strength[min(edge)] = nats  # the class has the largest number
     return Overall(
         network.nodes[-1],
         network.nodes[:-1],
         measure,
         tuple(map(network.term_name, network.terms)),
-        strength,
+        term_strength(network),
         network.edges,
-        of_edges,
+        edge_strength(network),
         None if y is None else removal(model, X, y, sample_weight),
     )
 

@@ -7,6 +7,7 @@ import os
 from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.deciding import DecidingClassifier
 from tanager.errors import FileError, OptionError
 from tanager.files.document_file import document_kind, parse_json, read_document, write_json
 from tanager.files.parse_model import from_document
@@ -19,7 +20,7 @@ MODEL = document_kind("a model of Tanager", "classifier")
 
 
 def save_model(
-    clf: BayesianNetworkClassifier,
+    clf: BayesianNetworkClassifier | DecidingClassifier,
     path: str | os.PathLike[str],
     *,
     quality: Quality | None = None,
@@ -29,7 +30,8 @@ def save_model(
 
     The file also keeps a `quality`, as `cross_validate_model` gives it: `report` and `explain` show it for the rows
     learnt from. And it keeps the recipe of the table that the classifier was fitted to. Without one or the other it
-    keeps that of a classifier that was read from a file, `clf.quality_` and `clf.recipe_`.
+    keeps that of a classifier that was read from a file, `clf.quality_` and `clf.recipe_`. Of a classifier that
+    decides, the one within is written with its decision, which `predict` then follows.
 
     >>> import tempfile
     >>> from tanager import NaiveBayesClassifier, load_model, save_model
@@ -41,14 +43,15 @@ def save_model(
     ['yes', 'no']
     """
     check_is_fitted(clf)
-    if quality is not None and quality.classes.tolist() != clf.classes_.tolist():
+    model = clf.to_model() if isinstance(clf, DecidingClassifier) else clf
+    if quality is not None and quality.classes.tolist() != model.classes_.tolist():
         raise OptionError(
             f"the quality is of a model of the classes {shorten(quality.classes.tolist())}, and this one has "
-            f"{shorten(clf.classes_.tolist())}.",
+            f"{shorten(model.classes_.tolist())}.",
             hint="measure it with cross_validate_model(clf, X, y).",
         )
     try:
-        document = to_document(clf, quality, getattr(clf, "recipe_", NOTHING_TO_DO) if recipe is None else recipe)
+        document = to_document(model, quality, getattr(model, "recipe_", NOTHING_TO_DO) if recipe is None else recipe)
     except DocumentError as error:
         raise FileError(
             f"cannot save the model to {str(path)!r}: {error}.",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.learning import Trace
 from tanager.counts.engine import ENGINES
+from tanager.files.decision_document import read_decision
 from tanager.files.model_parts import CLASSIFIERS, known_parts
 from tanager.files.quality_document import read_quality
 from tanager.files.trace_document import read_trace
@@ -26,6 +27,7 @@ from tanager.recipe.recipe import Recipe
 from tanager.registry import check_option, resolve
 from tanager.scores import SCORES
 from tanager.structure import STRUCTURES, Step
+from tanager.table.class_weights import read_weighting
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder
 from tanager.table.schema import Category, ColumnSchema, TableSchema
@@ -43,6 +45,7 @@ KEYS = (
     "structure_score",
     "trace",
     "quality",
+    "decision",
 )
 MAX_LABEL_BYTES = 1 << 28
 LABEL_KINDS = tuple("biufUTMO")
@@ -77,6 +80,7 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     clf.trace_ = _trace(model["trace"])
     clf.recipe_ = Recipe.from_dict(model["recipe"])
     clf.quality_ = read_quality(model["quality"], clf.classes_)
+    clf.decision_ = read_decision(model["decision"], clf.classes_)
     return clf
 
 
@@ -116,6 +120,7 @@ def _check_options(options: dict[str, object]) -> None:
         "engine": lambda value: check_option("engine", value, ENGINES),
         "missing": lambda value: check_option("missing", value, MISSING),
         "handle_unknown": lambda value: check_option("handle_unknown", value, ["marginalize", "error"]),
+        "class_weight": lambda value: value in (None, "balanced") or read_weighting(value),
     }
     for key, valid in (
         ("device", (str, type(None))),

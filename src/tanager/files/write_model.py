@@ -11,7 +11,8 @@ has the parents and tables of the network that says what a missing cell may hold
 of "states" (`tanager.gaps.filling`), or is null. "structure_score" is null for a structure chosen without a criterion,
 and so are "gain" and "score" of a step of the trace that was not scored. "recipe" is what is done to a table before the
 model sees it (`tanager.recipe`). "quality" is how good the model is on rows new to it
-(`tanager.files.quality_document`), or null.
+(`tanager.files.quality_document`), or null; "decision" how `predict` decides (`tanager.files.decision_document`), or
+null.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import sklearn
 from numpy.typing import NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
+from tanager.files.decision_document import write_decision
 from tanager.files.model_parts import CLASSIFIERS, known_parts
 from tanager.files.quality_document import write_quality
 from tanager.files.trace_document import write_trace
@@ -67,6 +69,7 @@ def to_document(
             "parameters": write_trace(clf.trace_.parameters),
         },
         "quality": write_quality(clf.quality_ if quality is None else quality),
+        "decision": write_decision(clf.decision_, clf.classes_),
     }
 
 

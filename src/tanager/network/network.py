@@ -74,6 +74,11 @@ class Network(HasColumns):
         """A line: the tables of a real network are pages."""
         return f"Network({len(self.nodes)} nodes, {len(self.dag.edges)} edges, target={self.target!r})"
 
+    def _repr_html_(self) -> str:
+        from tanager.network.html import network_html
+
+        return network_html(self)
+
     def canonical(self, target: str) -> dict[str, tuple[str, ...]]:
         """Parents of each node in the canonical form for classifying `target`: `tanager.structure.canonical`."""
         form = canonical_form(self.dag, self.number(target))

@@ -36,6 +36,11 @@ class NodeTable:
             for configuration, row in zip(product(*self.parent_states), self.probabilities, strict=True)
         ]
 
+    def _repr_html_(self) -> str:
+        from tanager.network.html import table_html
+
+        return table_html(self)
+
     def __str__(self) -> str:
         given = f" | {', '.join(self.parents)}" if self.parents else ""
         head = [*self.parents, *map(str, self.states)]

@@ -9,8 +9,8 @@ import numpy as np
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.errors import OptionError
 from tanager.explain.cells import network_of
-from tanager.explain.effect_strength import effect_strength
 from tanager.network.additive import AdditiveNetwork
+from tanager.network.effect_strength import effect_strength
 from tanager.plots.effect_bars import draw_bars, new_bar_axes
 from tanager.plots.effect_curve import draw_curve, new_curve_axes
 from tanager.plots.effect_pair import draw_pair

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.explain.effect_strength import class_odds, coarse_density
 from tanager.network.additive import AdditiveNetwork
+from tanager.network.effect_strength import class_odds, coarse_density
 from tanager.plots.network import shorten
 from tanager.table.schema import Category, ColumnSchema
 

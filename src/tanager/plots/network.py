@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import OptionError
-from tanager.explain.effect_strength import edge_strength, effect_strength
 from tanager.explain.explanation import RowExplanation
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.any_network import AnyNetwork
+from tanager.network.effect_strength import edge_strength, effect_strength
 from tanager.plots.network_layout import BOX_HEIGHT, Layout, drawn_parents
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tanager.explain.effect_strength import effect_strength
 from tanager.network.additive import AdditiveNetwork
+from tanager.network.effect_strength import effect_strength
 from tanager.report.json_page import Json, number, pack, pack_rounded
 from tanager.report.layout import HEIGHT, LONGEST
 from tanager.report.nodes import describe_coarse, describe_node

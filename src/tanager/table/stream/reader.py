@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.errors import DataError
 from tanager.table.batch import Codes, Weights, code_dtype
+from tanager.table.class_weights import Weighting, class_factors, times_factors
 from tanager.table.columns import RawTable, gaps
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import warn_of_useless_columns
@@ -41,6 +42,7 @@ class ReadOptions:
     discretizer, categorical_features, gap_states, fine  those of `learn_schema`
     unlabelled  rows without a class are read too
     values      few rows are also kept for cut points to be learnt again
+    class_weight  what the weight of a row is multiplied by, by its class
     """
 
     discretizer: Discretizer
@@ -49,6 +51,7 @@ class ReadOptions:
     fine: bool
     unlabelled: bool = False
     values: bool = False
+    class_weight: Weighting | None = None
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,9 @@ class StreamReader:
                 self._unlabelled.add(apart, _of_one_class(apart, own_weights), None)
             table, weights = table.take(~missing), None if weights is None else weights[~missing]
         if table.n_rows:
-            class_codes = self._encode_labels(table)
+            class_codes, weighting = self._encode_labels(table), self._options.class_weight
+            if weighting is not None:
+                weights = times_factors(weights, class_factors(weighting, self._classes.values), class_codes)
             rows = BatchRows(class_codes, self._classes.n_values, weights)
             self._count_classes(rows)
             labelled.add(table, rows, class_codes)

@@ -6,9 +6,9 @@ from itertools import islice
 
 import numpy as np
 
-from tanager.explain.edge_information import Floats, edge_information
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.any_network import AnyNetwork
+from tanager.network.edge_information import Floats, edge_information
 from tanager.table.batch import Codes, code_dtype
 
 N_DRAWS = 2_048
@@ -40,8 +40,11 @@ def effect_strength(network: AdditiveNetwork) -> Floats:
 def _draw_rows(network: AdditiveNetwork) -> Codes:
     """(N_DRAWS, n_attributes) codes, independent of each other: the same rows every time."""
     random = np.random.default_rng(0)
-    drawn = [random.choice(len(density), N_DRAWS, p=density) for density in network.densities]
-    return np.stack(drawn, axis=1).astype(code_dtype(max(network.n_states)))
+    rows = np.empty((N_DRAWS, len(network.densities)), dtype=code_dtype(max(network.n_states)))
+    for attribute in sorted(range(rows.shape[1]), key=network.nodes.__getitem__):  # whatever the order of columns is
+        density = network.densities[attribute]
+        rows[:, attribute] = random.choice(len(density), N_DRAWS, p=density)
+    return rows
 
 
 def class_odds(effect: Floats) -> Floats:
@@ -62,6 +65,30 @@ def coarse_density(network: AdditiveNetwork, attribute: int) -> Floats:
 
 def _mean_square(effect: Floats) -> Floats:
     return (class_odds(effect) ** 2).mean(axis=-1)
+
+
+def term_strength(network: AnyNetwork) -> Floats:
+    """(n_terms,) of effects `effect_strength`; of tables what each attribute and the class tell of each other.
+
+    That is the strength of its edge from or to the class: I(attribute; class | attribute parents) for a child of the
+    class, 0 for an attribute without such an edge, which speaks through others alone.
+    """
+    if network.kind == "effects":
+        return effect_strength(network)
+    target = len(network.nodes) - 1
+    strength = np.zeros(target)
+    for edge, nats in zip(network.dag.edges, edge_strength(network), strict=True):
+        if target in edge:
+            strength[min(edge)] = nats  # the class has the largest number
+    return strength
+
+
+def attribute_importance(network: AnyNetwork) -> Floats:
+    """(n_attributes,) the strength of each attribute's terms; that of a pair is shared by its two."""
+    found = np.zeros(len(network.nodes) - 1)
+    for term, strength in zip(network.terms, term_strength(network), strict=True):
+        found[list(term)] += strength / len(term)
+    return found
 
 
 def edge_strength(network: AnyNetwork) -> Floats:

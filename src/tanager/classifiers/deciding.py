@@ -1,0 +1,254 @@
+"""Classifiers that decide: by costs of mistakes or a threshold, given or tuned on rows held out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from copy import copy
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
+from tanager.classifiers.out_of_fold import out_of_fold
+from tanager.decide import (
+    CostDecision,
+    Decision,
+    DecisionQuality,
+    ThresholdDecision,
+    measure_decision,
+    tune_for_costs,
+    tune_for_sensitivity,
+    tune_for_specificity,
+)
+from tanager.decide.costs import Costs, class_code, read_costs, read_price
+from tanager.errors import OptionError
+from tanager.table.schema import Category
+from tanager.table.training_table import encode_labels, read_labels
+
+Weights = NDArray[np.float64] | None
+
+
+class DecidingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, ABC):
+    """What the two have in common: a classifier within gives the probabilities, `decision_` makes decisions of them."""
+
+    estimator: Any
+    decision_: Decision
+
+    def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the classifier within, and find the decision."""
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, read_labels(y), dtype=np.float64, ensure_non_negative=True)
+        self.estimator_ = clone(self.estimator).fit(X, y, **({} if weights is None else {"sample_weight": weights}))
+        self.decision_ = self._decide(X, y, weights)
+        return self
+
+    @abstractmethod
+    def _decide(self, X: object, y: ArrayLike, weights: Weights) -> Decision: ...
+
+    def predict(self, X: object) -> NDArray[np.generic]:
+        """The class decided for in each row; None where a person is to be asked."""
+        return self.decision_.labels(self.predict_proba(X), self.classes_)
+
+    def predict_proba(self, X: object) -> NDArray[np.float64]:
+        """P(class | row), whatever is decided."""
+        check_is_fitted(self)
+        probabilities: NDArray[np.float64] = self.estimator_.predict_proba(X)
+        return probabilities
+
+    def predict_log_proba(self, X: object) -> NDArray[np.float64]:
+        """log P(class | row), whatever is decided."""
+        check_is_fitted(self)
+        logs: NDArray[np.float64] = self.estimator_.predict_log_proba(X)
+        return logs
+
+    def to_model(self) -> BayesianNetworkClassifier:
+        """The classifier within, which decides so too: what is saved and explained."""
+        check_is_fitted(self)
+        if not isinstance(self.estimator_, BayesianNetworkClassifier):
+            raise OptionError(
+                f"the classifier within is a {type(self.estimator_).__name__}; only those of tanager are saved and "
+                "explained."
+            )
+        model = copy(self.estimator_)
+        model.decision_ = self.decision_
+        return model
+
+    @property
+    def classes_(self) -> NDArray[np.generic]:
+        """The labels, ascending."""
+        classes: NDArray[np.generic] = self.estimator_.classes_
+        return classes
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many attributes there are."""
+        return int(self.estimator_.n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """Their names, where they have any."""
+        names: NDArray[np.object_] = self.estimator_.feature_names_in_
+        return names
+
+    def _labels(self) -> tuple[Category, ...]:
+        return tuple(self.classes_.tolist())
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "decision_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+
+@dataclass(eq=False, repr=False)
+class FixedDecisionOptions:
+    """Options of `FixedDecisionClassifier`."""
+
+    estimator: Any
+    _: KW_ONLY
+    costs: Costs = None
+    ask: float | None = None
+    threshold: float | None = None
+    pos_label: Any = None
+
+
+class FixedDecisionClassifier(FixedDecisionOptions, DecidingClassifier):
+    """Decide by given costs or by a given threshold; `predict_proba` stays what it is.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Gives the probabilities.
+    costs : matrix, mapping or None
+        `costs[c][k]` of deciding class k where c is true, in the order of the classes; or {(c, k): cost}, where other
+        mistakes cost 1. Decided is the class that is expected to cost least.
+    ask : float or None
+        The price of asking a person, who is asked where every class is expected to cost more; `predict` gives None.
+    threshold : float or None
+        In place of costs: `pos_label` is decided for where its probability is at least this, else the best other class.
+    pos_label : class
+        For a threshold; by default the second of two classes.
+
+    Attributes
+    ----------
+    estimator_ : the classifier fitted
+    decision_ : CostDecision or ThresholdDecision
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from tanager import FixedDecisionClassifier, NaiveBayesClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> y = y.map({0: "ill", 1: "healthy"})
+    >>> clf = FixedDecisionClassifier(NaiveBayesClassifier(), costs={("ill", "healthy"): 10}).fit(X, y)
+    >>> print(clf.decision_)
+    least expected cost with ill:healthy=10 (true:decided)
+    >>> bool((clf.predict(X) == "ill").sum() >= (clf.estimator_.predict(X) == "ill").sum())
+    True
+    """
+
+    def _decide(self, X: object, y: ArrayLike, weights: Weights) -> Decision:
+        classes = self._labels()
+        if self.threshold is None:
+            return CostDecision(classes, read_costs(self.costs, classes), read_price(self.ask))
+        if self.costs is not None or self.ask is not None:
+            raise OptionError("a threshold was given, and costs too; each says by itself what is decided.")
+        if not 0.0 <= self.threshold <= 1.0:
+            raise OptionError(f"threshold={self.threshold!r} is reached by no row, or by all; expected 0 to 1.")
+        return ThresholdDecision(classes, positive_label(self.pos_label, classes), float(self.threshold))
+
+
+@dataclass(eq=False, repr=False)
+class TunedDecisionOptions:
+    """Options of `TunedDecisionClassifierCV`."""
+
+    estimator: Any
+    _: KW_ONLY
+    costs: Costs = None
+    sensitivity: float | None = None
+    specificity: float | None = None
+    pos_label: Any = None
+    cv: Any = 5
+
+
+class TunedDecisionClassifierCV(TunedDecisionOptions, DecidingClassifier):
+    """A threshold tuned on the probabilities of rows by models of other rows; `predict_proba` stays what it is.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Gives the probabilities.
+    costs : matrix, mapping or None
+        The threshold is the one whose decisions on rows held out cost least; see `FixedDecisionClassifier`.
+    sensitivity, specificity : float or None
+        In place of costs: the highest threshold with at least this sensitivity, or the lowest with this specificity.
+    pos_label : class
+        That the threshold is for; by default the second of two classes.
+    cv : int or splitter of scikit-learn
+        How rows are held out.
+
+    Attributes
+    ----------
+    estimator_ : the classifier, fitted to all rows
+    decision_ : ThresholdDecision
+    quality_ : DecisionQuality
+        What the decision costs on the rows held out, beside the most probable class, everyone and no one. The threshold
+        was tuned on these rows, so that new ones will cost a little more.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from tanager import NaiveBayesClassifier, TunedDecisionClassifierCV
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> y = y.map({0: "ill", 1: "healthy"})
+    >>> clf = TunedDecisionClassifierCV(NaiveBayesClassifier(), sensitivity=0.99, pos_label="ill").fit(X, y)
+    >>> found = clf.predict(X)[y == "ill"] == "ill"
+    >>> bool(found.mean() > 0.98), clf.quality_.rules[2].rule
+    (True, 'everyone ill')
+    """
+
+    quality_: DecisionQuality
+
+    def _decide(self, X: object, y: ArrayLike, weights: Weights) -> Decision:
+        given = [name for name in ("costs", "sensitivity", "specificity") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise OptionError(
+                f"a threshold is tuned for one of costs, sensitivity and specificity; given were {given or 'none'}."
+            )
+        classes = self._labels()
+        positive = positive_label(self.pos_label, classes)
+        costs = None if self.costs is None else read_costs(self.costs, classes)
+        labels = read_labels(y)
+        probabilities = out_of_fold(self.estimator, X, labels, weights, self.classes_, self.cv)
+        truth = encode_labels(labels, self.classes_)[1]
+        code = class_code(positive, classes, "pos_label")
+        if costs is not None:
+            threshold = tune_for_costs(probabilities, truth, code, costs, weights)
+        elif self.sensitivity is not None:
+            threshold = tune_for_sensitivity(probabilities, truth, code, self.sensitivity, weights)
+        else:
+            assert self.specificity is not None
+            threshold = tune_for_specificity(probabilities, truth, code, self.specificity, weights)
+        decision = ThresholdDecision(classes, positive, threshold, costs)
+        self.quality_ = measure_decision(decision, probabilities, truth, weights)
+        return decision
+
+
+def positive_label(pos_label: Any, classes: tuple[Category, ...]) -> Category:
+    """The class that a threshold is for."""
+    if pos_label is None:
+        if len(classes) != 2:
+            raise OptionError(
+                f"there are {len(classes)} classes, so pos_label has to say which of them the threshold is for.",
+                hint=f"pos_label={classes[-1]!r}.",
+            )
+        return classes[1]
+    return classes[class_code(pos_label, classes, "pos_label")]

@@ -1,0 +1,147 @@
+"""How a model is to decide, as the options of a command say it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tanager.cli.classes import find_class, read_class_number
+from tanager.errors import OptionError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tanager.classifiers import BayesianNetworkClassifier
+    from tanager.decide import Decision, DecisionQuality
+    from tanager.measures import Probabilities, Quality
+    from tanager.table.schema import Category
+
+PANEL = "Decision"
+
+Cost = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cost",
+        metavar="TRUE:DECIDED=COST",
+        help="What a mistake costs, such as ill:healthy=10 where one who is ill is taken for healthy; may be repeated. "
+        "Other mistakes cost 1. Decided is what is expected to cost least.",
+        rich_help_panel=PANEL,
+    ),
+]
+Ask = Annotated[
+    float | None,
+    typer.Option(
+        metavar="PRICE",
+        help="Ask a person, at this price, where every class is expected to cost more: the class is then left empty.",
+        rich_help_panel=PANEL,
+    ),
+]
+Threshold = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CLASS=P",
+        help="Decide for the class where its probability is at least P.",
+        rich_help_panel=PANEL,
+    ),
+]
+Sensitivity = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CLASS=SHARE",
+        help="The highest threshold that this share of the rows of the class reaches, on rows held out.",
+        rich_help_panel=PANEL,
+    ),
+]
+Specificity = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CLASS=SHARE",
+        help="The lowest threshold below which this share of the other rows is, on rows held out.",
+        rich_help_panel=PANEL,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class WantedDecision:
+    """What the options say; at most one of costs (with a price), threshold, sensitivity and specificity."""
+
+    cost: Sequence[str] | None
+    ask: float | None
+    threshold: str | None
+    sensitivity: str | None
+    specificity: str | None
+
+    def __post_init__(self) -> None:
+        kinds = {"--cost or --ask": self.cost or self.ask is not None, "--threshold": self.threshold}
+        kinds |= {"--sensitivity": self.sensitivity, "--specificity": self.specificity}
+        given = [name for name, value in kinds.items() if value]
+        if len(given) > 1:
+            raise OptionError(
+                f"{' and '.join(given)} each say by themselves what is decided.", hint="give one of them."
+            )
+
+    @property
+    def given(self) -> bool:
+        return any(value is not None for value in vars(self).values())
+
+    def decide(self, clf: BayesianNetworkClassifier, quality: Quality | None) -> DecisionQuality | None:
+        """Make a model decide so, and measure that on the rows held out; None without them, or if nothing is wanted."""
+        from tanager.decide import measure_decision
+
+        classes, tuned = clf.classes_.tolist(), bool(self.sensitivity or self.specificity)
+        if not self.given:
+            return None
+        if quality is None and tuned:
+            raise OptionError(
+                "no rows were held out to tune a threshold on.",
+                hint="leave out --no-validate and --stream, or give a --threshold or costs.",
+            )
+        if quality is None:
+            clf.decision_ = self._decision(classes)
+            return None
+        held_out = quality.predictions.probabilities, quality.predictions.class_codes
+        clf.decision_ = self._tuned(classes, *held_out) if tuned else self._decision(classes)
+        return measure_decision(clf.decision_, *held_out)
+
+    def _decision(self, classes: list[Category]) -> Decision:
+        from tanager.decide import CostDecision, ThresholdDecision
+        from tanager.decide.costs import read_costs, read_price
+
+        if self.threshold is None:
+            costs = dict(_read_cost(text, classes) for text in self.cost or ())
+            return CostDecision(tuple(classes), read_costs(costs, classes), read_price(self.ask))
+        name, threshold = read_class_number("--threshold", self.threshold)
+        if not 0.0 <= threshold <= 1.0:
+            raise OptionError(f"--threshold {threshold:g} is reached by no row, or by all; expected 0 to 1.")
+        return ThresholdDecision(tuple(classes), find_class("--threshold", name, classes), threshold)
+
+    def _tuned(
+        self, classes: list[Category], probabilities: Probabilities, class_codes: NDArray[np.integer]
+    ) -> Decision:
+        from tanager.decide import ThresholdDecision, tune_for_sensitivity, tune_for_specificity
+
+        option, tune, text = ("--sensitivity", tune_for_sensitivity, self.sensitivity)
+        if text is None:
+            option, tune, text = ("--specificity", tune_for_specificity, self.specificity or "")
+        name, wanted = read_class_number(option, text)
+        label = find_class(option, name, classes)
+        threshold = tune(probabilities, class_codes, classes.index(label), wanted)
+        return ThresholdDecision(tuple(classes), label, threshold)
+
+
+def _read_cost(text: str, classes: list[Category]) -> tuple[tuple[Category, Category], float]:
+    """TRUE:DECIDED=COST; a class may have a colon in its name."""
+    pair, cost = read_class_number("--cost", text)
+    if ":" not in pair:
+        raise OptionError(f"--cost {text!r} is not valid; expected TRUE:DECIDED=COST, such as ill:healthy=10.")
+    written = {str(label) for label in classes}
+    places = [place for place, letter in enumerate(pair) if letter == ":"]
+    known = [place for place in places if pair[:place] in written and pair[place + 1 :] in written]
+    place = (known or places)[0]
+    true, decided = (find_class("--cost", name, classes) for name in (pair[:place], pair[place + 1 :]))
+    return (true, decided), cost

@@ -1,0 +1,234 @@
+"""Decision: probabilities of classes -> the class decided for, or that a person is to be asked."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.decide.costs import CostTable, class_code
+from tanager.errors import OptionError
+from tanager.measures import Probabilities
+from tanager.table.schema import Category
+
+Codes = NDArray[np.intp]
+ASK = "ask a person"
+
+
+@dataclass(frozen=True)
+class RowDecision:
+    """What is decided about a row, and how far that is from deciding otherwise.
+
+    decided   the class in words, or "ask a person"
+    other     what would be decided next
+    distance  from the other decision: how much more that is expected to cost, or how far P is from the threshold
+    words     all this in a line
+    """
+
+    decided: str
+    other: str
+    distance: float
+    words: str
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON has it."""
+        return {"decided": self.decided, "other": self.other, "distance": self.distance}
+
+
+@dataclass(frozen=True)
+class Decision(ABC):
+    """A rule that decides by P(class | row), of shape (n_rows, n_classes).
+
+    classes  the labels, in the order of the columns
+    """
+
+    classes: tuple[Category, ...]
+
+    @property
+    def price(self) -> float | None:
+        """Of asking a person; None where nobody is ever asked."""
+        return None
+
+    @property
+    def positive_code(self) -> int | None:
+        """The column of the class that everyone or no one may be treated for, where there is one such class."""
+        return None
+
+    @abstractmethod
+    def choose(self, probabilities: Probabilities) -> Codes:
+        """(n_rows,) the column of the class decided for; n_classes where a person is to be asked."""
+
+    @abstractmethod
+    def explain(self, probabilities: Probabilities) -> list[RowDecision]:
+        """What is decided about each row, and how far that is from the other decision."""
+
+    @property
+    @abstractmethod
+    def cost_table(self) -> CostTable:
+        """costs[c][k] of deciding k where c is true."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, object]:
+        """Its numbers, as JSON has them; the classes are those of the model."""
+
+    def labels(self, probabilities: Probabilities, classes: NDArray[np.generic]) -> NDArray[np.generic]:
+        """(n_rows,) the classes decided for; objects, with None where a person is to be asked, if that may be."""
+        chosen = self.choose(probabilities)
+        if self.price is None:
+            return classes[chosen]
+        return np.array([*classes.tolist(), None], dtype=object)[chosen]
+
+    def check(self, classes: NDArray[np.generic]) -> None:
+        """Refuse to decide for a model of other classes."""
+        if list(self.classes) != classes.tolist():
+            raise OptionError(
+                f"the decision is for the classes {list(self.classes)}; the model's are {classes.tolist()}."
+            )
+
+    def word(self, code: int) -> str:
+        """What is decided, in words."""
+        return ASK if code == len(self.classes) else str(self.classes[code])
+
+
+@dataclass(frozen=True)
+class CostDecision(Decision):
+    r"""The decision that is expected to cost least: argmin_k sum_c P(c) cost(c, k), the first of equal ones.
+
+    A person is asked where every class is expected to cost more than the price (Chow 1970): with mistakes that all cost
+    1, where 1 - max P is above it.
+
+    costs  costs[c][k] of deciding k where c is true
+    ask    the price of asking a person; None for never
+
+    >>> rule = CostDecision(("healthy", "ill"), ((0.0, 1.0), (10.0, 0.0)))
+    >>> rule.choose(np.array([[0.95, 0.05], [0.8, 0.2]])).tolist()
+    [0, 1]
+    >>> print(rule.explain(np.array([[0.8, 0.2]]))[0].words)
+    ill, expected to cost 0.8; healthy would cost 1.2 more
+    """
+
+    costs: CostTable
+    ask: float | None = None
+
+    @property
+    def price(self) -> float | None:
+        return self.ask
+
+    @property
+    def positive_code(self) -> int | None:
+        """Of two classes the one that is worse to miss, the second of equal ones."""
+        if len(self.classes) != 2:
+            return None
+        (right, false_alarm), (missed, right_too) = self.costs
+        return 0 if false_alarm - right > missed - right_too else 1
+
+    @property
+    def cost_table(self) -> CostTable:
+        return self.costs
+
+    def expected(self, probabilities: Probabilities) -> Probabilities:
+        """(n_rows, n_classes) what each decision is expected to cost; one column more where a person may be asked."""
+        of_classes: Probabilities = probabilities @ np.array(self.costs)
+        if self.ask is None:
+            return of_classes
+        return np.column_stack([of_classes, np.full(len(of_classes), self.ask)])
+
+    def choose(self, probabilities: Probabilities) -> Codes:
+        return self.expected(probabilities).argmin(axis=1)
+
+    def explain(self, probabilities: Probabilities) -> list[RowDecision]:
+        costs = self.expected(probabilities)
+        order = np.argsort(costs, axis=1, kind="stable")
+        found = []
+        for row, (best, other) in zip(costs, order[:, :2].tolist(), strict=True):
+            more = float(row[other] - row[best])
+            words = (
+                f"{self.word(best)}, expected to cost {row[best]:.4g}; {self.word(other)} would cost {more:.4g} more"
+            )
+            found.append(RowDecision(self.word(best), self.word(other), more, words))
+        return found
+
+    def to_dict(self) -> dict[str, object]:
+        return {"costs": [list(row) for row in self.costs], "ask": self.ask}
+
+    def __str__(self) -> str:
+        pairs = [
+            f"{true}:{decided}={self.costs[c][k]:g}"
+            for c, true in enumerate(self.classes)
+            for k, decided in enumerate(self.classes)
+            if self.costs[c][k] != float(c != k)
+        ]
+        listed = f" with {', '.join(pairs)} (true:decided)" if pairs else ""
+        return f"least expected cost{listed}" + ("" if self.ask is None else f", {ASK} for {self.ask:g}")
+
+
+@dataclass(frozen=True)
+class ThresholdDecision(Decision):
+    """A class is decided for where its probability is at least the threshold, else the most probable other class.
+
+    positive   the class
+    threshold  from 0 up; what is above 1 nobody reaches
+    costs      the costs that the threshold was tuned for; None for those at which it is right
+
+    >>> rule = ThresholdDecision(("healthy", "ill"), "ill", 0.1)
+    >>> rule.choose(np.array([[0.95, 0.05], [0.8, 0.2]])).tolist()
+    [0, 1]
+    >>> print(rule.explain(np.array([[0.8, 0.2]]))[0].words)
+    ill: P(ill) 0.2 is 0.1 above the threshold 0.1
+    """
+
+    positive: Category
+    threshold: float
+    costs: CostTable | None = None
+
+    @property
+    def code(self) -> int:
+        """The column of the class."""
+        return class_code(self.positive, self.classes, "threshold")
+
+    @property
+    def positive_code(self) -> int | None:
+        return self.code if self.costs is None or len(self.classes) == 2 else None
+
+    @property
+    def cost_table(self) -> CostTable:
+        """A false alarm costs t, a miss 1 - t: to be above the threshold t is then what is expected to cost less."""
+        if self.costs is not None:
+            return self.costs
+        positive, t = self.code, min(self.threshold, 1.0)
+        table = np.zeros((len(self.classes), len(self.classes)))
+        table[:, positive] = t
+        table[positive] = 1.0 - t
+        table[positive, positive] = 0.0
+        return tuple(map(tuple, table.tolist()))
+
+    def choose(self, probabilities: Probabilities) -> Codes:
+        reached = probabilities[:, self.code] >= self.threshold
+        return np.where(reached, self.code, best_other(probabilities, self.code))
+
+    def explain(self, probabilities: Probabilities) -> list[RowDecision]:
+        found, positive = [], self.word(self.code)
+        others = best_other(probabilities, self.code)
+        for p, code, other in zip(probabilities[:, self.code], self.choose(probabilities), others, strict=True):
+            distance, rival = abs(float(p - self.threshold)), self.word(int(other))
+            names = (positive, rival) if code == self.code else (rival, positive)
+            side = "above" if code == self.code else "below"
+            words = f"{names[0]}: P({positive}) {p:.4g} is {distance:.4g} {side} the threshold {self.threshold:.4g}"
+            found.append(RowDecision(*names, distance, words))
+        return found
+
+    def to_dict(self) -> dict[str, object]:
+        costs = None if self.costs is None else [list(row) for row in self.costs]
+        return {"positive": self.code, "threshold": self.threshold, "costs": costs}
+
+    def __str__(self) -> str:
+        return f"{self.positive} where P({self.positive}) is at least {self.threshold:.4g}"
+
+
+def best_other(probabilities: Probabilities, positive: int) -> Codes:
+    """(n_rows,) the most probable class but one."""
+    others = probabilities.copy()
+    others[:, positive] = -np.inf
+    return others.argmax(axis=1)
