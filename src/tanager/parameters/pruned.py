@@ -54,14 +54,13 @@ class PrunedTrace(ParameterTrace):
 class Pruned(ParameterLearner):
     """pNB of Roos et al. 2005 (5.6): start from cNB and drop parameters beta_{c, x_i = k} while CLL+ rises.
 
-    cNB is naive Bayes at the maximum of CLL+, the conditional log likelihood plus the logarithm of the uniform prior
-    (`PrunedObjective`): `Conditional(prior="uniform")` on naive Bayes. Here its tables are centred (5.4), so that the
-    prior also acts, weakly, on the class.
+    cNB is naive Bayes at the maximum of CLL+, the conditional log likelihood plus the logarithm of a prior for each
+    parameter, theta (1 - theta) with theta = exp(beta) / (1 + exp(beta)) (`PrunedObjective`). Tables are centred (5.4).
 
     The parameter whose removal raises CLL+ most, the others as they are, goes; its prior term goes too. Then all
     others are optimised again, from where they were. When no removal gains at once, the least costly is tried; if CLL+
     is not higher after optimising, that step is undone and the search ends. A removed parameter is 0 in the logistic
-    form: it says nothing for or against its class. The class's own parameters stay.
+    form: it says nothing for or against its class. The class's own parameters go in the same way.
 
     Only for naive Bayes; the rows may have gaps, whose terms are left out.
     """
@@ -125,7 +124,7 @@ class Fit:
 
 def prune(model: PrunedObjective, fit: Fit) -> Fit:
     """Leave out parameters one at a time (Roos et al. 2005, 5.6)."""
-    while fit.kept[:-1].any():
+    while fit.kept.any():
         gains = model.gains(fit.beta, fit.kept)
         best = level(gains, SMALLEST_GAIN).argmax()
         shorter = fit.without(np.unravel_index(best, gains.shape), model)
@@ -144,6 +143,8 @@ def curvature(model: PrunedObjective, beta: Array, kept: Mask) -> Array:
 
 def optimize(model: PrunedObjective, start: Array, kept: Mask, curved: Array) -> Fit:
     """The maximum of CLL+ over the kept parameters, by L-BFGS in coordinates in which it is nearly round."""
+    if not kept.any():
+        return Fit(start, kept, model(start, kept)[0], curved, 0)
     basis = _round(model.directions(kept), curved)
 
     def place(scaled: Array) -> Array:
