@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tanager.files.model_file import load_model, save_model
     from tanager.files.network_file import read_network, write_network
     from tanager.network.additive import AdditiveNetwork
+    from tanager.network.mixture import MixtureNetwork
     from tanager.network.network import Network
     from tanager.table.discretize_mdl import MDLPDiscretizer
     from tanager.tuning.tune import tune
@@ -46,6 +47,7 @@ __all__ = [
     "KDBClassifier",
     "MDLPDiscretizer",
     "MemoryLimitError",
+    "MixtureNetwork",
     "NaiveBayesClassifier",
     "Network",
     "OptionError",
@@ -83,6 +85,7 @@ _HOMES = {
     "tanager.files.model_file": ["load_model", "save_model"],
     "tanager.files.network_file": ["read_network", "write_network"],
     "tanager.network.additive": ["AdditiveNetwork"],
+    "tanager.network.mixture": ["MixtureNetwork"],
     "tanager.network.network": ["Network"],
     "tanager.table.discretize_mdl": ["MDLPDiscretizer"],
 }

@@ -11,6 +11,7 @@ from sklearn.datasets import load_iris
 from sklearn.metrics import accuracy_score
 
 import tanager
+from all_parts import FITTING
 from tanager import BayesianNetworkClassifier, structure_score
 from tanager.errors import OptionError
 from tanager.scores import BIC, CLL
@@ -37,7 +38,7 @@ def test_without_a_criterion_a_structure_that_asks_for_one_is_chosen_by_fcll(str
 @pytest.mark.parametrize("criterion", ["bic", BIC()])
 @pytest.mark.parametrize("structure", NOT_ASKING)
 def test_a_criterion_that_a_structure_does_not_ask_for_is_refused(structure, criterion):
-    clf = BayesianNetworkClassifier(structure, criterion)
+    clf = BayesianNetworkClassifier(structure, criterion, FITTING.get(str(structure), "conditional"))
     with pytest.raises(OptionError, match=r"criterion=.* is chosen without one(.|\n)*'tan', 'bckg', 'hill-climb'"):
         clf.fit(X, y)
     assert clf.set_params(criterion=None).fit(X, y).structure_score_ is None

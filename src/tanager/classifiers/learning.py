@@ -7,19 +7,22 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
+import numpy as np
+
 from tanager.classifiers.hidden import add_hidden, count_with_hidden, hidden_columns, tune_hidden
 from tanager.classifiers.parts import Parts
 from tanager.classifiers.reading import CodedTable
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
 from tanager.gaps.filling import Filling, learn_filling
-from tanager.network.additive import AdditiveNetwork
+from tanager.network.any_network import AnyNetwork, LookedUpNetwork
+from tanager.network.mixture import MixtureNetwork
 from tanager.network.network import Network
-from tanager.parameters import Conditional, Frequency, ParameterTask
+from tanager.parameters import Conditional, Frequency, LearntNetwork, ParameterLearner, ParameterTask
 from tanager.parameters.protocol import ParameterTrace
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.scores import FamilyScore
-from tanager.structure import Step, StructureTask
+from tanager.structure import LearntStructure, Step, StructureTask
 from tanager.structure.dag import Dag
 
 
@@ -35,7 +38,7 @@ class Trace:
 class Learnt:
     """A network, what says what its missing cells may hold, the score of its structure, and how it came about."""
 
-    network: Network | AdditiveNetwork
+    network: AnyNetwork
     filling: Filling | None
     structure_score: float | None
     trace: Trace
@@ -82,10 +85,14 @@ class Learning:
         if hidden and parts.parameters.tunes_hidden:
             learnt = tune_hidden(cast(Conditional, parts.parameters), task)
         else:
-            learnt = parts.parameters.learn(task)
+            learnt = (
+                learn_members(parts.parameters, task, structure) if structure.members else parts.parameters.learn(task)
+            )
         filling = None
         if self.fills and not hidden:
-            filling = learn_filling(learnt.network, counts, table.state_counts(counts)).reordered(order)
+            filling = learn_filling(
+                cast(LookedUpNetwork, learnt.network), counts, table.state_counts(counts)
+            ).reordered(order)
         network = learnt.network.reordered(order)
         return Learnt(network, filling, structure.score, Trace(structure.steps, learnt.trace), counts)
 
@@ -103,3 +110,9 @@ class Learning:
             smoothing = cast(Frequency, parameters) if parameters.smooths_counts else Frequency()
             evaluate = RowLikelihood(counts, smoothing, structure.leaves_one_out)
         return StructureTask(counts, criterion, counts.names, self.seed, self.report, evaluate, columns)
+
+
+def learn_members(parameters: ParameterLearner, task: ParameterTask, structure: LearntStructure) -> LearntNetwork:
+    """A mixture whose members are learnt one by one."""
+    members = [parameters.learn(replace(task, dag=dag, relearn=None)).network for dag in structure.members]
+    return LearntNetwork(MixtureNetwork(tuple(cast(list[Network], members)), np.array(structure.weights)))

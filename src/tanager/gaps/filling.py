@@ -15,7 +15,7 @@ from tanager.gaps.calibrate import calibrate
 from tanager.gaps.completions import Completions
 from tanager.gaps.corrections import learn_corrections
 from tanager.gaps.filler import learn_filler
-from tanager.network.any_network import AnyNetwork
+from tanager.network.any_network import LookedUpNetwork
 from tanager.network.network import Network
 from tanager.table.batch import Codes
 from tanager.table.schema import ColumnSchema
@@ -60,7 +60,7 @@ class Filling:
         return Filling(self.filler.reordered(order), self.nothing, tuple(self.states[node] for node in order[:-1]))
 
 
-def learn_filling(network: AnyNetwork, counts: CountStore, by_state: Sequence[Floats]) -> Filling:
+def learn_filling(network: LookedUpNetwork, counts: CountStore, by_state: Sequence[Floats]) -> Filling:
     """From counts at the coarse granularity, and of each attribute (states, classes) of all its states."""
     columns = network.columns
     classes = np.asarray(counts.table(Family(counts.n_attributes, ()))[0, 0], dtype=np.float64)

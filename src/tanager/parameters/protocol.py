@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from tanager.counts.count_store import CountStore
-from tanager.network.additive import AdditiveNetwork
+from tanager.network.any_network import AnyNetwork
 from tanager.network.network import Network
 from tanager.structure.dag import Dag
 from tanager.structure.protocol import NetworkKind, RankedPairs
@@ -72,7 +72,7 @@ class ParameterTrace:
 class LearntNetwork:
     """The finished network, and what the learner did."""
 
-    network: Network | AdditiveNetwork
+    network: AnyNetwork
     trace: ParameterTrace = field(default_factory=ParameterTrace)
 
 

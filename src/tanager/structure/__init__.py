@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tanager.structure.averaged import AnDE
 from tanager.structure.bfs_consistent import BFSConsistent
 from tanager.structure.dag import Dag
 from tanager.structure.fixed import Fixed
@@ -23,11 +24,13 @@ STRUCTURES: dict[str, Callable[[], StructureLearner]] = {
     "hill-climb": HillClimb,
     "kdb": KDependence,
     "selective": Selective,
+    "aode": AnDE,
     "pairwise": Pairwise,
 }
 
 __all__ = [
     "STRUCTURES",
+    "AnDE",
     "BFSConsistent",
     "Dag",
     "Fixed",

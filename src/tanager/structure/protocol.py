@@ -18,8 +18,8 @@ from tanager.structure.dag import Dag
 from tanager.table.needs import Needs
 from tanager.table.schema import ColumnSchema
 
-NetworkKind = Literal["tables", "effects"]
-"""What a network is made of: a table for each family, or effects of attributes and of pairs that add up."""
+NetworkKind = Literal["tables", "effects", "mixtures"]
+"""What a network is made of: tables of families; effects of attributes and of pairs that add up; other networks."""
 Pairs = tuple[tuple[int, int], ...]
 """(parent, child) attributes, the most telling pair first."""
 
@@ -72,12 +72,16 @@ class LearntStructure:
     score  by the task's criterion; None where the learner asks for none
     pairs  None where a family is a table over all its parents. Otherwise the family of a child is a sum of effects,
            its own and one for each of these pairs that it is the child of
+    members  the structures of the networks of a mixture, of which `dag` has the edges in common; else none
+    weights  of the members, summing to one
     """
 
     dag: Dag
     score: float | None = None
     steps: tuple[Step, ...] = ()
     pairs: RankedPairs | None = None
+    members: tuple[Dag, ...] = ()
+    weights: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
