@@ -16,5 +16,5 @@ PARTS = [
     (structure, parameters)
     for structure, parameters in product(STRUCTURES, PARAMETERS)
     if STRUCTURES[structure]().learns in PARAMETERS[parameters]().fits
-    and (parameters != "pruned" or structure == "naive-bayes")
+    and (not PARAMETERS[parameters].naive_bayes_only or structure == "naive-bayes")
 ]

@@ -11,11 +11,9 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array
 from threadpoolctl import threadpool_limits
 
-from tanager.errors import OptionError
 from tanager.parameters.equal_networks import choose_equal_network
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.parameters.pruned_objective import PrunedObjective
-from tanager.structure.dag import Dag
 from tanager.structure.ties import level
 
 Array = NDArray[np.float64]
@@ -66,14 +64,11 @@ class Pruned(ParameterLearner):
     """
 
     needs = "passes"
+    naive_bayes_only = True
 
     def learn(self, task: ParameterTask) -> LearntNetwork:
+        self.check_structure(task)
         counts = task.counts
-        if task.dag != Dag.augmented_naive_bayes([()] * counts.n_attributes):
-            raise OptionError(
-                "parameters='pruned' are defined for naive Bayes, which this structure is not.",
-                hint="use structure='naive-bayes', or parameters='conditional'.",
-            )
         model = PrunedObjective(counts)
         with threadpool_limits(1, "blas"):  # the matrices are small: threads cost more than they give
             start = Fit.of(model)
