@@ -105,11 +105,12 @@ class Learning:
         structure, criterion, parameters = self.parts.structure, self.parts.criterion, self.parts.parameters
         if named and isinstance(criterion, FamilyScore):
             criterion = criterion.for_nodes(counts.names)
-        evaluate = None
+        evaluate = each = None
         if structure.evaluates or (criterion is not None and not criterion.decomposable):
             smoothing = cast(Frequency, parameters) if parameters.smooths_counts else Frequency()
             evaluate = RowLikelihood(counts, smoothing, structure.leaves_one_out)
-        return StructureTask(counts, criterion, counts.names, self.seed, self.report, evaluate, columns)
+            each = evaluate.each
+        return StructureTask(counts, criterion, counts.names, self.seed, self.report, evaluate, columns, each)
 
 
 def learn_members(parameters: ParameterLearner, task: ParameterTask, structure: LearntStructure) -> LearntNetwork:

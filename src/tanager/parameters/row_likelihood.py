@@ -42,9 +42,23 @@ class RowLikelihood:
         self._fractions = lru_cache(MAX_FRACTIONS)(self._smoothed_fractions)
 
     def __call__(self, dag: Dag) -> float:
-        # A family without the class is the same for every class and cancels in P(c | x).
-        families = [family for family in dag.families if self._counts.n_attributes in family.nodes]
-        return self._rows.sum(_log_likelihood, [self._fractions(family) for family in families])
+        return self._rows.sum(_log_likelihood, [self._fractions(family) for family in self._families(dag)])
+
+    def each(self, dags: Sequence[Dag]) -> list[float]:
+        """The same of several structures, in one pass over the rows and one for all counts.
+
+        It is cheapest if each structure has the families of the one before it and a few more.
+        """
+        families = [self._families(dag) for dag in dags]
+        wanted = list(dict.fromkeys(family for each in families for family in each))
+        self._counts.tables(wanted)
+        fractions = {family: self._smoothed_fractions(family) for family in wanted}
+        found: Array = self._rows.sum(_log_likelihoods, [[fractions[family] for family in each] for each in families])
+        return found.tolist()
+
+    def _families(self, dag: Dag) -> list[Family]:
+        """A family without the class is the same for every class and cancels in P(c | x)."""
+        return [family for family in dag.families if self._counts.n_attributes in family.nodes]
 
     @cached_property
     def _rows(self) -> Prepared[list[BlockAddends]]:
@@ -83,13 +97,22 @@ class BlockAddends:
         self._n_kept = n_kept
         self._known: OrderedDict[Family, Array] = OrderedDict()
 
-    def log_likelihood(self, fractions: Sequence[Fractions]) -> float:
-        """sum_t w_t log P(c_t | x_t) of a structure whose families with the class are these."""
+    def log_likelihoods(self, structures: Sequence[Sequence[Fractions]]) -> Array:
+        """sum_t w_t log P(c_t | x_t) of structures whose families with the class are these."""
         log_joint = np.zeros((self._block.n_rows, self._block.n_classes))
-        for family in fractions:
-            log_joint += self._addend(family)
-        of_class = normalize_log(log_joint)[np.arange(len(log_joint)), self._block.class_codes]
-        return float(of_class.sum() if self._block.weights is None else of_class @ self._block.weights)
+        added: set[Family] = set()
+        found = np.empty(len(structures))
+        for place, structure in enumerate(structures):
+            families = {fractions.family for fractions in structure}
+            if not added <= families:
+                log_joint[:], added = 0.0, set()
+            for fractions in structure:
+                if fractions.family not in added:
+                    log_joint += self._addend(fractions)
+            added = families
+            of_class = normalize_log(log_joint.copy())[np.arange(len(log_joint)), self._block.class_codes]
+            found[place] = of_class.sum() if self._block.weights is None else of_class @ self._block.weights
+        return found
 
     def _addend(self, fractions: Fractions) -> Array:
         """(n_rows, n_classes) log P(child | parents), the class in every state."""
@@ -132,4 +155,8 @@ def _make_addends(blocks: list[EncodedBatch], leave_one_out: bool) -> list[Block
 
 
 def _log_likelihood(blocks: Sequence[BlockAddends], fractions: Sequence[Fractions]) -> float:
-    return sum((block.log_likelihood(fractions) for block in blocks), 0.0)
+    return float(_log_likelihoods(blocks, [fractions])[0])
+
+
+def _log_likelihoods(blocks: Sequence[BlockAddends], structures: Sequence[Sequence[Fractions]]) -> Array:
+    return sum((block.log_likelihoods(structures) for block in blocks), np.zeros(len(structures)))

@@ -14,6 +14,7 @@ from tanager.structure.naive import NaiveBayes
 from tanager.structure.pairwise import Pairwise
 from tanager.structure.protocol import LearntStructure, Step, StructureLearner, StructureTask
 from tanager.structure.selective import Selective
+from tanager.structure.selective_kdb import SelectiveKDependence
 from tanager.structure.tree import Tree
 
 # A new structure learner is a file and a line here.
@@ -23,6 +24,7 @@ STRUCTURES: dict[str, Callable[[], StructureLearner]] = {
     "bckg": BFSConsistent,
     "hill-climb": HillClimb,
     "kdb": KDependence,
+    "skdb": SelectiveKDependence,
     "selective": Selective,
     "aode": AnDE,
     "pairwise": Pairwise,
@@ -40,6 +42,7 @@ __all__ = [
     "NaiveBayes",
     "Pairwise",
     "Selective",
+    "SelectiveKDependence",
     "Step",
     "StructureLearner",
     "StructureTask",

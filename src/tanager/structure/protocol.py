@@ -35,6 +35,7 @@ class StructureTask:
     report        called with each step taken, for progress; None for nobody
     evaluate      how good a structure is as a classifier, larger is better, for what no sum over families can say: the
                   value of a score that is not decomposable, the wrapped measure of `Selective`
+    evaluate_each the same of several structures in one pass over the rows; None where nobody can
     columns       the node that each column of the table is, the class last; none where they have the same numbers
     """
 
@@ -45,6 +46,7 @@ class StructureTask:
     report: Callable[[Step], None] | None = None
     evaluate: Callable[[Dag], float] | None = None
     columns: tuple[int, ...] = ()
+    evaluate_each: Callable[[Sequence[Dag]], Sequence[float]] | None = None
 
     def edges(self, option: str, edges: Edges) -> IndexEdges:
         """(parent, child) pairs of nodes, from the names of columns or their numbers in the table."""
