@@ -56,7 +56,7 @@ def fcll_2011(sets: Sequence[DataSet], slow: bool) -> list[PaperStudy]:
         {
             "TAN-fCLL": f"tan:fcll:{OFE}",
             "GHC2-fCLL": f"hill-climb(max_parents=1):fcll:{OFE}",
-            "TAN-aCLL": f"tan:acll(at=frequency):{OFE}",
+            "TAN-aCLL": f"tan:acll(at=pooled):{OFE}",
             "GHC2-LL": f"hill-climb(max_parents=1):ll:{OFE}",
             "TAN-LL": f"tan:ll:{OFE}",
             "TAN-LL-ELR": "tan:ll:conditional(prior=None, stopping=cross-tuning)",

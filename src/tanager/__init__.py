@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tanager.files.network_file import read_network, write_network
     from tanager.files.recipe_file import load_recipe, save_recipe
     from tanager.network.additive import AdditiveNetwork
+    from tanager.network.mixture import MixtureNetwork
     from tanager.network.network import Network
     from tanager.table.discretize_mdl import MDLPDiscretizer
     from tanager.tuning.tune import tune
@@ -51,6 +52,7 @@ __all__ = [
     "KDBClassifier",
     "MDLPDiscretizer",
     "MemoryLimitError",
+    "MixtureNetwork",
     "NaiveBayesClassifier",
     "Network",
     "OptionError",
@@ -97,6 +99,7 @@ _HOMES = {
     "tanager.files.network_file": ["read_network", "write_network"],
     "tanager.files.recipe_file": ["load_recipe", "save_recipe"],
     "tanager.network.additive": ["AdditiveNetwork"],
+    "tanager.network.mixture": ["MixtureNetwork"],
     "tanager.network.network": ["Network"],
     "tanager.table.discretize_mdl": ["MDLPDiscretizer"],
 }

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
+import numpy as np
 import pytest
 from sklearn.base import ClassifierMixin
 from sklearn.datasets import load_iris
 from sklearn.metrics import accuracy_score
 
 import tanager
+from all_parts import FITTING
 from tanager import BayesianNetworkClassifier, structure_score
 from tanager.errors import OptionError
-from tanager.scores import BIC
+from tanager.scores import BIC, CLL
 from tanager.structure import STRUCTURES, Fixed
 
 X, y = load_iris(return_X_y=True)
@@ -34,7 +38,7 @@ def test_without_a_criterion_a_structure_that_asks_for_one_is_chosen_by_fcll(str
 @pytest.mark.parametrize("criterion", ["bic", BIC()])
 @pytest.mark.parametrize("structure", NOT_ASKING)
 def test_a_criterion_that_a_structure_does_not_ask_for_is_refused(structure, criterion):
-    clf = BayesianNetworkClassifier(structure, criterion)
+    clf = BayesianNetworkClassifier(structure, criterion, FITTING.get(str(structure), "conditional"))
     with pytest.raises(OptionError, match=r"criterion=.* is chosen without one(.|\n)*'tan', 'bckg', 'hill-climb'"):
         clf.fit(X, y)
     assert clf.set_params(criterion=None).fit(X, y).structure_score_ is None
@@ -51,3 +55,34 @@ def test_score_is_the_method_of_scikit_learn():
     clf = tanager.TANClassifier(criterion="bic", parameters="frequency").fit(X, y)
     assert tanager.TANClassifier.score is ClassifierMixin.score
     assert clf.score(X, y) == accuracy_score(y, clf.predict(X))
+
+
+@pytest.mark.parametrize(("penalty", "price"), [("aic", 1.0), ("bic", np.log(150) / 2), ("mdl", np.log(150) / 2)])
+def test_a_penalised_conditional_likelihood_pays_for_every_free_parameter(penalty, price):
+    parents = {1: [0], 3: [0, 2]}
+    tables = BayesianNetworkClassifier(Fixed(parents), None, "frequency").fit(X, y).network_.tables
+    free = sum(table.shape[0] * (table.shape[1] - 1) for table in tables)
+    plain = structure_score(X, y, parents, "cll")
+    assert structure_score(X, y, parents, "cll", penalty=penalty) == pytest.approx(plain - price * free)
+
+
+def test_hill_climbing_by_conditional_description_length_takes_the_edges_that_pay_for_their_parameters():
+    clf = BayesianNetworkClassifier("hill-climb", CLL(penalty="mdl"), "frequency").fit(X, y)
+    parents = {child: [each for each in clf.network_.dag.parents[child] if each < 4] for child in range(4)}
+    found = structure_score(X, y, parents, "cll", penalty="mdl")
+    assert clf.structure_score_ == pytest.approx(found)
+    for child, parent in permutations(range(4), 2):
+        edge = {parent} if parent not in parents[child] else set()
+        changed = {**parents, child: [*(set(parents[child]) - {parent}), *edge]}
+        if parent in parents[child] or not is_reached(parents, parent, child):
+            assert structure_score(X, y, changed, "cll", penalty="mdl") <= found + 1e-9
+
+
+def is_reached(parents, above, below):
+    """Whether `below` is an ancestor of `above`, or the same."""
+    return above == below or any(is_reached(parents, parent, below) for parent in parents[above])
+
+
+def test_an_unknown_penalty_is_refused():
+    with pytest.raises(OptionError, match="penalty='bif' is not known; expected one of 'bic'"):
+        structure_score(X, y, {}, "cll", penalty="bif")

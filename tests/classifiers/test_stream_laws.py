@@ -35,14 +35,15 @@ TIGHT = {
     "em": EM(tol=1e-10),
     "likelihood-gradient": LikelihoodGradient(tol=1e-10),
 }
-# "pruned" is defined for naive Bayes alone.
 CLASSIFIERS = [
     BayesianNetworkClassifier(structure, parameters=TIGHT.get(parameters, parameters))
     for structure, parameters in product(STRUCTURES, PARAMETERS)
     if STRUCTURES[structure].learns in PARAMETERS[parameters].fits
-    and (parameters != "pruned" or structure == "naive-bayes")
+    and (not PARAMETERS[parameters].naive_bayes_only or structure == "naive-bayes")
 ]
-ONE_OF_EACH_LEARNER = [clf for clf in CLASSIFIERS if clf.structure in ("tan", "pairwise") or clf.parameters == "pruned"]
+ONE_OF_EACH_LEARNER = [
+    clf for clf in CLASSIFIERS if clf.structure in ("tan", "pairwise") or clf._parts().parameters.naive_bayes_only
+]
 BY_CRITERION = [BayesianNetworkClassifier("hill-climb", "cll", "frequency")]
 EDGES = [40, 41, 130]
 

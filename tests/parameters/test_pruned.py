@@ -54,23 +54,19 @@ def objective_by_rows(batch, beta, kept):
             scores.append(score)
         weight = 1.0 if batch.weights is None else batch.weights[row]
         total += weight * (scores[batch.class_codes[row]] - math.log(sum(map(math.exp, scores))))
-    for i, r in enumerate(batch.n_states[:-1]):
-        for c in range(batch.n_classes):
-            table = beta[offsets[i] : offsets[i + 1], c]
-            share = kept[offsets[i] : offsets[i + 1], c].sum() / r
-            total += share * sum(value - math.log(sum(map(math.exp, table))) for value in table)
-    return total + sum(value - math.log(sum(map(math.exp, beta[-1]))) for value in beta[-1])
+    for value in beta[kept].tolist():
+        total += math.log(1 / (1 + math.exp(-value))) + math.log(1 / (1 + math.exp(value)))
+    return total
 
 
 @st.composite
 def points(draw):
-    """An objective, a point and a mask with the class's parameters kept."""
+    """An objective, a point and a mask of the parameters kept."""
     seed = draw(st.integers(0, 2**32 - 2))
     batch = random_batch(seed, 25, draw(st.sampled_from([N_STATES, (2, 1, 2), (3, 2)])), gaps=0.2, weighted=True)
     model = PrunedObjective(store(batch))
     rng = np.random.default_rng(seed + 1)
     kept = rng.random(model.shape) < draw(st.sampled_from([0.5, 0.9, 1.0]))
-    kept[-1] = True
     return batch, model, np.where(kept, rng.normal(size=model.shape), 0.0), kept
 
 
@@ -104,7 +100,7 @@ def test_the_gain_of_each_candidate_is_what_the_rows_say(point):
     gains = model.gains(beta, kept)
     before = objective_by_rows(batch, beta, kept)
     for cell in np.ndindex(kept.shape):
-        if not kept[cell] or cell[0] == len(kept) - 1:
+        if not kept[cell]:
             assert gains[cell] == -np.inf
             continue
         fewer = kept.copy()
@@ -178,12 +174,28 @@ def test_the_loop_is_that_of_the_paper_and_never_ends_below_its_start(seed):
     assert (fit.beta[~fit.kept] == 0.0).all()
 
 
-def test_every_attribute_goes_when_the_class_depends_on_none():
+def test_a_parameter_costs_at_least_what_it_costs_at_zero():
+    """Roos 5.6: -ln P(beta) >= -ln P(0), which is ln 4 of theta (1 - theta)."""
+    costs = PrunedObjective.costs(np.array([0.0, -0.1, 0.1, -5.0, 5.0]))
+    assert costs[0] == pytest.approx(math.log(4))
+    assert (costs[1:] > costs[0]).all()
+    assert costs[1::2] == pytest.approx(costs[2::2])
+
+
+def test_everything_goes_when_the_class_depends_on_nothing_and_its_states_are_equally_frequent():
     batch = batch_of([[a, b] for a in range(3) for b in range(2)] * 2, [0] * 6 + [1] * 6, (3, 2, 2))
     trace = learn(batch).trace
     assert trace.kept_by_attribute == {"x0": 0, "x1": 0}
-    assert trace.kept == 2  # the class's own
+    assert trace.kept == 0
     assert trace.parameters == 2 + 2 * (3 + 2)
+
+
+def test_the_class_keeps_a_parameter_when_its_states_are_not_equally_frequent():
+    batch = batch_of([[a] for a in range(2)] * 30, [0] * 50 + [1] * 10, (2, 2))
+    learnt = learn(batch)
+    assert learnt.trace.kept == 1
+    assert learnt.trace.kept_by_attribute == {"x0": 0}
+    assert learnt.network.tables[1][0, 0] > 0.6
 
 
 def test_an_attribute_of_one_state_has_no_parameters():

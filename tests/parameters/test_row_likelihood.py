@@ -75,3 +75,11 @@ def test_whole_weights_equal_repeated_rows(leave_one_out):
     for dag in DAGS.values():
         one, other = (RowLikelihood(store(b), Frequency(), leave_one_out)(dag) for b in (weighted, repeated))
         assert one == pytest.approx(other, rel=1e-12)
+
+
+@pytest.mark.parametrize("leave_one_out", [False, True])
+def test_several_structures_are_judged_as_one_by_one(leave_one_out):
+    batch = make_batch(5, weights=np.random.default_rng(0).random(40))
+    growing = [Dag(((3,), (), (), ())), Dag(((3,), (0, 3), (), ())), DAGS["tree"], DAGS["naive Bayes"]]
+    likelihood = RowLikelihood(store(batch), Frequency(), leave_one_out)
+    np.testing.assert_allclose(likelihood.each(growing), [likelihood(dag) for dag in growing], rtol=1e-12)

@@ -185,3 +185,31 @@ def acll(rows: Rows, family: Family, beta: float, pseudo_count: float = 5.0, at:
         result += weight * log_parameter(cell)
         result += weight * beta * sum(log_parameter(with_class(cell, c)) for c in classes)
     return result
+
+
+def pooled_acll(rows: Rows, family: Family, beta: float, pseudo_count: float = 0.5) -> float:
+    """sum_t alpha log U_t + beta log V_t, V_t of a network of two classes: t's own, and all others as one."""
+    own_class = rows.target
+
+    def log_frequency(seen: Rows, row: Sequence[int]) -> float:
+        states = rows.n_states[family.child]
+        above = seen.count(part(row, family.nodes)) + pseudo_count
+        return log(above / (seen.count(part(row, family.parents)) + states * pseudo_count))
+
+    def others_as(c: int) -> Rows:
+        """Every row of another class than c takes class c, and those of class c are gone."""
+        kept = [place for place, row in enumerate(rows.cells) if row[own_class] != c]
+        cells = tuple((*rows.cells[place][:-1], c) for place in kept)
+        return Rows(cells, tuple(rows.weights[place] for place in kept), rows.n_states)
+
+    result = 0.0
+    for row, weight in zip(rows.cells, rows.weights, strict=True):
+        if family.child == own_class:
+            below = rows.count(part(row, family.parents)) + rows.n_states[own_class] * pseudo_count
+            dual = log((others_as(row[own_class]).count(part(row, family.nodes)) + pseudo_count) / below)
+        elif own_class in family.parents:
+            dual = log_frequency(others_as(row[own_class]), row)
+        else:
+            dual = log_frequency(rows, row)
+        result += weight * ((1 + beta) * log_frequency(rows, row) + beta * dual)
+    return result

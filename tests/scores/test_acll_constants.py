@@ -89,6 +89,15 @@ def test_a_regression_on_samples_agrees_within_its_error(a_of_dirichlet: float |
         assert gamma == pytest.approx((a - beta * b).mean(), abs=5 * residual.std() / np.sqrt(len(a)))
 
 
+def test_the_constants_of_the_pooled_score_fit_one_class_against_all_others_best() -> None:
+    """Algorithm 1 for U of a class and V of all others, uniform on a square: log U and log V separate (theorem 1)."""
+    u = np.random.default_rng(0).random((400_000, 2))
+    columns = np.column_stack([np.log(u), np.ones(len(u))])
+    (alpha, beta, _), *_ = np.linalg.lstsq(columns, np.log(u[:, 0] / u.sum(axis=1)), rcond=None)
+    assert alpha == pytest.approx(1 + uniform_beta(2), abs=0.005)
+    assert beta == pytest.approx(uniform_beta(2), abs=0.005)
+
+
 def test_the_example_of_theorem_3_9_needs_a_smaller_pseudo_count_than_five() -> None:
     """METHODS, erratum 4: the paper's table scores the same in both directions with N' = 5, and differently with 1."""
     rows = Rows(((0, 0, 1), (0, 1, 1), (1, 1, 0), (1, 1, 1)), (1.0,) * 4, (2, 2, 2))

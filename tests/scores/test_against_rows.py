@@ -65,6 +65,14 @@ ORACLES = {
         ACLL(at="frequency"),
         lambda rows, family: uniform_acll(rows, family, pseudo_count=0.5, at="frequency"),
     ),
+    "acll, pooled": (
+        ACLL(at="pooled"),
+        lambda rows, family: by_rows.pooled_acll(rows, family, uniform_beta(2)),
+    ),
+    "acll, pooled, dirichlet": (
+        ACLL("dirichlet", b=9, at="pooled", pseudo_count=2),
+        lambda rows, family: by_rows.pooled_acll(rows, family, float(dirichlet_beta(2, 1, 9)), 2.0),
+    ),
     "acll, dirichlet": (
         ACLL("dirichlet"),
         lambda rows, family: by_rows.acll(rows, family, float(dirichlet_beta(rows.n_states[-1], 1, rows.total))),

@@ -41,7 +41,7 @@ def test_the_direction_of_edges_does_not_matter_to_score_equivalent_scores(seed,
 
 def test_the_direction_of_an_edge_matters_to_k2_acll_and_mit() -> None:
     rows = random_rows(0, (2, 3, 2), 30)
-    for score in (K2(), ACLL(), ACLL("dirichlet"), ACLL(at="frequency"), MIT()):
+    for score in (K2(), ACLL(), ACLL("dirichlet"), ACLL(at="frequency"), ACLL(at="pooled"), MIT()):
         assert not score.score_equivalent
         forward, backward = total(score, rows, [(), (0,)]), total(score, rows, [(1,), ()])
         assert abs(forward - backward) > 1e-3
@@ -174,6 +174,15 @@ def test_no_parameters_do_better_for_acll_than_its_optimum(seed) -> None:
     other = least + (1 - 4 * least) * random.dirichlet(np.ones(4), size=table.shape[:2])
     assert (weights * np.log(other)).sum() <= best + 1e-12
     assert best == score.local(table, family, rows.n_states)
+
+
+@few
+@given(seeds, st.booleans())
+def test_pooling_the_other_class_of_two_changes_nothing(seed, weighted) -> None:
+    """fCLL 2011, 4.4: with two classes the other rows are those of the other class."""
+    rows = random_rows(seed, (2, 3, 4, 2), 30, weighted)
+    for tree in TREES:
+        assert total(ACLL(at="pooled"), rows, tree) == pytest.approx(total(ACLL(at="frequency"), rows, tree), rel=1e-11)
 
 
 def test_the_larger_the_equivalent_sample_the_less_bdeu_believes_the_rows() -> None:

@@ -36,7 +36,7 @@ class WrongShape:
         (MIT(level=0.0), "level=0.0"),
         (MIT(level=99), "level=99"),
         (ACLL("beta"), "assumption='beta' is not known; expected one of .*'uniform'"),
-        (ACLL(at="maximum"), "at='maximum' is not known; expected one of 'optimum', 'frequency'"),
+        (ACLL(at="maximum"), "at='maximum' is not known; expected one of 'optimum', 'frequency', 'pooled'"),
         (ACLL(pseudo_count=0), "ACLL: pseudo_count=0"),
         (ACLL(pseudo_count=-5), "ACLL: pseudo_count=-5"),
         (ACLL("dirichlet", a=0), "ACLL: a=0"),

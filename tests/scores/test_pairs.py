@@ -27,6 +27,7 @@ SCORES = [
     ACLL(),
     ACLL("dirichlet"),
     ACLL(at="frequency"),
+    ACLL(at="pooled"),
 ]
 
 

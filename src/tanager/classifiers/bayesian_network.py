@@ -86,8 +86,8 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         As in every scikit-learn classifier.
     class_count_ : array of shape (n_classes,)
         How many training rows each class has, or their weights: the base rate of every explanation.
-    network_ : Network or AdditiveNetwork
-        The distribution learnt; with structure "pairwise" the sum of effects.
+    network_ : Network, AdditiveNetwork or MixtureNetwork
+        The distribution learnt; with structure "pairwise" the sum of effects, with "aode" a mean of networks.
     gaps_ : GapRule
         What a missing cell means: `tanager.gaps`. Set by `fit`: another `missing` needs another fit.
     filler_ : Network or None
@@ -209,10 +209,16 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
             return np.concatenate([self._log_joint(rows, normalized) for rows in open_stream(X, names).select(names)])
         _, codes = self.encode(X)
         with thread_limit(self.n_jobs):
-            if self.engine == "torch" and self.network_.is_looked_up and not self.gaps_.with_gap(codes).any():
+            network = self.network_
+            if (
+                self.engine == "torch"
+                and network.kind != "mixtures"
+                and network.is_looked_up
+                and not self.gaps_.with_gap(codes).any()
+            ):
                 from tanager.torch.look_up import look_up_on_device
 
-                return look_up_on_device(*self.network_.look_ups(codes), self.device, normalized)
+                return look_up_on_device(*network.look_ups(codes), self.device, normalized)
             return self.gaps_.log_posterior(codes, normalized)
 
     def encode(self, X: object) -> tuple[RawTable, Codes]:

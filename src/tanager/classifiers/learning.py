@@ -6,19 +6,22 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
+import numpy as np
+
 from tanager.classifiers.hidden import add_hidden, count_with_hidden, hidden_columns, tune_hidden
 from tanager.classifiers.parts import Parts
 from tanager.classifiers.reading import CodedTable
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
 from tanager.gaps.filling import FillingTask
-from tanager.network.additive import AdditiveNetwork
+from tanager.network.any_network import AnyNetwork, LookedUpNetwork
+from tanager.network.mixture import MixtureNetwork
 from tanager.network.network import Network
-from tanager.parameters import Conditional, Frequency, ParameterTask
+from tanager.parameters import Conditional, Frequency, LearntNetwork, ParameterLearner, ParameterTask
 from tanager.parameters.protocol import ParameterTrace
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.scores import FamilyScore
-from tanager.structure import Step, StructureTask
+from tanager.structure import LearntStructure, Step, StructureTask
 from tanager.structure.dag import Dag
 
 
@@ -34,7 +37,7 @@ class Trace:
 class Learnt:
     """A network, what says what its missing cells may hold, the score of its structure, and how it came about."""
 
-    network: Network | AdditiveNetwork
+    network: AnyNetwork
     filling: FillingTask | None
     structure_score: float | None
     trace: Trace
@@ -83,13 +86,17 @@ class Learning:
         )
         if hidden and parts.parameters.tunes_hidden:
             learnt = tune_hidden(cast(Conditional, parts.parameters), task)
+        elif structure.members:
+            learnt = learn_members(parts.parameters, task, structure)
         else:
             learnt = parts.parameters.learn(task)
         filling = None
         if self.fills and not hidden:
-            filling = FillingTask.of(learnt.network, counts, table.state_counts(counts), order)
-        network = learnt.network.reordered(order)
-        return Learnt(network, filling, structure.score, Trace(structure.steps, learnt.trace), counts)
+            network = cast(LookedUpNetwork, learnt.network)
+            filling = FillingTask.of(network, counts, table.state_counts(counts), order)
+        return Learnt(
+            learnt.network.reordered(order), filling, structure.score, Trace(structure.steps, learnt.trace), counts
+        )
 
     def _relearn(self, counts: CountStore, columns: tuple[int, ...], named: bool) -> Dag:
         """The structure by the counts of other rows."""
@@ -100,9 +107,16 @@ class Learning:
         structure, criterion, parameters = self.parts.structure, self.parts.criterion, self.parts.parameters
         if named and isinstance(criterion, FamilyScore):
             criterion = criterion.for_nodes(counts.names)
-        evaluate = None
+        evaluate = each = None
         if structure.evaluates or (criterion is not None and not criterion.decomposable):
             smoothing = cast(Frequency, parameters) if parameters.smooths_counts else Frequency()
             evaluate = RowLikelihood(counts, smoothing, structure.leaves_one_out)
+            each = evaluate.each
         report = print if self.verbose > 1 else None
-        return StructureTask(counts, criterion, counts.names, self.seed, report, evaluate, columns)
+        return StructureTask(counts, criterion, counts.names, self.seed, report, evaluate, columns, each)
+
+
+def learn_members(parameters: ParameterLearner, task: ParameterTask, structure: LearntStructure) -> LearntNetwork:
+    """A mixture whose members are learnt one by one."""
+    members = [parameters.learn(replace(task, dag=dag, relearn=None)).network for dag in structure.members]
+    return LearntNetwork(MixtureNetwork(tuple(cast(list[Network], members)), np.array(structure.weights)))

@@ -35,9 +35,15 @@ class Parts:
         learner = resolve("structure", structure, STRUCTURES, "learn")
         fitter = resolve("parameters", options.parameters, PARAMETERS, "learn")
         if learner.learns not in fitter.fits:
+            fitting = next(name for name, make in PARAMETERS.items() if learner.learns in make().fits)
             raise OptionError(
                 f"parameters={fitter!r} cannot fit the {learner.learns} of structure={learner!r}.",
-                hint="use parameters='conditional', or structure='tan'.",
+                hint=f"use parameters={fitting!r}, or structure='tan'.",
+            )
+        if learner.learns == "mixtures" and missing in ("average", "skip"):
+            raise OptionError(
+                f"missing={missing!r} is defined for one network; structure={learner!r} is a mixture of them.",
+                hint="use missing='auto', which sums a missing cell out of each.",
             )
         if learner.learns == "effects" and missing == "marginalize":
             raise OptionError(

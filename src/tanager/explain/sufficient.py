@@ -93,6 +93,11 @@ def _reason(cells: ExplainedRows, row: int) -> SufficientReason:
             "decide is not known.",
             hint="fill the cell, or fit tables with missing='marginalize'.",
         )
+    if network.kind == "mixtures":
+        raise OptionError(
+            "a reason that is enough is found for one network; this classifier is a mean of several.",
+            hint="explain(clf, X) says what each attribute adds; structure='tan' learns one network.",
+        )
     predicted = int(cells.log_posterior[row].argmax())
     completions = EffectBound(network) if network.kind == "effects" else Forest.of(network, missing.tolist())
     chosen, smallest = _Search(completions, cells.codes[row].tolist(), predicted).find()

@@ -134,8 +134,9 @@ def _parse_json(content: bytes) -> Network:
         from tanager.files.parse_model import from_document
 
         network = from_document(document).network_
-        if isinstance(network, AdditiveNetwork):
-            raise DocumentError("it holds a sum of effects, which is no network of tables; structure='tan' learns one")
+        if not isinstance(network, Network):
+            what = "a sum of effects" if isinstance(network, AdditiveNetwork) else "a mean of networks"
+            raise DocumentError(f"it holds {what}, which is no network of tables; structure='tan' learns one")
         return network
     return network_from_document(document)
 

@@ -22,6 +22,7 @@ from tanager.network.additive_document import read_effect_parts
 from tanager.network.any_network import AnyNetwork
 from tanager.network.document import check_form, parse_columns, read_network_parts
 from tanager.network.json_values import DocumentError, Json, array, arrays, from_json, mapping, sequence, shorten, text
+from tanager.network.mixture import MixtureNetwork
 from tanager.parameters import PARAMETERS
 from tanager.recipe.recipe import Recipe
 from tanager.registry import check_option, resolve
@@ -54,8 +55,10 @@ REMEDY = "make it again with `tanager fit`, or with fit and save_model"
 
 def from_document(document: Json) -> BayesianNetworkClassifier:
     """The classifier a document describes; a DocumentError says what is wrong with it and where."""
-    additive = "effects" in mapping(document, "the document")
-    keys = (*KEYS, "effects") if additive else (*KEYS, "parents", "tables")
+    found = mapping(document, "the document")
+    additive, mixture = "effects" in found, "members" in found
+    of_network = ("effects",) if additive else ("members",) if mixture else ("parents", "tables")
+    keys = (*KEYS, *of_network)
     model = check_form(document, "model", MODEL_FORMAT, keys, REMEDY)
     clf = _classifier(model["classifier"], model["options"])
     columns = _columns(model["columns"])
@@ -69,6 +72,8 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     network: AnyNetwork
     if additive:
         network = read_effect_parts(columns, model["effects"])
+    elif mixture:
+        network = _mixture(columns, model["members"], schema.target.name)
     else:
         network = read_network_parts(columns, model["parents"], model["tables"], schema.target.name)
     filling = _filling((*schema.attributes, schema.target), model["filling"])
@@ -82,6 +87,14 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     clf.quality_ = read_quality(model["quality"], clf.classes_)
     clf.decision_ = read_decision(model["decision"], clf.classes_)
     return clf
+
+
+def _mixture(columns: tuple[ColumnSchema, ...], document: Json, target: str) -> MixtureNetwork:
+    members = [mapping(member, "members") for member in sequence(document, "members")]
+    if not members:
+        raise DocumentError("members is empty: the mixture has no network")
+    networks = [read_network_parts(columns, each.get("parents"), each.get("tables"), target) for each in members]
+    return MixtureNetwork(tuple(networks), array([each.get("weight") for each in members], 1, "members.weight"))
 
 
 def _filling(columns: Sequence[ColumnSchema], document: Json) -> Filling | None:

@@ -5,14 +5,14 @@
      "parents": [...], "tables": [...], "structure_score": -12.5, "trace": {"structure": [...], "parameters": {...}}}
 
 The columns, the parents and the tables are those of the network (`tanager.network.document`), the class last, before
-it as many as "hidden" says that are nodes only, no columns of the table. A network of effects has "effects" in place of
-parents and tables (`tanager.network.additive_document`). "class_count" are the training rows of each class. "filling"
-has the parents and tables of the network that says what a missing cell may hold, and the corrections of "nothing" and
-of "states" (`tanager.gaps.filling`), or is null. "structure_score" is null for a structure chosen without a criterion,
-and so are "gain" and "score" of a step of the trace that was not scored. "recipe" is what is done to a table before the
-model sees it (`tanager.recipe`). "quality" is how good the model is on rows new to it
-(`tanager.files.quality_document`), or null; "decision" how `predict` decides (`tanager.files.decision_document`), or
-null.
+it as many as "hidden" says that are nodes only, no columns of the table. In place of parents and tables a network of
+effects has "effects" (`tanager.network.additive_document`), and a mixture "members", each with a "weight", parents and
+tables. "class_count" are the training rows of each class. "filling" has the parents and tables of the network that says
+what a missing cell may hold, and the corrections of "nothing" and of "states" (`tanager.gaps.filling`), or is null.
+"structure_score" is null for a structure chosen without a criterion, and so are "gain" and "score" of a step of the
+trace that was not scored. "recipe" is what is done to a table before the model sees it (`tanager.recipe`). "quality" is
+how good the model is on rows new to it (`tanager.files.quality_document`), or null; "decision" how `predict` decides
+(`tanager.files.decision_document`), or null.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ from tanager.gaps.rule import GapRule
 from tanager.measures import Quality
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.additive_document import effect_parts
+from tanager.network.any_network import AnyNetwork
 from tanager.network.document import network_parts, write_columns
 from tanager.network.json_values import DocumentError, Json, to_json
-from tanager.network.network import Network
+from tanager.network.mixture import MixtureNetwork
 from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
 from tanager.version import __version__
 
@@ -86,9 +87,16 @@ def _filling(rule: GapRule) -> Json:
     }
 
 
-def _network(network: Network | AdditiveNetwork) -> dict[str, Json]:
+def _network(network: AnyNetwork) -> dict[str, Json]:
     if isinstance(network, AdditiveNetwork):
         return {"columns": write_columns(network.columns), "effects": effect_parts(network)}
+    if isinstance(network, MixtureNetwork):
+        members = [network_parts(member) for member in network.members]
+        weighted: list[Json] = [
+            {"weight": weight, "parents": parts["parents"], "tables": parts["tables"]}
+            for weight, parts in zip(network.weights.tolist(), members, strict=True)
+        ]
+        return {"columns": write_columns(network.columns), "members": weighted}
     return network_parts(network)
 
 

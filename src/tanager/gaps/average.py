@@ -14,7 +14,7 @@ from tanager.gaps.expected import Expected
 from tanager.gaps.filling import Filling, FillingTask
 from tanager.gaps.rule import Classes, Contributions, Floats, GapRule, answer_apart
 from tanager.gaps.skip import Skipped
-from tanager.network.any_network import AnyNetwork
+from tanager.network.any_network import LookedUpNetwork
 from tanager.network.network import Network
 from tanager.table.batch import Codes
 from tanager.threads import map_threads
@@ -45,7 +45,7 @@ class Averaged(GapRule):
     sentence: ClassVar[str] = "Unknown attributes are averaged over, given those known."
     rest: ClassVar[str] = "what is missing"
 
-    network: AnyNetwork
+    network: LookedUpNetwork
     source: Filling | FillingTask
 
     def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.gaps.filler import FillingTree
-from tanager.network.any_network import AnyNetwork
+from tanager.network.any_network import LookedUpNetwork
 from tanager.network.network import Network
 from tanager.table.batch import code_dtype
 
@@ -22,7 +22,7 @@ RIDGE = 0.3  # of the confusion of the filler's classes with the network's, whic
 PSEUDO_ROWS = 2.0
 
 
-def calibrate(filler: Network, network: AnyNetwork, classes: Floats, by_state: Sequence[Floats]) -> Network:
+def calibrate(filler: Network, network: LookedUpNetwork, classes: Floats, by_state: Sequence[Floats]) -> Network:
     """The best of a few rounds, from the counts (classes,) and of each attribute (coarse states, classes).
 
     F(k | l, c) is multiplied by exp(g(c, k)) and normalised, the class table by exp(h(c)). A round draws rows from F,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tanager.gaps.filler import FillingTree
 from tanager.gaps.sums import Sums, sum_completions
-from tanager.network.any_network import AnyNetwork
+from tanager.network.any_network import LookedUpNetwork
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
 from tanager.table.batch import Codes, code_dtype
@@ -30,7 +30,7 @@ class Completions:
     keeps its fine state.
     """
 
-    network: AnyNetwork
+    network: LookedUpNetwork
     filler: Network
 
     def counts(self, coarse: Codes) -> Floats:

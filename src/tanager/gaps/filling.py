@@ -18,7 +18,7 @@ from tanager.gaps.calibrate import calibrate
 from tanager.gaps.completions import Completions
 from tanager.gaps.corrections import learn_corrections
 from tanager.gaps.filler import learn_filler
-from tanager.network.any_network import AnyNetwork
+from tanager.network.any_network import LookedUpNetwork
 from tanager.network.network import Network
 from tanager.table.batch import Codes
 from tanager.table.schema import ColumnSchema
@@ -73,7 +73,7 @@ class FillingTask:
     order     of the nodes in the filling: node k of it is node order[k] of the network here
     """
 
-    network: AnyNetwork
+    network: LookedUpNetwork
     filler: Network
     classes: Floats
     by_state: tuple[Floats, ...]
@@ -81,7 +81,7 @@ class FillingTask:
 
     @classmethod
     def of(
-        cls, network: AnyNetwork, counts: CountStore, by_state: Sequence[Floats], order: Sequence[int]
+        cls, network: LookedUpNetwork, counts: CountStore, by_state: Sequence[Floats], order: Sequence[int]
     ) -> FillingTask:
         """From counts at the coarse granularity, and of each attribute (states, classes) of all its states."""
         filler = learn_filler(counts, [column.coarse for column in network.columns])

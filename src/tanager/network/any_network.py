@@ -1,8 +1,11 @@
-"""AnyNetwork: a network of either kind, told apart by its `kind`."""
+"""AnyNetwork: a network of any kind, told apart by its `kind`."""
 
 from __future__ import annotations
 
 from tanager.network.additive import AdditiveNetwork
+from tanager.network.mixture import MixtureNetwork
 from tanager.network.network import Network
 
-AnyNetwork = Network | AdditiveNetwork
+LookedUpNetwork = Network | AdditiveNetwork
+"""One whose log odds are a sum of look-ups."""
+AnyNetwork = LookedUpNetwork | MixtureNetwork

@@ -176,6 +176,11 @@ class Network(HasColumns):
         codes = self.encode(X)
         return self._tree(codes).log_evidence(self.tables, codes)
 
+    def log_evidence(self, evidence: Mapping[str, Category]) -> float:
+        """log P(evidence), all other nodes summed out."""
+        codes = self._evidence_codes(evidence)
+        return float(self._tree(codes).log_evidence(self.tables, codes)[0])
+
     def sample(self, n: int, random_state: int | np.random.Generator | None = None) -> dict[str, NDArray[np.generic]]:
         """Draw rows: one array of state labels per node, ready for any data frame."""
         codes = sample_codes(self.dag, self.tables, n, np.random.default_rng(random_state))

@@ -10,12 +10,15 @@ from tanager.parameters.dfe import DFE
 from tanager.parameters.em import EM
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.likelihood_gradient import LikelihoodGradient
+from tanager.parameters.manb import MANB
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.parameters.pruned import Pruned
+from tanager.parameters.weighted import Weighted
 
 __all__ = [
     "DFE",
     "EM",
+    "MANB",
     "PARAMETERS",
     "ACLLOptimal",
     "Conditional",
@@ -26,6 +29,7 @@ __all__ = [
     "ParameterTask",
     "ParameterTrace",
     "Pruned",
+    "Weighted",
 ]
 
 PARAMETERS: dict[str, Callable[[], ParameterLearner]] = {
@@ -35,5 +39,7 @@ PARAMETERS: dict[str, Callable[[], ParameterLearner]] = {
     "em": EM,
     "likelihood-gradient": LikelihoodGradient,
     "pruned": Pruned,
+    "weighted": Weighted,
+    "manb": MANB,
     "dfe": DFE,
 }

@@ -29,6 +29,7 @@ class Frequency(ParameterLearner):
     """
 
     needs = "families"
+    fits = ("tables", "mixtures")
     describes_attributes = True
     smooths_counts = True
 

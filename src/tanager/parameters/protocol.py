@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from tanager.counts.count_store import CountStore
-from tanager.network.additive import AdditiveNetwork
+from tanager.errors import OptionError
+from tanager.network.any_network import AnyNetwork
 from tanager.network.network import Network
 from tanager.structure.dag import Dag
 from tanager.structure.protocol import NetworkKind, RankedPairs
@@ -72,7 +73,7 @@ class ParameterTrace:
 class LearntNetwork:
     """The finished network, and what the learner did."""
 
-    network: Network | AdditiveNetwork
+    network: AnyNetwork
     trace: ParameterTrace = field(default_factory=ParameterTrace)
 
 
@@ -88,6 +89,7 @@ class ParameterLearner(BaseEstimator, ABC):
     learns_hidden         it can fill tables of nodes that are missing in every row
     tunes_hidden          it does so by tuning the tables of EM for the class (`tanager.tuning`)
     holds_out             it chooses on rows held out, and learns structure and cut points again without them
+    naive_bayes_only      it is defined for the structure of naive Bayes alone
     smooths_counts        its `pseudo_rows` are what counts are smoothed by, in searches that judge classifiers too
     """
 
@@ -98,8 +100,17 @@ class ParameterLearner(BaseEstimator, ABC):
     learns_hidden: ClassVar[bool] = False
     tunes_hidden: ClassVar[bool] = False
     holds_out: ClassVar[bool] = False
+    naive_bayes_only: ClassVar[bool] = False
     smooths_counts: ClassVar[bool] = False
 
     @abstractmethod
     def learn(self, task: ParameterTask) -> LearntNetwork:
         """Finish the network."""
+
+    def check_structure(self, task: ParameterTask) -> None:
+        """Refuse a structure that the learner is not defined for."""
+        if self.naive_bayes_only and task.dag != Dag.augmented_naive_bayes([()] * task.counts.n_attributes):
+            raise OptionError(
+                f"parameters={self!r} are defined for naive Bayes, which this structure is not.",
+                hint="use structure='naive-bayes', or parameters='conditional'.",
+            )

@@ -11,11 +11,9 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array
 from threadpoolctl import threadpool_limits
 
-from tanager.errors import OptionError
 from tanager.parameters.equal_networks import choose_equal_network
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.parameters.pruned_objective import PrunedObjective
-from tanager.structure.dag import Dag
 from tanager.structure.ties import level
 
 Array = NDArray[np.float64]
@@ -54,27 +52,23 @@ class PrunedTrace(ParameterTrace):
 class Pruned(ParameterLearner):
     """pNB of Roos et al. 2005 (5.6): start from cNB and drop parameters beta_{c, x_i = k} while CLL+ rises.
 
-    cNB is naive Bayes at the maximum of CLL+, the conditional log likelihood plus the logarithm of the uniform prior
-    (`PrunedObjective`): `Conditional(prior="uniform")` on naive Bayes. Here its tables are centred (5.4), so that the
-    prior also acts, weakly, on the class.
+    cNB is naive Bayes at the maximum of CLL+, the conditional log likelihood plus the logarithm of a prior for each
+    parameter, theta (1 - theta) with theta = exp(beta) / (1 + exp(beta)) (`PrunedObjective`). Tables are centred (5.4).
 
     The parameter whose removal raises CLL+ most, the others as they are, goes; its prior term goes too. Then all
     others are optimised again, from where they were. When no removal gains at once, the least costly is tried; if CLL+
     is not higher after optimising, that step is undone and the search ends. A removed parameter is 0 in the logistic
-    form: it says nothing for or against its class. The class's own parameters stay.
+    form: it says nothing for or against its class. The class's own parameters go in the same way.
 
     Only for naive Bayes; the rows may have gaps, whose terms are left out.
     """
 
     needs = "passes"
+    naive_bayes_only = True
 
     def learn(self, task: ParameterTask) -> LearntNetwork:
+        self.check_structure(task)
         counts = task.counts
-        if task.dag != Dag.augmented_naive_bayes([()] * counts.n_attributes):
-            raise OptionError(
-                "parameters='pruned' are defined for naive Bayes, which this structure is not.",
-                hint="use structure='naive-bayes', or parameters='conditional'.",
-            )
         model = PrunedObjective(counts)
         with threadpool_limits(1, "blas"):  # the matrices are small: threads cost more than they give
             start = Fit.of(model)
@@ -125,7 +119,7 @@ class Fit:
 
 def prune(model: PrunedObjective, fit: Fit) -> Fit:
     """Leave out parameters one at a time (Roos et al. 2005, 5.6)."""
-    while fit.kept[:-1].any():
+    while fit.kept.any():
         gains = model.gains(fit.beta, fit.kept)
         best = level(gains, SMALLEST_GAIN).argmax()
         shorter = fit.without(np.unravel_index(best, gains.shape), model)
@@ -144,6 +138,8 @@ def curvature(model: PrunedObjective, beta: Array, kept: Mask) -> Array:
 
 def optimize(model: PrunedObjective, start: Array, kept: Mask, curved: Array) -> Fit:
     """The maximum of CLL+ over the kept parameters, by L-BFGS in coordinates in which it is nearly round."""
+    if not kept.any():
+        return Fit(start, kept, model(start, kept)[0], curved, 0)
     basis = _round(model.directions(kept), curved)
 
     def place(scaled: Array) -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.training_rows import quality_of_training_table
-from tanager.errors import MemoryLimitError
+from tanager.errors import MemoryLimitError, OptionError
 from tanager.explain import explain
 from tanager.explain.base_rate import baseline_words, log_base_rates
 from tanager.gaps.rule import GapRule
@@ -47,6 +47,11 @@ def collect(
 ) -> dict[str, Json]:
     """The content of the page, ready for JSON."""
     network = clf.network_
+    if network.kind == "mixtures":
+        raise OptionError(
+            "the page answers for one network; this classifier is a mean of several.",
+            hint="explain(clf, X) says what each attribute adds; structure='tan' learns one network.",
+        )
     rows = None if X is None else _read_rows(clf, X)
     class_codes = None
     if y is not None:

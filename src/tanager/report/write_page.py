@@ -61,10 +61,8 @@ def write_page(
     page = render(collect(clf, X, y, clf.quality_ if quality is None else quality))
     content = page.encode("utf-8", "xmlcharrefreplace")
     if len(content) > LARGE_PAGE:
-        n_cells = sum(table.size for table in clf.network_.tables)
         warnings.warn(
-            f"the page has {len(content) / 1e6:.1f} MB, as the tables of the model have {n_cells:,} cells; "
-            "it may open slowly.",
+            f"the page has {len(content) / 1e6:.1f} MB, as the tables of the model are large; it may open slowly.",
             DataWarning,
             stacklevel=3,
         )

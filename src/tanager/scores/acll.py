@@ -14,7 +14,7 @@ from tanager.scores.acll_constants import dirichlet_beta, uniform_beta
 from tanager.scores.by_shape import ByShape, PairGroup, pair_groups, pair_totals, score_group, worth_compiling
 from tanager.scores.protocol import FamilyScore, check_between
 
-DEFAULT_PSEUDO_COUNT = {"optimum": 5.0, "frequency": 0.5}
+DEFAULT_PSEUDO_COUNT = {"optimum": 5.0, "frequency": 0.5, "pooled": 0.5}
 
 
 class ACLL(ByShape, FamilyScore):
@@ -25,8 +25,11 @@ class ACLL(ByShape, FamilyScore):
     assumption    how the classes' probabilities of a row are thought to be distributed, which decides beta:
                   "uniform", or "dirichlet" with parameters a, ..., a, b
     a, b          of the Dirichlet distribution; b is by default N, the rows counted
-    at            the parameters: "optimum", p = max(w, pseudo_count), which maximise the score (theorem 3.8), or
-                  "frequency", p = N_jck + pseudo_count (the aCLL-OFE of fCLL 2011)
+    at            the parameters: "optimum", p = max(w, pseudo_count), which maximise the score (theorem 3.8);
+                  "frequency", p = N_jck + pseudo_count; or "pooled", the aCLL of fCLL 2011 (eq. 13, section 4.4), with
+                  the beta of two classes, a class c and all others pooled: alpha N_jck log theta_jck +
+                  beta N_jck log theta_jck', where theta' are the frequencies of the N_j*k - N_jck other rows. For
+                  two classes "pooled" is "frequency"
     pseudo_count  by default 5 at the optimum and 0.5 at frequencies, as in the two papers
     """
 
@@ -55,6 +58,8 @@ class ACLL(ByShape, FamilyScore):
                 check_between("ACLL", name, value, 0)
 
     def stack_terms(self, tables: CountTable, family: Family, n_states: Sequence[int]) -> NDArray[np.float64]:
+        if self.at == "pooled":
+            return self._pooled_terms(tables, family, n_states)
         weights = self.weights(tables, family, n_states)
         return np.asarray((weights * np.log(self.probabilities(tables, weights))).sum(axis=(-3, -2, -1)))
 
@@ -80,6 +85,21 @@ class ACLL(ByShape, FamilyScore):
         p = np.maximum(weights, self._pseudo_count()) if self.at == "optimum" else tables + self._pseudo_count()
         return np.asarray(p / p.sum(axis=-1, keepdims=True))
 
+    def _pooled_terms(self, tables: CountTable, family: Family, n_states: Sequence[int]) -> NDArray[np.float64]:
+        """sum alpha N log theta + beta N log theta', theta' those of the pooled other classes."""
+        target, pseudo_count = len(n_states) - 1, self._pseudo_count()
+        smoothed = tables + pseudo_count
+        logs = np.log(smoothed / smoothed.sum(axis=-1, keepdims=True))
+        log_others = logs  # where the class is not a parent, all classes share one parameter
+        if family.child == target:
+            others = tables.sum(axis=-1, keepdims=True) - tables + pseudo_count
+            log_others = np.log(others / smoothed.sum(axis=-1, keepdims=True))
+        elif target in family.parents:
+            others = tables.sum(axis=-2, keepdims=True) - tables + pseudo_count
+            log_others = np.log(others / others.sum(axis=-1, keepdims=True))
+        beta = self.beta(2, tables.sum(axis=(-3, -2, -1), keepdims=True))
+        return np.asarray((tables * ((1 + beta) * logs + beta * log_others)).sum(axis=(-3, -2, -1)))
+
     def beta(self, n_classes: int, rows: CountTable) -> NDArray[np.float64]:
         """beta for tables that counted so many rows; one value where it does not depend on them."""
         if self.assumption == "uniform":
@@ -90,7 +110,7 @@ class ACLL(ByShape, FamilyScore):
         return dirichlet_beta(n_classes, self.a, distinct)[place]
 
     def pair_scores(self, pairs: PairTables) -> NDArray[np.float64]:
-        if not worth_compiling(pairs):
+        if self.at == "pooled" or not worth_compiling(pairs):
             return super().pair_scores(pairs)
         from tanager.scores.acll_kernels import acll_pairs
 

@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from sklearn.base import BaseEstimator
 
+from tanager.counts.count_store import CountStore
+from tanager.counts.family import Family
+from tanager.registry import check_option
+from tanager.scores.likelihood import log_rows, n_parameters
 from tanager.table.needs import Needs
+
+PENALTIES = ("aic", "bic", "mdl")
 
 
 class CLL(BaseEstimator):
-    """sum_t log P(c_t | x_t). It depends on a whole network and its rows, so only its name lives in this layer."""
+    """sum_t log P(c_t | x_t) less a penalty. It depends on a whole network and its rows, so others measure it.
+
+    penalty  None; "aic", K free parameters; "bic" and "mdl", (K/2) log N: the conditional MDL score of BNC-MDL
+             (Grossman and Domingos 2004). K is of all families, as in the scores `AIC` and `BIC`
+    """
 
     needs: ClassVar[Needs] = "passes"
     decomposable: ClassVar[bool] = False
     score_equivalent: ClassVar[bool] = False
 
+    def __init__(self, penalty: str | None = None) -> None:
+        self.penalty = penalty
+
     def check_options(self) -> None:
-        """There is none to check; see `FamilyScore.check_options`."""
+        """See `FamilyScore.check_options`."""
+        if self.penalty is not None:
+            check_option("penalty", self.penalty, PENALTIES)
+
+    def cost(self, families: Sequence[Family], counts: CountStore) -> float:
+        """What the parameters of a structure take from its conditional log likelihood."""
+        if self.penalty is None:
+            return 0.0
+        n_free = sum(n_parameters(family, counts.n_states) for family in families)
+        n_rows = counts.table(Family(counts.n_attributes, ())).sum()
+        return float(n_free if self.penalty == "aic" else n_free / 2 * log_rows(n_rows))

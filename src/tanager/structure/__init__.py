@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tanager.structure.averaged import AnDE
 from tanager.structure.bfs_consistent import BFSConsistent
 from tanager.structure.dag import Dag
 from tanager.structure.fixed import Fixed
@@ -13,6 +14,7 @@ from tanager.structure.naive import NaiveBayes
 from tanager.structure.pairwise import Pairwise
 from tanager.structure.protocol import LearntStructure, Step, StructureLearner, StructureTask
 from tanager.structure.selective import Selective
+from tanager.structure.selective_kdb import SelectiveKDependence
 from tanager.structure.tree import Tree
 
 # A new structure learner is a file and a line here.
@@ -22,12 +24,15 @@ STRUCTURES: dict[str, Callable[[], StructureLearner]] = {
     "bckg": BFSConsistent,
     "hill-climb": HillClimb,
     "kdb": KDependence,
+    "skdb": SelectiveKDependence,
     "selective": Selective,
+    "aode": AnDE,
     "pairwise": Pairwise,
 }
 
 __all__ = [
     "STRUCTURES",
+    "AnDE",
     "BFSConsistent",
     "Dag",
     "Fixed",
@@ -37,6 +42,7 @@ __all__ = [
     "NaiveBayes",
     "Pairwise",
     "Selective",
+    "SelectiveKDependence",
     "Step",
     "StructureLearner",
     "StructureTask",

@@ -11,6 +11,7 @@ from tanager.counts.count_store import CountStore
 from tanager.counts.family import CountTable, Family
 from tanager.counts.pair_tables import PairTables
 from tanager.errors import OptionError
+from tanager.scores.cll import CLL
 from tanager.scores.protocol import FamilyScore
 from tanager.structure.dag import Dag
 from tanager.structure.protocol import StructureTask
@@ -103,10 +104,19 @@ def total_score(task: StructureTask, dag: Dag) -> float:
 
 
 def evaluate(task: StructureTask, dag: Dag) -> float:
-    """`task.evaluate`, where the caller has provided one."""
-    if task.evaluate is None:
+    """`task.evaluate` less what the criterion takes for parameters, where the caller has provided it."""
+    if task.evaluate is None or not isinstance(task.criterion, CLL):
         raise OptionError(f"criterion={task.criterion!r} is measured on rows; use it through a classifier.")
-    return task.evaluate(dag)
+    return task.evaluate(dag) - task.criterion.cost(dag.families, task.counts)
+
+
+def evaluate_each(task: StructureTask, dags: Sequence[Dag]) -> Sequence[float]:
+    """`task.evaluate` of each structure, in one pass over the rows where the caller can."""
+    if task.evaluate_each is not None:
+        return task.evaluate_each(dags)
+    if task.evaluate is None:
+        raise OptionError("the structure is chosen by measuring classifiers on rows; use it through a classifier.")
+    return [task.evaluate(dag) for dag in dags]
 
 
 def decomposable_score(task: StructureTask, structure: str) -> FamilyScore:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tanager.counts.count_store import CountStore
 from tanager.scores.information import class_information, pair_information
 from tanager.structure.constraints import check_count
 from tanager.structure.dag import Dag
@@ -24,21 +25,26 @@ class KDependence(StructureLearner):
         self.k = k
 
     def learn(self, task: StructureTask) -> LearntStructure:
-        k = check_count("k", self.k)
-        n_attributes = task.counts.n_attributes
-        closeness = np.zeros((n_attributes, n_attributes))
-        if k > 0 and n_attributes > 1:
-            closeness = level(pair_information(task.counts.pairs()).conditional, SMALLEST_INFORMATION)
-        order = np.argsort(-level(class_information(task.counts), SMALLEST_INFORMATION), kind="stable").tolist()
-        parents: list[list[int]] = [[]] * n_attributes
-        for place, child in enumerate(order):
-            earlier = np.sort(np.array(order[:place], dtype=np.intp))
-            closest = np.argsort(-closeness[earlier, child], kind="stable")[:k]
-            parents[child] = sorted(earlier[closest].tolist())
+        order, ranked = rank_parents(task.counts, check_count("k", self.k))
         names = task.names
         actions = (
-            f"add {', '.join(names[parent] for parent in parents[child])} -> {names[child]}"
+            f"add {', '.join(names[parent] for parent in sorted(ranked[child]))} -> {names[child]}"
             for child in order
-            if parents[child]
+            if ranked[child]
         )
-        return LearntStructure(Dag.augmented_naive_bayes(parents), steps=report_steps(task, actions))
+        return LearntStructure(Dag.augmented_naive_bayes(ranked), steps=report_steps(task, actions))
+
+
+def rank_parents(counts: CountStore, k: int) -> tuple[list[int], list[list[int]]]:
+    """The attributes in decreasing order of I(X_i; C), and of each the k closest earlier ones, the closest first."""
+    n_attributes = counts.n_attributes
+    closeness = np.zeros((n_attributes, n_attributes))
+    if k > 0 and n_attributes > 1:
+        closeness = level(pair_information(counts.pairs()).conditional, SMALLEST_INFORMATION)
+    order = np.argsort(-level(class_information(counts), SMALLEST_INFORMATION), kind="stable").tolist()
+    ranked: list[list[int]] = [[]] * n_attributes
+    for place, child in enumerate(order):
+        earlier = np.sort(np.array(order[:place], dtype=np.intp))
+        closest = np.argsort(-closeness[earlier, child], kind="stable")[:k]
+        ranked[child] = earlier[closest].tolist()
+    return order, ranked

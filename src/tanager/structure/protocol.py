@@ -18,8 +18,8 @@ from tanager.structure.dag import Dag
 from tanager.table.needs import Needs
 from tanager.table.schema import ColumnSchema
 
-NetworkKind = Literal["tables", "effects"]
-"""What a network is made of: a table for each family, or effects of attributes and of pairs that add up."""
+NetworkKind = Literal["tables", "effects", "mixtures"]
+"""What a network is made of: tables of families; effects of attributes and of pairs that add up; other networks."""
 Pairs = tuple[tuple[int, int], ...]
 """(parent, child) attributes, the most telling pair first."""
 
@@ -35,6 +35,7 @@ class StructureTask:
     report        called with each step taken, for progress; None for nobody
     evaluate      how good a structure is as a classifier, larger is better, for what no sum over families can say: the
                   value of a score that is not decomposable, the wrapped measure of `Selective`
+    evaluate_each the same of several structures in one pass over the rows; None where nobody can
     columns       the node that each column of the table is, the class last; none where they have the same numbers
     """
 
@@ -45,6 +46,7 @@ class StructureTask:
     report: Callable[[Step], None] | None = None
     evaluate: Callable[[Dag], float] | None = None
     columns: tuple[int, ...] = ()
+    evaluate_each: Callable[[Sequence[Dag]], Sequence[float]] | None = None
 
     def edges(self, option: str, edges: Edges) -> IndexEdges:
         """(parent, child) pairs of nodes, from the names of columns or their numbers in the table."""
@@ -72,12 +74,16 @@ class LearntStructure:
     score  by the task's criterion; None where the learner asks for none
     pairs  None where a family is a table over all its parents. Otherwise the family of a child is a sum of effects,
            its own and one for each of these pairs that it is the child of
+    members  the structures of the networks of a mixture, of which `dag` has the edges in common; else none
+    weights  of the members, summing to one
     """
 
     dag: Dag
     score: float | None = None
     steps: tuple[Step, ...] = ()
     pairs: RankedPairs | None = None
+    members: tuple[Dag, ...] = ()
+    weights: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,62 @@
+"""Mixed: a missing cell is summed out of every member of a mixture, exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from tanager.gaps.rule import Classes, Contributions, Floats, GapRule, between
+from tanager.gaps.sum_out import SummedOut
+from tanager.network.mixture import MixtureNetwork
+from tanager.table.batch import Codes
+
+
+@dataclass(frozen=True)
+class Mixed(GapRule):
+    r"""P(c | o) = sum_m w_m P_m(c, o) / sum_m w_m P_m(o), of the cells present o.
+
+    The log odds of a sum are a mean of the members' log odds (Montgomery 1937): with a_m = w_m P_m(c, o) and b_m the
+    same of the other class, A and B their sums, and L(a, b) = (a - b) / (log a - log b) the logarithmic mean,
+
+    log A / B = sum_m L(a_m, b_m) / L(A, B) log a_m / b_m.
+
+    So each term is the mean, with these weights, of what it is in the members: `SummedOut`.
+    """
+
+    name: ClassVar[str] = "summed out"
+    sentence: ClassVar[str] = "Unknown attributes are summed out."
+
+    network: MixtureNetwork
+
+    def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:
+        """Not `normalized`: log P(class, cells present)."""
+        return self.network.mix((rule.log_posterior(codes, normalized=False) for rule in self._rules), normalized)
+
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Contributions:
+        rows = np.arange(len(codes))
+        whole = self.log_posterior(codes, normalized=False)
+        log_mean = _log_mean(whole[rows, favoured], whole[rows, against])
+        prior, terms = np.zeros(len(codes)), np.zeros((len(codes), len(self.network.terms)))
+        for log_weight, rule in zip(np.log(self.network.weights), self._rules, strict=True):
+            logs = rule.log_posterior(codes, normalized=False) + log_weight
+            share = np.exp(_log_mean(logs[rows, favoured], logs[rows, against]) - log_mean)
+            parts = rule.contributions(codes, favoured, against, between(logs, favoured, against))
+            prior += share * parts.prior
+            terms += share[:, np.newaxis] * parts.terms
+        return Contributions(prior, terms, np.zeros(len(codes)))
+
+    @cached_property
+    def _rules(self) -> tuple[SummedOut, ...]:
+        return tuple(map(SummedOut, self.network.members))
+
+
+def _log_mean(first: Floats, second: Floats) -> Floats:
+    """log of the logarithmic mean of exp(first) and exp(second)."""
+    high, gap = np.maximum(first, second), np.abs(first - second)
+    # (1 - exp(-gap)) / gap, which is 1 where the two are equal
+    ratio = np.divide(-np.expm1(-gap), gap, out=np.ones_like(gap), where=gap > 0)
+    log_mean: Floats = high + np.log(ratio)
+    return log_mean

@@ -1,0 +1,128 @@
+"""MixtureNetwork: a weighted mean of networks over the same columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.errors import DataError
+from tanager.network.columns import HasColumns
+from tanager.network.log_joint import normalize_log
+from tanager.network.network import Network
+from tanager.structure.dag import Dag
+from tanager.table.batch import Codes
+from tanager.table.schema import Category, ColumnSchema
+from tanager.threads import map_threads
+
+Floats = NDArray[np.float64]
+
+TOLERANCE = 1e-9
+BLOCK_ROWS = 8_192
+
+
+@dataclass(frozen=True)
+class MixtureNetwork(HasColumns):
+    """P(class, attributes) = sum_m weight_m P_m(class, attributes).
+
+    members  networks with the same columns and class
+    weights  (n_members,) above zero, summing to one
+    dag      the edges that all members have
+
+    >>> from tanager.structure.dag import Dag
+    >>> from tanager.table.schema import ColumnSchema
+    >>> wet, rain = (ColumnSchema(name, "categorical", (False, True)) for name in ("wet", "rain"))
+    >>> certain = Network((wet, rain), Dag(((1,), ())), (np.eye(2), np.array([[0.5, 0.5]])), "rain")
+    >>> blind = Network((wet, rain), Dag(((), ())), (np.array([[0.5, 0.5]]), np.array([[0.5, 0.5]])), "rain")
+    >>> MixtureNetwork((certain, blind), np.array([0.5, 0.5])).query("rain", {"wet": True})
+    {False: 0.25, True: 0.75}
+    """
+
+    kind: ClassVar[Literal["mixtures"]] = "mixtures"
+
+    members: tuple[Network, ...]
+    weights: Floats
+    columns: tuple[ColumnSchema, ...] = field(init=False, repr=False, compare=False)
+    dag: Dag = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        first, *others = self.members
+        if any(member.columns != first.columns or member.target != first.target for member in others):
+            raise DataError("the members of a mixture must have the same columns and the same class.")
+        if self.weights.shape != (len(self.members),) or not (self.weights > 0).all():
+            raise DataError(f"a mixture of {len(self.members)} networks needs as many weights above zero.")
+        if abs(self.weights.sum() - 1.0) > TOLERANCE:
+            raise DataError("the weights of a mixture must sum to one.")
+        shared = [set(parents) for parents in first.dag.parents]
+        for member in others:
+            for common, parents in zip(shared, member.dag.parents, strict=True):
+                common.intersection_update(parents)
+        object.__setattr__(self, "columns", first.columns)
+        object.__setattr__(self, "dag", Dag(tuple(map(tuple, shared))))
+
+    def __repr__(self) -> str:
+        return f"MixtureNetwork({len(self.members)} networks of {len(self.nodes)} nodes, target={self.target!r})"
+
+    @property
+    def target(self) -> str | None:
+        return self.members[0].target
+
+    def log_joint(self, codes: Codes, normalized: bool = False) -> Floats:
+        """(n_rows, n_classes) log P(class, attributes) of complete rows, or `normalized` log P(class | attributes)."""
+        return self.mix((member.log_joint(codes) for member in self.members), normalized)
+
+    def mix(self, log_joints: Iterable[Floats], normalized: bool = False) -> Floats:
+        """log sum_m weight_m exp(log joint of member m), each (n_rows, n_classes), of which one is held at a time."""
+        total: Floats | None = None
+        for log_weight, added in zip(np.log(self.weights), log_joints, strict=True):
+            added += log_weight
+            if total is None:
+                total = added
+            else:
+                _add_exp(total, added)
+        assert total is not None  # a mixture has a member
+        return normalize_log(total) if normalized else total
+
+    def query(
+        self, variables: str | Sequence[str], evidence: Mapping[str, Category] | None = None
+    ) -> dict[object, float]:
+        """P(variables | evidence), as `Network.query` gives it."""
+        logs = np.array([member.log_evidence(evidence or {}) for member in self.members]) + np.log(self.weights)
+        total: dict[object, float] = {}
+        if logs.max() == -np.inf:
+            return self.members[0].query(variables, evidence)  # which says what is impossible
+        for share, member in zip(np.exp(logs - logs.max()).tolist(), self.members, strict=True):
+            if share == 0.0:
+                continue
+            for state, p in member.query(variables, evidence).items():
+                total[state] = total.get(state, 0.0) + share * p
+        return {state: p / sum(total.values()) for state, p in total.items()}
+
+    def log_likelihood(self, X: object) -> Floats:
+        """Log probability of the cells present in each row (natural logarithm), the others summed out."""
+        return self.mix(member.log_likelihood(X)[:, np.newaxis] for member in self.members)[:, 0]
+
+    def reordered(self, order: Sequence[int]) -> MixtureNetwork:
+        """The same mixture with its nodes in another order: `Network.reordered`."""
+        return MixtureNetwork(tuple(member.reordered(order) for member in self.members), self.weights)
+
+    def coarsen(self, codes: Codes) -> Codes:
+        """The codes of each attribute at its coarse granularity: tables have one granularity only."""
+        return codes
+
+    def given(self, attribute: int) -> tuple[int, ...]:
+        """The attributes that the term of an attribute depends on in all members."""
+        return tuple(parent for parent in self.dag.parents[attribute] if parent != len(self.nodes) - 1)
+
+
+def _add_exp(total: Floats, added: Floats) -> None:
+    """total = log(exp(total) + exp(added)), in place."""
+
+    def add(first: int) -> None:
+        rows = slice(first, first + BLOCK_ROWS)
+        np.logaddexp(total[rows], added[rows], out=total[rows])
+
+    map_threads(add, range(0, len(total), BLOCK_ROWS))

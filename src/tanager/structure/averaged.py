@@ -1,0 +1,67 @@
+"""Averaged n-dependence estimators: AODE, A2DE."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from tanager.errors import OptionError
+from tanager.registry import check_option
+from tanager.scores.information import class_information
+from tanager.structure.constraints import check_count
+from tanager.structure.dag import Dag
+from tanager.structure.protocol import LearntStructure, StructureLearner, StructureTask
+
+MAX_PARENTS = 2
+
+
+class AnDE(StructureLearner):
+    """The mean of all networks in which n attributes, the superparents, are parents of all others (Webb et al. 2012).
+
+    n        1 is AODE (Webb, Boughton and Wang 2005), 2 is A2DE, 0 naive Bayes
+    weights  of the networks: "equal", or "information": the sum of I(X; C) over their superparents (Jiang and Zhang
+             2006), a small share of the mean added, so that none is zero
+
+    Every network is an augmented naive Bayes; nothing is searched for.
+    """
+
+    learns = "mixtures"
+    asks_criterion = False
+
+    def __init__(self, n: int = 1, weights: Literal["equal", "information"] = "equal") -> None:
+        self.n = n
+        self.weights = weights
+
+    def learn(self, task: StructureTask) -> LearntStructure:
+        n_attributes = task.counts.n_attributes
+        if check_count("n", self.n) > MAX_PARENTS:
+            raise OptionError(f"n={self.n} of AnDE cannot be used; expected 0, 1 or 2.")
+        chosen = list(combinations(range(n_attributes), min(self.n, n_attributes)))
+        if self.n == 1 and n_attributes > 1:
+            task.counts.pairs()  # all tables of all members are among those of pairs, which are counted together
+        weights = np.ones(len(chosen))
+        if check_option("weights", self.weights, ["equal", "information"]) == "information":
+            tells = class_information(task.counts)
+            tells = tells + LEAST_SHARE * max(tells.mean(), np.finfo(float).tiny)
+            weights = np.array([tells[list(parents)].sum() if parents else 1.0 for parents in chosen])
+        return LearntStructure(
+            Dag.augmented_naive_bayes([()] * n_attributes),
+            members=tuple(superparent_dag(n_attributes, parents) for parents in chosen),
+            weights=tuple((weights / weights.sum()).tolist()),
+        )
+
+
+LEAST_SHARE = 1e-3
+"""Of the mean information, which every attribute gets, so that one that tells nothing still has a weight."""
+
+
+def superparent_dag(n_attributes: int, superparents: tuple[int, ...]) -> Dag:
+    """The superparents are parents of all other attributes, and the earlier of them of the later."""
+    return Dag.augmented_naive_bayes(
+        [
+            [parent for parent in superparents if child not in superparents or parent < child]
+            for child in range(n_attributes)
+        ]
+    )

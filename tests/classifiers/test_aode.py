@@ -1,0 +1,146 @@
+"""AODE and A2DE against their formula, row by row."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import prod
+
+import numpy as np
+import pytest
+
+from tanager import (
+    BayesianNetworkClassifier,
+    MixtureNetwork,
+    NaiveBayesClassifier,
+    explain,
+    load_model,
+    read_network,
+    report,
+    save_model,
+)
+from tanager.errors import FileError, OptionError
+from tanager.explain import sufficient_reason
+from tanager.structure import AnDE
+
+N_STATES = (3, 2, 4, 3)
+
+
+def make_table(seed=0, n_rows=120):
+    generator = np.random.default_rng(seed)
+    y = generator.integers(0, 3, n_rows)
+    copied = generator.random((n_rows, len(N_STATES))) < 0.4
+    X = np.where(copied, y[:, np.newaxis], generator.integers(0, 4, (n_rows, len(N_STATES)))) % N_STATES
+    return X, y
+
+
+def fitted(X, y, **options):
+    structure = AnDE(**options)
+    return BayesianNetworkClassifier(structure, None, "frequency", categorical_features="all").fit(X, y)
+
+
+def by_hand(X, y, row, n, weight_of=lambda superparents: 1.0):
+    """The formula of the page of the method, with one pseudo-row per cell; P(class | row)."""
+    joint = np.zeros(3)
+    for superparents in combinations(range(len(N_STATES)), n):
+        for c in range(3):
+            rows = y == c
+            p = np.mean(rows)
+            for parent in superparents:
+                p *= (np.sum(X[rows, parent] == row[parent]) + 1) / (rows.sum() + N_STATES[parent])
+                rows = rows & (X[:, parent] == row[parent])
+            others = set(range(len(N_STATES))).difference(superparents)
+            p *= prod((np.sum(X[rows, i] == row[i]) + 1) / (rows.sum() + N_STATES[i]) for i in others)
+            joint[c] += weight_of(superparents) * p
+    return joint / joint.sum()
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_it_is_the_mean_of_all_networks_of_n_superparents(n):
+    X, y = make_table()
+    clf = fitted(X, y, n=n)
+    np.testing.assert_allclose(clf.predict_proba(X[:25]), [by_hand(X, y, row, n) for row in X[:25]], rtol=1e-10)
+
+
+def test_weights_by_information_are_what_superparents_tell_of_the_class():
+    X, y = make_table(1, 400)
+    tells = []
+    for attribute, states in enumerate(N_STATES):
+        joint = np.array([[np.mean((y == c) & (X[:, attribute] == k)) for k in range(states)] for c in range(3)])
+        expected = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
+        tells.append((joint[joint > 0] * np.log((joint / expected)[joint > 0])).sum())
+    clf = fitted(X, y, weights="information")
+    raised = np.array(tells) + 1e-3 * np.mean(tells)
+    np.testing.assert_allclose(clf.network_.weights, raised / raised.sum(), rtol=1e-10)
+    expected = [by_hand(X, y, row, 1, lambda superparents: raised[superparents[0]]) for row in X[:10]]
+    np.testing.assert_allclose(clf.predict_proba(X[:10]), expected, rtol=1e-10)
+
+
+def test_with_no_superparents_it_is_naive_bayes():
+    X, y = make_table(2)
+    naive = NaiveBayesClassifier(parameters="frequency", categorical_features="all").fit(X, y)
+    np.testing.assert_allclose(fitted(X, y, n=0).predict_proba(X), naive.predict_proba(X), rtol=1e-12)
+
+
+def test_one_attribute_is_its_own_superparent():
+    X, y = make_table(3)
+    naive = NaiveBayesClassifier(parameters="frequency", categorical_features="all").fit(X[:, :1], y)
+    for n in (1, 2):
+        np.testing.assert_allclose(fitted(X[:, :1], y, n=n).predict_proba(X[:, :1]), naive.predict_proba(X[:, :1]))
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_model_file_holds_all_members(n, tmp_path):
+    X, y = make_table(4)
+    clf = fitted(X, y, n=n)
+    gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
+    save_model(clf, tmp_path / "model.json")
+    same = load_model(tmp_path / "model.json")
+    assert isinstance(same.network_, MixtureNetwork)
+    np.testing.assert_array_equal(same.predict_proba(gaps), clf.predict_proba(gaps))
+    np.testing.assert_array_equal(explain(same, gaps).contributions, explain(clf, gaps).contributions)
+
+
+def test_a_row_of_gaps_has_the_class_frequencies():
+    X, y = make_table(5)
+    nothing = np.full((1, len(N_STATES)), np.nan)
+    np.testing.assert_allclose(fitted(X, y).predict_proba(nothing)[0], np.bincount(y) / len(y), rtol=1e-9)
+
+
+def test_removing_an_attribute_is_measured_by_its_absence():
+    X, y = make_table(6)
+    clf = fitted(X, y)
+    without = X.astype(float)
+    without[:, 2] = np.nan
+    rows = np.arange(len(y))
+    lost = np.log(clf.predict_proba(X)[rows, y] / clf.predict_proba(without)[rows, y]).mean()
+    assert explain(clf, X, y).removal[2] == pytest.approx(lost, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"structure": AnDE(n=3), "parameters": "frequency"}, "n=3 of AnDE cannot be used; expected 0, 1 or 2"),
+        ({"structure": AnDE(weights="even"), "parameters": "frequency"}, "weights='even' is not known"),
+        ({"structure": "aode"}, r"cannot fit the mixtures of structure=AnDE\(\)(.|\n)*parameters='frequency'"),
+        ({"structure": "aode", "parameters": "frequency", "missing": "skip"}, "missing='skip' is defined for one"),
+        (
+            {"structure": "aode", "parameters": "frequency", "missing": "average"},
+            "missing='average' is defined for one",
+        ),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(options, message):
+    X, y = make_table()
+    with pytest.raises(OptionError, match=message):
+        BayesianNetworkClassifier(**options).fit(X, y)
+
+
+def test_what_is_made_for_one_network_says_so(tmp_path):
+    X, y = make_table()
+    clf = fitted(X, y)
+    for ask in (lambda: report(clf), lambda: sufficient_reason(clf, X[:1])):
+        with pytest.raises(OptionError, match="one network; this classifier is a mean of several"):
+            ask()
+    save_model(clf, tmp_path / "model.json")
+    with pytest.raises(FileError, match="a mean of networks"):
+        read_network(tmp_path / "model.json")

@@ -1,0 +1,150 @@
+"""A mixture of networks and what its gaps mean, against the joint distribution cell by cell."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from random_networks import joint, random_network
+from tanager import explain
+from tanager.errors import DataError
+from tanager.gaps.choose import choose_rule
+from tanager.gaps.sum_out import SummedOut
+from tanager.network.mixture import MixtureNetwork
+
+N_STATES = [2, 3, 2, 3]
+few = settings(max_examples=10, deadline=None)
+seeds = st.integers(0, 2**32 - 10)
+
+
+def random_mixture(seed: int, n_members: int = 3) -> MixtureNetwork:
+    members = tuple(random_network(seed + k, N_STATES) for k in range(n_members))
+    return MixtureNetwork(members, np.random.default_rng(seed).dirichlet(np.ones(n_members)))
+
+
+def mixed_joint(mixture: MixtureNetwork) -> dict[tuple[int, ...], float]:
+    joints = [joint(member) for member in mixture.members]
+    return {
+        cell: sum(weight * found[cell] for weight, found in zip(mixture.weights, joints, strict=True))
+        for cell in joints[0]
+    }
+
+
+def incomplete_rows() -> np.ndarray:
+    """Every row of three attributes, the code of a missing cell included."""
+    return np.array(list(product(*(range(states + 1) for states in N_STATES[:-1]))), dtype=np.uint8)
+
+
+def class_joint(mixture: MixtureNetwork, row: np.ndarray) -> np.ndarray:
+    """P(class, cells present), by a sum over all cells of the joint."""
+    result = np.zeros(N_STATES[-1])
+    for cell, p in mixed_joint(mixture).items():
+        if all(code in (value, states) for code, value, states in zip(row, cell, N_STATES, strict=False)):
+            result[cell[-1]] += p
+    return result
+
+
+@few
+@given(seeds)
+def test_the_joint_of_complete_rows_is_the_weighted_mean_of_the_members(seed):
+    mixture = random_mixture(seed)
+    rows = np.array(list(product(*map(range, N_STATES[:-1]))), dtype=np.uint8)
+    expected = np.array([class_joint(mixture, row) for row in rows])
+    np.testing.assert_allclose(np.exp(mixture.log_joint(rows)), expected, rtol=1e-10)
+    normalized = expected / expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(np.exp(mixture.log_joint(rows, normalized=True)), normalized, rtol=1e-10)
+
+
+@few
+@given(seeds)
+def test_a_missing_cell_is_summed_out_of_the_mean(seed):
+    mixture, rows = random_mixture(seed), incomplete_rows()
+    found = choose_rule(mixture).log_posterior(rows, normalized=False)
+    np.testing.assert_allclose(np.exp(found), [class_joint(mixture, row) for row in rows], rtol=1e-9)
+
+
+@few
+@given(seeds)
+def test_contributions_add_up_to_the_log_odds_whatever_is_missing(seed):
+    mixture, rows = random_mixture(seed), incomplete_rows()
+    rule = choose_rule(mixture)
+    favoured, against = np.zeros(len(rows), dtype=np.intp), np.full(len(rows), 2)
+    logs = rule.log_posterior(rows)
+    log_odds = logs[:, 0] - logs[:, 2]
+    parts = rule.contributions(rows, favoured, against, log_odds)
+    np.testing.assert_allclose(parts.prior + parts.terms.sum(axis=1), log_odds, rtol=0, atol=1e-9)
+    turned = rule.contributions(rows, against, favoured, -log_odds)
+    np.testing.assert_allclose(turned.terms, -parts.terms, rtol=0, atol=1e-12)
+
+
+def test_the_contributions_of_equal_members_are_those_of_one():
+    member, rows = random_network(3, N_STATES), incomplete_rows()
+    mixture = MixtureNetwork((member, member), np.array([0.3, 0.7]))
+    classes = np.zeros(len(rows), dtype=np.intp), np.ones(len(rows), dtype=np.intp)
+    one = SummedOut(member).contributions(rows, *classes, np.empty(0))
+    both = choose_rule(mixture).contributions(rows, *classes, np.empty(0))
+    np.testing.assert_allclose(both.prior, one.prior, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(both.terms, one.terms, rtol=0, atol=1e-12)
+
+
+@few
+@given(seeds)
+def test_queries_and_likelihoods_are_those_of_the_mean_of_the_joints(seed):
+    mixture = random_mixture(seed)
+    cells = mixed_joint(mixture)
+    p = [sum(cells[cell] for cell in cells if cell[1] == 2 and cell[0] == k) for k in range(2)]
+    found = mixture.query("n0", {"n1": "s2"})
+    assert list(found) == ["s0", "s1"]
+    assert list(found.values()) == pytest.approx([each / sum(p) for each in p], rel=1e-9)
+    assert mixture.log_likelihood(pa.table({"n1": ["s2"]}))[0] == pytest.approx(np.log(sum(p)), rel=1e-9)
+
+
+def test_the_order_of_nodes_changes_nothing():
+    mixture, order = random_mixture(5), [2, 0, 1, 3]
+    turned, rows = mixture.reordered(order), incomplete_rows()
+    expected = choose_rule(mixture).log_posterior(rows)
+    np.testing.assert_allclose(choose_rule(turned).log_posterior(rows[:, order[:-1]]), expected, rtol=1e-12)
+
+
+def test_the_structure_of_a_mixture_has_the_edges_that_all_members_have():
+    mixture = random_mixture(1)
+    shared = set.intersection(*(set(member.edges) for member in mixture.members))
+    assert set(mixture.edges) == shared
+    assert len(shared) < min(len(member.edges) for member in mixture.members)
+
+
+def test_the_strength_of_a_mixture_is_the_mean_of_the_strengths_of_its_members():
+    one = random_network(2, N_STATES, density=1.0)
+    other = random_network(2, N_STATES, density=1.0)
+    other = type(one)(one.columns, one.dag, tuple(table[::-1] for table in one.tables), one.target)
+    weights = np.array([0.25, 0.75])
+    expected = weights @ [explain(one).edge_strength, explain(other).edge_strength]
+    np.testing.assert_allclose(explain(MixtureNetwork((one, other), weights)).edge_strength, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("weights", [[1.0], [0.5, 0.6], [0.0, 1.0], [-0.5, 1.5]])
+def test_weights_that_are_no_mean_are_refused(weights):
+    member = random_network(0, N_STATES)
+    with pytest.raises(DataError, match="weights"):
+        MixtureNetwork((member, member), np.array(weights))
+
+
+def test_members_of_other_columns_are_refused():
+    members = random_network(0, N_STATES), random_network(0, [2, 2, 2, 3])
+    with pytest.raises(DataError, match="same columns"):
+        MixtureNetwork(members, np.array([0.5, 0.5]))
+
+
+def test_evidence_that_is_impossible_in_one_member_is_answered_by_the_others():
+    one, other = random_network(4, N_STATES, zeros=True), random_network(4, N_STATES)
+    assert one.tables[0][:, 0].max() == 0.0
+    mixture = MixtureNetwork((one, other), np.array([0.9, 0.1]))
+    expected = other.query("n3", {"n0": "s0"})
+    assert mixture.query("n3", {"n0": "s0"}) == pytest.approx(expected, rel=1e-12)
+    with pytest.raises(DataError, match="probability zero"):
+        MixtureNetwork((one, one), np.array([0.5, 0.5])).query("n3", {"n0": "s0"})
