@@ -149,10 +149,18 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
 
     def _learn(self, table: CodedTable, engine: CountEngine) -> Learnt:
         """The second half of every fit, wherever the rows are."""
-        parts = self._parts()
         self.classes_ = table.classes
         self.encoder_ = TableEncoder(table.schema, unseen_is_error=self.handle_unknown == "error")
-        learning = Learning(
+        learnt = self._learning(engine).learn(table)
+        self.class_count_ = learnt.counts.flat((learnt.counts.n_attributes,)).astype(np.float64)
+        self.gaps_ = choose_rule(learnt.network, learnt.filling, self.missing)
+        self.network_ = with_rule(learnt.network, self.gaps_)
+        self.structure_score_, self.trace_ = learnt.structure_score, learnt.trace
+        return learnt
+
+    def _learning(self, engine: CountEngine) -> Learning:
+        parts = self._parts()
+        return Learning(
             parts,
             engine,
             self.missing,
@@ -160,12 +168,6 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
             report=print if self.verbose else None,
         )
-        learnt = learning.learn(table)
-        self.class_count_ = learnt.counts.flat((learnt.counts.n_attributes,)).astype(np.float64)
-        self.gaps_ = choose_rule(learnt.network, learnt.filling, self.missing)
-        self.network_ = with_rule(learnt.network, self.gaps_)
-        self.structure_score_, self.trace_ = learnt.structure_score, learnt.trace
-        return learnt
 
     def predict(self, X: object) -> NDArray[np.generic]:
         """The most probable class of each row; the first of equally probable ones."""

@@ -16,10 +16,11 @@ from tanager.gaps.filling import Filling, learn_filling
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
 from tanager.parameters import Conditional, Frequency, ParameterTask
+from tanager.parameters.memory import check_memory
 from tanager.parameters.protocol import ParameterTrace
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.scores import FamilyScore
-from tanager.structure import Step, StructureTask
+from tanager.structure import LearntStructure, Step, StructureTask
 from tanager.structure.dag import Dag
 
 
@@ -59,7 +60,8 @@ class Learning:
     seed: int
     report: Callable[[object], None] | None
 
-    def learn(self, table: CodedTable) -> Learnt:
+    def prepare(self, table: CodedTable) -> tuple[LearntStructure, ParameterTask]:
+        """The structure, and what the parameter learner is given."""
         parts, counts, columns, unlabelled = self.parts, table.counts(self.engine), table.columns, table.unlabelled
         hidden = hidden_columns(parts, counts.names, self.missing) if parts.structure.learns == "tables" else ()
         if hidden:
@@ -79,12 +81,20 @@ class Learning:
             skip_gaps=self.missing == "skip",
             report=self.report,
         )
-        if hidden and parts.parameters.tunes_hidden:
+        return structure, task
+
+    def learn(self, table: CodedTable) -> Learnt:
+        parts = self.parts
+        structure, task = self.prepare(table)
+        check_memory(parts.parameters, task)
+        counts, n_hidden = task.counts, len(task.columns) - len(table.columns)
+        order = table.table_order(n_hidden)
+        if n_hidden and parts.parameters.tunes_hidden:
             learnt = tune_hidden(cast(Conditional, parts.parameters), task)
         else:
             learnt = parts.parameters.learn(task)
         filling = None
-        if self.fills and not hidden:
+        if self.fills and not n_hidden:
             filling = learn_filling(learnt.network, counts, table.state_counts(counts)).reordered(order)
         network = learnt.network.reordered(order)
         return Learnt(network, filling, structure.score, Trace(structure.steps, learnt.trace), counts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,13 +13,16 @@ from tanager.cli.streams import STREAM, output_file
 from tanager.errors import OptionError
 from tanager.progress import say, working
 
+if TYPE_CHECKING:
+    from tanager.cli.training_data import Reading
+
 
 def fit(
     data: options.Data,
     class_column: options.ClassColumn,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes (JSON); - is stdout.")
-    ],
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes (JSON); - is stdout.")
+    ] = None,
     structure: options.Structure = "pairwise",
     criterion: options.Criterion = None,
     parameters: options.Parameters = "conditional",
@@ -38,6 +41,9 @@ def fit(
             help="Read the file, or a folder of Parquet files, batch by batch; by default where memory is short.",
         ),
     ] = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Say what memory and time the fit will take, and learn nothing.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was learnt, as JSON.")] = False,
 ) -> None:
     """Learn a model from a table.
@@ -54,14 +60,21 @@ def fit(
 
       tanager fit larger_than_memory.parquet --class outcome --structure tan -o model.json
 
+      tanager fit large.csv --class outcome --estimate
+
       zcat iris.csv.gz | tanager fit - --class species -o - > iris.json
     """
     from tanager.cli.training_data import Reading, open_training_data, read_training_data, streams
     from tanager.files.model_file import MODEL, save_model
 
+    chosen = options.ModelOptions(structure, criterion, parameters, categorical, discretizer, engine, device, seed)
+    if estimate:
+        _print_estimate(data, class_column, Reading(missing or (), drop or ()), chosen, as_json)
+        return
+    if output is None:
+        raise OptionError("Missing option '--output': where the model goes.", hint="or --estimate what it will take.")
     if as_json and output == STREAM:
         raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
-    chosen = options.ModelOptions(structure, criterion, parameters, categorical, discretizer, engine, device, seed)
     reading = Reading(missing or (), drop or ())
     with output_file(output, ".json", MODEL, [data], force) as path:
         if streams(data, stream):
@@ -90,3 +103,22 @@ def fit(
         say(f"{output}: {structure}, {n_rows:,} rows, {len(names):,} attributes, {len(clf.classes_):,} classes")
         if data != STREAM:
             say(f"Look at it: {shlex.join(['tanager', 'report', output, data])}")
+
+
+def _print_estimate(
+    data: str, class_column: str, reading: Reading, chosen: options.ModelOptions, as_json: bool
+) -> None:
+    from tanager.classifiers.estimate import estimate_fit
+    from tanager.cli.training_data import read_training_data
+    from tanager.memory import available_memory
+
+    with working(f"Reading {data}"):
+        X, y = read_training_data(data, class_column, reading)
+    with working("Fitting parts of the rows"):
+        found = estimate_fit(chosen.classifier(X.column_names), X, y)
+    if as_json:
+        print(json.dumps({"bytes": found.bytes, "available": available_memory(), "seconds": found.seconds}, indent=2))
+        return
+    seconds = "moments, for so few rows" if found.seconds is None else f"about {found.seconds:,.0f} s"
+    print(f"memory: about {found.bytes / 2**20:,.0f} MiB of {available_memory() / 2**20:,.0f} MiB available")
+    print(f"time: {seconds}")

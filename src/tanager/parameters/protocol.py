@@ -89,6 +89,7 @@ class ParameterLearner(BaseEstimator, ABC):
     tunes_hidden          it does so by tuning the tables of EM for the class (`tanager.tuning`)
     holds_out             it chooses on rows held out, and learns structure and cut points again without them
     smooths_counts        its `pseudo_rows` are what counts are smoothed by, in searches that judge classifiers too
+    bytes_per_cell        memory it takes for each cell of the tables, about; a fit that needs too much is refused
     """
 
     needs: ClassVar[Needs] = "counts"
@@ -99,6 +100,7 @@ class ParameterLearner(BaseEstimator, ABC):
     tunes_hidden: ClassVar[bool] = False
     holds_out: ClassVar[bool] = False
     smooths_counts: ClassVar[bool] = False
+    bytes_per_cell: ClassVar[int] = 100
 
     @abstractmethod
     def learn(self, task: ParameterTask) -> LearntNetwork:
