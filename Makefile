@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-torch browser lint format bench bench-scale experiments experiments-slow mutants fuzz faults docs pictures summary clean
+.PHONY: demo test test-torch browser lint format bench bench-scale experiments experiments-slow mutants fuzz faults dist docs pictures summary clean
 
 demo: $(VENV)/.installed  ## learn a classifier on a real table, print the comparison, write the model and a page about it
 	$(BIN)/tanager demo -o demo
@@ -106,6 +106,17 @@ fuzz: $(VENV)/.test  ## hostile files, tables and options from a fixed seed, cou
 
 faults: $(VENV)/.test  ## signals, full disks and closed streams while the command works, counted in docs/attack.md
 	$(BIN)/python -m attack.run faults --seconds $(SECONDS)
+
+DIST := $(VENV)-dist
+
+dist:  ## source distribution and wheel in dist/, checked, and the wheel tried in an environment of its own
+	rm -rf dist $(DIST)
+	$(PYTHON) -m venv $(DIST)
+	$(DIST)/bin/python -m pip install -q build twine
+	$(DIST)/bin/python -m build
+	$(DIST)/bin/twine check --strict dist/*
+	$(DIST)/bin/python -m pip install -q dist/*.whl
+	cd dist && $(abspath $(DIST))/bin/tanager demo -o ../build/dist-demo
 
 docs: $(VENV)/.docs  ## the documentation, in docs/_build/html; a warning is an error
 	rm -rf docs/generated

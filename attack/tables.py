@@ -131,8 +131,8 @@ def _draw(values: list[Any], rng: np.random.Generator, n_rows: int) -> list[Any]
 
 
 def _frame(columns: dict[str, list[Any]], rng: np.random.Generator) -> Any:
-    # polars panics at an infinite decimal.
-    panics = any(cell == Decimal("Infinity") for cells in columns.values() for cell in cells if type(cell) is Decimal)
+    # polars panics at a decimal that is not finite.
+    panics = any(isinstance(cell, Decimal) and not cell.is_finite() for cells in columns.values() for cell in cells)
     match int(rng.integers(2 if panics else 3)):
         case 0:
             return pd.DataFrame(columns)

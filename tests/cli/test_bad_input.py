@@ -71,6 +71,22 @@ def test_cells_that_are_no_classes_are_refused(folder, capsys, labels):
     assert "expected text, numbers, booleans or dates" in message
 
 
+def test_a_table_of_arff_without_rows_is_refused(folder, capsys):
+    header = "@relation r\n@attribute x numeric\n@attribute d date yyyy-MM-dd\n@attribute c {u,v}\n@attribute y {a,b}\n"
+    (folder / "empty.arff").write_text(header + "@data\n")
+    assert "no row" in refused(folder, capsys, ["fit", "empty.arff", "--class", "y", "-o", "new.json"])
+    assert "no row" in refused(folder, capsys, ["predict", "model.json", "empty.arff"])
+
+
+def test_a_column_of_numbers_may_come_as_text_without_a_cell(folder, capsys):
+    pyarrow.parquet.write_table(pa.table({"x": pa.nulls(2, pa.string()), "c": ["u", "v"]}), "gaps.parquet")
+    (folder / "gaps.csv").write_text("x,c\n,u\n,v\n")
+    assert run(["predict", "model.json", "gaps.csv", "--proba"]) == 0
+    expected = capsys.readouterr().out
+    assert run(["predict", "model.json", "gaps.parquet", "--proba"]) == 0
+    assert capsys.readouterr().out == expected
+
+
 def test_an_absent_class_column_is_refused_with_the_nearest_names_first(folder, capsys):
     (folder / "names.csv").write_text("age,clas,income\n1,a,2\n")
     message = refused(folder, capsys, ["fit", "names.csv", "--class", "class", "-o", "new.json"])

@@ -129,3 +129,22 @@ def test_booleans_where_numbers_were_are_zero_and_one():
     np.testing.assert_array_equal(
         clf.predict_proba(pd.DataFrame({"x": [False, True]})), clf.predict_proba(training[:2])
     )
+
+
+@pytest.mark.parametrize("weight", [1e30, 1e300, 1e-30])
+def test_weights_that_cannot_be_counted_are_refused_in_memory_and_batch_by_batch(weight):
+    table = pa.table({"x": [0.0, 1.0] * 6, "w": [weight] * 12, "y": CLASSES})
+    with pytest.raises(DataError, match="weights of the rows sum to"):
+        NaiveBayesClassifier().fit(table.select(["x"]), CLASSES, table["w"].to_numpy())
+    with pytest.raises(DataError, match="weights of the rows sum to"):
+        NaiveBayesClassifier().fit(iter(table.to_batches(max_chunksize=4)), "y", "w")
+
+
+@pytest.mark.parametrize("parameters", ["frequency", "conditional", "pruned"])
+def test_equal_weights_of_any_size_that_is_allowed_tell_separable_classes_apart(parameters):
+    X = [[0.0, 1.0], [1.0, 0.0]] * 6
+    for weight in (1.0, 1e6, 1e14):
+        clf = NaiveBayesClassifier(parameters=parameters).fit(X, CLASSES, [weight] * 12)
+        shares = clf.predict_proba(X)
+        np.testing.assert_array_equal(shares.argmax(axis=1), CLASSES)
+        assert shares.max(axis=1).min() > 0.9

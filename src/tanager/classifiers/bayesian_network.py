@@ -27,6 +27,7 @@ from tanager.network.any_network import AnyNetwork
 from tanager.network.effect_strength import attribute_importance
 from tanager.network.network import Network
 from tanager.progress import working
+from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
 from tanager.structure import StructureLearner
 from tanager.table.batch import Codes
 from tanager.table.columns import RawTable
@@ -105,6 +106,8 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         How strong each attribute is, in nats.
     decision_ : Decision or None
         How `predict` decides, where the model was read from a file that says so; None for the most probable class.
+    recipe_ : Recipe
+        What is done to a table before the model sees it, where it was read from a file that says so.
 
     Examples
     --------
@@ -123,6 +126,7 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
     class_count_: NDArray[np.float64]
     quality_: Quality | None = None
     decision_: Decision | None = None
+    recipe_: Recipe = NOTHING_TO_DO
 
     def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from the rows of X with classes y; a row of weight w counts as w rows.
@@ -165,10 +169,19 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
 
     def _learn(self, table: CodedTable, engine: CountEngine) -> Learnt:
         """The second half of every fit, wherever the rows are."""
-        parts = self._parts()
         self.classes_ = table.classes
         self.encoder_ = TableEncoder(table.schema, unseen_is_error=self.handle_unknown == "error")
-        learning = Learning(
+        learnt = self._learning(engine).learn(table)
+        self.class_count_ = learnt.counts.flat((learnt.counts.n_attributes,)).astype(np.float64)
+        self.gaps_ = choose_rule(learnt.network, learnt.filling, self.missing)
+        self.network_ = with_rule(learnt.network, self.gaps_)
+        self.structure_score_, self.trace_ = learnt.structure_score, learnt.trace
+        self.quality_, self.decision_, self.recipe_ = None, None, NOTHING_TO_DO
+        return learnt
+
+    def _learning(self, engine: CountEngine) -> Learning:
+        parts = self._parts()
+        return Learning(
             parts,
             engine,
             self.missing,
@@ -176,13 +189,6 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
             verbose=int(self.verbose),
         )
-        learnt = learning.learn(table)
-        self.class_count_ = learnt.counts.flat((learnt.counts.n_attributes,)).astype(np.float64)
-        self.gaps_ = choose_rule(learnt.network, learnt.filling, self.missing)
-        self.network_ = with_rule(learnt.network, self.gaps_)
-        self.structure_score_, self.trace_ = learnt.structure_score, learnt.trace
-        self.quality_ = self.decision_ = None
-        return learnt
 
     def predict(self, X: object) -> NDArray[np.generic]:
         """The most probable class of each row, the first of equally probable ones; or what `decision_` decides for."""

@@ -18,6 +18,7 @@ from tanager.network.any_network import AnyNetwork, LookedUpNetwork
 from tanager.network.mixture import MixtureNetwork
 from tanager.network.network import Network
 from tanager.parameters import Conditional, Frequency, LearntNetwork, ParameterLearner, ParameterTask
+from tanager.parameters.memory import check_memory
 from tanager.parameters.protocol import ParameterTrace
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.scores import FamilyScore
@@ -61,7 +62,8 @@ class Learning:
     seed: int
     verbose: int
 
-    def learn(self, table: CodedTable) -> Learnt:
+    def prepare(self, table: CodedTable) -> tuple[LearntStructure, ParameterTask]:
+        """The structure, and what the parameter learner is given."""
         parts, counts, columns, unlabelled = self.parts, table.counts(self.engine), table.columns, table.unlabelled
         hidden = hidden_columns(parts, counts.names, self.missing) if parts.structure.learns == "tables" else ()
         if hidden:
@@ -84,14 +86,22 @@ class Learning:
             skip_gaps=self.missing == "skip",
             report=print if self.verbose else None,
         )
-        if hidden and parts.parameters.tunes_hidden:
+        return structure, task
+
+    def learn(self, table: CodedTable) -> Learnt:
+        parts = self.parts
+        structure, task = self.prepare(table)
+        check_memory(parts.parameters, task)
+        counts, n_hidden = task.counts, len(task.columns) - len(table.columns)
+        order = table.table_order(n_hidden)
+        if n_hidden and parts.parameters.tunes_hidden:
             learnt = tune_hidden(cast(Conditional, parts.parameters), task)
         elif structure.members:
             learnt = learn_members(parts.parameters, task, structure)
         else:
             learnt = parts.parameters.learn(task)
         filling = None
-        if self.fills and not hidden:
+        if self.fills and not n_hidden:
             network = cast(LookedUpNetwork, learnt.network)
             filling = FillingTask.of(network, counts, table.state_counts(counts), order)
         return Learnt(

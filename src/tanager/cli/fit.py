@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tanager.classifiers import BayesianNetworkClassifier
-    from tanager.cli.training_data import NamedLabels
+    from tanager.cli.training_data import NamedLabels, Reading
     from tanager.measures import Quality
 
 
@@ -25,8 +25,8 @@ def fit(
     data: options.Data,
     class_column: options.ClassColumn,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes (JSON); - is stdout.")
-    ],
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes (JSON); - is stdout.")
+    ] = None,
     structure: options.Structure = "pairwise",
     criterion: options.Criterion = None,
     parameters: options.Parameters = "conditional",
@@ -55,6 +55,9 @@ def fit(
     threshold: decision.Threshold = None,
     sensitivity: decision.Sensitivity = None,
     specificity: decision.Specificity = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Say what memory and time the fit will take, and learn nothing.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was learnt, as JSON.")] = False,
 ) -> None:
     """Learn a model from a table, and measure by cross-validation how good it is on rows new to it.
@@ -79,18 +82,25 @@ def fit(
 
       tanager fit patients.csv --class state --cost ill:healthy=10 --ask 0.5 -o model.json
 
+      tanager fit large.csv --class outcome --estimate
+
       zcat iris.csv.gz | tanager fit - --class species -o - > iris.json
     """
     from tanager.cli.training_data import Reading, open_training_data, read_training_data, streams
     from tanager.files.model_file import MODEL, save_model
     from tanager.measures.quality_text import headline
 
-    if as_json and output == STREAM:
-        raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
     chosen = options.ModelOptions(
         structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight
     )
     reading = Reading(missing or (), drop or (), recipe)
+    if estimate:
+        _print_estimate(data, class_column, reading, chosen, as_json)
+        return
+    if output is None:
+        raise OptionError("Missing option '--output': where the model goes.", hint="or --estimate what it will take.")
+    if as_json and output == STREAM:
+        raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
     wanted = decision.WantedDecision(cost, ask, threshold, sensitivity, specificity)
     with output_file(output, ".json", MODEL, [data, recipe], force) as path:
         if streams(data, stream):
@@ -143,3 +153,22 @@ def _validate(clf: BayesianNetworkClassifier, X: pa.Table, y: NamedLabels, seed:
     except DataError as error:
         say(f"Not cross-validated: {error}")
         return None
+
+
+def _print_estimate(
+    data: str, class_column: str, reading: Reading, chosen: options.ModelOptions, as_json: bool
+) -> None:
+    from tanager.classifiers.estimate import estimate_fit
+    from tanager.cli.training_data import read_training_data
+    from tanager.memory import available_memory
+
+    with working(f"Reading {data}"):
+        X, y = read_training_data(data, class_column, reading)
+    with working("Fitting parts of the rows"):
+        found = estimate_fit(chosen.classifier(X.column_names, y), X, y)
+    if as_json:
+        print(json.dumps({"bytes": found.bytes, "available": available_memory(), "seconds": found.seconds}, indent=2))
+        return
+    seconds = "moments, for so few rows" if found.seconds is None else f"about {found.seconds:,.0f} s"
+    print(f"memory: about {found.bytes / 2**20:,.0f} MiB of {available_memory() / 2**20:,.0f} MiB available")
+    print(f"time: {seconds}; cross-validation takes up to five times as long again")

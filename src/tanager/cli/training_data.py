@@ -185,8 +185,7 @@ def _with_columns(rows: pa.Table, more: pa.Table) -> pa.Table:
 
 def _recipe(clf: BayesianNetworkClassifier, missing: Sequence[str]) -> Recipe:
     """What the model remembers, and more texts that mean missing."""
-    recipe: Recipe = getattr(clf, "recipe_", NOTHING_TO_DO)
-    return recipe.with_options(missing, (), clf.encoder_.schema.target.name)
+    return clf.recipe_.with_options(missing, (), clf.encoder_.schema.target.name)
 
 
 def _cells(clf: BayesianNetworkClassifier, recipe: Recipe, keep: Sequence[str] = ()) -> CellRules:

@@ -14,7 +14,7 @@ from tanager.files.parse_model import from_document
 from tanager.files.write_model import to_document
 from tanager.measures import Quality
 from tanager.network.json_values import DocumentError, shorten
-from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
+from tanager.recipe.recipe import Recipe
 
 MODEL = document_kind("a model of Tanager", "classifier")
 
@@ -51,7 +51,7 @@ def save_model(
             hint="measure it with cross_validate_model(clf, X, y).",
         )
     try:
-        document = to_document(model, quality, getattr(model, "recipe_", NOTHING_TO_DO) if recipe is None else recipe)
+        document = to_document(model, quality, model.recipe_ if recipe is None else recipe)
     except DocumentError as error:
         raise FileError(
             f"cannot save the model to {str(path)!r}: {error}.",

@@ -91,6 +91,7 @@ class ParameterLearner(BaseEstimator, ABC):
     holds_out             it chooses on rows held out, and learns structure and cut points again without them
     naive_bayes_only      it is defined for the structure of naive Bayes alone
     smooths_counts        its `pseudo_rows` are what counts are smoothed by, in searches that judge classifiers too
+    bytes_per_cell        memory it takes for each cell of the tables, about; a fit that needs too much is refused
     """
 
     needs: ClassVar[Needs] = "counts"
@@ -102,6 +103,7 @@ class ParameterLearner(BaseEstimator, ABC):
     holds_out: ClassVar[bool] = False
     naive_bayes_only: ClassVar[bool] = False
     smooths_counts: ClassVar[bool] = False
+    bytes_per_cell: ClassVar[int] = 100
 
     @abstractmethod
     def learn(self, task: ParameterTask) -> LearntNetwork:

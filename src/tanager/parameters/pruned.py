@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array
 from threadpoolctl import threadpool_limits
@@ -165,8 +165,10 @@ def _round(directions: csr_array, curved: Array) -> Array | csr_array:
         diagonal = directions.power(2).T @ curved
         return csr_array(directions @ diags_array(1.0 / np.sqrt(diagonal + RIDGE)))
     inner = directions.T @ (directions.T @ curved).T
-    # Beside what rounding leaves of the largest, so that rows of large weights have a root too.
-    rounding = len(inner) * np.finfo(np.float64).eps * inner.diagonal().max(initial=0.0)
-    inner[np.diag_indices_from(inner)] += RIDGE + rounding
-    result: Array = directions @ solve_triangular(cholesky(inner), np.eye(len(inner)))
+    inner[np.diag_indices_from(inner)] += RIDGE
+    try:
+        root = cholesky(inner)
+    except LinAlgError:  # of rows of large weights rounding leaves more than the ridge
+        root = np.diag(np.sqrt(np.maximum(inner.diagonal(), RIDGE)))
+    result: Array = directions @ solve_triangular(root, np.eye(len(inner)))
     return result

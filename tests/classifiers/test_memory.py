@@ -1,0 +1,65 @@
+"""What a fit will take is said before it is taken."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tanager import MemoryLimitError, TANClassifier
+from tanager.classifiers.estimate import estimate_fit
+
+N_ROWS = 150
+NAMES_OF_ROWS = pa.table({"a": [f"a{k}" for k in range(N_ROWS)], "b": [f"b{k}" for k in range(N_ROWS)]})
+CLASSES = np.arange(N_ROWS) % 2
+
+
+def peak_of(fit) -> int:
+    tracemalloc.start()
+    try:
+        fit()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("parameters", ["frequency", "conditional"])
+def test_a_fit_takes_no_more_than_was_estimated(parameters):
+    clf = TANClassifier(parameters=parameters)
+    estimate = estimate_fit(clf, NAMES_OF_ROWS, CLASSES)
+    clf.fit(NAMES_OF_ROWS, CLASSES)  # imports and compiled code are no part of it
+    peak = peak_of(lambda: clf.fit(NAMES_OF_ROWS, CLASSES))
+    assert estimate.bytes / 20 < peak < estimate.bytes
+
+
+def test_a_fit_that_would_take_too_much_is_refused_before_it_takes_it(monkeypatch):
+    limit = 60 << 20
+    monkeypatch.setattr("tanager.counts.count_store.MEMORY_LIMIT", limit)
+
+    def fit() -> None:
+        with pytest.raises(MemoryLimitError, match=r"table over 'a', 'b', 'class' alone has 45,000 cells"):
+            TANClassifier().fit(NAMES_OF_ROWS, CLASSES)
+
+    assert peak_of(fit) < limit
+
+
+def test_the_time_of_a_fit_is_on_the_line_through_those_of_its_parts(monkeypatch):
+    """A clock that shows a microsecond for each row of the fit that just ended, and a millisecond for each fit."""
+    rows = pa.table({"x": np.arange(4_000) % 7})
+    clock = [0.0]
+    fit = TANClassifier.fit
+
+    def timed(self, X, y, sample_weight=None):
+        clock[0] += 1e-3 + 1e-6 * X.num_rows
+        return fit(self, X, y, sample_weight)
+
+    monkeypatch.setattr(TANClassifier, "fit", timed)
+    monkeypatch.setattr("tanager.classifiers.estimate.time.perf_counter", lambda: clock[0])
+    found = estimate_fit(TANClassifier(parameters="frequency"), rows, np.arange(4_000) % 2)
+    assert found.seconds == pytest.approx(1e-3 + 1e-6 * 4_000)
+
+
+def test_of_few_rows_no_time_is_told():
+    assert estimate_fit(TANClassifier(parameters="frequency"), NAMES_OF_ROWS, CLASSES).seconds is None
