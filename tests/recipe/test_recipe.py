@@ -75,6 +75,7 @@ def test_a_row_alone_is_mended_as_among_others_whatever_the_frame(cells):
         for frame in (alone, pl.from_arrow(alone), alone.to_pandas()):
             mended = RECIPE.apply(frame)
             assert mended.equals(whole.slice(k, 1).combine_chunks())
+            assert mended.to_pandas()["price"].dtype == float
 
 
 @settings(max_examples=15, deadline=None)

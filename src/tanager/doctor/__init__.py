@@ -24,7 +24,7 @@ def check(X: object, y: object = None) -> Checkup:
     >>> for finding in found.findings:
     ...     print(finding.severity, finding.column, finding.option)
     high age --missing unknown
-    high patient --drop patient
+    high patient --drop patient leaves it out
     >>> found.recipe.apply(table).column_names
     ['age']
     """
