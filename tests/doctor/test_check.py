@@ -134,6 +134,15 @@ def test_the_same_is_found_in_every_kind_of_table():
     assert [each.what for each in check(X.to_numpy(dtype=object)).findings] == [expected.findings[0].what]
 
 
+def test_numbers_and_words_in_one_column_of_objects_are_found_and_mended():
+    ages = [31, "unknown", 28.5, None, *range(40, 60)]
+    X = pd.DataFrame({"age": pd.Series(ages * 3, dtype=object), "size": range(72)})
+    found = check(X[["age"]])
+    assert found.findings[0].what.endswith("is the rest ('unknown') missing?")
+    expected = [None if age == "unknown" else age for age in ages]
+    assert found.recipe.apply(X).column("age").to_pylist()[:24] == expected
+
+
 def test_a_class_of_another_length_is_refused():
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         check([[1], [2]], [1])

@@ -29,6 +29,6 @@ def check(X: object, y: object = None) -> Checkup:
     ['age']
     """
     from tanager.doctor.examine import examine
-    from tanager.table.read_columns import read_columns
+    from tanager.table.read_columns import read_mixed
 
-    return examine(read_columns(X), y)
+    return examine(read_mixed(X), y)

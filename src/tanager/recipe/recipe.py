@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-import narwhals as nw
 import pyarrow as pa
 
 from tanager.errors import DataError
 from tanager.recipe.steps import STEPS, Drop, Step, is_text, without_texts
 from tanager.registry import check_option, list_names, nearest_first
+from tanager.table.read_columns import to_arrow
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Recipe:
 
         The class, and columns to leave out, may be absent; any other column of a step must be there.
         """
-        table = X if isinstance(X, pa.Table) else nw.from_native(X, eager_only=True).to_arrow()
+        table = X if isinstance(X, pa.Table) else to_arrow(X)
         replace(self, steps=tuple(step for step in self.steps if not self._may_lack(step))).check_columns(
             table.column_names
         )
