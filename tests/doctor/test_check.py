@@ -134,6 +134,11 @@ def test_the_same_is_found_in_every_kind_of_table():
     assert [each.what for each in check(X.to_numpy(dtype=object)).findings] == [expected.findings[0].what]
 
 
+def test_texts_of_digits_with_leading_zeros_stay_texts():
+    X = pd.DataFrame({"plz": [f"{k % 40 * 37:05}" for k in range(200)]})
+    assert check(X).recipe.steps == ()
+
+
 def test_numbers_and_words_in_one_column_of_objects_are_found_and_mended():
     ages = [31, "unknown", 28.5, None, *range(40, 60)]
     X = pd.DataFrame({"age": pd.Series(ages * 3, dtype=object), "size": range(72)})

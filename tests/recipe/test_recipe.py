@@ -100,6 +100,14 @@ def test_numbers_and_dates_of_a_frame_stay_what_they_are():
     assert mended.column("zip").to_pylist() == ["7"]
 
 
+def test_texts_that_mean_missing_leave_the_order_of_categories():
+    grades = pa.DictionaryArray.from_arrays(pa.array([1, 0, 2, None]), pa.array(["low", "high", "?"]))
+    mended = Recipe(missing=("?",)).apply(pa.table({"grade": grades}))
+    assert mended.column("grade").type == grades.type
+    assert mended.column("grade").to_pylist() == ["high", "low", None, None]
+    assert mended.column("grade").chunk(0).dictionary.to_pylist() == ["low", "high", "?"]
+
+
 def test_a_recipe_for_other_columns_is_refused():
     with pytest.raises(
         DataError, match=r"recipe is for other columns: the data has no 'town', 'sex', 'zip'; .*'price'"
