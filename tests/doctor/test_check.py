@@ -67,6 +67,16 @@ def test_what_is_odd_about_a_class_is_found(spoil, severity, words):
     assert [each.severity for each in found if each.column == "state" and words in each.what] == [severity]
 
 
+def test_of_many_columns_whose_gaps_differ_between_classes_the_first_are_named():
+    X, y = clean_table(5)
+    rng = np.random.default_rng(5)
+    for k in range(8):
+        X[f"g{k}"] = FAULTS["gaps by class"].make(rng, y)
+    found = [each for each in check(X, y).findings if each.severity == "medium"]
+    assert [each.column for each in found] == ["g0", "g1", "g2", "g3", "g4", None]
+    assert found[-1].what.startswith("3 more columns")
+
+
 def test_repeated_rows_and_columns_are_counted():
     X, y = clean_table(2)
     X["city"] = X["town"].map({"Rome": 10, "Paris": 20, "Oslo": 30, "Bern": 40})
@@ -122,6 +132,20 @@ def test_the_same_is_found_in_every_kind_of_table():
     ):
         assert check(frame, labels).findings == expected.findings
     assert [each.what for each in check(X.to_numpy(dtype=object)).findings] == [expected.findings[0].what]
+
+
+def test_texts_of_digits_with_leading_zeros_stay_texts():
+    X = pd.DataFrame({"plz": [f"{k % 40 * 37:05}" for k in range(200)]})
+    assert check(X).recipe.steps == ()
+
+
+def test_numbers_and_words_in_one_column_of_objects_are_found_and_mended():
+    ages = [31, "unknown", 28.5, None, *range(40, 60)]
+    X = pd.DataFrame({"age": pd.Series(ages * 3, dtype=object), "size": range(72)})
+    found = check(X[["age"]])
+    assert found.findings[0].what.endswith("is the rest ('unknown') missing?")
+    expected = [None if age == "unknown" else age for age in ages]
+    assert found.recipe.apply(X).column("age").to_pylist()[:24] == expected
 
 
 def test_a_class_of_another_length_is_refused():

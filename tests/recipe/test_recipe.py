@@ -75,6 +75,7 @@ def test_a_row_alone_is_mended_as_among_others_whatever_the_frame(cells):
         for frame in (alone, pl.from_arrow(alone), alone.to_pandas()):
             mended = RECIPE.apply(frame)
             assert mended.equals(whole.slice(k, 1).combine_chunks())
+            assert mended.to_pandas()["price"].dtype == float
 
 
 @settings(max_examples=15, deadline=None)
@@ -97,6 +98,14 @@ def test_numbers_and_dates_of_a_frame_stay_what_they_are():
     mended = RECIPE.apply(frame)
     assert mended.column("price").to_pylist() == [1.5]
     assert mended.column("zip").to_pylist() == ["7"]
+
+
+def test_texts_that_mean_missing_leave_the_order_of_categories():
+    grades = pa.DictionaryArray.from_arrays(pa.array([1, 0, 2, None]), pa.array(["low", "high", "?"]))
+    mended = Recipe(missing=("?",)).apply(pa.table({"grade": grades}))
+    assert mended.column("grade").type == grades.type
+    assert mended.column("grade").to_pylist() == ["high", "low", None, None]
+    assert mended.column("grade").chunk(0).dictionary.to_pylist() == ["low", "high", "?"]
 
 
 def test_a_recipe_for_other_columns_is_refused():

@@ -94,9 +94,10 @@ def check_column(name: str, names: Sequence[str], purpose: str) -> str:
 
 def warn_findings(attributes: pa.Table, labels: NamedLabels) -> None:
     """Say the worst that the table doctor finds, in a few lines."""
-    if len(set(labels.tolist())) < 2:
+    checkup = check(attributes, labels)
+    if checkup.columns[-1].n_distinct < 2:
         return  # whoever learns from it says so
-    worst = check(attributes, labels).of_severity("high")
+    worst = checkup.of_severity("high")
     for finding in worst[:MAX_FINDINGS]:
         warnings.warn(finding.line, DataWarning, stacklevel=2)
     if len(worst) > MAX_FINDINGS:

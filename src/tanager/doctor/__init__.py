@@ -24,11 +24,11 @@ def check(X: object, y: object = None) -> Checkup:
     >>> for finding in found.findings:
     ...     print(finding.severity, finding.column, finding.option)
     high age --missing unknown
-    high patient --drop patient
+    high patient --drop patient leaves it out
     >>> found.recipe.apply(table).column_names
     ['age']
     """
     from tanager.doctor.examine import examine
-    from tanager.table.read_columns import read_columns
+    from tanager.table.read_columns import read_mixed
 
-    return examine(read_columns(X), y)
+    return examine(read_mixed(X), y)

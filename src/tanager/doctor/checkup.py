@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 NAME_WIDTH = 22
+MAX_COLUMNS_PRINTED = 100
 MARGIN = 8
 
 
@@ -98,9 +99,10 @@ def _finding_lines(finding: Finding) -> list[str]:
 
 def _column_lines(columns: Sequence[ColumnSummary]) -> list[str]:
     lines = [f"{'column':<{NAME_WIDTH}} {'is':<10} {'distinct':>8} {'missing':>8}  why"]
-    for column in columns:
+    for column in columns[:MAX_COLUMNS_PRINTED]:
         name = column.name if len(column.name) <= NAME_WIDTH else column.name[: NAME_WIDTH - 1] + "…"
         gaps = percent(column.gap_share) if column.gap_share else "-"
         line = f"{name:<{NAME_WIDTH}} {column.kind:<10} {column.n_distinct:>8,} {gaps:>8}  {column.why}"
         lines.append(line if len(line) <= WIDTH else line[: WIDTH - 1] + "…")
-    return lines
+    rest = len(columns) - MAX_COLUMNS_PRINTED
+    return [*lines, f"... and {rest:,} more columns"] if rest > 0 else lines

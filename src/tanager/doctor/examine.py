@@ -32,7 +32,7 @@ WHAT_IT_IS: tuple[FindInColumn, ...] = (
     find_constant,
 )  # fmt: skip
 """What a column is: the first of these that finds something says it."""
-OF_THE_TABLE: tuple[FindInTable, ...] = (find_repeated_columns, find_leaks, find_repeated_rows)
+OF_THE_TABLE: tuple[FindInTable, ...] = (find_repeated_columns, find_leaks, find_gaps, find_repeated_rows)
 
 
 def examine(
@@ -48,7 +48,7 @@ def examine(
         target = ColumnFacts.of(_read_class(class_name or target_name(y, table.names), y, table.n_rows))
     facts = TableFacts(attributes, target, table.n_rows, leading_zeros)
     columns = facts.columns
-    findings = [finding for column in attributes for finding in _of_attribute(column, facts)]
+    findings = [finding for column in attributes if (finding := _what_it_is(column, facts)) is not None]
     findings += [finding for find in OF_THE_TABLE for finding in find(facts)]
     if target is not None:
         spelling = find_spellings(target, facts)
@@ -73,15 +73,13 @@ def _read_class(name: str, y: object, n_rows: int) -> Column:
     return read_objects(name, labels)
 
 
-def _of_attribute(column: ColumnFacts, facts: TableFacts) -> list[Finding]:
-    what_it_is = next(filter(None, (find(column, facts) for find in WHAT_IT_IS)), None)
-    gaps = find_gaps(column, facts)
-    return [finding for finding in (what_it_is, gaps) if finding is not None]
+def _what_it_is(column: ColumnFacts, facts: TableFacts) -> Finding | None:
+    return next(filter(None, (find(column, facts) for find in WHAT_IT_IS)), None)
 
 
 def _without_echoes(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """The findings less those that a worse one about the same column makes idle, but for what mends them."""
-    worst = {finding.column: finding for finding in reversed(findings) if finding.severity == "high"}
+    worst = {finding.column for finding in findings if finding.severity == "high"}
     return tuple(
         finding for finding in findings if finding.severity == "high" or finding.column not in worst or finding.steps
     )

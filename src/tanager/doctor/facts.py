@@ -18,7 +18,7 @@ from tanager.table.schema import Category, Unit, format_values
 class ColumnFacts:
     """A column by its distinct cells.
 
-    codes   (n_rows,) which of the distinct cells each row holds, -1 for none
+    codes   (n_rows,) which of the distinct cells each row holds, -1 for none; unsigned where no cell is missing
     values  the distinct cells: ascending numbers, or texts and booleans
     unit    what the numbers are, or "" if there are none
     """
@@ -103,9 +103,9 @@ def _of_numbers(column: NumericColumn) -> ColumnFacts:
     cells = column.values
     if cells.dtype.kind in "iu" and len(cells):
         values, codes = distinct_integers(cells)
-        return ColumnFacts(column.name, codes.astype(np.int64), values, column.unit)
+        return ColumnFacts(column.name, codes, values, column.unit)
     filled = ~np.isnan(cells.astype(np.float64))
     values, found = np.unique(cells[filled], return_inverse=True)
-    codes = np.full(len(cells), -1)
+    codes = np.full(len(cells), -1, dtype=np.int32 if len(values) < 2**31 else np.int64)
     codes[filled] = found
     return ColumnFacts(column.name, codes, values, column.unit)

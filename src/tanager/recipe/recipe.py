@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-import narwhals as nw
 import pyarrow as pa
 
 from tanager.errors import DataError
 from tanager.recipe.steps import STEPS, Drop, Step, is_text, without_texts
 from tanager.registry import check_option, list_names, nearest_first
+from tanager.table.read_columns import to_arrow
 
 
 @dataclass(frozen=True)
@@ -24,16 +24,16 @@ class Recipe:
     missing  texts that mean missing in every column of text; "" among them says that "NA" and the like do not
     target   the name of the class column, which a table to predict need not have
 
-    >>> from tanager import check
-    >>> table = {"price": ["1,200", "950", "12,000", "1,350"] * 10, "sold": ["yes", "no", "no ", "yes"] * 10}
     >>> import pandas as pd
-    >>> X = pd.DataFrame(table)
+    >>> from tanager import check
+    >>> prices = [f"{300 * k:,}" for k in range(1, 21)]
+    >>> X = pd.DataFrame({"price": prices * 2, "sold": ["yes", "no", "no ", "yes"] * 10})
     >>> recipe = check(X[["price"]], X["sold"]).recipe
     >>> print(recipe)
     price: number (thousands ',', decimal '.')
     sold: merge (texts 'no')
     >>> recipe.apply(X).column("price").to_pylist()[:3]
-    [1200.0, 950.0, 12000.0]
+    [300.0, 600.0, 900.0]
     """
 
     steps: tuple[Step, ...] = ()
@@ -91,7 +91,7 @@ class Recipe:
 
         The class, and columns to leave out, may be absent; any other column of a step must be there.
         """
-        table = X if isinstance(X, pa.Table) else nw.from_native(X, eager_only=True).to_arrow()
+        table = X if isinstance(X, pa.Table) else to_arrow(X)
         replace(self, steps=tuple(step for step in self.steps if not self._may_lack(step))).check_columns(
             table.column_names
         )
@@ -106,7 +106,7 @@ class Recipe:
                 table = (
                     table.remove_column(position) if cells is None else table.set_column(position, step.column, cells)
                 )
-        return table
+        return table.replace_schema_metadata(None)  # where pandas keeps the types that the columns had
 
     def _may_lack(self, step: Step) -> bool:
         return step.column == self.target or step.column in self.dropped

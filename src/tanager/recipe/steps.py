@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -133,9 +134,16 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def without_texts(cells: pa.ChunkedArray, texts: Sequence[str]) -> pa.ChunkedArray:
-    """The column with these texts as missing cells."""
-    named = set(texts)
-    return map_texts(cells, lambda text: None if text in named else text, pa.string())
+    """The column with these texts as missing cells; categories keep their order."""
+    if not is_text(cells.type):
+        return cells
+    as_text = _texts(cells)
+    cells = cells if pa.types.is_dictionary(cells.type) else as_text
+    are_missing = pc.is_in(as_text, value_set=pa.array(texts, pa.string()))
+    if not pc.any(are_missing).as_py():
+        return cells
+    rows = pa.array(np.arange(len(cells)))
+    return cells.take(pc.if_else(are_missing, pa.scalar(None, rows.type), rows))
 
 
 def parse_texts(

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from sklearn.utils.validation import check_array
 
-from tanager.errors import DataError
+from tanager.errors import DataError, DataTypeError
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, RawTable
 from tanager.table.number_cells import number_cells
 from tanager.table.read_arrow import finite, read_arrow, read_cells, read_objects
@@ -26,6 +26,36 @@ def read_columns(X: Any) -> RawTable:
     if isinstance(X, np.ndarray) or not nw.dependencies.is_into_dataframe(X):
         return _read_array(X)
     return _read_frame(X)
+
+
+def read_mixed(X: Any) -> RawTable:
+    """`read_columns`, but a column of a frame that mixes numbers and text is text, not an error."""
+    try:
+        return read_columns(X)
+    except DataTypeError:
+        if not nw.dependencies.is_into_dataframe(X):
+            raise
+        return read_columns(to_arrow(X))
+
+
+def to_arrow(X: Any) -> pa.Table:
+    """A data frame as an Arrow table; a column of objects of several types is text."""
+    frame = nw.from_native(X, eager_only=True)
+    return pa.table([_to_arrow(series) for series in frame.iter_columns()], names=[str(name) for name in frame.columns])
+
+
+def _to_arrow(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
+    try:
+        return series.to_arrow()
+    except pa.ArrowException:
+        return pa.array([_text(cell) for cell in series.to_numpy()], pa.string())
+
+
+def _text(cell: Any) -> str | None:
+    """A cell of any type as it would be written."""
+    if cell is None or cell != cell:
+        return None
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
 
 def _read_frame(X: Any) -> RawTable:

@@ -14,19 +14,32 @@ DIFFERENCE = 0.25
 """Between the shares of two classes that are missing; from here on it is worth a look."""
 CHANCE = 1e-4
 FEWEST_OF_A_CLASS = 10
+MAX_COLUMNS_NAMED = 5
+SEE_GAPS = 'missing="category" in Python lets a model see gaps; are they known before the class is?'
 
 
-def find_gaps(column: ColumnFacts, table: TableFacts) -> Finding | None:
-    """Gaps that say something of the class, or a column that is nearly all gaps."""
-    if column is table.target or not 0 < column.gap_share < 1:
+def find_gaps(table: TableFacts) -> list[Finding]:
+    """Gaps that say something of the class, of many columns the first; and columns that are nearly all gaps."""
+    gappy = [column for column in table.attributes if 0 < column.gap_share < 1]
+    differs = [finding for column in gappy if (finding := _differs(column, table)) is not None]
+    named = {finding.column for finding in differs}
+    empty = [_hardly_anything(column) for column in gappy if column.gap_share >= HARDLY_ANYTHING]
+    rest = len(differs) - MAX_COLUMNS_NAMED
+    what = f"{rest} more columns have gaps that differ between classes"
+    more = [Finding("medium", None, what, SEE_GAPS)] * (rest > 0)
+    return [*differs[:MAX_COLUMNS_NAMED], *more, *(finding for finding in empty if finding.column not in named)]
+
+
+def _differs(column: ColumnFacts, table: TableFacts) -> Finding | None:
+    what = _by_class(column, table)
+    if not what:
         return None
     row = int((column.codes < 0).argmax())
-    differs = _by_class(column, table)
-    if differs:
-        option = 'missing="category" in Python lets a model see the gap; is it known before the class is?'
-        return Finding("medium", column.name, differs, option, row, "nothing", column.gap_share)
-    if column.gap_share < HARDLY_ANYTHING:
-        return None
+    return Finding("medium", column.name, what, SEE_GAPS, row, "nothing", column.gap_share)
+
+
+def _hardly_anything(column: ColumnFacts) -> Finding:
+    row = int((column.codes < 0).argmax())
     what = f"is missing in {percent(column.gap_share)} of rows"
     return Finding("medium", column.name, what, drop_option(column.name), row, "nothing", column.gap_share)
 

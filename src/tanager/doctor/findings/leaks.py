@@ -24,14 +24,14 @@ def find_leaks(table: TableFacts) -> list[Finding]:
         return []
     rows = np.flatnonzero(table.labelled)
     rows = rows[:: -(-len(rows) // MAX_ROWS)]
-    classes = table.target.codes[rows]
+    classes = table.target.codes[rows].astype(np.int64)
     n_classes = len(table.target.values)
     by_guessing = len(rows) - int(np.bincount(classes).max())
     if by_guessing < FEWEST_MISTAKES:
         return []
     found = []
     for column in table.attributes:
-        codes = column.codes[rows]
+        codes = column.codes[rows].astype(np.int64)
         gaps = (codes < 0).astype(np.int64)
         by_gaps = mistakes(gaps, classes, 2, n_classes, False) if 0 < gaps.sum() < len(rows) else by_guessing
         if by_gaps <= max(1, MEDIUM * by_guessing):

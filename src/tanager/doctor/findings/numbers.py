@@ -24,6 +24,7 @@ FEWEST_NUMBERS = 10
 MOST = 0.7
 MAX_WORDS = 20
 MAX_NAMED = 5
+LEADING_ZERO = re.compile(r"0\d+\Z")
 HAS_DIGIT = re.compile(r"\d")
 
 
@@ -31,6 +32,8 @@ def find_numbers(column: ColumnFacts, table: TableFacts) -> Finding | None:
     """A column of text most of whose cells are numbers."""
     if not any(HAS_DIGIT.search(text) for text in column.texts[:: max(1, len(column.texts) // 1000)]):
         return None
+    if any(LEADING_ZERO.match(text) for text in column.texts):
+        return None  # codes, which as numbers would lose their zeros
     style, are_numbers = _best_style(column)
     share = float(column.counts[are_numbers].sum() / max(column.n_filled, 1))
     if share < 0.5 or are_numbers.sum() < FEWEST_NUMBERS:
