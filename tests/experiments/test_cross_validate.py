@@ -171,6 +171,12 @@ BAD = {
 }
 
 
+def test_a_table_that_comes_batch_by_batch_is_refused(fitted):
+    batches = pa.table({name: X[name].to_numpy() for name in NAMES}).to_reader()
+    with pytest.raises(DataError, match="needs the table in memory"):
+        cross_validate_model(fitted, batches, "species")
+
+
 @pytest.mark.parametrize(("options", "kind", "words"), BAD.values(), ids=BAD)
 def test_what_cannot_be_held_out_is_refused(fitted, options, kind, words):
     with pytest.raises(kind, match=words):
