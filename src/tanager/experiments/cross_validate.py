@@ -37,7 +37,7 @@ def cross_validate_model(
 ) -> Quality:
     """How good a fitted classifier is on rows new to it: clones of it are fitted to parts of its training table.
 
-    `clf` stays as it is. Rows whose class is missing are neither judged nor learnt from; every other row counts the same.
+    `clf` stays as it is. Rows whose class is missing are neither judged nor learnt from; the others count the same.
     The quality knows the table by a digest, so that `report` can tell whether it is asked about rows that the model has
     learnt from.
 
