@@ -100,6 +100,13 @@ def validate(clf: Any, X: Any, y: Labels, held_out: HeldOut, update: Update | No
     training = read_training(X, y, None)
     classes, class_codes = training.classes, training.class_codes
     folds, words = held_out.split(class_codes, len(training.table.names))
+    for number, (train, _) in enumerate(folds, start=1):
+        if np.ptp(class_codes[train].astype(np.intp)) == 0:
+            only = classes[class_codes[train[0]]]
+            raise DataError(
+                f"the model of fold {number} would be fitted to {len(train):,} rows of one class, {str(only)!r}.",
+                hint="use fewer folds.",
+            )
     probabilities = []
     for number, (train, test) in enumerate(folds):
         if update is not None:
