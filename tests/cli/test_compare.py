@@ -11,6 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 from experiments.small_sets import write_sets
 from tanager import BayesianNetworkClassifier
 from tanager.cli.main import run
+from tanager.experiments import jobs
 from tanager.files.read_table import read_table
 
 
@@ -94,6 +95,11 @@ def test_a_single_table_has_its_folds_shown_and_no_tests(tmp_path, monkeypatch, 
     assert errors == pytest.approx(expected, abs=0.005)
     mean = next(line for line in out.splitlines() if "**mean**" in line)
     assert float(mean.split("|")[2]) == pytest.approx(np.mean(expected), abs=0.005)
+    (tmp_path / "a.csv").write_text("\n".join(["x,y", *(f"{'uv'[k % 2]},{'pq'[k % 2]}" for k in range(40))]))
+    monkeypatch.setattr(jobs, "_last", {})  # another process has read no table yet
+    assert run([*command, "--folds", "4", "--jobs", "1"]) == 0
+    mean = next(line for line in capsys.readouterr().out.splitlines() if "**mean**" in line)
+    assert float(mean.split("|")[2]) == 0.0
 
 
 def test_nothing_that_could_be_measured_is_an_error(sets, capsys):

@@ -131,7 +131,7 @@ def test_groups_and_times_say_how_rows_are_held_out_and_are_no_attributes(iris, 
 
 BAD = {
     "a single group": (["--group", "one"], "all rows are of one group"),
-    "few groups": (["--group", "site"], "3 groups, fewer than the 5 folds. Hint: folds=3."),
+    "few groups": (["--group", "site"], "3 groups, fewer than the 5 folds. Hint: use 3 folds."),
     "times in words": (["--time", "site"], "times cannot be ordered: they are string, such as 's0'"),
     "a gap in time": (["--time", "gap"], "the time is missing in 1 of 150 rows, the first of them row 0"),
     "no such column": (["--group", "sites"], "no column 'sites' to --group by; its columns, nearest first, are 'site'"),

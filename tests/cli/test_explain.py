@@ -120,6 +120,10 @@ def test_the_training_table_has_the_cross_validated_quality_as_its_headline(iris
     assert words not in capsys.readouterr().out
     assert run(["explain", "m.json"]) == 0
     assert capsys.readouterr().out.startswith(words)
+    for label in ("rose", ""):
+        Path("other.csv").write_text(f"{','.join(NAMES)},species\n5.1,3.5,1.4,0.2,{label}\n")
+        assert run(["explain", "m.json", "other.csv"]) == 0
+        assert capsys.readouterr().out.startswith("Row 0")
 
 
 def test_rows_are_chosen_by_number_and_keep_it(iris, capsys):

@@ -163,12 +163,19 @@ BAD = {
     "times in words": ({"times": ["May"] * 150}, DataError, "times cannot be ordered: they are string, such as 'May'"),
     "a missing time": ({"times": [float("nan"), *range(149)]}, DataError, "the time is missing in 1 of 150 rows"),
     "few times": ({"times": CODES}, DataError, "3 different times, too few for 5 periods"),
+    "a period of one class": ({"times": np.arange(150)}, DataError, "fold 1 would be fitted to 25 rows of one class"),
     "both": ({"times": np.arange(150), "groups": GROUPS}, OptionError, "by group or by time"),
     "time again": ({"times": np.arange(150), "repeats": 2}, OptionError, "nothing to deal again"),
     "no fold": ({"folds": 1}, OptionError, "at least 2"),
     "no repeat": ({"repeats": 0}, OptionError, "at least 1"),
     "too few groups given": ({"groups": [1, 2]}, ValueError, "inconsistent numbers of samples"),
 }
+
+
+def test_a_table_that_comes_batch_by_batch_is_refused(fitted):
+    batches = pa.table({name: X[name].to_numpy() for name in NAMES}).to_reader()
+    with pytest.raises(DataError, match="needs the table in memory"):
+        cross_validate_model(fitted, batches, "species")
 
 
 @pytest.mark.parametrize(("options", "kind", "words"), BAD.values(), ids=BAD)

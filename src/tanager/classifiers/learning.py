@@ -73,7 +73,7 @@ class Learning:
         structure = parts.structure.learn(self._structure_task(counts, order, table.schema.named))
         if self.verbose:
             score = "" if structure.score is None else f", score {structure.score:.6g}"
-            print(f"structure: {len(structure.steps):,} steps, {len(structure.dag.edges):,} edges{score}")
+            print(f"structure: {len(structure.steps):,} steps{score}")
         task = ParameterTask(
             structure.dag,
             counts,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
+from tanager.errors import DataError
 from tanager.measures import Quality
 from tanager.table.training_table import encode_labels, read_labels
 
@@ -25,7 +26,10 @@ def table_digest(clf: BayesianNetworkClassifier, X: object, y: ArrayLike) -> str
 def quality_of_training_table(
     clf: BayesianNetworkClassifier, X: object, y: ArrayLike, quality: Quality | None
 ) -> Quality | None:
-    """The quality, if it is of just this table; a row without a class belongs to none."""
+    """The quality, if it is of just this table, whose rows all have a class."""
     if quality is None or not quality.digest:
         return None
-    return quality if table_digest(clf, X, y) == quality.digest else None
+    try:
+        return quality if table_digest(clf, X, y) == quality.digest else None
+    except DataError:  # no row, or a class that the model does not know: another table
+        return None

@@ -83,9 +83,12 @@ def compare(
 
       tanager compare --field --quick --data folder --page field.md
     """
+    from tanager.experiments.data_sets import folder_of_table
     from tanager.experiments.plan import Request
     from tanager.experiments.run_studies import check_measured, check_outputs, run_studies, write_studies
 
+    if data.is_file():
+        output = output / folder_of_table(data)  # a table that was changed has no results yet
     names = None if sets is None else [name for entry in sets for name in entry.split(",")]
     request = Request(
         classifiers=classifiers or (),

@@ -12,10 +12,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.training_rows import table_digest
+from tanager.errors import DataError
 from tanager.experiments.held_out import HeldOut, read_groups, read_times
 from tanager.experiments.measured_fold import judge_fold, take_rows
 from tanager.measures import Predictions, Quality
 from tanager.progress import Update
+from tanager.table.stream.source import is_stream
 from tanager.table.training_table import missing_labels, read_labels, read_rows, read_training, warn_left_out
 
 Labels = NDArray[np.generic]
@@ -35,8 +37,9 @@ def cross_validate_model(
 ) -> Quality:
     """How good a fitted classifier is on rows new to it: clones of it are fitted to parts of its training table.
 
-    `clf` stays as it is. Rows whose class is missing are neither judged nor learnt from. The quality knows the table by
-    a digest, so that `report` can tell whether it is asked about rows that the model has learnt from.
+    `clf` stays as it is. Rows whose class is missing are neither judged nor learnt from; the others count the same.
+    The quality knows the table by a digest, so that `report` can tell whether it is asked about rows that the model has
+    learnt from.
 
     Parameters
     ----------
@@ -67,6 +70,8 @@ def cross_validate_model(
     ('5 folds', 150, True)
     """
     check_is_fitted(clf)
+    if is_stream(X):
+        raise DataError("cross-validation needs the table in memory, and X comes batch by batch.")
     group = None if groups is None else read_groups(groups)
     time = None if times is None else read_times(times)
     check_consistent_length(group, time, read_labels(y))
@@ -95,6 +100,13 @@ def validate(clf: Any, X: Any, y: Labels, held_out: HeldOut, update: Update | No
     training = read_training(X, y, None)
     classes, class_codes = training.classes, training.class_codes
     folds, words = held_out.split(class_codes, len(training.table.names))
+    for number, (train, _) in enumerate(folds, start=1):
+        if np.ptp(class_codes[train].astype(np.intp)) == 0:
+            only = classes[class_codes[train[0]]]
+            raise DataError(
+                f"the model of fold {number} would be fitted to {len(train):,} rows of one class, {str(only)!r}.",
+                hint="use fewer folds.",
+            )
     probabilities = []
     for number, (train, test) in enumerate(folds):
         if update is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
@@ -133,6 +134,11 @@ def find_data_sets(folder: Path, class_column: str = "class") -> list[DataSet]:
     if not files:
         raise FileError(f"the folder {str(folder)!r} holds neither a {MANIFEST} nor a table file.")
     return [FileSet(name=_stem(path), path=path, class_column=class_column, marks=True) for path in files]
+
+
+def folder_of_table(path: Path) -> str:
+    """A name for the results of a single table, by what is in it."""
+    return f"{_stem(path)}-{hashlib.sha256(path.read_bytes()).hexdigest()[:8]}"
 
 
 def read_manifest(folder: Path) -> list[DataSet]:

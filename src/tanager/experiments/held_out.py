@@ -89,7 +89,7 @@ def grouped_folds(class_codes: Codes, groups: NDArray[np.generic], n_folds: int,
             hint="name a column that tells groups apart.",
         )
     if n_groups < n_folds:
-        raise DataError(f"there are {n_groups} groups, fewer than the {n_folds} folds.", hint=f"folds={n_groups}.")
+        raise DataError(f"there are {n_groups} groups, fewer than the {n_folds} folds.", hint=f"use {n_groups} folds.")
     folds = list(StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed).split(class_codes, class_codes, groups))
     return [(train, test) for train, test in folds if len(test)]
 

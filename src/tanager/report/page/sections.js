@@ -4,8 +4,8 @@ const MAX_GAPS_LISTED = 24;
 
 const card = (title, ...children) => el("div", { class: "card" }, title ? el("h3", {}, title) : null, ...children);
 
-function tile(name, value, remark) {
-  return el("div", { class: "tile" }, el("span", { class: "muted" }, name), el("strong", {}, value), remark ? el("span", { class: "muted small" }, remark) : null);
+function tile(name, value, ...remarks) {
+  return el("div", { class: "tile" }, el("span", { class: "muted" }, name), el("strong", {}, value), remarks.filter(Boolean).map((remark) => el("span", { class: "muted small" }, remark)));
 }
 
 // How much smaller a loss is than another, in words.
@@ -18,16 +18,16 @@ function showQuality(quality, classes) {
   const section = byId("quality");
   const how = quality.split ? `Cross-validated on the rows that the model was learnt from (${quality.split}): each of these ${plural(quality.n_rows, "row")} was judged by a model that had not seen it.`
     : `On the ${plural(quality.n_rows, "row")} given. If the model was learnt from them, it will do worse on new ones.`;
-  section.append(el("h2", { id: "quality-title" }, "Quality"), el("p", { class: "muted" }, `${how} In brackets: 95 % intervals.`));
+  section.append(el("h2", { id: "quality-title" }, "Quality"), el("p", { class: "muted" }, `${how} Below each measure is its 95 % interval.`));
   const { base_rate: base, intervals } = quality;
-  const between = (name, show) => { const [low, high] = intervals[name].map(show); return intervals[name][0] === null ? "" : ` [${low}, ${high}]`; };
+  const between = (name, show = short) => (intervals[name][0] === null ? "" : intervals[name].map((end) => show(end)).join(" to "));
   const gain = (name) => (base[name] === null ? "" : `base rate alone: ${short(base[name], 4)}${relative(quality[name], base[name])}`);
   section.append(el("div", { class: "tiles" },
-    tile("accuracy" + between("accuracy", percent), percent(quality.accuracy), `${plural(Math.round((1 - quality.accuracy) * quality.n_rows), "mistake")}; base rate alone: ${percent(base.accuracy)}`),
-    tile("log-loss" + between("log_loss", (x) => short(x)), short(quality.log_loss, 4), gain("log_loss")),
-    tile("Brier score" + between("brier", (x) => short(x)), short(quality.brier, 4), gain("brier")),
+    tile("accuracy", percent(quality.accuracy), between("accuracy", percent), `${plural(Math.round((1 - quality.accuracy) * quality.n_rows), "mistake")}; base rate alone: ${percent(base.accuracy)}`),
+    tile("log-loss", short(quality.log_loss, 4), between("log_loss"), gain("log_loss")),
+    tile("Brier score", short(quality.brier, 4), between("brier"), gain("brier")),
     tile("calibration error", short(quality.calibration_error, 3), "expected, of the predicted class"),
-    tile("area under ROC" + between("auc", (x) => short(x)), short(quality.auc, 4), classes.length > 2 ? "mean of one against the rest" : "")));
+    tile("area under ROC", short(quality.auc, 4), between("auc"), classes.length > 2 ? "mean of one against the rest" : "")));
   const grid = el("div", { class: "cards" });
   section.append(grid);
   const many = classes.length > 8;
