@@ -168,6 +168,7 @@ def test_fit_says_what_it_learnt_as_json(iris, capsys):
         "classes": clf.classes_.tolist(),
         "edges": len(clf.network_.edges),
         "structure_score": clf.structure_score_,
+        "decision": None,
     }
 
 
