@@ -18,6 +18,7 @@ ESTIMATORS = [
     tanager.HillClimbClassifier(),
     tanager.SelectiveNaiveBayesClassifier(),
     tanager.BayesianNetworkClassifier("naive-bayes", categorical_features="all"),
+    tanager.FixedDecisionClassifier(tanager.NaiveBayesClassifier()),
     tanager.MDLPDiscretizer(),
 ]
 

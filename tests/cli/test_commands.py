@@ -171,6 +171,7 @@ def test_fit_says_what_it_learnt_as_json(iris, capsys):
         "edges": len(clf.network_.edges),
         "structure_score": clf.structure_score_,
         "quality": clf.quality_.to_dict(),
+        "decision": None,
     }
 
 

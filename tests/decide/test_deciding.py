@@ -14,6 +14,7 @@ from sklearn.metrics import make_scorer, recall_score
 from sklearn.model_selection import FixedThresholdClassifier, cross_val_predict, cross_val_score
 
 from tanager import (
+    DataWarning,
     FileError,
     FixedDecisionClassifier,
     NaiveBayesClassifier,
@@ -169,6 +170,13 @@ def test_three_classes_are_decided_about_too():
 def test_unusable_options_are_refused_in_words(clf, message, table):
     with pytest.raises(OptionError, match=message):
         clf.fit(*table)
+
+
+def test_a_class_that_is_never_worth_deciding_for_is_said_to_be_so(table):
+    free_misses = TunedDecisionClassifierCV(LogisticRegression(), costs=[[0, 5], [0, 0]], pos_label="ill", cv=3)
+    with pytest.warns(DataWarning, match="none of 300 rows is decided to be ill"):
+        free_misses.fit(*table)
+    assert (free_misses.predict(table[0]) == "healthy").all()
 
 
 def test_of_three_classes_one_has_to_be_named():

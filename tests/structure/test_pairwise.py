@@ -15,6 +15,7 @@ from tanager.scores.information import class_information, pair_information
 from tanager.structure import Pairwise, StructureTask
 from tanager.structure.pairwise import pair_dag
 from tanager.table.batch import EncodedBatch
+from tanager.table.granularity import MAX_PAIRED
 
 
 def task(n_attributes: int = 5) -> StructureTask:
@@ -53,6 +54,63 @@ def test_by_information_the_best_of_both_measures_take_turns():
     for turn in zip(by_interaction, by_condition, strict=True):
         expected += [pair for pair in map(frozenset, turn) if pair not in expected]
     assert undirected == list(dict.fromkeys(expected))[:10]
+
+
+def undirected(pairs):
+    return {frozenset(pair) for pair in pairs}
+
+
+@pytest.mark.parametrize("rank_by", ["information", "interaction", "fcll"])
+def test_pairs_given_are_those_taken(rank_by):
+    given = [("n3", "n1"), (0, 4), (4, 2)]
+    learnt = Pairwise(rank_by=rank_by, pairs=given).learn(task())
+    assert undirected(learnt.pairs.pairs) == undirected([(3, 1), (0, 4), (4, 2)])
+    assert undirected(learnt.pairs.rank(task().counts)) == undirected(learnt.pairs.pairs)
+    assert learnt.pairs.numbers == (3,)
+    assert learnt.pairs.order == 2
+    alone = class_information(task().counts)
+    assert all(alone[parent] >= alone[child] for parent, child in learnt.pairs.pairs)
+
+
+def test_forbidden_pairs_are_left_out_of_the_order_and_nothing_else_is():
+    free = Pairwise(10, "interaction").learn(task()).pairs.pairs
+    kept = Pairwise(10, "interaction", forbidden_pairs=[("n0", "n1"), (4, "n2")]).learn(task()).pairs
+    assert list(kept.pairs) == [pair for pair in free if frozenset(pair) not in undirected([(0, 1), (2, 4)])]
+    assert kept.order == 2
+
+
+def test_an_attribute_without_interactions_is_in_no_pair():
+    found = Pairwise(10, interactions=["n0", 3, "n4"]).learn(task()).pairs
+    assert undirected(found.pairs) == undirected([(0, 3), (0, 4), (3, 4)])
+    assert Pairwise(10, interactions=[]).learn(task()).pairs.pairs == ()
+    assert Pairwise(10, pairs=[]).learn(task()).pairs.pairs == ()
+
+
+def test_of_very_many_attributes_the_pairs_given_are_taken_too():
+    n_attributes = MAX_PAIRED + 5
+    wide = make_task(random_batch(0, 20, (*[2] * n_attributes, 2)))
+    given = [(k, k + 1) for k in range(0, n_attributes - 1, 60)]
+    assert undirected(Pairwise(pairs=given).learn(wide).pairs.pairs) == undirected(given)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pairs": [("n1", "n1")]}, "pairs joins 'n1' to itself"),
+        ({"pairs": [("n1", "m2")]}, "pairs names 'm2', which is not a column of the table"),
+        ({"pairs": [("n1", "n5")]}, "the class is always a parent"),
+        ({"pairs": ["n1"]}, "expected .parent, child. pairs"),
+        ({"forbidden_pairs": [("n1", 9)]}, "forbidden_pairs names column 9"),
+        ({"interactions": ["n9"]}, "interactions names 'n9'"),
+        ({"pairs": [("n1", "n2")], "forbidden_pairs": [("n2", "n1")]}, "is to be taken, and forbidden_pairs"),
+        ({"pairs": [("n1", "n2")], "interactions": ["n1"]}, "or interactions exclude it"),
+        ({"pairs": [("n1", "n2")], "order": 3}, "order=3 does not go with a choice of pairs"),
+        ({"pairs": [("n1", "n2")], "order": 1}, "order=1 does not go with a choice of pairs"),
+    ],
+)
+def test_pairs_that_cannot_be_are_refused_in_words(options, message):
+    with pytest.raises(OptionError, match=message):
+        Pairwise(**options).learn(task())
 
 
 @pytest.mark.parametrize("rank_by", ["information", "interaction", "fcll"])

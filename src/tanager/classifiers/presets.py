@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
@@ -9,7 +10,7 @@ from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.classifiers.options import ClassifierOptions
 from tanager.scores import CLL, FamilyScore
 from tanager.structure import BFSConsistent, HillClimb, KDependence, Pairwise, Selective, StructureLearner, Tree
-from tanager.structure.constraints import Edges
+from tanager.structure.constraints import Edges, Node
 
 
 @dataclass(eq=False, repr=False)
@@ -172,13 +173,16 @@ class PairwiseOptions(ClassifierOptions):
     pairs_per_attribute: str | float = "auto"
     rank_by: str = "information"
     order: int | None = None
+    pairs: Edges | None = None
+    forbidden_pairs: Edges = ()
+    interactions: Iterable[Node] | None = None
 
 
 class PairwiseClassifier(PairwiseOptions, BayesianNetworkClassifier):
     """The default classifier: main effects on fine ordered bins, and the pairs of attributes that tell classes apart.
 
-    `pairs_per_attribute`, `rank_by` and `order` are the options of `tanager.structure.Pairwise`; the others are those
-    of `BayesianNetworkClassifier`, less structure and criterion.
+    `pairs_per_attribute`, `rank_by`, `order`, `pairs`, `forbidden_pairs` and `interactions` are the options of
+    `tanager.structure.Pairwise`; the others are those of `BayesianNetworkClassifier`, less structure and criterion.
 
     Examples
     --------
@@ -191,4 +195,6 @@ class PairwiseClassifier(PairwiseOptions, BayesianNetworkClassifier):
     """
 
     def _structure(self) -> StructureLearner:
-        return Pairwise(self.pairs_per_attribute, self.rank_by, self.order)
+        return Pairwise(
+            self.pairs_per_attribute, self.rank_by, self.order, self.pairs, self.forbidden_pairs, self.interactions
+        )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.decide.decision import ASK, Decision, best_other
+from tanager.errors import DataWarning
 from tanager.measures import Probabilities
 
 PERCENTILES = (2.5, 97.5)
@@ -94,6 +96,12 @@ def measure_decision(
     chosen = decision.choose(probabilities)
     rules = {"this decision": chosen, "most probable class": probabilities.argmax(axis=1)}
     positive = decision.positive_code
+    if positive is not None and (chosen != positive).all():
+        warnings.warn(
+            f"none of {len(chosen):,} rows is decided to be {decision.word(positive)}: nobody reaches the threshold.",
+            DataWarning,
+            stacklevel=2,
+        )
     if positive is None:
         rules |= {f"everyone {decision.word(k)}": np.full_like(chosen, k) for k in range(len(decision.classes))}
     else:

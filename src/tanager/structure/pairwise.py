@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import partial
 from itertools import chain, islice
 
 import numpy as np
@@ -12,6 +14,7 @@ from tanager.errors import OptionError
 from tanager.registry import check_option
 from tanager.scores.fcll import FCLL
 from tanager.scores.information import class_information, pair_information
+from tanager.structure.constraints import Edges, IndexEdges, Node, node_index, refuse_class_edges
 from tanager.structure.dag import Dag
 from tanager.structure.family_terms import FamilyTerms
 from tanager.structure.protocol import (
@@ -28,6 +31,8 @@ from tanager.table.granularity import MAX_PAIRED
 RANKINGS = ("information", "interaction", "fcll")
 AUTO_MULTIPLES = (3, 6)
 ORDERS = (1, 2, 3, None)
+
+Mask = NDArray[np.bool_]
 
 
 class Pairwise(StructureLearner):
@@ -47,6 +52,14 @@ class Pairwise(StructureLearner):
     order : 1, 2, 3 or None
         How many attributes may act together: 1 leaves pairs out, 2 has pairs, 3 also trees whose leaves depend on at
         most three attributes each, None on any number. Held-out folds choose how much of it is taken in.
+    pairs : list of pairs of attributes, by name or number, or None
+        The pairs to take, and no others. Held-out folds choose how strong they are, which may be not at all.
+    forbidden_pairs : list of pairs of attributes
+        Never taken.
+    interactions : list of attributes or None
+        Those that may be in a pair; the others act alone.
+
+    Trees would join any attributes: where one of the last three is given there are none, as with order=2.
     """
 
     needs = "pairs"
@@ -55,22 +68,65 @@ class Pairwise(StructureLearner):
     asks_criterion = False
 
     def __init__(
-        self, pairs_per_attribute: str | float = "auto", rank_by: str = "information", order: int | None = None
+        self,
+        pairs_per_attribute: str | float = "auto",
+        rank_by: str = "information",
+        order: int | None = None,
+        pairs: Edges | None = None,
+        forbidden_pairs: Edges = (),
+        interactions: Iterable[Node] | None = None,
     ) -> None:
         self.pairs_per_attribute = pairs_per_attribute
         self.rank_by = rank_by
         self.order = order
+        self.pairs = pairs
+        self.forbidden_pairs = forbidden_pairs
+        self.interactions = interactions
 
     def learn(self, task: StructureTask) -> LearntStructure:
-        n_attributes, pairs = task.counts.n_attributes, self.rank(task.counts)
+        n_attributes, rank = task.counts.n_attributes, self.rank
+        order, allowed = self.order, self._allowed(task)
+        if allowed is not None:
+            rank, order = partial(self.rank, allowed=allowed), 2 if order is None else order
+        pairs = rank(task.counts)
         steps = tuple([Step(f"add {task.names[parent]} -> {task.names[child]}") for parent, child in pairs])
-        ranked = RankedPairs(pairs, self.numbers(n_attributes), self.rank, self.order)
+        ranked = RankedPairs(pairs, self.numbers(n_attributes), rank, order)
         return LearntStructure(pair_dag(n_attributes, pairs), steps=steps, pairs=ranked)
 
-    def rank(self, counts: CountStore) -> Pairs:
+    def _allowed(self, task: StructureTask) -> Mask | None:
+        """(n, n) whether two attributes may be a pair; None where any two may."""
+        if self.pairs is None and self.interactions is None and not list(self.forbidden_pairs):
+            return None
+        if self.order == 3 or (self.order == 1 and self.pairs is not None):
+            raise OptionError(f"order={self.order} does not go with a choice of pairs.", hint="leave order out.")
+        n_attributes = task.counts.n_attributes
+        allowed = ~np.eye(n_attributes, dtype=bool)
+        if self.interactions is not None:
+            alone = np.ones(n_attributes + 1, dtype=bool)
+            alone[[node_index("interactions", node, task.names, task.columns) for node in self.interactions]] = False
+            allowed[alone[:-1]] = allowed[:, alone[:-1]] = False
+        for i, j in self._pairs("forbidden_pairs", self.forbidden_pairs, task):
+            allowed[i, j] = allowed[j, i] = False
+        if self.pairs is None:
+            return allowed
+        given = np.zeros_like(allowed)
+        for i, j in self._pairs("pairs", self.pairs, task):
+            if not allowed[i, j]:
+                names = f"{task.names[i]!r}, {task.names[j]!r}"
+                raise OptionError(f"the pair {names} is to be taken, and forbidden_pairs or interactions exclude it.")
+            given[i, j] = given[j, i] = True
+        return given
+
+    def _pairs(self, option: str, pairs: Edges, task: StructureTask) -> IndexEdges:
+        found = task.edges(option, pairs)
+        refuse_class_edges(option, found, task.names, "leave the class out.")
+        return found
+
+    def rank(self, counts: CountStore, allowed: Mask | None = None) -> Pairs:
         """The best pairs by these counts, at most as many as any choice of `pairs_per_attribute` may take.
 
-        Of very many attributes only the MAX_PAIRED that tell most about the class are paired.
+        `allowed` (n, n) says which may be taken, any if None. Of very many attributes only the MAX_PAIRED that tell
+        most about the class are paired.
         """
         n_attributes = counts.n_attributes
         check_option("rank_by", self.rank_by, RANKINGS)
@@ -79,16 +135,20 @@ class Pairwise(StructureLearner):
             return ()
         alone = level(class_information(counts), SMALLEST_INFORMATION)
         if n_attributes > MAX_PAIRED:
-            strongest = np.sort(np.argsort(-alone, kind="stable")[:MAX_PAIRED]).tolist()
-            found = self._rank(counts.of_attributes(strongest), alone[strongest], most)
+            paired = np.arange(n_attributes) if allowed is None else np.flatnonzero(allowed.any(axis=0))
+            strongest = np.sort(paired[np.argsort(-alone[paired], kind="stable")[:MAX_PAIRED]]).tolist()
+            among = None if allowed is None else allowed[np.ix_(strongest, strongest)]
+            found = self._rank(counts.of_attributes(strongest), alone[strongest], most, among)
             return tuple((strongest[parent], strongest[child]) for parent, child in found)
-        return self._rank(counts, alone, most)
+        return self._rank(counts, alone, most, allowed)
 
-    def _rank(self, counts: CountStore, alone: NDArray[np.float64], most: int) -> Pairs:
+    def _rank(self, counts: CountStore, alone: NDArray[np.float64], most: int, allowed: Mask | None) -> Pairs:
         """The best pairs of these attributes; `alone` is what each tells about the class."""
         first, second = np.triu_indices(counts.n_attributes, k=1)
         states = np.array(counts.n_states[:-1])
         several = (states[first] > 1) & (states[second] > 1)
+        if allowed is not None:
+            several &= allowed[first, second]
         orders = [_best_first(values[first, second], several) for values in self._values(counts)]
         best = np.array(
             list(islice(dict.fromkeys(chain.from_iterable(zip(*orders, strict=True))), most)), dtype=np.intp
@@ -113,6 +173,8 @@ class Pairwise(StructureLearner):
             raise OptionError(f"order={self.order!r} must be 1, 2, 3 or None.")
         if self.order == 1:
             return (0,)
+        if self.pairs is not None:
+            return (len(list(self.pairs)),)
         if given == "auto":
             all_pairs = n_attributes * (n_attributes - 1) // 2
             return tuple(min(multiple * n_attributes, all_pairs) for multiple in AUTO_MULTIPLES)
