@@ -142,6 +142,7 @@ def _study(
         Claim(
             f"{first} reaches a higher CLL than {second}, p < {level:g}",
             partial(better, measure="train_cll", first=first, second=second, level=level),
+            "as read",
         )
         for first, second, level in _claims(claimed)
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from tanager.experiments.results import Results
 
@@ -21,12 +22,21 @@ class PublishedTest:
     p: str
 
 
+Kind = Literal["as printed", "as read", "ours"]
+
+
 @dataclass(frozen=True)
 class Claim:
-    """Something that ought to show, and the check of it: (whether it does, what was found)."""
+    """Something that ought to show, and the check of it: (whether it does, what was found).
+
+    kind  "as printed": the paper says so, and the protocol is the one it prints; "as read": the paper says so, and the
+          protocol is a reading of it that was found afterwards, by trying; "ours": the paper does not say so, as it is
+          about a learner of ours, or about a bound that we set to its figures
+    """
 
     text: str
     check: Callable[[Results], tuple[bool, str]]
+    kind: Kind = "as printed"
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from tanager.experiments.tables import TextTable, show_p
 
 
 def claims_table(results: Results, comparison: Comparison) -> TextTable:
-    """What ought to show, whether it does, and what was found."""
+    """What ought to show, what kind of claim it is, whether it shows, and what was found."""
     rows = []
     for claim in comparison.claims:
         holds, found = claim.check(results)
-        rows.append([claim.text, "yes" if holds else "**no**", found])
-    return TextTable("What ought to show", ["claim", "shown", "found"], rows)
+        rows.append([claim.text, claim.kind, "yes" if holds else "**no**", found])
+    return TextTable("What ought to show", ["claim", "kind", "shown", "found"], rows)
 
 
 def published_table(results: Results, comparison: Comparison, measure: str) -> TextTable:

@@ -85,12 +85,25 @@ def test_claims_say_no_when_the_figures_do():
     near = {name: {"log_loss": 0.112, "accuracy": 0.95, "parameters": 60.0} for name in names}
     near["pNB"]["parameters"] = 12.0
     rows = claims_table(made_up(study, near), study.comparison).rows
-    assert rows[-1][1] == "yes"
-    assert rows[-1][2].startswith("20.0 %")
+    assert rows[-1][2] == "yes"
+    assert rows[-1][3].startswith("20.0 %")
     far = near | {"pNB": near["pNB"] | {"log_loss": 2.0, "parameters": 40.0}}
     rows = claims_table(made_up(study, far), study.comparison).rows
-    assert [row[1] for row in rows[1:]] == ["**no**", "**no**"]
-    assert "vote 2.000 (0.121±0.064)" in rows[1][2]
+    assert [row[2] for row in rows[1:]] == ["**no**", "**no**"]
+    assert "vote 2.000 (0.121±0.064)" in rows[1][3]
+
+
+def test_claims_are_told_apart_by_kind():
+    """Two of Zhou's six comparisons and all of Roos' first study are printed; readings found later and ours are not."""
+    kinds = {
+        study.name: [claim.kind for claim in study.comparison.claims]
+        for paper in ("zhou-4-2", "roos-2005", "acll-2013", "fcll-2011", "bckg-2007")
+        for study in PAPERS[paper](sets_for(paper), False)
+        if study.comparison is not None
+    }
+    assert kinds["zhou-4-2"] == ["as printed"] * 2 + ["ours"] * 6
+    assert set(kinds["roos-2005"]) == set(kinds["fcll-2011"]) == set(kinds["bckg-2007"]) == {"as printed"}
+    assert set(kinds["roos-2005-test-cuts"]) == set(kinds["acll-2013"]) == {"as read"}
 
 
 def test_means_within_published_intervals_are_counted_up_to_the_rounding():

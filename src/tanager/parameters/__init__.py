@@ -9,6 +9,7 @@ from tanager.parameters.conditional.learner import Conditional
 from tanager.parameters.dfe import DFE
 from tanager.parameters.em import EM
 from tanager.parameters.frequency import Frequency
+from tanager.parameters.hierarchical import Hierarchical
 from tanager.parameters.likelihood_gradient import LikelihoodGradient
 from tanager.parameters.manb import MANB
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
@@ -23,6 +24,7 @@ __all__ = [
     "ACLLOptimal",
     "Conditional",
     "Frequency",
+    "Hierarchical",
     "LearntNetwork",
     "LikelihoodGradient",
     "ParameterLearner",
@@ -34,6 +36,7 @@ __all__ = [
 
 PARAMETERS: dict[str, Callable[[], ParameterLearner]] = {
     "frequency": Frequency,
+    "hierarchical": Hierarchical,
     "acll": ACLLOptimal,
     "conditional": Conditional,
     "em": EM,

@@ -1,0 +1,106 @@
+"""Tables that back off along their parents, against counts of the rows and refits without one."""
+
+from __future__ import annotations
+
+from math import log
+
+import numpy as np
+import pytest
+
+from oracle import batch_of, random_batch
+from tanager.counts.count_store import CountStore
+from tanager.counts.engine import choose_engine
+from tanager.parameters import ParameterTask
+from tanager.parameters.hierarchical import CONCENTRATIONS, Hierarchical
+from tanager.structure.dag import Dag
+
+N_STATES = (3, 2, 3, 2)
+DAG = Dag.augmented_naive_bayes([(), (0,), (0, 1)])
+
+
+def learn(batch, dag=DAG):
+    names = ("a", "b", "c", "class")
+    return Hierarchical().learn(ParameterTask(dag, CountStore(batch, choose_engine("numpy"), names)))
+
+
+def leaning(seed, n_rows=120):
+    """c follows b, and a little a."""
+    batch = random_batch(seed, n_rows, N_STATES)
+    generator = np.random.default_rng(seed)
+    codes = batch.codes.copy()
+    codes[:, 2] = np.where(generator.random(n_rows) < 0.6, codes[:, 1], codes[:, 2])
+    return batch_of(codes, batch.class_codes, N_STATES)
+
+
+def probability(rows, child, order, values, concentrations):
+    """The formula, from the top down: rows and one cell in, a number out."""
+    p = 1 / N_STATES[child]
+    for depth, m in enumerate(concentrations):
+        alike = [row for row in rows if all(row[parent] == values[parent] for parent in order[:depth])]
+        hits = sum(row[child] == values[child] for row in alike)
+        p = (hits + m * p) / (len(alike) + m)
+    return p
+
+
+def rows_of(batch):
+    return [(*codes, c) for codes, c in zip(batch.codes.tolist(), batch.class_codes.tolist(), strict=True)]
+
+
+def orders(trace):
+    numbers = {"a": 0, "b": 1, "c": 2, "class": 3}
+    return {numbers[child]: [numbers[parent] for parent in parents] for child, parents in trace.parents.items()}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_cell_is_backed_off_along_the_parents(seed):
+    batch = leaning(seed)
+    learnt = learn(batch)
+    rows, order = rows_of(batch), orders(learnt.trace)
+    for child, name in enumerate(("a", "b", "c")):
+        table = learnt.network.tables[child]
+        for values in np.ndindex(N_STATES):
+            configuration = 0
+            for parent in DAG.parents[child]:
+                configuration = configuration * N_STATES[parent] + values[parent]
+            expected = probability(rows, child, order[child], values, learnt.trace.concentrations[name])
+            assert table[configuration, values[child]] == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_pseudo_rows_of_a_level_are_those_that_predict_a_row_left_out_best(seed):
+    batch = leaning(seed, 40)
+    learnt = learn(batch)
+    rows, order = rows_of(batch), orders(learnt.trace)[2]
+    chosen = learnt.trace.concentrations["c"]
+    for depth in range(1, len(chosen) + 1):
+
+        def left_out(m, depth=depth):
+            concentrations = [*chosen[: depth - 1], m]
+            return sum(
+                log(probability(rows[:t] + rows[t + 1 :], 2, order, row, concentrations)) for t, row in enumerate(rows)
+            )
+
+        best = max(map(left_out, CONCENTRATIONS.tolist()))
+        assert left_out(chosen[depth - 1]) == pytest.approx(best, rel=1e-10)
+
+
+def test_the_class_comes_first_and_then_the_parent_that_tells_most():
+    assert learn(leaning(0, 400)).trace.parents["c"] == ["class", "b", "a"]
+
+
+def test_a_parent_that_says_nothing_is_smoothed_away_and_one_that_decides_is_not():
+    generator = np.random.default_rng(0)
+    codes = generator.integers(0, 2, (600, 3))
+    codes[:, 2] = codes[:, 1]
+    batch = batch_of(codes, generator.integers(0, 2, 600), (2, 2, 2, 2))
+    found = learn(batch).trace
+    assert found.parents["c"] == ["class", "b", "a"]
+    assert found.concentrations["c"][2] == CONCENTRATIONS[0]
+    assert found.concentrations["b"][2] >= 64  # a says nothing of b
+    assert found.concentrations["b"][1] >= 64  # nor does the class
+
+
+def test_the_class_keeps_its_frequencies():
+    batch = leaning(1)
+    expected = np.bincount(batch.class_codes, minlength=2) / batch.n_rows
+    np.testing.assert_allclose(learn(batch).network.tables[-1][0], expected, rtol=1e-12)
