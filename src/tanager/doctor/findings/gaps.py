@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import chi2_contingency
+from numpy.typing import NDArray
+from scipy.special import chdtrc
 
 from tanager.doctor.facts import ColumnFacts
 from tanager.doctor.finding import Finding, drop_option, percent
@@ -58,8 +59,14 @@ def _by_class(column: ColumnFacts, table: TableFacts) -> str:
         return ""
     shares = gaps / np.maximum(rows, 1)
     most, least = (int(pick(np.where(counted, shares, fill))) for pick, fill in ((np.argmax, -1), (np.argmin, 2)))
-    table_of_gaps = np.vstack([gaps, rows - gaps])[:, counted]
-    if shares[most] - shares[least] < DIFFERENCE or chi2_contingency(table_of_gaps).pvalue > CHANCE:
+    if shares[most] - shares[least] < DIFFERENCE or chance(gaps[counted], rows[counted]) > CHANCE:
         return ""
     words = (f"{percent(float(shares[k]))} of {target.show(target.row_of(k))}" for k in (most, least))
     return f"is missing in {' and in '.join(words)}"
+
+
+def chance(gaps: NDArray[np.integer], rows: NDArray[np.integer]) -> float:
+    """P(gaps in these numbers of rows differ so much by chance): Pearson's chi-squared test without a correction."""
+    share = gaps.sum() / rows.sum()
+    statistic = ((gaps - share * rows) ** 2 / (share * (1 - share) * rows)).sum()
+    return float(chdtrc(len(rows) - 1, statistic))

@@ -16,6 +16,9 @@ HIGH, MEDIUM = 0.02, 0.05
 FEWEST_OF_A_VALUE = 3
 """A number that fewer rows hold is judged with its neighbours."""
 MAX_ROWS = 200_000
+BY_GAPS, BY_CELLS = "where it is missing", "alone"
+MAX_CELLS = 20_000_000
+"""Of a table of cells and classes; of a column that needs more only the gaps are looked at."""
 
 
 def find_leaks(table: TableFacts) -> list[Finding]:
@@ -31,17 +34,25 @@ def find_leaks(table: TableFacts) -> list[Finding]:
         return []
     found = []
     for column in table.attributes:
-        codes = column.codes[rows].astype(np.int64)
-        gaps = (codes < 0).astype(np.int64)
-        by_gaps = mistakes(gaps, classes, 2, n_classes, False) if 0 < gaps.sum() < len(rows) else by_guessing
-        if by_gaps <= max(1, MEDIUM * by_guessing):
-            found.append(_finding(column, table.target, "where it is missing", by_gaps, by_guessing, len(rows)))
-            continue
-        by_cells = mistakes(np.where(codes < 0, len(column.values), codes), classes, len(column.values) + 1,
-                            n_classes, bool(column.unit))  # fmt: skip
-        if by_cells <= max(1, MEDIUM * by_guessing):
-            found.append(_finding(column, table.target, "alone", by_cells, by_guessing, len(rows)))
+        how, n_mistakes = _best_of(column, rows, classes, n_classes)
+        if n_mistakes <= max(1, MEDIUM * by_guessing):
+            found.append(_finding(column, table.target, how, n_mistakes, by_guessing, len(rows)))
     return found
+
+
+def _best_of(
+    column: ColumnFacts, rows: NDArray[np.intp], classes: NDArray[np.int64], n_classes: int
+) -> tuple[str, float]:
+    """How a column tells the class best, by its gaps or by its cells, and with how many mistakes."""
+    codes = column.codes[rows].astype(np.int64)
+    n_codes = len(column.values) + 1
+    gaps = (codes < 0).astype(np.int64)
+    by_gaps = mistakes(gaps, classes, 2, n_classes, ordered=False)
+    if n_codes * n_classes > MAX_CELLS:
+        return BY_GAPS, by_gaps
+    cells = np.where(codes < 0, n_codes - 1, codes)
+    by_cells = mistakes(cells, classes, n_codes, n_classes, ordered=bool(column.unit))
+    return (BY_GAPS, by_gaps) if by_gaps <= by_cells else (BY_CELLS, by_cells)
 
 
 def mistakes(
@@ -77,6 +88,6 @@ def _finding(
     share = 1 - n_mistakes / n_rows
     what = f"{how} tells {target.name!r} in {percent(share)} of rows: is it known before the class is?"
     severity: Severity = "high" if n_mistakes <= max(1, HIGH * by_guessing) else "medium"
-    row = int(((column.codes < 0) if how != "alone" else (column.codes >= 0)).argmax())
+    row = int(((column.codes < 0) if how == BY_GAPS else (column.codes >= 0)).argmax())
     option = f"if not, {drop_option(column.name)}"
     return Finding(severity, column.name, what, option, row, column.show(row), share)
