@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from tanager.errors import DataError
 from tanager.recipe.texts import MARKS, ORDERS, merge_key, parse_date, parse_number
 from tanager.registry import check_option
+from tanager.table.read_columns import as_written
 
 
 @dataclass(frozen=True)
@@ -118,9 +119,7 @@ class Category(Step):
 
     def apply(self, cells: pa.ChunkedArray, marks: bool) -> pa.ChunkedArray:
         if pa.types.is_floating(cells.type):
-            return _map_distinct(
-                cells, lambda value: str(int(value)) if value.is_integer() else str(value), pa.string()
-            )
+            return _map_distinct(cells, as_written, pa.string())
         return _texts(cells) if is_text(cells.type) else cells.cast(pa.string())
 
 
