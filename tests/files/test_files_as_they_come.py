@@ -168,6 +168,14 @@ def test_archives_without_one_table_are_refused(tmp_path, members, words):
     assert words in refusal(tmp_path / "a.zip")
 
 
+def test_what_is_assumed_of_a_table_names_the_archive(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("b.csv", "a;b\n1,5;x\n")
+    table, said = read(tmp_path / "a.zip")
+    assert table.to_pydict() == {"a": [1.5], "b": ["x"]}
+    assert said == [f"file '{tmp_path / 'a.zip'}: b.csv': numbers have a decimal comma in column 'a'."]
+
+
 def test_a_broken_archive_is_refused(tmp_path):
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04 and no more")
     assert "not a complete zip archive" in refusal(tmp_path / "a.zip")

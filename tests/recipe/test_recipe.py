@@ -100,6 +100,13 @@ def test_numbers_and_dates_of_a_frame_stay_what_they_are():
     assert mended.column("zip").to_pylist() == ["7"]
 
 
+@given(st.lists(st.sampled_from([7.0, 7.5, -1.0, None]), min_size=1, max_size=5))
+def test_a_number_taken_as_a_name_is_called_the_same_among_any_others(numbers):
+    names = {7.0: "7", 7.5: "7.5", -1.0: "-1", None: None}
+    mended = Recipe((Category("zip"),)).apply(pa.table({"zip": pa.array(numbers, pa.float64())}))
+    assert mended.column("zip").to_pylist() == [names[number] for number in numbers]
+
+
 def test_texts_that_mean_missing_leave_the_order_of_categories():
     grades = pa.DictionaryArray.from_arrays(pa.array([1, 0, 2, None]), pa.array(["low", "high", "?"]))
     mended = Recipe(missing=("?",)).apply(pa.table({"grade": grades}))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from tanager.errors import FileError
+from tanager.errors import DataWarning, FileError
 from tanager.files.paths import reason
 from tanager.registry import list_names
 
@@ -31,10 +32,21 @@ def unzipped(archive: Path, is_table: Callable[[str], bool]) -> Iterator[Path]:
             raise FileError(
                 f"{str(archive)!r} is not a complete zip archive: {reason(error)}.", hint="copy it again."
             ) from error
-        try:
+        with _named(str(target), f"{archive}: {member}"):
             yield target
-        except FileError as error:
-            raise FileError(str(error).replace(str(target), f"{archive}: {member}")) from error
+
+
+@contextmanager
+def _named(path: str, name: str) -> Iterator[None]:
+    """Name a file otherwise in what is said of it in the block."""
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always", DataWarning)
+            yield
+    except FileError as error:
+        raise FileError(str(error).replace(path, name)) from error
+    for each in said:
+        warnings.warn(str(each.message).replace(path, name), each.category, stacklevel=4)
 
 
 def _table(archive: Path, names: list[str], is_table: Callable[[str], bool]) -> str:

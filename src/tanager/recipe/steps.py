@@ -7,7 +7,7 @@ import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from tanager.errors import DataError
 from tanager.recipe.texts import MARKS, ORDERS, merge_key, parse_date, parse_number
 from tanager.registry import check_option
+from tanager.table.read_columns import as_written
 
 
 @dataclass(frozen=True)
@@ -117,11 +118,9 @@ class Category(Step):
     name = "category"
 
     def apply(self, cells: pa.ChunkedArray, marks: bool) -> pa.ChunkedArray:
-        kind = cells.type
-        if pa.types.is_floating(kind):
-            whole = pc.all(pc.equal(cells, pc.floor(cells))).as_py()
-            cells = cells.cast(pa.int64()) if whole else cells
-        return _texts(cells) if is_text(kind) else cells.cast(pa.string())
+        if pa.types.is_floating(cells.type):
+            return _map_distinct(cells, as_written, pa.string())
+        return _texts(cells) if is_text(cells.type) else cells.cast(pa.string())
 
 
 STEPS: dict[str, type[Step]] = {step.name: step for step in (Drop, Missing, Merge, Number, Date, Category)}
@@ -174,8 +173,12 @@ def map_texts(cells: pa.ChunkedArray, change: Callable[[str], object], kind: pa.
         return cells.cast(kind)
     if not is_text(cells.type):
         return cells
-    encoded = pa.chunked_array(_texts(cells).chunks, pa.string()).combine_chunks().dictionary_encode()
-    changed = pa.array([change(text) for text in encoded.dictionary.to_pylist()], kind)
+    return _map_distinct(_texts(cells), change, kind)
+
+
+def _map_distinct(cells: pa.ChunkedArray, change: Callable[[Any], object], kind: pa.DataType) -> pa.ChunkedArray:
+    encoded = pa.chunked_array(cells.chunks, cells.type).combine_chunks().dictionary_encode()
+    changed = pa.array([change(value) for value in encoded.dictionary.to_pylist()], kind)
     return pa.chunked_array([changed.take(encoded.indices)], kind)
 
 

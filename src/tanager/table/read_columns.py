@@ -48,10 +48,10 @@ def _to_arrow(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
     try:
         return series.to_arrow()
     except pa.ArrowException:
-        return pa.array([_text(cell) for cell in series.to_numpy()], pa.string())
+        return pa.array([as_written(cell) for cell in series.to_numpy()], pa.string())
 
 
-def _text(cell: Any) -> str | None:
+def as_written(cell: Any) -> str | None:
     """A cell of any type as it would be written."""
     if cell is None or cell != cell:
         return None
