@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -89,7 +90,7 @@ class ParameterLearner(BaseEstimator, ABC):
     tunes_hidden          it does so by tuning the tables of EM for the class (`tanager.tuning`)
     holds_out             it chooses on rows held out, and learns structure and cut points again without them
     smooths_counts        its `pseudo_rows` are what counts are smoothed by, in searches that judge classifiers too
-    bytes_per_cell        memory it takes for each cell of the tables, about; a fit that needs too much is refused
+    bytes_per_cell        memory for each cell of tables or effects, about; a fit that needs too much is refused
     """
 
     needs: ClassVar[Needs] = "counts"
@@ -100,7 +101,7 @@ class ParameterLearner(BaseEstimator, ABC):
     tunes_hidden: ClassVar[bool] = False
     holds_out: ClassVar[bool] = False
     smooths_counts: ClassVar[bool] = False
-    bytes_per_cell: ClassVar[int] = 100
+    bytes_per_cell: ClassVar[Mapping[NetworkKind, int]] = MappingProxyType({"tables": 100, "effects": 400})
 
     @abstractmethod
     def learn(self, task: ParameterTask) -> LearntNetwork:
