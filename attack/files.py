@@ -138,6 +138,7 @@ CORPUS: dict[str, tuple[str, bytes]] = {
         b"probability ( a ) { table 1, 0; }",
     ),
     "ARFF without rows": ("table.arff", ARFF.split("red, 0.5")[0].encode()),
+    "a part of a date twice": ("table.arff", b'@relation r\n@attribute d date "yy-yy"\n@data\nx\n'),
     "2^27 cells by default": (
         "network.bif",
         b"network n {} "

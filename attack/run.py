@@ -8,6 +8,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -28,20 +29,20 @@ Case = tuple[str, Callable[[], bool | None]]
 def fuzz_cases(seed: int, folder: Path) -> Iterator[Case]:
     """The corpus, then files and tables without an end, twenty files for a table."""
     for name, (file, content) in CORPUS.items():
-        yield f"corpus: {name}", lambda file=file, content=content: check_file(file, content, folder)  # type: ignore[misc]
+        yield f"corpus: {name}", partial(check_file, file, content, folder)
     for number in count():
-        yield f"files: case {number}", lambda number=number: attack_file(number, seed, folder)  # type: ignore[misc]
+        yield f"files: case {number}", partial(attack_file, number, seed, folder)
         if number % 20 == 0:
-            yield f"tables: case {number}", lambda number=number: attack_table(number, seed)  # type: ignore[misc]
+            yield f"tables: case {number}", partial(attack_table, number, seed)
 
 
 def fault_cases(seed: int, folder: Path) -> Iterator[Case]:
     """Every fault once, each in a folder of its own, then signals at random moments."""
     rng = np.random.default_rng(seed)
     for number, (name, fault) in enumerate(FAULTS.items()):
-        yield f"faults: {name}", lambda fault=fault, number=number: fault(_new(folder / f"{number}"))  # type: ignore[misc]
+        yield f"faults: {name}", partial(fault, _new(folder / f"fault{number}"))
     for number in count():
-        yield f"signals: case {number}", lambda number=number: signal_at_random(_new(folder / f"s{number}"), rng)  # type: ignore[misc]
+        yield f"signals: case {number}", partial(signal_at_random, _new(folder / f"signal{number}"), rng)
 
 
 def _new(folder: Path) -> Path:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tanager import MemoryLimitError, TANClassifier
+from tanager import BayesianNetworkClassifier, MemoryLimitError, TANClassifier
 from tanager.classifiers.estimate import estimate_fit
 
 N_ROWS = 150
@@ -25,9 +25,12 @@ def peak_of(fit) -> int:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("parameters", ["frequency", "conditional"])
-def test_a_fit_takes_no_more_than_was_estimated(parameters):
-    clf = TANClassifier(parameters=parameters)
+@pytest.mark.parametrize(
+    "clf",
+    [TANClassifier(parameters="frequency"), TANClassifier(), BayesianNetworkClassifier()],
+    ids=["frequency", "conditional", "default"],
+)
+def test_a_fit_takes_no_more_than_was_estimated(clf):
     estimate = estimate_fit(clf, NAMES_OF_ROWS, CLASSES)
     clf.fit(NAMES_OF_ROWS, CLASSES)  # imports and compiled code are no part of it
     peak = peak_of(lambda: clf.fit(NAMES_OF_ROWS, CLASSES))

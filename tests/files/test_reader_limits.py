@@ -129,6 +129,12 @@ def test_bounds_beyond_every_number_are_no_bins(tmp_path):
     assert read_network(path).columns[0].kind == "categorical"
 
 
+def test_a_part_of_a_date_may_stand_once_in_its_pattern():
+    assert read_header("@attribute d date 'yyyy-MM-dd'")[0].date_format == "%Y-%m-%d"
+    with pytest.raises(ArffError, match="'MM' stands twice"):
+        read_header("@attribute d date 'yyyy-MM-MM'")
+
+
 def test_arff_without_rows_is_a_table_without_rows(tmp_path):
     path = tmp_path / "empty.arff"
     path.write_text("@relation r\n@attribute x numeric\n@attribute d date yyyy-MM-dd\n@attribute c {a,b}\n@data\n")

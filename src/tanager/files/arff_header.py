@@ -101,6 +101,8 @@ def _date_format(pattern: str, number: int) -> str:
         if part.startswith("'"):
             result += part[1:-1] or "'"
         elif part in DATE_PARTS:
+            if DATE_PARTS[part] in result:
+                raise ArffError(f"line {number}: {part!r} stands twice in the date pattern {pattern!r}")
             result += DATE_PARTS[part]
         elif part.isalpha():
             raise ArffError(

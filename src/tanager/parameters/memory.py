@@ -7,11 +7,13 @@ from math import prod
 from tanager.errors import MemoryLimitError
 from tanager.memory import available_memory
 from tanager.parameters.protocol import ParameterLearner, ParameterTask
+from tanager.structure.protocol import NetworkKind
 
 
 def needed_memory(learner: ParameterLearner, task: ParameterTask) -> int:
     """Bytes, about: those of a cell times the cells of all tables, or of all effects that may be tried."""
-    return learner.bytes_per_cell * sum(_table_sizes(task).values())
+    kind: NetworkKind = "tables" if task.pairs is None else "effects"
+    return learner.bytes_per_cell[kind] * sum(_table_sizes(task).values())
 
 
 def check_memory(learner: ParameterLearner, task: ParameterTask) -> None:

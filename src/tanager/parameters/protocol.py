@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import ClassVar
 
 import numpy as np
@@ -91,7 +92,7 @@ class ParameterLearner(BaseEstimator, ABC):
     holds_out             it chooses on rows held out, and learns structure and cut points again without them
     naive_bayes_only      it is defined for the structure of naive Bayes alone
     smooths_counts        its `pseudo_rows` are what counts are smoothed by, in searches that judge classifiers too
-    bytes_per_cell        memory it takes for each cell of the tables, about; a fit that needs too much is refused
+    bytes_per_cell        memory for each cell of tables or effects, about; a fit that needs too much is refused
     """
 
     needs: ClassVar[Needs] = "counts"
@@ -103,7 +104,7 @@ class ParameterLearner(BaseEstimator, ABC):
     holds_out: ClassVar[bool] = False
     naive_bayes_only: ClassVar[bool] = False
     smooths_counts: ClassVar[bool] = False
-    bytes_per_cell: ClassVar[int] = 100
+    bytes_per_cell: ClassVar[Mapping[NetworkKind, int]] = MappingProxyType({"tables": 100, "effects": 400})
 
     @abstractmethod
     def learn(self, task: ParameterTask) -> LearntNetwork:
