@@ -28,6 +28,11 @@ OURS = {
     "TAN-LL": "tan:ll:frequency(smoothing=friedman)",
     "TAN-fCLL": "tan:fcll:frequency(smoothing=friedman)",
     "TAN-LL conditional": "tan:ll:conditional",
+    "NB weighted": "naive-bayes:weighted",
+    "NB averaged (MANB)": "naive-bayes:manb",
+    "SKDB": "skdb:frequency",
+    "KDB, k = 3, hierarchical": "kdb(k=3):hierarchical",
+    "AODE": "aode:frequency",
 }
 # Rivals that are not dependencies: name, import path, preparation. CatBoost lists only those of its options that are
 # given, so the number of threads and the seed are given here for `Entry.configured` to find.
