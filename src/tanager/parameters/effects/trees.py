@@ -22,7 +22,7 @@ from tanager.table.granularity import fine_places
 from tanager.table.rows import Rows
 from tanager.table.schema import ColumnSchema
 from tanager.threads import map_threads
-from tanager.trees.boost import Boosting, TreeOptions, losses
+from tanager.trees.boost import Boosting, TreeOptions, losses, one_type
 from tanager.trees.forest import Forest, Tree
 
 Array = NDArray[np.float64]
@@ -124,14 +124,15 @@ class _TreeFold:
     def __init__(
         self, kept: EncodedBatch, rest: EncodedBatch, columns: Sequence[ColumnSchema], options: TreeOptions
     ) -> None:
-        self._codes = _fine(rest, columns)
-        self._n_codes = n_codes(columns)
+        self._codes = one_type(_fine(rest, columns), n_codes(columns))
         self._boosting = _begin(kept, columns, options)
         self.scores = np.repeat(self._boosting.start[:, np.newaxis], rest.n_rows, axis=1)
 
     def grow(self) -> None:
-        forest = Forest.of(self._boosting.grow(), self._n_codes, len(self.scores))
-        self.scores = self.scores + forest.scores(self._codes, compiled=True).T
+        from tanager.trees.round_kernels import add_tree
+
+        for tree in self._boosting.grow():
+            add_tree(self._codes, tree.nodes, tree.left, tree.values, self.scores[tree.of_class])
 
 
 def _begin(rows: EncodedBatch, columns: Sequence[ColumnSchema], options: TreeOptions) -> Boosting:
