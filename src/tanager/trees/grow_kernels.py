@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.kernel import kernel
+from tanager.kernel import kernel, kernel_part
 from tanager.table.batch import Codes
 
 Floats = NDArray[np.float64]
@@ -129,21 +129,21 @@ def add_rows(
                 histogram[at, k] += own[i, k]
 
 
-@kernel
+@kernel_part
 def swap(one: Floats, other: Floats) -> None:
     for code in range(len(one)):
         for k in range(3):
             one[code, k], other[code, k] = other[code, k], one[code, k]
 
 
-@kernel
+@kernel_part
 def subtract(whole: Floats, part: Floats) -> None:
     for code in range(len(whole)):
         for k in range(3):
             whole[code, k] -= part[code, k]
 
 
-@kernel
+@kernel_part
 def partition(column: Codes, goes_left: Flags, order: Ints, begin: int, end: int, spare: Ints) -> int:
     """Put those of order[begin:end] that go left first, each side in its order; returns where the others begin."""
     middle, n_right = begin, 0
@@ -160,7 +160,7 @@ def partition(column: Codes, goes_left: Flags, order: Ints, begin: int, end: int
     return middle
 
 
-@kernel
+@kernel_part
 def best_split(gains: Floats, n_leaves: int, used: Flags, max_attributes: int) -> tuple[int, int]:
     """The leaf and the attribute of the largest gain; (-1, -1) if none is above zero."""
     best, leaf, attribute = 0.0, -1, -1
@@ -192,7 +192,7 @@ def find_gains(
         gains[attribute] = scan(own, whole, ordered[attribute], limits, ranks, keys)[0]
 
 
-@kernel
+@kernel_part
 def divide(
     histogram: Floats,
     whole: Floats,
@@ -266,7 +266,7 @@ def scan(
     return best, length, gap_left
 
 
-@kernel
+@kernel_part
 def rank(keys: Floats, n: int, ranks: Ints) -> None:
     """The codes 0 ... n - 1 by ascending key, of equal ones the lower first: Shell's sort, which compiles at once."""
     for code in range(n):

@@ -81,6 +81,18 @@ def test_a_block_is_zero_iff_the_norm_of_its_slope_is_at_most_its_strength(n_cla
             np.testing.assert_allclose(slope, -at * own / size, atol=1e-3 * at)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_under_a_squared_penalty_every_slope_is_minus_its_effect_times_the_strength(n_classes):
+    fitted, batch = problem(n_classes), rows(n_classes)
+    fitted.set_strengths((3.0, 5.0))
+    u = fitted.descend(fitted.zero, 5_000, 1e-14).u
+    *slopes, intercept = block_slopes(fitted, u, batch)
+    np.testing.assert_allclose(intercept, 0.0, atol=1e-4)
+    effects = np.split(u if n_classes > 2 else np.hstack([u, -u]) / 2, fitted.blocks.shapes[1:-1, 7])
+    for slope, own, strength in zip(slopes, effects, np.repeat((3.0, 5.0), [6, 4]), strict=False):
+        np.testing.assert_allclose(slope, -strength * own, atol=1e-3)
+
+
 @pytest.mark.parametrize("norm", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_the_objective_never_rises(norm, n_classes):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.kernel import kernel
+from tanager.kernel import kernel, kernel_part
 from tanager.parameters.effects.block_kernels import (
     CELLS_AT,
     EFFECTS_AT,
@@ -76,7 +76,7 @@ class Work(NamedTuple):
     wide: Array
 
 
-@kernel
+@kernel_part
 def set_model(model: Model, work: Work) -> None:
     """Slopes and bounds of the curvature by the scores, at the probabilities."""
     n_odds, n_rows = work.p.shape
@@ -87,8 +87,9 @@ def set_model(model: Model, work: Work) -> None:
             work.slopes[c, i] = weight * (p - (1.0 if model.classes[i] == c else 0.0))
             # The Hessian of a row, diag(p) - p p', is at most diag(min(p, 2 p (1 - p))).
             work.bounds[c, i] = weight * (spread if n_odds == 1 else min(p, 2.0 * spread))
-    work.known[:] = False
-    work.moved[:] = 0.0
+            work.moved[c, i] = 0.0
+    for b in range(len(work.known)):
+        work.known[b] = False
 
 
 @kernel
@@ -98,16 +99,21 @@ def sum_rows(model: Model, b: int, values: Array, squared: bool, table: Array, s
     k = model.shapes[b + 1, EFFECTS_AT] - shape[EFFECTS_AT]
     for c in range(len(values)):
         own, line = table[c], values[c]
-        own[:] = 0.0
+        for i in range(len(own)):
+            own[i] = 0.0
         for i in range(len(line)):
             own[cells[i]] += line[i]
-        used_up = own.copy() if squared else own
+        used_up = own
+        if squared:
+            used_up = np.empty_like(own)
+            for i in range(len(own)):
+                used_up[i] = own[i]
         sum_slopes(
             shape, model.bases, model.shares, used_up, shape[HAS_GAPS] == 1, squared, slopes[c * k : (c + 1) * k]
         )
 
 
-@kernel
+@kernel_part
 def move_rows(table: Array, cells: Cells, model: Model, work: Work) -> float:
     """Add a block's step to the scores and to the model's slopes of them; the model's curvature along it."""
     n_odds, n_rows = work.p.shape
@@ -129,7 +135,7 @@ def move_rows(table: Array, cells: Cells, model: Model, work: Work) -> float:
     return total
 
 
-@kernel
+@kernel_part
 def move_block(u: Array, slope: Array, curvature: Array, squared: float, norm: float, step: Array) -> None:
     """The step d that makes slope d + curvature d^2 / 2 + squared / 2 |u + d|^2 + norm |u + d| least.
 
@@ -169,7 +175,7 @@ def move_block(u: Array, slope: Array, curvature: Array, squared: float, norm: f
         step[e] = step[e] / (curvature[e] + squared + pull) - u[e]
 
 
-@kernel
+@kernel_part
 def find_step(model: Model, penalty: Penalty, work: Work, b: int, size: int, n_cells: int) -> bool:
     """Fill `work.step` and `work.step_table` of a block, its bound widened until it holds; False for no step."""
     shape, first = model.shapes[b], model.shapes[b, EFFECTS_AT]
@@ -182,21 +188,24 @@ def find_step(model: Model, penalty: Penalty, work: Work, b: int, size: int, n_c
                 work.wide[c * k + e] = max(SMALLEST_CURVATURE, work.widths[b] * work.curvature[c, first + e])
         move_block(work.u[:size], work.slope[:size], work.wide[:size], penalty.squared[b], penalty.norm[b], step)
         if b == len(model.shapes) - 2:
-            step *= model.free
+            for c in range(n_odds):
+                step[c] *= model.free[c]
         bent = bounded = 0.0
         for c in range(n_odds):
             table = work.step_table[c, :n_cells]
             fill_table(shape, model.bases, model.shares, step[c * k : (c + 1) * k], shape[HAS_GAPS] == 1, table)
             for i in range(n_cells):
                 bent += bounds[c, i] * table[i] * table[i]
+        moves = False
         for e in range(size):
             bounded += work.wide[e] * step[e] * step[e]
+            moves = moves or step[e] != 0.0
         if bent <= bounded * (1.0 + ROUNDING):
-            return bool(np.any(step != 0.0))
+            return moves
         work.widths[b] *= ROOM * bent / bounded
 
 
-@kernel
+@kernel_part
 def visit_block(model: Model, penalty: Penalty, work: Work, u: Array, b: int, zeros_too: bool) -> float:
     """Move one block; what the model gains. A block of zeros that a norm keeps at zero is left alone."""
     shapes, n_odds = model.shapes, len(u)
@@ -212,14 +221,18 @@ def visit_block(model: Model, penalty: Penalty, work: Work, u: Array, b: int, ze
     if may_stay and not zeros_too:
         return 0.0
     sum_rows(model, b, work.slopes, False, work.table[:, :n_cells], work.slope[:size])
-    if may_stay and (work.slope[:size] ** 2).sum() <= norm * norm:
+    steepness = 0.0
+    for e in range(size):
+        steepness += work.slope[e] * work.slope[e]
+    if may_stay and steepness <= norm * norm:
         return 0.0
     if not work.known[b]:
         work.known[b] = True
         bounds = work.cell_bounds[:, shapes[b, CELLS_AT] : shapes[b, CELLS_AT] + n_cells]
         sum_rows(model, b, work.bounds, True, bounds, work.step[:size])
         for c in range(n_odds):
-            work.curvature[c, first : first + k] = work.step[c * k : (c + 1) * k]
+            for e in range(k):
+                work.curvature[c, first + e] = work.step[c * k + e]
     if not find_step(model, penalty, work, b, size, n_cells):
         return 0.0
     along = after = 0.0
@@ -233,7 +246,7 @@ def visit_block(model: Model, penalty: Penalty, work: Work, u: Array, b: int, ze
     return -(along + 0.5 * bent + 0.5 * squared * (after - before) + norm * (math.sqrt(after) - math.sqrt(before)))
 
 
-@kernel
+@kernel_part
 def make_work(model: Model, penalty: Penalty, widths: Array, n_odds: int, n_rows: int) -> Work:
     shapes, k, n_cells = model.shapes, 0, 0
     for b in penalty.blocks:

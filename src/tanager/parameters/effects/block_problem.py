@@ -139,6 +139,10 @@ class BlockProblem:
         norms = np.sqrt(2.0 * np.maximum(gains[: n_steps + 1], 0.0))  # half of its square is what is left to gain
         return Descent(u.T, values[: n_steps + 1].tolist(), norms.tolist(), "tolerance" if finished else "max_iter")
 
+    def to_odds(self, u: Array) -> Array:
+        """(n_effects, n_odds) from effects on every class, (n_effects, n_classes)."""
+        return u[:, :1] - u[:, 1:] if self._mirrored else u
+
     def beta(self, u: Array) -> Array:
         """(n_cells, n_classes) the effects of every cell and class, with what they start from."""
         return self.start + self._tables(u)
