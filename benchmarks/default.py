@@ -22,10 +22,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from benchmarks.flagship import DATA, EBM, LIGHTGBM, peer
+from benchmarks.flagship import DATA, LIGHTGBM
 from benchmarks.timing import best_time, format_time, print_head, print_row
 from tanager import BayesianNetworkClassifier
-from tanager.experiments.data_sets import find_data_sets
+from tanager.experiments.data_sets import DataSet, find_data_sets
 from tanager.experiments.entries import THREADS, parse_estimator
 
 SETS = (
@@ -33,6 +33,7 @@ SETS = (
     *("waveform-21", "satimage", "magic", "pendigits", "letter", "adult"),
 )
 CATBOOST = "catboost.CatBoostClassifier(thread_count=1, allow_writing_files=False, verbose=False)"
+EBM = "interpret.glassbox.ExplainableBoostingClassifier"
 PEERS = {"LightGBM": (LIGHTGBM, "native"), "CatBoost": (CATBOOST, "text"), "EBM": (EBM, "native")}
 MODULES = {"LightGBM": "lightgbm", "CatBoost": "catboost", "EBM": "interpret"}
 N_THREADS = 2
@@ -131,11 +132,15 @@ def make(model: str) -> object:
 
 
 def read(name: str) -> tuple[pd.DataFrame, NDArray[np.str_]]:
-    """A table with its text as categories."""
-    table, y = next(data_set for data_set in find_data_sets(DATA) if data_set.name == name).read()
-    X = table.to_pandas()
+    """A table with its text as categories; LightGBM refuses some names of columns."""
+    table, y = find_set(name).read()
+    X = table.to_pandas().set_axis([f"x{number}" for number in range(table.num_columns)], axis=1)
     texts = X.columns[[not pd.api.types.is_numeric_dtype(dtype) for dtype in X.dtypes]]
     return X.astype(dict.fromkeys(texts, "category")), y
+
+
+def find_set(name: str) -> DataSet:
+    return next(data_set for data_set in find_data_sets(DATA) if data_set.name == name)
 
 
 def run_alone(*arguments: str, timeout: float | None = None, cache: str | None = None) -> str:
@@ -154,8 +159,7 @@ def alone(what: str, model: str, *arguments: str) -> None:
         y = (X[:, 0] + X[:, 1] + generator.logistic(size=len(X)) > 0).astype(int)
         clf = make(model).estimator if model != "default" else make(model)
     else:
-        table, y = next(data_set for data_set in find_data_sets(DATA) if data_set.name == arguments[0]).read()
-        X, clf = table, make(model)
+        (X, y), clf = find_set(arguments[0]).read(), make(model)
     start = time.perf_counter()
     clf.fit(X, y)
     print(f"{time.perf_counter() - start:.3f}", end="")

@@ -94,6 +94,26 @@ def test_under_a_squared_penalty_every_slope_is_minus_its_effect_times_the_stren
 
 
 @pytest.mark.parametrize("norm", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_rough_descent_is_above_the_optimum_by_no_more_than_its_bound_which_ends_at_zero(n_classes, norm):
+    fitted = problem(n_classes)
+    fitted.set_penalty(norm)
+    fitted.set_strengths((0.3, 0.3))
+    optimum = fitted.descend(fitted.zero, 5_000, 1e-14).values[-1]
+    bounds = []
+    for tolerance in (1e-1, 1e-2, 1e-4, 1e-12):
+        descent = fitted.descend(fitted.zero, 5_000, tolerance)
+        fitted.certify(descent)
+        value = fitted.descend(descent.u, 1, 1.0).values[0]  # with the intercepts solved for
+        assert descent.bound is not None
+        assert value <= descent.values[-1] + 1e-9
+        assert value - optimum <= descent.bound + 1e-9
+        bounds.append(descent.bound)
+    assert bounds[0] > bounds[-1]
+    assert bounds[-1] < 1e-3
+
+
+@pytest.mark.parametrize("norm", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_the_objective_never_rises(norm, n_classes):
     fitted = problem(n_classes, seed=1)

@@ -113,6 +113,19 @@ def sum_rows(model: Model, b: int, values: Array, squared: bool, table: Array, s
         )
 
 
+@kernel
+def sum_all_rows(model: Model, values: Array, slopes: Array) -> None:
+    """slopes (n_odds, n_effects) of all blocks from values (n_odds, n_rows)."""
+    for b in range(len(model.shapes) - 1):
+        first, k = model.shapes[b, EFFECTS_AT], model.shapes[b + 1, EFFECTS_AT] - model.shapes[b, EFFECTS_AT]
+        table = np.empty((len(values), model.shapes[b + 1, CELLS_AT] - model.shapes[b, CELLS_AT]))
+        own = np.empty(len(values) * k)
+        sum_rows(model, b, values, False, table, own)
+        for c in range(len(values)):
+            for e in range(k):
+                slopes[c, first + e] = own[c * k + e]
+
+
 @kernel_part
 def move_rows(table: Array, cells: Cells, model: Model, work: Work) -> float:
     """Add a block's step to the scores and to the model's slopes of them; the model's curvature along it."""

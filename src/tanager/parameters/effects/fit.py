@@ -192,7 +192,9 @@ class EffectsFit:
         if choice.adaptive is not None:
             adapt(problem, problem.descend(start, max_iter, max(FIRST_FIT, tolerance)).u)
             problem.set_strengths((choice.adaptive,))
-        return problem, problem.counted, problem.descend(start, max_iter, tolerance)
+        descent = problem.descend(start, max_iter, tolerance)
+        problem.certify(descent)
+        return problem, problem.counted, descent
 
 
 def _describe(choice: Choice) -> str:
