@@ -104,18 +104,15 @@ def _fill_gaps(shape: Shape, shares: Array, table: Array) -> None:
 
 @kernel_part
 def sum_slopes(
-    shape: Shape, bases: Array, shares: Array, table: Array, gaps: bool, squared: bool, slopes: Array
+    shape: Shape, bases: Array, shares: Array, table: Array, gaps: bool, centred: bool, slopes: Array
 ) -> None:
-    """slopes (effects,) from those of the cells, which are used up: the transpose of `fill_table`.
-
-    With `squared` the bases are squared entry by entry: an upper bound of the diagonal of the Hessian.
-    """
+    """slopes (effects,) from those of the cells, which are used up: the transpose of `fill_table`."""
     n_left, n_right = shape[LEFT], shape[RIGHT]
     k_left, k_right = shape[LEFT_EFFECTS], shape[RIGHT_EFFECTS]
     width = n_right + shape[IS_PAIR]
     if gaps:
         _spread_gaps(shape, shares, table)
-    if shape[CENTRED] and not squared:
+    if centred:
         total, at = 0.0, shape[SHARES_AT] + 2 * shape[IS_PAIR] * n_left * n_right
         for i in range(n_left):
             for j in range(n_right):
@@ -127,46 +124,29 @@ def sum_slopes(
     for e in range(len(slopes)):
         slopes[e] = 0.0
     if not shape[IS_PAIR]:
-        if at == IDENTITY:
-            for i in range(n_left):
+        for i in range(n_left):
+            if at == IDENTITY:
                 slopes[i] = table[i]
-        else:
-            for i in range(n_left):
-                line, value = bases[at + i * k_left : at + (i + 1) * k_left], table[i]
-                if squared:
-                    for a in range(k_left):
-                        slopes[a] += line[a] * line[a] * value
-                else:
-                    for a in range(k_left):
-                        slopes[a] += line[a] * value
+            else:
+                for a in range(k_left):
+                    slopes[a] += bases[at + i * k_left + a] * table[i]
         return
     right = np.zeros((k_left, n_right))
     for i in range(n_left):
-        line = table[i * width : i * width + n_right]
-        if at == IDENTITY:
-            for j in range(n_right):
-                right[i, j] = line[j]
-        else:
-            for a in range(k_left):
-                value = bases[at + i * k_left + a]
-                if squared:
-                    value *= value
-                for j in range(n_right):
-                    right[a, j] += value * line[j]
+        for j in range(n_right):
+            if at == IDENTITY:
+                right[i, j] = table[i * width + j]
+            else:
+                for a in range(k_left):
+                    right[a, j] += bases[at + i * k_left + a] * table[i * width + j]
     for a in range(k_left):
         own = slopes[a * k_right : (a + 1) * k_right]
-        if shape[RIGHT_AT] == IDENTITY:
-            for j in range(n_right):
+        for j in range(n_right):
+            if shape[RIGHT_AT] == IDENTITY:
                 own[j] = right[a, j]
-        else:
-            for j in range(n_right):
-                first, value = shape[RIGHT_AT] + j * k_right, right[a, j]
-                if squared:
-                    for b in range(k_right):
-                        own[b] += bases[first + b] * bases[first + b] * value
-                else:
-                    for b in range(k_right):
-                        own[b] += bases[first + b] * value
+            else:
+                for b in range(k_right):
+                    own[b] += bases[shape[RIGHT_AT] + j * k_right + b] * right[a, j]
 
 
 @kernel_part

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tanager.kernel import kernel, kernel_part
 from tanager.parameters.effects.block_kernels import (
     CELLS_AT,
+    CENTRED,
     EFFECTS_AT,
     HAS_GAPS,
     Array,
@@ -30,10 +31,11 @@ SECULAR_PRECISION = 1e-13
 
 
 class Model(NamedTuple):
-    """The blocks (`Blocks`), and the rows: cells (n_blocks, n_rows), classes, weights; free (n_odds,) intercepts."""
+    """The blocks (`Blocks`; `squares` of the bases), and the rows: cells (n_blocks, n_rows), classes, weights; free (n_odds,) intercepts."""
 
     shapes: Shape
     bases: Array
+    squares: Array
     shares: Array
     cells: Cells
     classes: NDArray[np.int64]
@@ -94,7 +96,10 @@ def set_model(model: Model, work: Work) -> None:
 
 @kernel
 def sum_rows(model: Model, b: int, values: Array, squared: bool, table: Array, slopes: Array) -> None:
-    """slopes (n_odds * effects,) of a block from values (n_odds, n_rows); `table` (n_odds, cells) keeps their sums."""
+    """slopes (n_odds * effects,) of a block from values (n_odds, n_rows); `table` (n_odds, cells) keeps their sums.
+
+    With `squared` by the squares of the bases: an upper bound of the diagonal of the Hessian.
+    """
     shape, cells = model.shapes[b], model.cells[b]
     k = model.shapes[b + 1, EFFECTS_AT] - shape[EFFECTS_AT]
     for c in range(len(values)):
@@ -108,9 +113,9 @@ def sum_rows(model: Model, b: int, values: Array, squared: bool, table: Array, s
             used_up = np.empty_like(own)
             for i in range(len(own)):
                 used_up[i] = own[i]
-        sum_slopes(
-            shape, model.bases, model.shares, used_up, shape[HAS_GAPS] == 1, squared, slopes[c * k : (c + 1) * k]
-        )
+        bases = model.squares if squared else model.bases
+        centred, gaps = shape[CENTRED] == 1 and not squared, shape[HAS_GAPS] == 1
+        sum_slopes(shape, bases, model.shares, used_up, gaps, centred, slopes[c * k : (c + 1) * k])
 
 
 @kernel

@@ -188,7 +188,8 @@ class BlockProblem:
         from tanager.parameters.effects.block_model import Model
 
         blocks, rows = self.blocks, self.rows
-        return Model(blocks.shapes, blocks.bases, blocks.shares, rows.cells, rows.classes, rows.weights, self._free)
+        bases = blocks.shapes, blocks.bases, blocks.bases**2, blocks.shares
+        return Model(*bases, rows.cells, rows.classes, rows.weights, self._free)
 
     @cached_property
     def _start_scores(self) -> Array:
