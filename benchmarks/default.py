@@ -1,9 +1,9 @@
-"""The default classifier against boosting: LightGBM, CatBoost and EBM at their defaults, two threads each, whole tables.
+"""The default classifier against boosting: LightGBM, CatBoost and EBM at their defaults, whole tables, two threads.
 
 Runs where $TANAGER_DATA (or ../shared/data) holds the benchmark tables. Ours and LightGBM are timed warm. CatBoost and
 EBM are fitted once in a process of their own and given up after a minute; EBM on small tables alone. Wide tables are of
-normal numbers, two of which decide; each is fitted in a process of its own, as is the first fit, which finds no compiled
-kernels. `python -m benchmarks.default german vehicle` takes these tables alone.
+normal numbers, two of which decide. They are fitted in a process of their own, as are the first fits, which find no
+compiled kernels. `python -m benchmarks.default german vehicle` takes these tables alone.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ ordered   (n_attributes,) how many codes, from the first, have an order; 0 for c
 histogram (n_codes, 3) the sums over the rows with each code
 
 A sum over rows is taken in the order of the rows, whatever thread does it, so that a tree is the same for any number of
-threads. Of equally good splits the first is taken: gains that differ by rounding are equal. Loops are written out: array
-expressions take numba several times as long to compile.
+threads. Of equally good splits the first is taken: gains that differ by rounding are equal. Loops are written out:
+array expressions take numba several times as long to compile.
 """
 
 from __future__ import annotations
@@ -107,9 +107,7 @@ def grow_tree(
 
 
 @kernel
-def add_rows(
-    columns: Codes, sums: Floats, order: Ints, begin: int, end: int, starts: Ints, histogram: Floats
-) -> None:
+def add_rows(columns: Codes, sums: Floats, order: Ints, begin: int, end: int, starts: Ints, histogram: Floats) -> None:
     """The histogram of the rows order[begin:end]."""
     for code in range(len(histogram)):
         for k in range(3):

@@ -31,7 +31,10 @@ SECULAR_PRECISION = 1e-13
 
 
 class Model(NamedTuple):
-    """The blocks (`Blocks`; `squares` of the bases), and the rows: cells (n_blocks, n_rows), classes, weights; free (n_odds,) intercepts."""
+    """The blocks (`Blocks`, and the squares of the bases), and the rows: cells (n_blocks, n_rows), classes, weights.
+
+    free (n_odds,) is one for an intercept that may move, and zero for one that may not.
+    """
 
     shapes: Shape
     bases: Array

@@ -113,7 +113,7 @@ class EffectProblems:
         return self._objective == "cll" and self.rows.n_rows <= 2 * MAX_ROWS_FOR_FOLDS
 
     def _in_blocks(self, n_rows: int) -> bool:
-        """Whether a rough fit of the squared penalty is best left to the compiled descent: of many attributes always."""
+        """Whether a rough fit of the squared penalty is best left to the compiled descent; of many attributes it is."""
         if len(self.columns) > MAX_PAIRED and self.fits_norm:
             return True
         n_look_ups = n_rows * (len(self.columns) + self.ranked.numbers[-1]) * self.rows.n_classes
