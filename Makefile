@@ -74,7 +74,8 @@ $(FIELD)/.slow: $(FIELD)/.installed
 
 # Peers live in an environment of their own: they are never dependencies, and want other versions of NumPy.
 BENCH := $(VENV)-bench
-PEERS := orange3 fimdlp pyagrum pgmpy lightgbm interpret-core scikit-bayes pandas polars 'dask[dataframe]' distributed
+PEERS := orange3 fimdlp pyagrum pgmpy lightgbm catboost interpret-core scikit-bayes pandas polars 'dask[dataframe]' \
+	distributed
 WEKA_JAR := $(BENCH)/weka.jar
 
 bench: $(BENCH)/.installed  ## speed against peers in one run, written to benchmarks/RESULTS.md

@@ -1,10 +1,7 @@
-"""The default classifier, its strengths chosen by itself: its fit against that of an EBM, what the choice costs, and
-large tables.
+"""The default classifier, its strengths chosen by itself: what the choice costs, and large tables.
 
-Runs where $TANAGER_DATA (or ../shared/data) holds the benchmark tables. EBM is the explainable boosting machine of
-interpret-core at its defaults, fitted once, and given up after some minutes. It and the large tables are each fitted
-in a process of its own. What the choice costs: the fit against the same with the strengths and the number of pairs
-given that it chose.
+Runs where $TANAGER_DATA (or ../shared/data) holds the benchmark tables. Large tables are each fitted in a process of
+its own. What the choice costs: the fit against the same with the strengths and the number of pairs given that it chose.
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
-from benchmarks.timing import best_time, print_head, print_row
+from benchmarks.timing import best_time
 from tanager import BayesianNetworkClassifier
 from tanager.experiments.data_sets import find_data_sets
 from tanager.experiments.entries import parse_estimator
@@ -32,11 +29,8 @@ from tanager.parameters import Conditional
 from tanager.structure import Pairwise
 
 DATA = Path(os.environ.get("TANAGER_DATA", Path(__file__).parent / "../../shared/data"))
-AGAINST_EBM = ("german", "chess", "magic", "satimage")
 CHOSEN = ("heart", "german", "vehicle", "chess", "waveform-21")
 LARGE = {"adult": "under 30 s", "covtype": "under 180 s and 4 GB"}
-EBM = "interpret.glassbox.ExplainableBoostingClassifier"
-MAX_SECONDS = 150.0
 LIGHTGBM = "lightgbm.LGBMClassifier(verbose=-1)"
 
 
@@ -44,21 +38,7 @@ def main() -> None:
     if not DATA.is_dir():
         print(f"\nNo benchmark tables in {DATA.name}: nothing measured.\n")
         return
-    print_head()
-    for name in AGAINST_EBM:
-        train, labels, _, _ = fold(name)
-        BayesianNetworkClassifier(missing="category").fit(train, labels)  # compiled once
-        ours, _ = best_time(lambda X=train, y=labels: BayesianNetworkClassifier(missing="category").fit(X, y))
-        workload = f"default fit, {name}, {len(labels):,} x {train.num_columns}"
-        if find_spec("interpret") is None:
-            print(f"| {workload} | {ours:.2f} s | EBM is not installed | | at least 20x |")
-            continue
-        try:
-            seconds = float(run_alone(name, "EBM", timeout=MAX_SECONDS).split()[0])
-            print_row(workload, ours, "EBM", seconds, "at least 20x")
-        except subprocess.TimeoutExpired:
-            print_row(workload, ours, "EBM, given up after", MAX_SECONDS, "at least 20x")
-    print("\n| choice of strengths | fit | strengths given | ratio | asked |")
+    print("| choice of strengths | fit | strengths given | ratio | asked |")
     print("| --- | ---: | ---: | ---: | ---: |")
     for name in CHOSEN:
         compare_choice(name)
@@ -86,10 +66,10 @@ def compare_choice(name: str) -> None:
     )
 
 
-def run_alone(name: str, model: str, timeout: float | None = None) -> str:
+def run_alone(name: str, model: str) -> str:
     """What `measure` prints, in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.flagship", name, model]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=timeout).stdout.strip()
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def fold(name: str) -> tuple[pa.Table, NDArray[np.str_], pa.Table, NDArray[np.str_]]:
@@ -111,7 +91,6 @@ def measure(name: str, model: str) -> None:
     make: dict[str, Callable[[], object]] = {
         "default": lambda: BayesianNetworkClassifier(missing="category"),
         "LightGBM": lambda: peer(LIGHTGBM),
-        "EBM": lambda: peer(EBM),
     }
     if model == "LightGBM" and find_spec("lightgbm") is None:
         print("not installed | | |", end="")

@@ -30,6 +30,8 @@ PACKAGES = [
     "Orange3",
     "fimdlp",
     "lightgbm",
+    "catboost",
+    "interpret-core",
 ]
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from random_networks import joint, random_network
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
 from tanager.gaps import average
 from tanager.gaps.average import Averaged
+from tanager.gaps.completions import Completions
 from tanager.gaps.filler import FillingTree, learn_filler
 from tanager.gaps.sum_out import SummedOut
 from tanager.network.network import Network
@@ -80,6 +82,15 @@ def test_what_the_cells_present_say_of_class_and_attributes_is_what_enumeration_
         np.testing.assert_allclose(
             found / found.sum(axis=1, keepdims=True), root / root.sum(axis=1, keepdims=True), rtol=1e-9, atol=1e-12
         )
+
+
+def test_every_completion_of_a_row_of_forty_attributes_is_there_once():
+    completed = Completions(None, SimpleNamespace(n_states=[2] * 41))
+    completed.__dict__["network_sums"] = SimpleNamespace(values=np.tile([[0], [1]], 40))
+    missing = np.arange(40) % 20 == 0
+    rows = completed._every_row(np.zeros(40, np.uint8), missing)
+    assert rows[:, missing].tolist() == [list(states) for states in product((0, 1), repeat=2)]
+    assert not rows[:, ~missing].any()
 
 
 @pytest.mark.parametrize("compiled", [False, True])

@@ -51,8 +51,12 @@ class Completions:
     def _every_row(self, row: Codes, missing: NDArray[np.bool_]) -> Codes:
         """The completed rows, the state of the last missing attribute changing fastest."""
         n_states, middles = self._n_states, self.network_sums.values
-        states = [middles[:n, node] if missing[node] else row[[node]] for node, n in enumerate(n_states.tolist())]
-        return np.stack(np.meshgrid(*states, indexing="ij"), axis=-1).reshape(-1, len(row)).astype(row.dtype)
+        numbers, period = np.arange(n_states[missing].prod()), 1
+        rows = np.tile(row, (len(numbers), 1))
+        for node in np.flatnonzero(missing)[::-1].tolist():
+            rows[:, node] = middles[numbers // period % n_states[node], node]
+            period *= int(n_states[node])
+        return rows
 
     def drawn(self, codes: Codes, coarse: Codes, n_draws: int, compiled: bool = False) -> Floats:
         """(n_rows, n_draws, n_classes) P(class | completion) of as many completions drawn for each row."""

@@ -14,7 +14,7 @@ from tanager.table.batch import Codes
 from tanager.threads import map_threads
 
 # Look-ups from which the compiled kernel repays its start.
-WORK_WORTH_COMPILING = 2_000_000
+WORK_WORTH_COMPILING = 200_000
 COMPILED_BLOCK_ROWS = 4_096
 NUMPY_BLOCK_CELLS = 1 << 16
 

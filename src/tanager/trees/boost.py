@@ -57,11 +57,11 @@ class Boosting:
         ordered: NDArray[np.int64],
         options: TreeOptions,
     ) -> None:
-        self._columns = np.ascontiguousarray(codes.T)
-        self._classes = classes.astype(np.intp)
+        self._columns = np.ascontiguousarray(one_type(codes, n_codes).T)
+        self._classes = classes.astype(np.int64)
         self._weights = weights
         self._starts = np.concatenate([[0], np.cumsum(n_codes)]).astype(np.int64)
-        self._ordered = ordered
+        self._ordered = ordered.astype(np.int64)
         self._options = options
         self._of_class = (1,) if len(start) == 2 else range(len(start))
         self.start = start
@@ -70,14 +70,11 @@ class Boosting:
 
     def grow(self) -> list[Tree]:
         """One more round: its trees."""
-        shifted = self.scores - self.scores.max(axis=0)
-        shares = np.exp(shifted)
-        shares /= shares.sum(axis=0)
-        found = map_threads(lambda number: self._grow_tree(number, shares[number]), self._of_class)
-        trees = []
-        for tree, leaf_of_row in found:
-            self.scores[tree.of_class] += tree.values[leaf_of_row]
-            trees.append(tree)
+        from tanager.trees.round_kernels import set_shares
+
+        shares = np.empty_like(self.scores)
+        set_shares(self.scores, shares)
+        trees = map_threads(lambda number: self._grow_tree(number, shares[number]), self._of_class)
         self.trees += trees
         return trees
 
@@ -85,22 +82,24 @@ class Boosting:
         """The mean of - log P(class | row) over the rows it grows on."""
         return float(np.average(losses(self.scores, self._classes), weights=self._weights))
 
-    def _grow_tree(self, number: int, share: Array) -> tuple[Tree, NDArray[np.int64]]:
-        from tanager.trees.grow_kernels import grow_tree
+    def _grow_tree(self, number: int, share: Array) -> Tree:
+        from tanager.trees.round_kernels import grow_class
 
         options, n_splits = self._options, self._options.max_leaves - 1
-        most = int(np.diff(self._starts).max())
-        nodes, left = np.zeros((n_splits, 3), dtype=np.int64), np.zeros((n_splits, most), dtype=np.bool_)
-        values, leaf_of_row = np.zeros(options.max_leaves), np.empty(len(share), dtype=np.int64)
-        weighted = [share - (self._classes == number), share * (1.0 - share), np.ones(len(share))]
-        sums = np.stack(weighted, axis=1) * self._weights[:, np.newaxis]
+        nodes = np.zeros((n_splits, 3), dtype=np.int64)
+        left = np.zeros((n_splits, np.diff(self._starts).max()), dtype=np.bool_)
+        values, weights = np.zeros((2, options.max_leaves))
         limits = np.array([options.least_rows, options.least_hessian, options.penalty])
         most_attributes = len(self._ordered) if options.max_attributes is None else options.max_attributes
-        arrays = (nodes, left, values, leaf_of_row)
-        n_splits = grow_tree(self._columns, sums, self._starts, self._ordered, limits, most_attributes, *arrays)
-        weights = np.bincount(leaf_of_row, self._weights, minlength=n_splits + 1).astype(np.float64)
-        tree = Tree(number, nodes[:n_splits], left[:n_splits], options.rate * values[: n_splits + 1], weights)
-        return tree, leaf_of_row
+        rows = (self._columns, self._classes, self._weights, number, share, self._starts, self._ordered)
+        tree = (nodes, left, values, weights, self.scores[number])
+        n_splits = grow_class(*rows, limits, most_attributes, options.rate, *tree)
+        return Tree(number, nodes[:n_splits], left[:n_splits], values[: n_splits + 1], weights[: n_splits + 1])
+
+
+def one_type(codes: Codes, n_codes: NDArray[np.int64]) -> Codes:
+    """Codes in 16 bits, or in 32 where an attribute has too many: kernels are compiled for one type, seldom for two."""
+    return codes.astype(np.uint16 if n_codes.max() <= 1 << 16 else np.uint32, order="C", copy=False)
 
 
 def losses(scores: Array, classes: NDArray[np.intp]) -> Array:

@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 # Rows times trees from which the compiled kernel repays its start.
-WORK_WORTH_COMPILING = 200_000
+WORK_WORTH_COMPILING = 20_000
 BLOCK_ROWS = 4_096
 
 

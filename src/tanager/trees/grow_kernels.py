@@ -8,7 +8,8 @@ ordered   (n_attributes,) how many codes, from the first, have an order; 0 for c
 histogram (n_codes, 3) the sums over the rows with each code
 
 A sum over rows is taken in the order of the rows, whatever thread does it, so that a tree is the same for any number of
-threads. Of equally good splits the first is taken: gains that differ by rounding are equal.
+threads. Of equally good splits the first is taken: gains that differ by rounding are equal. Loops are written out:
+array expressions take numba several times as long to compile.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.kernel import kernel
+from tanager.kernel import kernel, kernel_part
 from tanager.table.batch import Codes
 
 Floats = NDArray[np.float64]
@@ -50,108 +51,124 @@ def grow_tree(
     leaf_of_row    (n_rows,) the leaf each row ends in
     """
     n_attributes, n_rows = columns.shape
-    max_leaves = len(values)
-    least, penalty = limits[:2], limits[2]
+    max_leaves, n_codes = len(values), starts[n_attributes]
     order, spare = np.arange(n_rows), np.empty(n_rows, np.int64)
     begins, ends = np.zeros(max_leaves, np.int64), np.zeros(max_leaves, np.int64)
     ends[0] = n_rows
     above = np.full(max_leaves, -1)  # the split each leaf hangs on, 2 * split + side
-    histograms = np.zeros((max_leaves, starts[-1], 3))
-    gains = np.full((max_leaves, n_attributes), -np.inf)
+    histograms = np.empty((max_leaves, n_codes, 3))
+    gains = np.empty((max_leaves, n_attributes))
     totals = np.zeros((max_leaves, 3))
     used = np.zeros((max_leaves, n_attributes), np.bool_)
-    ranks = np.empty(starts[-1], np.int64)
-    add_rows(columns, sums, order, starts, histograms[0])
-    totals[0] = total(histograms[0], starts)
-    find_gains(histograms[0], totals[0], starts, ordered, least, penalty, ranks, gains[0])
+    ranks, keys = np.empty(n_codes, np.int64), np.empty(n_codes)
+    add_rows(columns, sums, order, 0, n_rows, starts, histograms[0])
+    for code in range(starts[1]):
+        for k in range(3):
+            totals[0, k] += histograms[0, code, k]
+    find_gains(histograms[0], totals[0], starts, ordered, limits, ranks, keys, gains[0])
     n_splits = 0
     while n_splits < max_leaves - 1:
-        leaf, attribute = best_split(gains[: n_splits + 1], used, max_attributes)
+        leaf, attribute = best_split(gains, n_splits + 1, used, max_attributes)
         if leaf < 0:
             break
-        new = n_splits + 1
+        new, first, last = n_splits + 1, starts[attribute], starts[attribute + 1]
         used[leaf, attribute] = True
-        used[new] = used[leaf]
-        own = slice(starts[attribute], starts[attribute + 1])
+        for k in range(n_attributes):
+            used[new, k] = used[leaf, k]
         goes_left = left[n_splits]
-        divide(histograms[leaf, own], totals[leaf], ordered[attribute], least, penalty, ranks, goes_left)
+        divide(histograms[leaf, first:last], totals[leaf], ordered[attribute], limits, ranks, keys, goes_left)
         nodes[n_splits, 0], nodes[n_splits, 1], nodes[n_splits, 2] = attribute, ~leaf, ~new
         if above[leaf] >= 0:
             nodes[above[leaf] // 2, 1 + above[leaf] % 2] = n_splits
         above[leaf], above[new] = 2 * n_splits, 2 * n_splits + 1
         begin, end = begins[leaf], ends[leaf]
-        middle = partition(columns[attribute], goes_left, order[begin:end], spare) + begin
+        middle = partition(columns[attribute], goes_left, order, begin, end, spare)
         ends[leaf], begins[new], ends[new] = middle, middle, end
-        totals[new] = 0.0
-        for code in range(starts[attribute + 1] - starts[attribute]):
-            if not goes_left[code]:
-                totals[new] += histograms[leaf, starts[attribute] + code]
-        totals[leaf] -= totals[new]
+        for k in range(3):
+            for code in range(last - first):
+                if not goes_left[code]:
+                    totals[new, k] += histograms[leaf, first + code, k]
+            totals[leaf, k] -= totals[new, k]
         n_splits += 1
         if n_splits == max_leaves - 1:
             break
         small, large = (leaf, new) if middle - begin <= end - middle else (new, leaf)
         if large == new:
-            histograms[new] = histograms[leaf]
-        histograms[small] = 0.0
-        add_rows(columns, sums, order[begins[small] : ends[small]], starts, histograms[small])
-        histograms[large] -= histograms[small]
-        for child in (leaf, new):
-            find_gains(histograms[child], totals[child], starts, ordered, least, penalty, ranks, gains[child])
+            swap(histograms[leaf], histograms[new])
+        add_rows(columns, sums, order, begins[small], ends[small], starts, histograms[small])
+        subtract(histograms[large], histograms[small])
+        find_gains(histograms[leaf], totals[leaf], starts, ordered, limits, ranks, keys, gains[leaf])
+        find_gains(histograms[new], totals[new], starts, ordered, limits, ranks, keys, gains[new])
     for leaf in range(n_splits + 1):
-        values[leaf] = -totals[leaf, 0] / (totals[leaf, 1] + penalty)
+        values[leaf] = -totals[leaf, 0] / (totals[leaf, 1] + limits[2])
         for position in range(begins[leaf], ends[leaf]):
             leaf_of_row[order[position]] = leaf
     return n_splits
 
 
 @kernel
-def add_rows(columns: Codes, sums: Floats, rows: Ints, starts: Ints, histogram: Floats) -> None:
-    """Add these rows to a histogram."""
-    n_rows = len(rows)
-    own = sums[rows]
+def add_rows(columns: Codes, sums: Floats, order: Ints, begin: int, end: int, starts: Ints, histogram: Floats) -> None:
+    """The histogram of the rows order[begin:end]."""
+    for code in range(len(histogram)):
+        for k in range(3):
+            histogram[code, k] = 0.0
+    n_rows = end - begin
+    own = np.empty((n_rows, 3))  # the rows' sums side by side: every attribute asks for them
+    for i in range(n_rows):
+        row = order[begin + i]
+        for k in range(3):
+            own[i, k] = sums[row, k]
     for attribute in range(len(columns)):
         column = columns[attribute]
         start = np.uint64(starts[attribute])
         for i in range(n_rows):
-            at = start + np.uint64(column[np.uint64(rows[i])])
-            histogram[at, 0] += own[i, 0]
-            histogram[at, 1] += own[i, 1]
-            histogram[at, 2] += own[i, 2]
+            at = start + np.uint64(column[np.uint64(order[begin + i])])
+            for k in range(3):
+                histogram[at, k] += own[i, k]
 
 
-@kernel
-def total(histogram: Floats, starts: Ints) -> Floats:
-    """(3,) the sums over all rows: over the codes of the first attribute."""
-    found = np.zeros(3)
-    for at in range(starts[0], starts[1]):
-        found += histogram[at]
-    return found
+@kernel_part
+def swap(one: Floats, other: Floats) -> None:
+    for code in range(len(one)):
+        for k in range(3):
+            one[code, k], other[code, k] = other[code, k], one[code, k]
 
 
-@kernel
-def partition(column: Codes, goes_left: Flags, rows: Ints, spare: Ints) -> int:
-    """Put the rows that go left first, each side in its order; returns how many there are."""
-    n_left = n_right = 0
-    for row in rows:
+@kernel_part
+def subtract(whole: Floats, part: Floats) -> None:
+    for code in range(len(whole)):
+        for k in range(3):
+            whole[code, k] -= part[code, k]
+
+
+@kernel_part
+def partition(column: Codes, goes_left: Flags, order: Ints, begin: int, end: int, spare: Ints) -> int:
+    """Put those of order[begin:end] that go left first, each side in its order; returns where the others begin."""
+    middle, n_right = begin, 0
+    for position in range(begin, end):
+        row = order[position]
         if goes_left[column[row]]:
-            rows[n_left] = row
-            n_left += 1
+            order[middle] = row
+            middle += 1
         else:
             spare[n_right] = row
             n_right += 1
-    rows[n_left:] = spare[:n_right]
-    return n_left
+    for position in range(n_right):
+        order[middle + position] = spare[position]
+    return middle
 
 
-@kernel
-def best_split(gains: Floats, used: Flags, max_attributes: int) -> tuple[int, int]:
+@kernel_part
+def best_split(gains: Floats, n_leaves: int, used: Flags, max_attributes: int) -> tuple[int, int]:
     """The leaf and the attribute of the largest gain; (-1, -1) if none is above zero."""
     best, leaf, attribute = 0.0, -1, -1
-    for i in range(gains.shape[0]):
-        full = used[i].sum() >= max_attributes
-        for j in range(gains.shape[1]):
-            if gains[i, j] > best * ROUNDING and (used[i, j] or not full):
+    n_attributes = gains.shape[1]
+    for i in range(n_leaves):
+        n_used = 0
+        for j in range(n_attributes):
+            n_used += used[i, j]
+        for j in range(n_attributes):
+            if gains[i, j] > best * ROUNDING and (used[i, j] or n_used < max_attributes):
                 best, leaf, attribute = gains[i, j], i, j
     return leaf, attribute
 
@@ -162,34 +179,36 @@ def find_gains(
     whole: Floats,
     starts: Ints,
     ordered: Ints,
-    least: Floats,
-    penalty: float,
+    limits: Floats,
     ranks: Ints,
+    keys: Floats,
     gains: Floats,
 ) -> None:
     """(n_attributes,) what the best split of a leaf by each attribute gains."""
     for attribute in range(len(ordered)):
         own = histogram[starts[attribute] : starts[attribute + 1]]
-        gains[attribute] = scan(own, whole, ordered[attribute], least, penalty, ranks)[0]
+        gains[attribute] = scan(own, whole, ordered[attribute], limits, ranks, keys)[0]
 
 
-@kernel
+@kernel_part
 def divide(
     histogram: Floats,
     whole: Floats,
     n_ordered: int,
-    least: Floats,
-    penalty: float,
+    limits: Floats,
     ranks: Ints,
+    keys: Floats,
     goes_left: Flags,
 ) -> None:
     """Which codes of an attribute go left in its best split of a leaf; codes without rows go where most rows go."""
-    _, length, gap_left = scan(histogram, whole, n_ordered, least, penalty, ranks)
-    goes_left[:] = False
+    _, length, gap_left = scan(histogram, whole, n_ordered, limits, ranks, keys)
+    for code in range(len(goes_left)):
+        goes_left[code] = False
     for position in range(length):
         goes_left[ranks[position]] = True
     if n_ordered > 0:
-        goes_left[n_ordered : len(histogram)] = gap_left
+        for code in range(n_ordered, len(histogram)):
+            goes_left[code] = gap_left
     weight = 0.0
     for code in range(len(histogram)):
         if goes_left[code]:
@@ -201,45 +220,64 @@ def divide(
 
 @kernel
 def scan(
-    histogram: Floats, whole: Floats, n_ordered: int, least: Floats, penalty: float, ranks: Ints
+    histogram: Floats, whole: Floats, n_ordered: int, limits: Floats, ranks: Ints, keys: Floats
 ) -> tuple[float, int, bool]:
     """The best gain of one attribute, how many codes of `ranks`, from the first, go left in it, and whether gaps do.
 
     Codes of an ordered attribute keep their order. Categories are ranked by gradient / (Hessian + penalty): the best
     of all subsets is then among the first ones (Fisher 1958). A category that no row has is last.
     """
-    gap = np.zeros(3)
+    least_weight, least_hessian, penalty = limits[0], limits[1], limits[2]
+    n_codes, n = len(histogram), n_ordered
+    gap_g = gap_h = gap_w = 0.0
     if n_ordered > 0:
-        n = n_ordered
         for code in range(n):
             ranks[code] = code
-        for code in range(n, len(histogram)):
-            gap += histogram[code]
+        for code in range(n, n_codes):
+            gap_g += histogram[code, 0]
+            gap_h += histogram[code, 1]
+            gap_w += histogram[code, 2]
     else:
-        n = len(histogram)
-        keys = np.empty(n)
+        n = n_codes
         for code in range(n):
-            weight = histogram[code, 2]
-            keys[code] = (
-                histogram[code, 0] / (histogram[code, 1] + penalty) if weight > NO_WEIGHT * whole[2] else np.inf
-            )
-        ranks[:n] = np.argsort(keys, kind="mergesort")
+            has_rows = histogram[code, 2] > NO_WEIGHT * whole[2]
+            keys[code] = histogram[code, 0] / (histogram[code, 1] + penalty) if has_rows else np.inf
+        rank(keys, n, ranks)
     best, length, gap_left = -np.inf, 0, False
     nothing = whole[0] ** 2 / (whole[1] + penalty)
-    for with_gap in range(2 if gap[2] > 0.0 else 1):
-        g, h, w = 0.0, 0.0, 0.0
-        if with_gap:
-            g, h, w = gap[0], gap[1], gap[2]
+    for with_gap in range(2 if gap_w > 0.0 else 1):
+        g, h, w = with_gap * gap_g, with_gap * gap_h, with_gap * gap_w
         for position in range(n):
             code = ranks[position]
             g += histogram[code, 0]
             h += histogram[code, 1]
             w += histogram[code, 2]
-            if w < least[0] or h < least[1]:
+            if w < least_weight or h < least_hessian:
                 continue
-            if whole[2] - w < least[0] or whole[1] - h < least[1]:
+            if whole[2] - w < least_weight or whole[1] - h < least_hessian:
                 break
-            gain = g * g / (h + penalty) + (whole[0] - g) ** 2 / (whole[1] - h + penalty) - nothing
-            if gain > 0.0 and gain > best * ROUNDING:
-                best, length, gap_left = gain, position + 1, with_gap == 1
+            rest, below, rest_below = whole[0] - g, h + penalty, whole[1] - h + penalty
+            # g^2 / below + rest^2 / rest_below in one division
+            score = (g * g * rest_below + rest * rest * below) / (below * rest_below)
+            if score > nothing * ROUNDING and score - nothing > best * ROUNDING:
+                best, length, gap_left = score - nothing, position + 1, with_gap == 1
     return best, length, gap_left
+
+
+@kernel_part
+def rank(keys: Floats, n: int, ranks: Ints) -> None:
+    """The codes 0 ... n - 1 by ascending key, of equal ones the lower first: Shell's sort, which compiles at once."""
+    for code in range(n):
+        ranks[code] = code
+    gap = n // 2
+    while gap > 0:
+        for position in range(gap, n):
+            code, at = ranks[position], position
+            while at >= gap:
+                other = ranks[at - gap]
+                if keys[other] < keys[code] or (keys[other] == keys[code] and other < code):
+                    break
+                ranks[at] = other
+                at -= gap
+            ranks[at] = code
+        gap //= 2

@@ -81,6 +81,38 @@ def test_a_block_is_zero_iff_the_norm_of_its_slope_is_at_most_its_strength(n_cla
             np.testing.assert_allclose(slope, -at * own / size, atol=1e-3 * at)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_under_a_squared_penalty_every_slope_is_minus_its_effect_times_the_strength(n_classes):
+    fitted, batch = problem(n_classes), rows(n_classes)
+    fitted.set_strengths((3.0, 5.0))
+    u = fitted.descend(fitted.zero, 5_000, 1e-14).u
+    *slopes, intercept = block_slopes(fitted, u, batch)
+    np.testing.assert_allclose(intercept, 0.0, atol=1e-4)
+    effects = np.split(u if n_classes > 2 else np.hstack([u, -u]) / 2, fitted.blocks.shapes[1:-1, 7])
+    for slope, own, strength in zip(slopes, effects, np.repeat((3.0, 5.0), [6, 4]), strict=False):
+        np.testing.assert_allclose(slope, -strength * own, atol=1e-3)
+
+
+@pytest.mark.parametrize("norm", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_rough_descent_is_above_the_optimum_by_no_more_than_its_bound_which_ends_at_zero(n_classes, norm):
+    fitted = problem(n_classes)
+    fitted.set_penalty(norm)
+    fitted.set_strengths((0.3, 0.3))
+    optimum = fitted.descend(fitted.zero, 5_000, 1e-14).values[-1]
+    bounds = []
+    for tolerance in (1e-1, 1e-2, 1e-4, 1e-12):
+        descent = fitted.descend(fitted.zero, 5_000, tolerance)
+        fitted.certify(descent)
+        value = fitted.descend(descent.u, 1, 1.0).values[0]  # with the intercepts solved for
+        assert descent.bound is not None
+        assert value <= descent.values[-1] + 1e-9
+        assert value - optimum <= descent.bound + 1e-9
+        bounds.append(descent.bound)
+    assert bounds[0] > bounds[-1]
+    assert bounds[-1] < 1e-3
+
+
 @pytest.mark.parametrize("norm", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_the_objective_never_rises(norm, n_classes):

@@ -113,7 +113,6 @@ def test_many_rows_keep_every_part_of_a_walk(layout, monkeypatch):
 
 def test_many_rows_change_the_scale_of_the_descent_and_not_the_optimum(monkeypatch):
     X, y = make_moons(500, noise=0.3, random_state=0)
-    monkeypatch.setattr("tanager.parameters.effects.problems.MAX_LOOK_UPS_WITH_WALKS", 0)
     clf = BayesianNetworkClassifier(parameters=Conditional(strength=(1.0, 1.0), tol=1e-12, max_iter=5_000))
     expected = clf.fit(X, y).predict_proba(X)
     passes = clf.trace_.parameters.passes

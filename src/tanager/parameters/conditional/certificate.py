@@ -40,13 +40,15 @@ BEFORE_INTERCEPTS = 0.25
 DIFFERENCE, NO_SLOPE, MAX_SOLVES = 1e-4, 1e-9, 6
 
 
-def minimize_closely(problem: Penalized, u: Array, max_iter: int, tol: float, bound: float = np.inf) -> Descent:
+def minimize_closely(
+    problem: Penalized, u: Array, max_iter: int, tol: float, bound: float = np.inf, every_row: bool = True
+) -> Descent:
     """Descend until P(class | row) is within `tol` of the optimum's for every training row.
 
-    This is proved where the objective is convex and the prior quadratic, and likely elsewhere; of many rows it is
-    likely in the root mean square. An effect beyond `bound` ends the descent.
+    This is proved where the objective is convex and the prior quadratic, and likely elsewhere. Of many rows, and
+    without `every_row`, it is likely in the root mean square. An effect beyond `bound` ends the descent.
     """
-    many = problem.n_rows > MAX_ROWS_FOR_EACH
+    many = not every_row or problem.n_rows > MAX_ROWS_FOR_EACH
     goal = 2.0 * tol**2 * (problem.n_rows if many else 1.0)
 
     def rule(values: list[float], gradient: Array) -> tuple[float, float]:

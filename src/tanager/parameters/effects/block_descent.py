@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 
-from tanager.kernel import kernel
+import numpy as np
+
+from tanager.kernel import kernel, kernel_part
 from tanager.parameters.effects.block_kernels import EFFECTS_AT, Array, Shape
 from tanager.parameters.effects.block_model import Model, Penalty, Work, make_work, set_model, visit_block
 from tanager.parameters.effects.row_kernels import probabilities
@@ -36,15 +38,14 @@ def penalty_of(shapes: Shape, penalty: Penalty, u: Array) -> float:
 
 
 @kernel
-def value_at(
-    model: Model, penalty: Penalty, work: Work, scores: Array, before: Array, step: Array, share: float
-) -> float:
-    """The objective after a share of the step."""
-    loss = probabilities(scores + share * work.moved, model.classes, model.weights, work.p)
-    return loss + penalty_of(model.shapes, penalty, before + share * step)
+def move_on(start: Array, share: float, step: Array, end: Array) -> None:
+    """end = start + share * step."""
+    for c in range(len(start)):
+        for i in range(start.shape[1]):
+            end[c, i] = start[c, i] + share * step[c, i]
 
 
-@kernel
+@kernel_part
 def search_line(
     model: Model, penalty: Penalty, work: Work, before: Array, u: Array, scores: Array, value: float, stretch: bool
 ) -> tuple[float, bool]:
@@ -52,25 +53,27 @@ def search_line(
 
     With `stretch` a whole step is doubled as long as that is better: blocks that repeat each other take short steps.
     """
-    step, share = u - before, 1.0
-    new = value_at(model, penalty, work, scores, before, step, share)
-    while new > value and share > SHORTEST:
-        share *= 0.5
-        new = value_at(model, penalty, work, scores, before, step, share)
-    if new > value:
-        u[:] = before
-        return value, False
-    while stretch and share >= 1.0:
-        longer = value_at(model, penalty, work, scores, before, step, 2.0 * share)
-        if longer >= new:
+    step, there, effects = np.empty_like(u), np.empty_like(scores), np.empty_like(u)
+    move_on(u, -1.0, before, step)
+    share, best, best_value = 1.0, 0.0, value
+    while share > SHORTEST:
+        move_on(scores, share, work.moved, there)
+        move_on(before, share, step, effects)
+        found = probabilities(there, model.classes, model.weights, work.p) + penalty_of(model.shapes, penalty, effects)
+        if found < best_value or (best == 0.0 and found <= value):
+            best, best_value = share, found
+            if not stretch or share < 1.0:
+                break
+            share *= 2.0
+        elif best > 0.0:
             break
-        share, new = 2.0 * share, longer
-    scores += share * work.moved
-    if share != 1.0:
-        u[:] = before + share * step
-    if stretch:  # the last try was another point
+        else:
+            share *= 0.5
+    move_on(scores, best, work.moved, scores)
+    move_on(before, best, step, u)
+    if share != best:  # the last try was another point
         probabilities(scores, model.classes, model.weights, work.p)
-    return new, True
+    return best_value, best > 0.0
 
 
 @kernel
@@ -94,10 +97,14 @@ def descend(
     work = make_work(model, penalty, widths, len(scores), scores.shape[1])
     value = probabilities(scores, model.classes, model.weights, work.p) + penalty_of(model.shapes, penalty, u)
     values[0] = value
-    n_sweeps, any_norm, zeros_too = 1, penalty.norm.max() > 0.0, True
+    before, n_sweeps, any_norm, zeros_too, n_rows = np.empty_like(u), 1, False, True, 0.0
+    for b in penalty.blocks:
+        any_norm = any_norm or penalty.norm[b] > 0.0
+    for weight in model.weights:
+        n_rows += weight
     for iteration in range(max_iter):
-        before = u.copy()
-        goal = tolerance * (value + model.weights.sum() / 100.0)
+        move_on(u, 0.0, u, before)
+        goal = tolerance * (value + n_rows / 100.0)
         set_model(model, work)
         gained = 0.0
         for sweep in range(MAX_SWEEPS):
@@ -108,7 +115,7 @@ def descend(
             gained += gain
             if gain <= max(SWEEP_SHARE * gained, SWEEP_GOAL * goal):
                 break
-        gains[iteration : iteration + 2] = gained
+        gains[iteration] = gains[iteration + 1] = gained
         settled = gained <= LEFT_SHARE * goal
         value, found = search_line(model, penalty, work, before, u, scores, value, not settled)
         values[iteration + 1] = value

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.kernel import kernel
+from tanager.kernel import kernel, kernel_part
 
 Array = NDArray[np.float64]
 Shape = NDArray[np.int64]
@@ -33,7 +33,7 @@ Cells = NDArray[np.uint32]
 IDENTITY = -1
 
 
-@kernel
+@kernel_part
 def fill_table(shape: Shape, bases: Array, shares: Array, effects: Array, gaps: bool, table: Array) -> None:
     """table (cells,) = left basis @ effects @ right basis', of one class; with `gaps` also what missing cells expect.
 
@@ -42,10 +42,13 @@ def fill_table(shape: Shape, bases: Array, shares: Array, effects: Array, gaps: 
     n_left, n_right = shape[LEFT], shape[RIGHT]
     k_left, k_right = shape[LEFT_EFFECTS], shape[RIGHT_EFFECTS]
     width = n_right + shape[IS_PAIR]
-    at, table[:] = shape[LEFT_AT], 0.0
+    at = shape[LEFT_AT]
+    for i in range(len(table)):
+        table[i] = 0.0
     if not shape[IS_PAIR]:
         if at == IDENTITY:
-            table[:n_left] = effects
+            for i in range(n_left):
+                table[i] = effects[i]
         else:
             for a in range(k_left):
                 column, value = bases[at + (k_left + a) * n_left : at + (k_left + a + 1) * n_left], effects[a]
@@ -56,7 +59,8 @@ def fill_table(shape: Shape, bases: Array, shares: Array, effects: Array, gaps: 
         for a in range(k_left):
             own = effects[a * k_right : (a + 1) * k_right]
             if shape[RIGHT_AT] == IDENTITY:
-                right[a] = own
+                for j in range(n_right):
+                    right[a, j] = own[j]
             else:
                 for b in range(k_right):
                     first, value = shape[RIGHT_AT] + (k_right + b) * n_right, own[b]
@@ -65,7 +69,8 @@ def fill_table(shape: Shape, bases: Array, shares: Array, effects: Array, gaps: 
         for i in range(n_left):
             line = table[i * width : i * width + n_right]
             if at == IDENTITY:
-                line[:] = right[i]
+                for j in range(n_right):
+                    line[j] = right[i, j]
             else:
                 for a in range(k_left):
                     value = bases[at + i * k_left + a]
@@ -83,7 +88,7 @@ def fill_table(shape: Shape, bases: Array, shares: Array, effects: Array, gaps: 
         _fill_gaps(shape, shares, table)
 
 
-@kernel
+@kernel_part
 def _fill_gaps(shape: Shape, shares: Array, table: Array) -> None:
     """A missing cell's entry is the mean of the entries it stands for, by their shares."""
     n_left, n_right, pair = shape[LEFT], shape[RIGHT], shape[IS_PAIR]
@@ -97,20 +102,17 @@ def _fill_gaps(shape: Shape, shares: Array, table: Array) -> None:
                 table[n_left * width + n_right] += shares[2 * size + cell] * value
 
 
-@kernel
+@kernel_part
 def sum_slopes(
-    shape: Shape, bases: Array, shares: Array, table: Array, gaps: bool, squared: bool, slopes: Array
+    shape: Shape, bases: Array, shares: Array, table: Array, gaps: bool, centred: bool, slopes: Array
 ) -> None:
-    """slopes (effects,) from those of the cells, which are used up: the transpose of `fill_table`.
-
-    With `squared` the bases are squared entry by entry: an upper bound of the diagonal of the Hessian.
-    """
+    """slopes (effects,) from those of the cells, which are used up: the transpose of `fill_table`."""
     n_left, n_right = shape[LEFT], shape[RIGHT]
     k_left, k_right = shape[LEFT_EFFECTS], shape[RIGHT_EFFECTS]
     width = n_right + shape[IS_PAIR]
     if gaps:
         _spread_gaps(shape, shares, table)
-    if shape[CENTRED] and not squared:
+    if centred:
         total, at = 0.0, shape[SHARES_AT] + 2 * shape[IS_PAIR] * n_left * n_right
         for i in range(n_left):
             for j in range(n_right):
@@ -118,48 +120,36 @@ def sum_slopes(
         for i in range(n_left):
             for j in range(n_right):
                 table[i * width + j] -= shares[at + i * n_right + j] * total
-    at, slopes[:] = shape[LEFT_AT], 0.0
+    at = shape[LEFT_AT]
+    for e in range(len(slopes)):
+        slopes[e] = 0.0
     if not shape[IS_PAIR]:
-        if at == IDENTITY:
-            slopes[:] = table[:n_left]
-        else:
-            for i in range(n_left):
-                line, value = bases[at + i * k_left : at + (i + 1) * k_left], table[i]
-                if squared:
-                    for a in range(k_left):
-                        slopes[a] += line[a] * line[a] * value
-                else:
-                    for a in range(k_left):
-                        slopes[a] += line[a] * value
+        for i in range(n_left):
+            if at == IDENTITY:
+                slopes[i] = table[i]
+            else:
+                for a in range(k_left):
+                    slopes[a] += bases[at + i * k_left + a] * table[i]
         return
     right = np.zeros((k_left, n_right))
     for i in range(n_left):
-        line = table[i * width : i * width + n_right]
-        if at == IDENTITY:
-            right[i] = line
-        else:
-            for a in range(k_left):
-                value = bases[at + i * k_left + a]
-                if squared:
-                    value *= value
-                for j in range(n_right):
-                    right[a, j] += value * line[j]
+        for j in range(n_right):
+            if at == IDENTITY:
+                right[i, j] = table[i * width + j]
+            else:
+                for a in range(k_left):
+                    right[a, j] += bases[at + i * k_left + a] * table[i * width + j]
     for a in range(k_left):
         own = slopes[a * k_right : (a + 1) * k_right]
-        if shape[RIGHT_AT] == IDENTITY:
-            own[:] = right[a]
-        else:
-            for j in range(n_right):
-                first, value = shape[RIGHT_AT] + j * k_right, right[a, j]
-                if squared:
-                    for b in range(k_right):
-                        own[b] += bases[first + b] * bases[first + b] * value
-                else:
-                    for b in range(k_right):
-                        own[b] += bases[first + b] * value
+        for j in range(n_right):
+            if shape[RIGHT_AT] == IDENTITY:
+                own[j] = right[a, j]
+            else:
+                for b in range(k_right):
+                    own[b] += bases[shape[RIGHT_AT] + j * k_right + b] * right[a, j]
 
 
-@kernel
+@kernel_part
 def _spread_gaps(shape: Shape, shares: Array, table: Array) -> None:
     n_left, n_right, pair = shape[LEFT], shape[RIGHT], shape[IS_PAIR]
     width, size, at = n_right + pair, n_left * n_right, shape[SHARES_AT]
@@ -179,8 +169,10 @@ def fill_tables(shapes: Shape, bases: Array, shares: Array, u: Array, tables: Ar
     for b in range(len(shapes) - 1):
         first, last = shapes[b, EFFECTS_AT], shapes[b + 1, EFFECTS_AT]
         for c in range(len(u)):
-            effects = u[c, first:last]
-            if effects.any():
+            effects, filled = u[c, first:last], False
+            for effect in effects:
+                filled = filled or effect != 0.0
+            if filled:
                 gaps = b < len(shapes) - 2  # the intercept has none
                 fill_table(
                     shapes[b], bases, shares, effects, gaps, tables[c, shapes[b, CELLS_AT] : shapes[b + 1, CELLS_AT]]
@@ -199,7 +191,9 @@ def fill_shares(shapes: Shape, rows: Array, shares: Array) -> None:
             for j in range(n_right):
                 left[i] += table[i * width + j]
                 right[j] += table[i * width + j]
-        total = left.sum()
+        total = 0.0
+        for i in range(n_left):
+            total += left[i]
         for i in range(n_left):
             for j in range(n_right):
                 cell, own = i * n_right + j, table[i * width + j]

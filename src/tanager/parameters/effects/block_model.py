@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.kernel import kernel
+from tanager.kernel import kernel, kernel_part
 from tanager.parameters.effects.block_kernels import (
     CELLS_AT,
+    CENTRED,
     EFFECTS_AT,
     HAS_GAPS,
     Array,
@@ -30,10 +31,14 @@ SECULAR_PRECISION = 1e-13
 
 
 class Model(NamedTuple):
-    """The blocks (`Blocks`), and the rows: cells (n_blocks, n_rows), classes, weights; free (n_odds,) intercepts."""
+    """The blocks (`Blocks`, and the squares of the bases), and the rows: cells (n_blocks, n_rows), classes, weights.
+
+    free (n_odds,) is one for an intercept that may move, and zero for one that may not.
+    """
 
     shapes: Shape
     bases: Array
+    squares: Array
     shares: Array
     cells: Cells
     classes: NDArray[np.int64]
@@ -76,7 +81,7 @@ class Work(NamedTuple):
     wide: Array
 
 
-@kernel
+@kernel_part
 def set_model(model: Model, work: Work) -> None:
     """Slopes and bounds of the curvature by the scores, at the probabilities."""
     n_odds, n_rows = work.p.shape
@@ -87,27 +92,49 @@ def set_model(model: Model, work: Work) -> None:
             work.slopes[c, i] = weight * (p - (1.0 if model.classes[i] == c else 0.0))
             # The Hessian of a row, diag(p) - p p', is at most diag(min(p, 2 p (1 - p))).
             work.bounds[c, i] = weight * (spread if n_odds == 1 else min(p, 2.0 * spread))
-    work.known[:] = False
-    work.moved[:] = 0.0
+            work.moved[c, i] = 0.0
+    for b in range(len(work.known)):
+        work.known[b] = False
 
 
 @kernel
 def sum_rows(model: Model, b: int, values: Array, squared: bool, table: Array, slopes: Array) -> None:
-    """slopes (n_odds * effects,) of a block from values (n_odds, n_rows); `table` (n_odds, cells) keeps their sums."""
+    """slopes (n_odds * effects,) of a block from values (n_odds, n_rows); `table` (n_odds, cells) keeps their sums.
+
+    With `squared` by the squares of the bases: an upper bound of the diagonal of the Hessian.
+    """
     shape, cells = model.shapes[b], model.cells[b]
     k = model.shapes[b + 1, EFFECTS_AT] - shape[EFFECTS_AT]
     for c in range(len(values)):
         own, line = table[c], values[c]
-        own[:] = 0.0
+        for i in range(len(own)):
+            own[i] = 0.0
         for i in range(len(line)):
             own[cells[i]] += line[i]
-        used_up = own.copy() if squared else own
-        sum_slopes(
-            shape, model.bases, model.shares, used_up, shape[HAS_GAPS] == 1, squared, slopes[c * k : (c + 1) * k]
-        )
+        used_up = own
+        if squared:
+            used_up = np.empty_like(own)
+            for i in range(len(own)):
+                used_up[i] = own[i]
+        bases = model.squares if squared else model.bases
+        centred, gaps = shape[CENTRED] == 1 and not squared, shape[HAS_GAPS] == 1
+        sum_slopes(shape, bases, model.shares, used_up, gaps, centred, slopes[c * k : (c + 1) * k])
 
 
 @kernel
+def sum_all_rows(model: Model, values: Array, slopes: Array) -> None:
+    """slopes (n_odds, n_effects) of all blocks from values (n_odds, n_rows)."""
+    for b in range(len(model.shapes) - 1):
+        first, k = model.shapes[b, EFFECTS_AT], model.shapes[b + 1, EFFECTS_AT] - model.shapes[b, EFFECTS_AT]
+        table = np.empty((len(values), model.shapes[b + 1, CELLS_AT] - model.shapes[b, CELLS_AT]))
+        own = np.empty(len(values) * k)
+        sum_rows(model, b, values, False, table, own)
+        for c in range(len(values)):
+            for e in range(k):
+                slopes[c, first + e] = own[c * k + e]
+
+
+@kernel_part
 def move_rows(table: Array, cells: Cells, model: Model, work: Work) -> float:
     """Add a block's step to the scores and to the model's slopes of them; the model's curvature along it."""
     n_odds, n_rows = work.p.shape
@@ -129,7 +156,7 @@ def move_rows(table: Array, cells: Cells, model: Model, work: Work) -> float:
     return total
 
 
-@kernel
+@kernel_part
 def move_block(u: Array, slope: Array, curvature: Array, squared: float, norm: float, step: Array) -> None:
     """The step d that makes slope d + curvature d^2 / 2 + squared / 2 |u + d|^2 + norm |u + d| least.
 
@@ -169,7 +196,7 @@ def move_block(u: Array, slope: Array, curvature: Array, squared: float, norm: f
         step[e] = step[e] / (curvature[e] + squared + pull) - u[e]
 
 
-@kernel
+@kernel_part
 def find_step(model: Model, penalty: Penalty, work: Work, b: int, size: int, n_cells: int) -> bool:
     """Fill `work.step` and `work.step_table` of a block, its bound widened until it holds; False for no step."""
     shape, first = model.shapes[b], model.shapes[b, EFFECTS_AT]
@@ -182,21 +209,24 @@ def find_step(model: Model, penalty: Penalty, work: Work, b: int, size: int, n_c
                 work.wide[c * k + e] = max(SMALLEST_CURVATURE, work.widths[b] * work.curvature[c, first + e])
         move_block(work.u[:size], work.slope[:size], work.wide[:size], penalty.squared[b], penalty.norm[b], step)
         if b == len(model.shapes) - 2:
-            step *= model.free
+            for c in range(n_odds):
+                step[c] *= model.free[c]
         bent = bounded = 0.0
         for c in range(n_odds):
             table = work.step_table[c, :n_cells]
             fill_table(shape, model.bases, model.shares, step[c * k : (c + 1) * k], shape[HAS_GAPS] == 1, table)
             for i in range(n_cells):
                 bent += bounds[c, i] * table[i] * table[i]
+        moves = False
         for e in range(size):
             bounded += work.wide[e] * step[e] * step[e]
+            moves = moves or step[e] != 0.0
         if bent <= bounded * (1.0 + ROUNDING):
-            return bool(np.any(step != 0.0))
+            return moves
         work.widths[b] *= ROOM * bent / bounded
 
 
-@kernel
+@kernel_part
 def visit_block(model: Model, penalty: Penalty, work: Work, u: Array, b: int, zeros_too: bool) -> float:
     """Move one block; what the model gains. A block of zeros that a norm keeps at zero is left alone."""
     shapes, n_odds = model.shapes, len(u)
@@ -212,14 +242,18 @@ def visit_block(model: Model, penalty: Penalty, work: Work, u: Array, b: int, ze
     if may_stay and not zeros_too:
         return 0.0
     sum_rows(model, b, work.slopes, False, work.table[:, :n_cells], work.slope[:size])
-    if may_stay and (work.slope[:size] ** 2).sum() <= norm * norm:
+    steepness = 0.0
+    for e in range(size):
+        steepness += work.slope[e] * work.slope[e]
+    if may_stay and steepness <= norm * norm:
         return 0.0
     if not work.known[b]:
         work.known[b] = True
         bounds = work.cell_bounds[:, shapes[b, CELLS_AT] : shapes[b, CELLS_AT] + n_cells]
         sum_rows(model, b, work.bounds, True, bounds, work.step[:size])
         for c in range(n_odds):
-            work.curvature[c, first : first + k] = work.step[c * k : (c + 1) * k]
+            for e in range(k):
+                work.curvature[c, first + e] = work.step[c * k + e]
     if not find_step(model, penalty, work, b, size, n_cells):
         return 0.0
     along = after = 0.0
@@ -233,7 +267,7 @@ def visit_block(model: Model, penalty: Penalty, work: Work, u: Array, b: int, ze
     return -(along + 0.5 * bent + 0.5 * squared * (after - before) + norm * (math.sqrt(after) - math.sqrt(before)))
 
 
-@kernel
+@kernel_part
 def make_work(model: Model, penalty: Penalty, widths: Array, n_odds: int, n_rows: int) -> Work:
     shapes, k, n_cells = model.shapes, 0, 0
     for b in penalty.blocks:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.parameters.conditional.descent import Descent
 from tanager.parameters.effects.bases import DenseBases, dense_bases
+from tanager.parameters.effects.block_gap import duality_gap, solve_intercepts
 from tanager.parameters.effects.blocks import block_cells, make_blocks
 from tanager.parameters.effects.layout import EffectLayout
 from tanager.table.batch import EncodedBatch
+
+if TYPE_CHECKING:
+    from tanager.parameters.effects.block_model import Model
 
 Array = NDArray[np.float64]
 
@@ -125,19 +130,38 @@ class BlockProblem:
     def descend(self, u: Array, max_iter: int, tolerance: float) -> Descent:
         """Descend from effects u (n_effects, n_odds) until about `tolerance` (value + rows / 100) is left to gain."""
         from tanager.parameters.effects.block_descent import descend
-        from tanager.parameters.effects.block_model import Model, Penalty
+        from tanager.parameters.effects.block_model import Penalty
 
-        u, blocks, rows = self._only_used(u.T), self.blocks, self.rows
-        scores = self._start_scores + rows.scores(self._tables(u.T))
-        model = Model(blocks.shapes, blocks.bases, blocks.shares, rows.cells, rows.classes, rows.weights, self._free)
+        u = self._only_used(u.T)
+        scores = self._start_scores + self.rows.scores(self._tables(u.T))
         penalty = Penalty(self._used, self._squared, self._norm)
         values, gains = np.zeros((2, max_iter + 1))
         n_steps, n_sweeps, finished = descend(
-            model, penalty, self._widths, u, scores, tolerance, max_iter, values, gains
+            self._model, penalty, self._widths, u, scores, tolerance, max_iter, values, gains
         )
         self.n_passes += n_sweeps
         norms = np.sqrt(2.0 * np.maximum(gains[: n_steps + 1], 0.0))  # half of its square is what is left to gain
         return Descent(u.T, values[: n_steps + 1].tolist(), norms.tolist(), "tolerance" if finished else "max_iter")
+
+    def certify(self, descent: Descent) -> None:
+        """Solve for the intercepts, and set the bound of the descent: what is left to gain at most (`block_gap`)."""
+        from tanager.parameters.effects.block_model import sum_all_rows
+
+        rows, free = self.rows, self._free
+        scores = self._start_scores + rows.scores(self._tables(descent.u))
+        shift, p = solve_intercepts(scores, rows.classes, rows.weights, free)
+        descent.u[-1] += shift
+        residuals = rows.weights * (p - (rows.classes == np.arange(self._n_odds)[:, np.newaxis]))
+        slopes = np.empty((self._n_odds, self.blocks.n_effects))
+        sum_all_rows(self._model, residuals, slopes)
+        used, ends = self._used[:-1], self.blocks.shapes[:, 7]
+        u, by_block = ([values[ends[b] : ends[b + 1]] for b in used] for values in (descent.u, slopes.T))
+        strengths = self._squared[used], self._norm[used]
+        descent.bound = duality_gap(p, rows.classes, rows.weights, u, by_block, *strengths)
+
+    def to_odds(self, u: Array) -> Array:
+        """(n_effects, n_odds) from effects on every class, (n_effects, n_classes)."""
+        return u[:, :1] - u[:, 1:] if self._mirrored else u
 
     def beta(self, u: Array) -> Array:
         """(n_cells, n_classes) the effects of every cell and class, with what they start from."""
@@ -158,6 +182,14 @@ class BlockProblem:
         sizes = self.block_sizes(u) * self.blocks.weights
         largest = sizes[:-1].max(initial=0.0)
         return np.divide(largest, sizes, out=np.full(len(sizes), np.inf), where=sizes > 0.0)
+
+    @cached_property
+    def _model(self) -> Model:
+        from tanager.parameters.effects.block_model import Model
+
+        blocks, rows = self.blocks, self.rows
+        bases = blocks.shapes, blocks.bases, blocks.bases**2, blocks.shares
+        return Model(*bases, rows.cells, rows.classes, rows.weights, self._free)
 
     @cached_property
     def _start_scores(self) -> Array:

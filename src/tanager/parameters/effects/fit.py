@@ -26,11 +26,12 @@ from tanager.parameters.effects.layout import EffectLayout, Effects, center_effe
 from tanager.parameters.effects.models import Choice, choose_models
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
 from tanager.parameters.effects.norm_models import adapt
-from tanager.parameters.effects.prior import Found, start_from_folds
+from tanager.parameters.effects.prior import start_from_folds
 from tanager.parameters.effects.problems import EffectProblems
 from tanager.parameters.effects.trees import TreeChoice, add_trees
 from tanager.parameters.protocol import LearntNetwork, ParameterTask
 from tanager.structure.protocol import Pairs
+from tanager.threads import map_threads
 
 Array = NDArray[np.float64]
 Centered = tuple[Effects, Pairs]
@@ -38,8 +39,10 @@ Centered = tuple[Effects, Pairs]
 # The folds' mean fades out towards so many rows: they leave less to chance, and what a fold has not seen is missed.
 ROWS_WITHOUT_MEAN = 750.0
 # Of `tol`: what may be left to gain in blocks, as a share of the objective plus a hundredth of a nat for each row. P is
-# then within `tol` of the optimum's on the tables tried.
-FINER = 1e-3
+# then within `tol` of the optimum's on the tables tried, of every row or in the root mean square.
+LEFT_OF_EVERY_ROW, LEFT_OF_MEAN = 1e-3, 1e-2
+# The first fit of a norm only says how large its blocks are.
+FIRST_FIT = 1e-4
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ class EffectsFit:
 
     def learn(self) -> LearntNetwork:
         choices = choose_models(self._problems, self._options.penalty, self._options.strengths)
-        models = [self._fit(choice) for choice in choices if choice.share > 0.0]
+        models = map_threads(self._fit, [choice for choice in choices if choice.share > 0.0])
         # The mean has the pairs of the first; a model of fewer pairs has the best of them.
         models.sort(key=lambda model: -model.choice.n_pairs)
         folded = self._share_of_folds(models[0])
@@ -142,8 +145,13 @@ class EffectsFit:
             self._task.report(f"{trees.share:.0%} of the model: {trees.rounds} rounds of trees")
         return network, trees
 
+    @property
+    def _strengths_given(self) -> bool:
+        """Then the optimum is asked for; strengths chosen on folds leave more to chance than a rough descent does."""
+        return self._options.strengths is not None
+
     def _share_of_folds(self, model: _Fitted) -> float:
-        if self._options.strengths is not None or len(model.folds) < 2:
+        if self._strengths_given or len(model.folds) < 2:
             return 0.0
         return 0.5 * max(0.0, 1.0 - model.n_rows / ROWS_WITHOUT_MEAN)
 
@@ -161,36 +169,32 @@ class EffectsFit:
         folds = tuple(_center(*found, densities) for found in choice.found)
         return _Fitted(choice, descent, problem.n_rows, problem.n_passes, whole, folds)
 
-    def _fit_norm(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized | BlockProblem, Array, Descent]:
-        problem, descent = self._descend_in_blocks(choice, layout)
-        return problem, problem.counted, descent
-
     def _fit_square(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized | BlockProblem, Array, Descent]:
-        """In blocks where rows are few, then by passes: they prove how near the optimum is."""
+        """From the folds' mean, by passes: they prove how near the optimum is."""
         problem, rows = self._problems.problem(layout, self._problems.rows, self._task.counts.engine)
         if choice.kind == "naive Bayes":
             problem.set_prior_mean(naive_bayes_odds(layout, rows))
         problem.set_strengths(choice.chosen.strengths, DAMPING)
-        found: tuple[Found, ...] = choice.found
-        if self._problems.in_blocks(self._problems.rows.n_rows):
-            blocks, descent = self._descend_in_blocks(choice, layout)
-            found = ((layout, blocks.beta(descent.u)),)
-        start = start_from_folds(layout, problem.start, rows, found) if found else problem.zero
-        return problem, rows, minimize_closely(problem, start, self._options.max_iter, self._options.tol)
+        start = start_from_folds(layout, problem.start, rows, choice.found) if choice.found else problem.zero
+        max_iter, tol = self._options.max_iter, self._options.tol / choice.share
+        return problem, rows, minimize_closely(problem, start, max_iter, tol, every_row=self._strengths_given)
 
-    def _descend_in_blocks(self, choice: Choice, layout: EffectLayout) -> tuple[BlockProblem, Descent]:
+    def _fit_norm(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized | BlockProblem, Array, Descent]:
         problem = self._problems.block_problem(layout, self._problems.rows)
-        max_iter, tolerance = self._options.max_iter, FINER * self._options.tol
-        if choice.kind == "naive Bayes":
-            problem.set_prior_mean(naive_bayes_odds(layout, problem.counted))
-        problem.set_penalty(choice.kind == "norm")
+        max_iter, start = self._options.max_iter, problem.zero
+        # An error of the log odds counts by the share of the model, and what is left to gain grows with its square.
+        left = LEFT_OF_EVERY_ROW if self._strengths_given else LEFT_OF_MEAN
+        tolerance = left * self._options.tol / choice.share**2
+        if choice.found:
+            start = problem.to_odds(start_from_folds(layout, problem.start, problem.counted, choice.found))
+        problem.set_penalty(norm=True)
         problem.set_strengths(choice.chosen.strengths)
-        descent = problem.descend(problem.zero, max_iter, tolerance)
         if choice.adaptive is not None:
-            adapt(problem, descent.u)
+            adapt(problem, problem.descend(start, max_iter, max(FIRST_FIT, tolerance)).u)
             problem.set_strengths((choice.adaptive,))
-            descent = problem.descend(descent.u, max_iter, tolerance)
-        return problem, descent
+        descent = problem.descend(start, max_iter, tolerance)
+        problem.certify(descent)
+        return problem, problem.counted, descent
 
 
 def _describe(choice: Choice) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tanager.parameters.conditional.priors import FIXED, FREE, Prior
-from tanager.parameters.effects.bases import Bases, effect_bases, shares_of, step_variance
+from tanager.parameters.effects.bases import DenseBases, dense_bases, effect_bases, shares_of, step_variance
 from tanager.parameters.effects.layout import EffectLayout, tables_by_pair
 from tanager.table.schema import ColumnSchema
 
@@ -132,11 +132,11 @@ def start_from_folds(layout: EffectLayout, zero: Array, rows: Array, found: Sequ
     zero  (n_cells, n_classes) the tables at u = 0
     rows  (n_cells, n_classes) training rows in each cell of the layout
     """
-    bases = effect_bases(layout, rows)
+    bases = dense_bases(layout, rows)
     return np.asarray(np.mean([_start_from(fold, layout, zero, bases) for fold in found], axis=0))
 
 
-def _start_from(fold: Found, layout: EffectLayout, zero: Array, bases: Bases) -> Array:
+def _start_from(fold: Found, layout: EffectLayout, zero: Array, bases: DenseBases) -> Array:
     """A pair that the fold has not is zero."""
     own, beta = fold
     mains, tables, intercept = own.split(beta)
@@ -150,8 +150,8 @@ def _start_from(fold: Found, layout: EffectLayout, zero: Array, bases: Bases) ->
     for parent, child in layout.pairs:
         table = by_pair.get((parent, child))
         if table is None:
-            n_effects = bases.coarse[parent].shape[1] * bases.coarse[child].shape[1]
-            parts.append(np.zeros((n_effects, layout.n_classes)))
+            sizes = [_n_effects(coarse[node], bases.coarse[node]) for node in (parent, child)]
+            parts.append(np.zeros((sizes[0] * sizes[1], layout.n_classes)))
         else:
             by_parent = _effects(coarse[parent], bases.coarse[parent], table[:-1, :-1])
             by_child = _effects(coarse[child], bases.coarse[child], by_parent.swapaxes(0, 1))
@@ -159,14 +159,18 @@ def _start_from(fold: Found, layout: EffectLayout, zero: Array, bases: Bases) ->
     return np.concatenate([*parts, [intercept - centre]])
 
 
-def _effects(column: ColumnSchema, basis: sparse.csr_array, values: Array) -> Array:
+def _n_effects(column: ColumnSchema, basis: Array | None) -> int:
+    return column.n_states if basis is None else basis.shape[1]
+
+
+def _effects(column: ColumnSchema, basis: Array | None, values: Array) -> Array:
     """The effects whose sums over `basis` (states, effects) are `values` (states, ...) but for a constant."""
-    if not column.has_order:
+    if basis is None:
         return values
     n_ordered = column.n_states - column.gap_state
     n_walk = basis.shape[1] - column.gap_state
     # Differences of neighbouring rows of a walk are orthogonal columns of one length: the transpose is the inverse.
-    turn = np.diff(basis[:n_ordered, :n_walk].toarray(), axis=0) / step_variance(n_ordered)
+    turn = np.diff(basis[:n_ordered, :n_walk], axis=0) / step_variance(n_ordered)
     steps = np.tensordot(turn.T, np.diff(values[:n_ordered], axis=0), axes=1)
     return np.concatenate([steps, values[n_ordered:]])
 

@@ -31,10 +31,8 @@ Array = NDArray[np.float64]
 MAX_ROWS_FOR_FOLDS = 20_000
 # Of a pass: there are hundreds of them.
 LOOK_UPS_WORTH_COMPILING = 400_000
-# Of a sweep of the compiled descent on a squared penalty: above, L-BFGS takes fewer passes and shares look-ups. Walks
-# are apart in the Hessian, and their sparse products are slow.
-MAX_LOOK_UPS_IN_BLOCKS = 300_000
-MAX_LOOK_UPS_WITH_WALKS = 1_000_000
+# Of a sweep of the compiled descent on a squared penalty: above, L-BFGS shares look-ups and threads.
+MAX_LOOK_UPS_IN_BLOCKS = 10_000_000
 
 
 Kind = Literal["zero", "naive Bayes", "norm"]
@@ -114,13 +112,12 @@ class EffectProblems:
         """Whether there are few enough rows to have them all in memory for the fit of a norm."""
         return self._objective == "cll" and self.rows.n_rows <= 2 * MAX_ROWS_FOR_FOLDS
 
-    def in_blocks(self, n_rows: int) -> bool:
-        """Whether the squared penalty is best left to the compiled descent: above MAX_PAIRED attributes always."""
+    def _in_blocks(self, n_rows: int) -> bool:
+        """Whether a rough fit of the squared penalty is best left to the compiled descent; of many attributes it is."""
         if len(self.columns) > MAX_PAIRED and self.fits_norm:
             return True
         n_look_ups = n_rows * (len(self.columns) + self.ranked.numbers[-1]) * self.rows.n_classes
-        walks = any(column.has_order for column in self.columns)
-        return self._objective == "cll" and n_look_ups <= (MAX_LOOK_UPS_WITH_WALKS if walks else MAX_LOOK_UPS_IN_BLOCKS)
+        return self._objective == "cll" and n_look_ups <= MAX_LOOK_UPS_IN_BLOCKS
 
     @cached_property
     def splits(self) -> list[RowSplit]:
@@ -135,7 +132,7 @@ class EffectProblems:
     def fold(self, split: RowSplit, number: int, norm: bool = False, fewer: EffectFold | None = None) -> EffectFold:
         """A fold with so many pairs, at zero; with `norm` it can have that penalty. `fewer` is one with fewer pairs."""
         layout, rest = self.layout(split.pairs, number), split.rest.with_gaps_as_states()
-        if norm or self.in_blocks(split.kept.n_rows):
+        if norm or self._in_blocks(split.kept.n_rows):
             bases = fewer.problem.bases if fewer is not None and isinstance(fewer.problem, BlockProblem) else None
             blocks = self.block_problem(layout, split.kept, bases)
             return EffectFold(blocks, blocks.zero, BlockRows(layout, rest), layout, blocks.counted)

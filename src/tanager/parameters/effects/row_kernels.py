@@ -44,8 +44,8 @@ def probabilities(scores: Array, classes: NDArray[np.int64], weights: Array, p: 
             missed = abs(z) if (z > 0.0) != (classes[i] == 0) else 0.0
             loss += weights[i] * (missed + math.log1p(smaller))
         return loss
-    top, total = scores[0].copy(), np.zeros(n_rows)
-    for c in range(1, n_odds):
+    top, total = np.full(n_rows, -np.inf), np.zeros(n_rows)
+    for c in range(n_odds):
         for i in range(n_rows):
             top[i] = max(top[i], scores[c, i])
     for c in range(n_odds):

@@ -22,7 +22,7 @@ from tanager.table.granularity import fine_places
 from tanager.table.rows import Rows
 from tanager.table.schema import ColumnSchema
 from tanager.threads import map_threads
-from tanager.trees.boost import Boosting, TreeOptions, losses
+from tanager.trees.boost import Boosting, TreeOptions, losses, one_type
 from tanager.trees.forest import Forest, Tree
 
 Array = NDArray[np.float64]
@@ -35,6 +35,7 @@ MAX_ROWS = 200_000
 MAX_CELLS = 20_000_000
 MAX_ROUNDS = 500
 PATIENCE = 30  # rounds without a lower loss
+ROUNDS_TO_LEAD = 20  # after which larger trees must be ahead of smaller ones
 SHARES = np.arange(1, 21) / 20
 # By so many standard errors of the paired difference the mean must be better than the effects alone. With 2, trees were
 # taken for 2 of 20 tables drawn from pairs: the rounds and the share have been chosen on the same rows.
@@ -93,9 +94,10 @@ def _choose(
     pairs = zip(folds, (_fine(split.rest, columns) for split in splits), strict=True)
     effects = np.concatenate([fold.log_joint(codes, normalized=True).T for fold, codes in pairs], axis=1)
     found = [(TreeChoice(), losses(effects, classes))]
+    rival: list[float] = []
     for each in options:
         tree_folds = [_TreeFold(split.kept, split.rest, columns, each) for split in splits]
-        rounds, trees = _grow_on_folds(tree_folds, classes, weights)
+        rounds, trees, rival = _grow_on_folds(tree_folds, classes, weights, rival)
         if rounds > 0:
             for share in SHARES:
                 mean = losses((1.0 - share) * effects + share * trees, classes)
@@ -104,16 +106,23 @@ def _choose(
     return choice if excess_errors(found[0][1], best, weights) > CLEAR_ERRORS else TreeChoice()
 
 
-def _grow_on_folds(folds: Sequence[_TreeFold], classes: NDArray[np.intp], weights: Array) -> tuple[int, Array]:
-    """The number of rounds of the lowest loss, and the log odds (n_classes, n_rows) of all rows held out after it."""
-    best, best_rounds, best_scores = np.inf, 0, np.empty(0)
+def _grow_on_folds(
+    folds: Sequence[_TreeFold], classes: NDArray[np.intp], weights: Array, rival: Sequence[float]
+) -> tuple[int, Array, list[float]]:
+    """The number of rounds of the lowest loss, the log odds (n_classes, n_rows) of all rows held out, and the losses.
+
+    `rival` are the losses of smaller trees. Larger ones learn more in a round: those that are behind in the same round
+    end.
+    """
+    best_rounds, best_scores, found = 0, np.empty(0), []
     for rounds in count():
         scores = np.concatenate([fold.scores for fold in folds], axis=1)
-        loss = float(np.average(losses(scores, classes), weights=weights))
-        if loss < best:
-            best, best_rounds, best_scores = loss, rounds, scores
-        if rounds == min(best_rounds + PATIENCE, MAX_ROUNDS):
-            return best_rounds, best_scores
+        found.append(float(np.average(losses(scores, classes), weights=weights)))
+        if found[-1] <= found[best_rounds]:
+            best_rounds, best_scores = rounds, scores
+        behind = ROUNDS_TO_LEAD <= rounds < len(rival) and found[-1] > rival[rounds]
+        if behind or rounds == min(best_rounds + PATIENCE, MAX_ROUNDS):
+            return best_rounds, best_scores, found
         map_threads(_TreeFold.grow, folds)
     raise AssertionError
 
@@ -124,14 +133,15 @@ class _TreeFold:
     def __init__(
         self, kept: EncodedBatch, rest: EncodedBatch, columns: Sequence[ColumnSchema], options: TreeOptions
     ) -> None:
-        self._codes = _fine(rest, columns)
-        self._n_codes = n_codes(columns)
+        self._codes = one_type(_fine(rest, columns), n_codes(columns))
         self._boosting = _begin(kept, columns, options)
         self.scores = np.repeat(self._boosting.start[:, np.newaxis], rest.n_rows, axis=1)
 
     def grow(self) -> None:
-        forest = Forest.of(self._boosting.grow(), self._n_codes, len(self.scores))
-        self.scores = self.scores + forest.scores(self._codes, compiled=True).T
+        from tanager.trees.round_kernels import add_tree
+
+        for tree in self._boosting.grow():
+            add_tree(self._codes, tree.nodes, tree.left, tree.values, self.scores[tree.of_class])
 
 
 def _begin(rows: EncodedBatch, columns: Sequence[ColumnSchema], options: TreeOptions) -> Boosting:

@@ -1,0 +1,174 @@
+"""The default classifier against boosting: LightGBM, CatBoost and EBM at their defaults, whole tables, two threads.
+
+Runs where $TANAGER_DATA (or ../shared/data) holds the benchmark tables. Ours and LightGBM are timed warm. CatBoost and
+EBM are fitted once in a process of their own and given up after a minute; EBM on small tables alone. Wide tables are of
+normal numbers, two of which decide. They are fitted in a process of their own, as are the first fits, which find no
+compiled kernels. `python -m benchmarks.default german vehicle` takes these tables alone.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from benchmarks.flagship import DATA, LIGHTGBM
+from benchmarks.timing import best_time, format_time, print_head, print_row
+from tanager import BayesianNetworkClassifier
+from tanager.experiments.data_sets import DataSet, find_data_sets
+from tanager.experiments.entries import THREADS, parse_estimator
+
+SETS = (
+    *("australian", "german", "diabetes", "vehicle", "tic-tac-toe", "segment", "chess", "splice", "spambase"),
+    *("waveform-21", "satimage", "magic", "pendigits", "letter", "adult"),
+)
+CATBOOST = "catboost.CatBoostClassifier(thread_count=1, allow_writing_files=False, verbose=False)"
+EBM = "interpret.glassbox.ExplainableBoostingClassifier"
+PEERS = {"LightGBM": (LIGHTGBM, "native"), "CatBoost": (CATBOOST, "text"), "EBM": (EBM, "native")}
+MODULES = {"LightGBM": "lightgbm", "CatBoost": "catboost", "EBM": "interpret"}
+N_THREADS = 2
+MAX_SECONDS = 60.0
+MAX_ROWS_OF_EBM = 1_000
+ROWS_TO_PREDICT = 10_000
+LONG_FIT = 4.0  # seconds from which one warm fit is enough
+WIDE = {(500, 2_000): "under 5 s", (200, 20_000): "under 30 s and 4 GB"}
+FIRST = ("german", "vehicle")
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds of a fit, and of a prediction of 10,000 rows."""
+
+    fit: float
+    predict: float
+
+
+def main(names: Sequence[str]) -> None:
+    if not DATA.is_dir():
+        print(f"\nNo benchmark tables in {DATA.name}: nothing measured.\n")
+        return
+    print_head()
+    found = {name: compare(name) for name in names}
+    if find_spec("lightgbm") is not None:
+        summarise([pair for pair in found.values() if pair is not None])
+    for shape, asked in WIDE.items():
+        for model in ("default", "LightGBM"):
+            if model == "default" or find_spec("lightgbm") is not None:
+                seconds, memory = run_alone("wide", model, *map(str, shape)).split()
+                workload = f"{model} fit, {shape[0]:,} x {shape[1]:,} normal numbers, first of its process"
+                print_row(f"{workload}, {memory} GB", float(seconds), "", None, asked if model == "default" else "")
+    for name in FIRST:
+        with tempfile.TemporaryDirectory() as folder:
+            seconds = run_alone("table", "default", name, cache=folder)
+        print_row(f"default fit, {name}, nothing compiled before", float(seconds), "", None)
+
+
+def compare(name: str) -> tuple[Times, Times] | None:
+    """Print the lines of one table; our times and LightGBM's."""
+    X, y = read(name)
+    workload = f"{name}, {len(y):,} x {X.shape[1]}, {len(set(y))} classes"
+    ours, pair = measure("default", X, y), None
+    if find_spec("lightgbm") is not None:
+        theirs = measure("LightGBM", X, y)
+        pair = ours, theirs
+        asked = f"at least 0.067x, or under {format_time(0.5)}"
+        print_row(f"default fit, {workload}", ours.fit, "LightGBM", theirs.fit, asked)
+        print_row(f"default, 10,000 rows of {name}", ours.predict, "LightGBM", theirs.predict, "at least 0.5x")
+    for model in ("CatBoost", "EBM"):
+        if find_spec(MODULES[model]) is None or (model == "EBM" and len(y) > MAX_ROWS_OF_EBM):
+            continue
+        try:
+            seconds = float(run_alone("table", model, name, timeout=MAX_SECONDS + 10.0))
+            print_row(f"default fit, {workload}", ours.fit, model, seconds, "at least 1x")
+        except subprocess.TimeoutExpired:
+            print_row(f"default fit, {workload}", ours.fit, f"{model}, given up after", MAX_SECONDS, "at least 1x")
+    return pair
+
+
+def summarise(pairs: Sequence[tuple[Times, Times]]) -> None:
+    """The geometric means over all tables, and the table where ours is slowest against LightGBM."""
+    for what, title, asked in (
+        ("fit", "default fit", "at least 0.2x"),
+        ("predict", "default, 10,000 rows", "at least 0.5x"),
+    ):
+        seconds = np.array([[getattr(times, what) for times in pair] for pair in pairs])
+        ours, theirs = np.exp(np.log(seconds).mean(axis=0))
+        print_row(f"{title}, geometric mean of {len(pairs)} tables", ours, "LightGBM", theirs, asked)
+        worst = seconds[np.argmax(seconds[:, 0] / seconds[:, 1])]
+        print_row(f"{title}, slowest against LightGBM", worst[0], "LightGBM", worst[1])
+
+
+def measure(model: str, X: pd.DataFrame, y: NDArray[np.str_]) -> Times:
+    """Warm times in this process, of a plain data frame with categories."""
+    clf = make(model)
+    if model == "LightGBM":
+        clf = clf.estimator  # it takes data frames itself
+    clf.fit(X, y)
+    fit, _ = best_time(lambda: clf.fit(X, y), 1)
+    if fit < LONG_FIT:
+        fit = min(fit, best_time(lambda: clf.fit(X, y), 2)[0])
+    rows = X.iloc[np.arange(ROWS_TO_PREDICT) % len(X)]
+    clf.predict_proba(rows)
+    return Times(fit, best_time(lambda: clf.predict_proba(rows))[0])
+
+
+def make(model: str) -> object:
+    if model == "default":
+        return BayesianNetworkClassifier(n_jobs=N_THREADS)
+    spec, preparation = PEERS[model]
+    found = parse_estimator(spec).set_params(preparation=preparation)
+    threads = [name for name in found.get_params() if name.rsplit("__", 1)[-1] in THREADS]
+    return found.set_params(**dict.fromkeys(threads, N_THREADS))
+
+
+def read(name: str) -> tuple[pd.DataFrame, NDArray[np.str_]]:
+    """A table with its text as categories; LightGBM refuses some names of columns."""
+    table, y = find_set(name).read()
+    X = table.to_pandas().set_axis([f"x{number}" for number in range(table.num_columns)], axis=1)
+    texts = X.columns[[not pd.api.types.is_numeric_dtype(dtype) for dtype in X.dtypes]]
+    return X.astype(dict.fromkeys(texts, "category")), y
+
+
+def find_set(name: str) -> DataSet:
+    return next(data_set for data_set in find_data_sets(DATA) if data_set.name == name)
+
+
+def run_alone(*arguments: str, timeout: float | None = None, cache: str | None = None) -> str:
+    """What `alone` prints, in a process of its own; `cache` is a folder for compiled kernels."""
+    command = [sys.executable, "-m", "benchmarks.default", "--alone", *arguments]
+    environment = os.environ if cache is None else {**os.environ, "NUMBA_CACHE_DIR": cache}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=timeout, env=environment)
+    return done.stdout.strip()
+
+
+def alone(what: str, model: str, *arguments: str) -> None:
+    """Print the seconds of a first fit in this process; of a wide table also the GB of memory at most."""
+    if what == "wide":
+        generator = np.random.default_rng(0)
+        X = generator.normal(size=(int(arguments[0]), int(arguments[1])))
+        y = (X[:, 0] + X[:, 1] + generator.logistic(size=len(X)) > 0).astype(int)
+        clf = make(model).estimator if model != "default" else make(model)
+    else:
+        (X, y), clf = find_set(arguments[0]).read(), make(model)
+    start = time.perf_counter()
+    clf.fit(X, y)
+    print(f"{time.perf_counter() - start:.3f}", end="")
+    if what == "wide":
+        print(f" {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.2f}", end="")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--alone"]:
+        alone(*sys.argv[2:])
+    else:
+        main(sys.argv[1:] or SETS)
