@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from tanager import BayesianNetworkClassifier
 from tanager.table.discretize_mdl import mdl_cuts
-from tanager.table.granularity import MAX_PAIRED, MOST_CELLS, N_FINE, fine_bins, n_coarse_bins
+from tanager.table.granularity import (
+    MANY_ROWS,
+    MAX_PAIRED,
+    MOST_CELLS,
+    MOST_COARSE,
+    N_COARSE,
+    N_FINE,
+    N_FINE_OF_MANY,
+    fine_bins,
+    n_coarse_bins,
+)
 from tanager.table.schema import ColumnSchema
 from tanager.table.value_counts import count_values
 
@@ -63,7 +73,18 @@ def test_the_tables_of_all_pairs_fit_and_columns_are_cut_no_more_coarsely_for_it
     n_bins, n_paired = n_coarse_bins(n_attributes, fine=True), min(n_attributes, MAX_PAIRED)
     cells = n_paired * (n_paired - 1) / 2 * n_bins**2
     assert cells <= MOST_CELLS
-    assert n_bins == 16 or 4 * cells > MOST_CELLS, "no coarser than it must be"
+    assert n_bins == N_COARSE[0] or 4 * cells > MOST_CELLS, "no coarser than it must be"
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_fine", "n_coarse"), [(MANY_ROWS - 1, N_FINE, MOST_COARSE), (MANY_ROWS, N_FINE_OF_MANY, N_COARSE[0])]
+)
+def test_many_rows_are_cut_more_finely(n_rows, n_fine, n_coarse):
+    x = np.random.default_rng(0).permutation(n_rows).astype(float)
+    schema, _ = column(x, np.arange(n_rows).astype(np.uint8) % 2, n_coarse=N_COARSE[0])
+    assert (schema.n_states, schema.coarse.n_states) == (n_fine, n_coarse)
+    of_state = np.bincount(np.searchsorted(schema.cuts, x, side="right"))
+    assert np.ptp(of_state) <= 1  # quantiles: as many rows in each
 
 
 def test_by_default_no_cut_of_effects_has_seen_a_class():

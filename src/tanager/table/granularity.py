@@ -19,8 +19,11 @@ from tanager.table.value_counts import ValueCounts, quantile_cuts
 
 Places = NDArray[np.intp]
 
-N_FINE = 64
-N_COARSE = (16, 8, 4, 2)
+# Fine and coarse bins of a column of few rows, and of many: more of them follow a curve more closely, and take longer.
+N_FINE, N_FINE_OF_MANY = 64, 192
+MOST_COARSE = 16
+MANY_ROWS = 3_000
+N_COARSE = (24, 16, 8, 4, 2)
 # Of the tables of all pairs, for each class: more attributes are cut more coarsely, down to halves.
 MOST_CELLS = 1 << 22
 # Pairs are looked for among so many attributes that tell most about the class.
@@ -41,13 +44,15 @@ def fine_bins(
 ) -> tuple[NDArray[np.float64], tuple[int, ...]]:
     """Cut points of the fine bins, and the coarse bin of each fine one.
 
-    They are the quantiles that make N_FINE and n_coarse bins of equal weight where values allow, and the discretiser's
-    cuts. With n_coarse = 0 there is one granularity, the discretiser's.
+    They are the quantiles that make so many bins of equal weight where values allow, and the discretiser's cuts: N_FINE
+    and at most MOST_COARSE for few rows, N_FINE_OF_MANY and n_coarse for many. With n_coarse = 0 there is one
+    granularity, the discretiser's.
     """
     if n_coarse == 0:
         return cuts, ()
-    coarse = np.union1d(quantile_cuts(counts, n_coarse), cuts)
-    fine = np.union1d(quantile_cuts(counts, N_FINE), coarse)
+    many = counts.weights.sum() >= MANY_ROWS
+    coarse = np.union1d(quantile_cuts(counts, n_coarse if many else min(n_coarse, MOST_COARSE)), cuts)
+    fine = np.union1d(quantile_cuts(counts, N_FINE_OF_MANY if many else N_FINE), coarse)
     # Fine bin k > 0 begins at cut k - 1, and lies in the coarse bin that has as many coarse cuts at or below it.
     groups = [0, *np.searchsorted(coarse, fine, side="right").tolist()]
     return fine, tuple(groups) if fine.size else ()

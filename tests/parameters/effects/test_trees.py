@@ -8,6 +8,7 @@ import pytest
 
 from tanager import PairwiseClassifier, explain, load_model, save_model
 from tanager.errors import OptionError
+from tanager.parameters.effects.trees import CLEAR_ERRORS, FEWER_ERRORS, gains_clearly
 
 
 def three_way(seed, n_rows, n_classes=2, gaps=0.0):
@@ -62,6 +63,28 @@ def test_what_comes_from_pairs_alone_gets_no_trees(seed):
     every, pairs = (PairwiseClassifier(order=order).fit(X, y) for order in (None, 2))
     assert every.network_.forest is None
     np.testing.assert_array_equal(every.predict_proba(X), pairs.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("best", "halves", "clear"),
+    [
+        (CLEAR_ERRORS + 0.1, -3.0, True),
+        (CLEAR_ERRORS - 0.1, 0.0, False),
+        (CLEAR_ERRORS - 0.1, FEWER_ERRORS + 0.1, True),
+        (FEWER_ERRORS - 0.1, FEWER_ERRORS + 0.1, False),
+    ],
+)
+def test_a_gain_is_clear_by_itself_or_with_that_of_equal_shares(best, halves, clear):
+    random = np.random.default_rng(0)
+    alone = random.exponential(size=400)
+
+    def better_by(errors):
+        """Losses whose mean is below that of `alone` by so many standard errors of the difference."""
+        gains = random.normal(size=400)
+        gains = (gains - gains.mean()) / gains.std()
+        return alone - gains - errors / np.sqrt(400)
+
+    assert gains_clearly(alone, better_by(best), better_by(halves), np.ones(400)) == clear
 
 
 def test_noise_gets_no_trees():
