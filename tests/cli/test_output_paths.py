@@ -31,6 +31,7 @@ COMMANDS = {
     ("fit", "output"): (FIT, ".json", ["t.csv"]),
     ("predict", "output"): ("predict m.json t.csv -o", ".csv", ["m.json", "t.csv"]),
     ("report", "output"): ("report m.json t.csv -o", ".html", ["m.json", "t.csv"]),
+    ("export", "output"): ("export m.json --to python -o", ".py", ["m.json"]),
     ("convert", "output"): ("convert e.bif", ".bif", ["e.bif"]),
     ("tune", "output"): ("tune e.bif t.csv -q y --strength 1 --folds 2 -o", ".bif", ["e.bif", "t.csv"]),
     ("compare", "page"): (f"{COMPARE} results --page", ".md", ["sets/a.csv"]),
@@ -82,7 +83,15 @@ def originals(tmp_path_factory) -> Path:
 
 
 KINDS = ("table", "model", "network", "bif", "page", "html", "json", "classes", "study", "parquet")
-OWN = {"fit": "model", "predict": "classes", "report": "page", "convert": "bif", "tune": "bif", "compare": "study"}
+OWN = {
+    "fit": "model",
+    "predict": "classes",
+    "report": "page",
+    "convert": "bif",
+    "export": "python",
+    "tune": "bif",
+    "compare": "study",
+}
 
 
 @pytest.fixture
