@@ -169,6 +169,64 @@ def by_duckdb(clf: Model, table: pa.Table, folder: Path, name: str = "t", **opti
         return check_result(clf, base.execute(query).fetchall())
 
 
+def by_onnxruntime(clf: Model, table: pa.Table, folder: Path, **options: object) -> np.ndarray:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    content = export(clf, "onnx", **options)
+    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    cells = {}
+    for value in session.get_inputs():
+        column = columns[value.name].to_pylist()
+        if value.type == "tensor(string)":
+            # Strings have no null; where the empty one is a category, a NUL takes its place.
+            (schema,) = (each for each in clf.encoder_.schema.attributes if each.name == value.name)
+            nothing = "\0" if "" in schema.categories else ""
+            texts = [nothing if cell is None else "unseen" if cell == nothing else cell for cell in column]
+            cells[value.name] = np.array(texts, dtype=object).reshape(-1, 1)
+        else:
+            numbers = [math.nan if cell is None else float(micro(cell)) for cell in column]
+            cells[value.name] = np.array(numbers, dtype=np.float64).reshape(-1, 1)
+    label, shares = session.run(["label", "probabilities"], cells)
+    labels = [str(each) for each in clf.classes_.tolist()]
+    refused = np.isnan(shares[:, 0])
+    return check_best([None if no else labels.index(str(one)) for one, no in zip(label, refused, strict=True)], shares)
+
+
+def by_libreoffice(clf: Model, table: pa.Table, folder: Path, **options: object) -> np.ndarray:
+    """LibreOffice recalculates the workbook, whose "Rows" are filled in here, and writes that sheet as CSV."""
+    office, openpyxl = shutil.which("soffice"), pytest.importorskip("openpyxl")
+    if office is None:
+        pytest.skip("no LibreOffice here; `make test-exports` installs it")
+    export(clf, "excel", folder / "model.xlsx", rows=table.num_rows, **options)
+    book = openpyxl.load_workbook(folder / "model.xlsx")
+    names = [cell.value for cell in book["Rows"][1]][: -1 - len(clf.classes_)]
+    for k, name in enumerate(names, start=1):
+        for number, cell in enumerate(table[name].to_pylist(), start=2):
+            place = book["Rows"].cell(number, k)
+            place.value = None if isinstance(cell, float) and math.isnan(cell) else cell
+            if isinstance(cell, str):
+                place.data_type = "s"
+    book.save(folder / "filled.xlsx")
+    form = "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false"  # UTF-8, numbers in full
+    profile = f"-env:UserInstallation=file://{folder}/profile"
+    command = [
+        office,
+        profile,
+        "--headless",
+        "--convert-to",
+        form,
+        "--outdir",
+        str(folder),
+        str(folder / "filled.xlsx"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert (folder / "filled.csv").exists(), done.stderr
+    with (folder / "filled.csv").open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.reader(stream))[1:]
+    n_classes = len(clf.classes_)
+    return np.array([[math.nan if "N/A" in p else float(p) for p in row[-n_classes:]] for row in rows])
+
+
 class Server:
     """A PostgreSQL server of our own, in a folder of its own."""
 
@@ -226,10 +284,12 @@ def by_postgresql(
 
 
 Engine = Callable[..., np.ndarray]
+# The workbook has a test of its own: it allows 1e-9 and leaves empty rows empty.
 ENGINES: dict[str, Engine] = {
     "python": by_python,
     "node": by_node,
     "gcc": by_gcc,
     "sqlite": by_sqlite,
     "duckdb": by_duckdb,
+    "onnxruntime": by_onnxruntime,
 }

@@ -17,7 +17,12 @@ def export(
     model: options.Model,
     to: Annotated[
         str,
-        typer.Option("--to", metavar="LANGUAGE", help="sql, python, js, ts or c.", autocompletion=lambda: _languages()),
+        typer.Option(
+            "--to",
+            metavar="LANGUAGE",
+            help="sql, python, js, ts, c, onnx, scorecard or excel.",
+            autocompletion=lambda: _languages(),
+        ),
     ],
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Where the export goes; - is stdout.")
@@ -37,6 +42,10 @@ def export(
     ] = None,
     view: Annotated[str | None, typer.Option(metavar="NAME", help="The view to make of the SQL.")] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="What the names in the C header begin with.")] = None,
+    form: Annotated[str | None, typer.Option(metavar="csv|html", help="Of a scorecard.")] = None,
+    double: Annotated[float | None, typer.Option(metavar="POINTS", help="That double the odds.")] = None,
+    even: Annotated[float | None, typer.Option(metavar="POINTS", help="Of even odds.")] = None,
+    rows: Annotated[int | None, typer.Option(metavar="N", help="That the workbook computes.")] = None,
     force: options.Force = False,
 ) -> None:
     """Write a model in another language; what it computes is equal to `tanager predict --proba`.
@@ -57,7 +66,8 @@ def export(
 
     suffix = TARGETS[check_option("--to", to, TARGETS)].suffix
     with output_file(output, suffix, export_kind(to), [model], force) as path, working(f"Exporting {model}"):
-        asked = {"dialect": dialect, "table": table, "key": key, "view": view, "name": name}
+        asked: dict[str, object] = {"dialect": dialect, "table": table, "key": key, "view": view, "name": name}
+        asked |= {"form": form, "double": double, "even": even, "rows": rows}
         write_export(load_model(model), to, path, missing, _renamed(rename or ()), asked)
     if output != STREAM:
         say(f"{output}: the model as {to}")

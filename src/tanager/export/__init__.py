@@ -26,15 +26,20 @@ def export(
     key: str | Sequence[str] | None = None,
     view: str | None = None,
     name: str | None = None,
+    form: str | None = None,
+    double: float | None = None,
+    even: float | None = None,
+    rows: int | None = None,
 ) -> str | bytes | Path:
     """Write a fitted classifier in another language; what it computes is equal to `predict_proba`.
 
     Parameters
     ----------
     clf : fitted classifier
-    to : "sql", "python", "js", "ts" or "c"
+    to : "sql", "python", "js", "ts", "c", "onnx", "scorecard" or "excel"
         One `SELECT`; one Python file that needs the standard library alone; an ES module, and the types of it; a
-        C99 header.
+        C99 header; an ONNX model (extra `onnx`); whole points to add up, for two classes; a workbook whose formulas
+        compute (extra `excel`).
     path : path, optional
         The file to write, all at once.
     missing : "as-fitted" or "refuse"
@@ -49,6 +54,12 @@ def export(
         The view to make of the `SELECT`.
     name : str, optional, for C
         What the names in the header begin with; by default "model".
+    form : "csv" or "html", for a scorecard
+        A table of points, or a page to print.
+    double, even : float, for a scorecard
+        Points that double the odds (20), and points of even odds (500).
+    rows : int, for Excel
+        How many rows the workbook computes (100).
 
     Returns
     -------
@@ -67,5 +78,6 @@ def export(
     # Imported here: `tanager` imports this function when it is itself imported, and must stay light.
     from tanager.export.targets import write_export
 
-    options = {"dialect": dialect, "table": table, "key": key, "view": view, "name": name}
+    options: dict[str, object] = {"dialect": dialect, "table": table, "key": key, "view": view, "name": name}
+    options |= {"form": form, "double": double, "even": even, "rows": rows}
     return write_export(clf, to, path, missing, rename, options)

@@ -13,7 +13,7 @@ from tanager.export.c_text import ADD, FIND, FOREST, NORMALIZE, SUM_OUT
 from tanager.export.document import REFUSED, category_keys, gap_code, is_text, steps, unseen_code
 from tanager.export.header import ascii_text, describe
 from tanager.export.program import Program, Term
-from tanager.export.text import refuse_nul
+from tanager.export.refuse import refuse_nul
 from tanager.table.schema import ColumnSchema
 
 INDENT = "    "

@@ -13,8 +13,8 @@ from tanager.errors import OptionError
 from tanager.export.document import category_keys, gap_code, holds, steps, unseen_code
 from tanager.export.header import describe
 from tanager.export.program import Program, Term
+from tanager.export.refuse import refuse_nul
 from tanager.export.sql_dialects import DIALECTS, Dialect, Holds
-from tanager.export.text import refuse_nul
 from tanager.registry import check_option
 from tanager.table.schema import Category, ColumnSchema
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.errors import OptionError
 from tanager.export.c import write_c
+from tanager.export.excel import write_excel
 from tanager.export.header import MARK
 from tanager.export.javascript import write_javascript, write_types
+from tanager.export.onnx import write_onnx
 from tanager.export.program import Program
 from tanager.export.python import write_python
+from tanager.export.scorecard import write_scorecard
 from tanager.export.sql import write_sql
 from tanager.files.atomic import atomic_write, check_writable
 from tanager.files.output_path import OutputKind, begins_with
@@ -53,6 +57,9 @@ TARGETS: dict[str, Target] = {
     "js": Target(write_javascript, ".js", EVERY_RULE),
     "ts": Target(write_types, ".d.ts", EVERY_RULE),
     "c": Target(write_c, ".h", ("looked up", "refused", "tree sums")),
+    "onnx": Target(write_onnx, ".onnx"),
+    "scorecard": Target(write_scorecard, ".csv"),
+    "excel": Target(write_excel, ".xlsx"),
 }
 
 
@@ -80,7 +87,17 @@ def write_export(
 
 def export_kind(to: str) -> OutputKind:
     """What `tanager export` writes: a file of that language with our mark in its first lines."""
-    return OutputKind(f"an export of `tanager export --to {to}`", begins_with(rb".{0,200}" + MARK.encode()))
+    is_ours = _is_workbook if to == "excel" else begins_with(rb".{0,200}" + MARK.encode())
+    return OutputKind(f"an export of `tanager export --to {to}`", is_ours)
+
+
+def _is_workbook(file: Path) -> bool:
+    """Whether a file is a workbook, which is a ZIP file, that we made."""
+    try:
+        with zipfile.ZipFile(file) as parts:
+            return MARK.encode() in parts.read("docProps/core.xml")
+    except (zipfile.BadZipFile, KeyError):
+        return False
 
 
 def _program(clf: BayesianNetworkClassifier, to: str, refuse: bool, rename: Mapping[str, str] | None) -> Program:
