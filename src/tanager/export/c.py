@@ -98,7 +98,7 @@ def _search(number: int, n_cuts: int) -> list[str]:
     """How many cuts are at or below a cell, without a jump that could be guessed wrongly."""
     lines, span = [f"{INDENT}const double *at = @_cuts_{number};"], n_cuts
     while span > 1:
-        lines.append(f"{INDENT}at += (at[{span // 2 - 1}] <= cell) ? {span // 2} : 0;")
+        lines.append(f"{INDENT}at += (at[{span // 2 - 1}] <= cell) * {span // 2};")
         span -= span // 2
     return [*lines, f"{INDENT}return (int)(at - @_cuts_{number}) + (*at <= cell);"]
 

@@ -56,10 +56,10 @@ JSON = ".json"
 def read_network(path: str | os.PathLike[str], target: str | None = None) -> Network:
     """Read a network; the nodes keep the order of the file, except that `target`, the class, becomes the last.
 
-    The suffix says the format: .bif, .bifxml (or .xml), .xdsl, .net, .dsl, .dne, .uai, or .json for a file of ours, where
-    a model counts as its network. States are text, in .uai numbers, in .json what they were; states that are the bins of
-    a numeric column in words ("< 2.5", ">= 2.5") become that column again. Rows of probabilities must sum to one
-    within 0.001 and are divided by their sum.
+    The suffix says the format: .bif, .bifxml (or .xml), .xdsl, .net, .dsl, .dne, .uai, or .json for a file of ours,
+    where a model counts as its network. States are text, in .uai numbers, in .json what they were; states that are
+    the bins of a numeric column in words ("< 2.5", ">= 2.5") become that column again. Rows of probabilities must sum
+    to one within 0.001 and are divided by their sum.
 
     >>> import tempfile
     >>> from tanager.files.network_file import read_network
