@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
+from math import nan
 
 from tanager.errors import OptionError
 from tanager.export.document import category_keys, gap_code, holds, steps, unseen_code
@@ -52,6 +54,7 @@ class _Query:
         weights = [(f"w{c}", self.dialect.exponential(f"(z{c} - top)")) for c in classes]
         total = self._add([f"w{c}" for c in classes])
         steps = {
+            **self._search_steps(),
             "states": self._states(),
             "sums": [*((f"z{c}", self._sum(c)) for c in classes), self._refusal()],
             "highest": [*passed, ("top", f"CASE WHEN refused < 0 THEN NULL ELSE {top[1]} END")],
@@ -79,13 +82,53 @@ class _Query:
         names = self._unique([*self.keys, program.target.name, *labels])
         return ["SELECT", ",\n".join(f"  {value} AS {name}" for value, name in zip(values, names, strict=True))]
 
+    def _search_steps(self) -> dict[str, list[Column]]:
+        """Steps that halve the cuts of all columns at once: to a vectorised engine a tree of questions costs twice.
+
+        f{k} counts the cuts at or below the number n{k}, of a list that NaN, above every number, fills up.
+        """
+        dialect, found = self.dialect, {k: self.program.asked[k] for k in self._searched}
+        if not found:
+            return {}
+        span = 1 << max(len(column.cuts) for column in found.values()).bit_length()
+        others = [(f"r{k}", dialect.name(self.program.asked[k].name)) for k in self._unsearched]
+        numbers = [(f"n{k}", self._number(column)) for k, column in found.items()]
+        steps = {"cells": [*others, *numbers, *((f"f{k}", "CAST(0 AS BIGINT)") for k in found)]}
+        passed = [(name, name) for name, _ in (*others, *numbers)]
+        step = span // 2
+        while step:
+            counts = []
+            for k, column in found.items():
+                cut = dialect.look_up([*column.cuts, *[nan] * (span - 1 - len(column.cuts))], f"f{k} + {step - 1}")
+                counts.append((f"f{k}", f"CASE WHEN {cut} <= n{k} THEN f{k} + {step} ELSE f{k} END"))
+            steps[f"search{step}"] = [*passed, *counts]
+            step //= 2
+        return steps
+
+    @cached_property
+    def _searched(self) -> list[int]:
+        """The columns whose cuts are searched in steps."""
+        if not self.dialect.searches:
+            return []
+        return [k for k, column in enumerate(self.program.asked) if len(column.cuts) > FEW]
+
+    @cached_property
+    def _unsearched(self) -> list[int]:
+        return [k for k in range(len(self.program.asked)) if k not in self._searched]
+
+    def _number(self, column: ColumnSchema) -> str:
+        """A cell as a number, NULL where it is missing."""
+        cell, kind = self.dialect.name(column.name), HOLDS.get(holds(column), "number")
+        value = self.dialect.as_number(cell, kind)
+        return f"NULLIF({value}, {self.dialect.number(nan)})" if kind == "number" else value
+
     def _states(self) -> list[Column]:
         """The state of every cell, and the coarse one where a pair looks at it."""
         pairs = [term.attributes for term in self.program.terms if len(term.attributes) > 1]
         paired = {attribute for attributes in pairs for attribute in attributes}
         columns = list(enumerate(self.program.asked))
-        states = [(f"s{k}", self._state(column)) for k, column in columns]
-        states += [(f"c{k}", self._state(column.coarse)) for k, column in columns if k in paired and column.groups]
+        states = [(f"s{k}", self._state(k, column)) for k, column in columns]
+        states += [(f"c{k}", self._state(k, column.coarse)) for k, column in columns if k in paired and column.groups]
         if len(states) + len(self.keys) > self.dialect.most_columns:
             raise OptionError(
                 f"the model looks at {len(self.program.asked):,} columns, too many for one SELECT.",
@@ -93,9 +136,15 @@ class _Query:
             )
         return states
 
-    def _state(self, column: ColumnSchema) -> str:
-        dialect, cell, kind = self.dialect, self.dialect.name(column.name), HOLDS.get(holds(column), "number")
+    def _state(self, number: int, column: ColumnSchema) -> str:
+        dialect, kind = self.dialect, HOLDS.get(holds(column), "number")
         gap, unseen = gap_code(column, self.program), unseen_code(column, self.program)
+        if number in self._searched:
+            fine, found = self.program.asked[number], f"f{number}"
+            if column is not fine:
+                found = f"CAST({dialect.look_up(fine.coarse_codes.tolist(), found)} AS BIGINT)"
+            return f"CASE WHEN n{number} IS NULL THEN {gap} ELSE {found} END"
+        cell = f"r{number}" if self._searched else dialect.name(column.name)
         questions = [f"WHEN {cell} IS NULL THEN {gap}"]
         value = dialect.as_text(cell) if kind == "text" else dialect.as_number(cell, kind)
         nan, wrong = dialect.is_nan(value) if kind == "number" else None, dialect.is_wrong(cell, kind)

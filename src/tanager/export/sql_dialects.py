@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import frexp, isinf
+from math import frexp, inf, isfinite, isinf, isnan
 from typing import Literal
 
 Holds = Literal["number", "boolean", "moment", "text"]
@@ -15,12 +15,14 @@ class Dialect:
 
     collation     in which texts are compared by their bytes
     materialized  the word that keeps a step from being written into the next one, where it would be computed again
+    searches      whether cuts are searched by look-ups, step by step, and not by a tree of questions
     longest_name  bytes of a name
     most_columns  of a result
     """
 
     collation = '"C"'
     materialized = " AS MATERIALIZED"
+    searches = False
     longest_name: int | None = None
     most_columns = 1_600
 
@@ -32,9 +34,8 @@ class Dialect:
 
     def number(self, value: float) -> str:
         """The very number, whatever its digits."""
-        if isinf(value):
-            return f"CAST('{'-' if value < 0 else ''}Infinity' AS DOUBLE PRECISION)"
-        return f"CAST({value!r} AS DOUBLE PRECISION)"
+        text = {inf: "'Infinity'", -inf: "'-Infinity'"}.get(value, "'NaN'" if isnan(value) else repr(value))
+        return f"CAST({text} AS DOUBLE PRECISION)"
 
     def is_nan(self, expression: str) -> str | None:
         """Whether a number is NaN, where the engine has it."""
@@ -120,11 +121,12 @@ class SQLite(Dialect):
 
 class DuckDB(Dialect):
     materialized = " AS"
+    searches = True
 
     def number(self, value: float) -> str:
-        if isinf(value):
+        if not isfinite(value):
             return super().number(value)
-        text = repr(value)
+        text = repr(float(value))
         return text if "e" in text else f"{text}e0"
 
     def as_number(self, column: str, holds: Holds) -> str:
