@@ -53,7 +53,7 @@ class Program:
     filler          constants of the rule that averages (`GapRule.constants`)
     unseen_refused  whether a category unseen in training refuses the row, too
 
-    The class given is the first of the most probable ones.
+    The class given is the first of the most probable ones; a rule that decides otherwise would be a field here.
     """
 
     columns: tuple[ColumnSchema, ...]
@@ -122,10 +122,6 @@ class Program:
     def is_tree(self) -> bool:
         """Whether every term is of an attribute given at most one other: sums over gaps then go from leaf to root."""
         return all(term.child is not None and len(term.attributes) <= 2 for term in self.terms)
-
-    def n_codes(self, attribute: int) -> int:
-        """How many entries a term of one attribute has for it."""
-        return self.columns[attribute].n_states + (self.gaps == "looked up")
 
     def _without_idle_columns(self) -> Program:
         used = {attribute for term in self.terms for attribute in term.attributes}
