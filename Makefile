@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-torch browser lint format bench bench-scale experiments experiments-slow mutants fuzz faults dist docs pictures summary clean
+.PHONY: demo test test-exports test-torch browser lint format bench bench-scale experiments experiments-slow mutants fuzz faults dist docs pictures summary clean
 
 demo: $(VENV)/.installed  ## learn a classifier on a real table, print the comparison, write the model and a page about it
 	$(BIN)/tanager demo -o demo
@@ -26,6 +26,15 @@ $(WITH_TORCH)/.installed: pyproject.toml
 	$(WITH_TORCH)/bin/python -m pip install -q "$(TORCH)"
 	$(WITH_TORCH)/bin/python -m pip install -q -e . --group test
 	touch $@
+
+# LibreOffice and PostgreSQL come from the system's packages: they are large, and nothing else needs them.
+OFFICE := libreoffice-calc-nogui postgresql
+
+test-exports: $(VENV)/.test  ## exports on every benchmark set, PostgreSQL and LibreOffice included
+	@if [ "$$(id -u)" = 0 ]; then as_root=; else as_root="sudo -n"; fi; \
+	if ! { command -v soffice && command -v psql; } >/dev/null; then $$as_root apt-get -qy install $(OFFICE); fi
+	PATH="$$PATH:$$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -1)" TANAGER_EVERY_SET=1 \
+		TANAGER_DATA=$(abspath $(TANAGER_DATA)) $(BIN)/pytest -n auto -q tests/export
 
 # Where it may not install one, the tests of the page are skipped; .ci/run makes that a failure.
 browser:  ## the Chromium that the report page is tested in, from the system's packages

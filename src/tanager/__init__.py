@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from tanager.errors import DataError, DataWarning, FileError, MemoryLimitError, OptionError, TanagerError
 
-# Not on first use: importing the folder `explain` or `report` would put the module in the function's place.
+# Not on first use: importing the folder `explain`, `export` or `report` would put the module in the function's place.
 from tanager.explain import explain
+from tanager.export import export
 from tanager.report import report
 from tanager.version import __version__ as __version__
 
@@ -65,6 +66,7 @@ __all__ = [
     "check",
     "cross_validate_model",
     "explain",
+    "export",
     "information",
     "load_model",
     "load_recipe",

@@ -31,6 +31,7 @@ COMMANDS = {
     ("fit", "output"): (FIT, ".json", ["t.csv"]),
     ("predict", "output"): ("predict m.json t.csv -o", ".csv", ["m.json", "t.csv"]),
     ("report", "output"): ("report m.json t.csv -o", ".html", ["m.json", "t.csv"]),
+    ("export", "output"): ("export m.json --to python -o", ".py", ["m.json"]),
     ("convert", "output"): ("convert e.bif", ".bif", ["e.bif"]),
     ("tune", "output"): ("tune e.bif t.csv -q y --strength 1 --folds 2 -o", ".bif", ["e.bif", "t.csv"]),
     ("check", "fix"): ("check t.csv -c y --fix", ".json", ["t.csv"]),
@@ -90,6 +91,7 @@ OWN = {
     "predict": "classes",
     "report": "page",
     "convert": "bif",
+    "export": "python",
     "tune": "bif",
     "compare": "study",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 
 import numpy as np
 import pytest
@@ -137,3 +138,38 @@ def test_rows_are_divided_by_their_sum_where_it_is_nearly_one(tmp_path):
     (tmp_path / "x.uai").write_text("BAYES 1 3 1 1 0 3 0.33 0.33 0.33")
     with pytest.raises(FileError, match=r"row 1 of the table of '0' sums to 0.99, expected 1"):
         read_network(tmp_path / "x.uai")
+
+
+def test_a_network_as_netica_writes_it_is_read(tmp_path):
+    (tmp_path / "netica.dne").write_text(
+        """// ~->[DNET-1]->~
+        // File created by somebody using Netica
+        bnet Umbrella {
+        AutoCompile = TRUE;
+        whenchanged = 1080000000;
+        visual V1 { defdispform = BELIEFBARS; nodelabeling = TITLE; NodeSet Node {BuiltIn = 1; Color = 0x00ffff;}; };
+        node Rain { kind = NATURE; discrete = TRUE; chance = CHANCE; states = (no, yes); parents = ();
+          probs = // no yes
+            (0.75, 0.25); title = "Does it rain?"; whenchanged = 1; visual V1 { center = (100, 50); height = 1; }; };
+        node Level { kind = NATURE; discrete = FALSE; chance = CHANCE; levels = (0, 1.5, 4, 10); parents = (Rain);
+          probs = ((0.5, 0.3, 0.2), (0.1, 0.2, 0.7)); };
+        };
+        """
+    )
+    network = read_network(tmp_path / "netica.dne")
+    assert (network.nodes, network.edges) == (("Rain", "Level"), (("Rain", "Level"),))
+    assert network.columns[1].cuts == (1.5, 4.0)
+    assert network.query("Level", {"Rain": "yes"})[">= 4"] == pytest.approx(0.7)
+
+
+def test_a_name_that_netica_has_no_place_for_is_in_a_title(tmp_path):
+    long = ColumnSchema("n" * 40, "categorical", ("1st", "ok"))
+    columns = (long, ColumnSchema("y", "categorical", ("s" * 31, "Titled_0")))
+    tables = (np.array([[0.25, 0.75], [0.5, 0.5]]), np.array([[0.5, 0.5]]))
+    network = Network(columns, Dag(((1,), ())), tables)
+    write_network(network, tmp_path / "long.dne")
+    text = (tmp_path / "long.dne").read_text()
+    ids = re.findall(r"node (\w+) \{|states = \(([^)]*)\)", text)
+    assert all(len(word.strip()) <= 30 for found in ids for word in ",".join(found).split(","))
+    found = read_network(tmp_path / "long.dne", target="y")
+    assert found.columns == network.columns

@@ -12,7 +12,7 @@ from tanager.cli.streams import STREAM, input_file, output_file
 from tanager.errors import OptionError
 from tanager.progress import say, working
 
-FORMATS = ".bif, .bifxml, .xml, .xdsl, .net, .dsl, .uai or .json"
+FORMATS = ".bif, .bifxml, .xml, .xdsl, .net, .dsl, .dne, .uai or .json"
 
 
 def convert(

@@ -20,6 +20,7 @@ from tanager.cli.convert import convert
 from tanager.cli.demo import demo
 from tanager.cli.evaluate import evaluate
 from tanager.cli.explain import explain
+from tanager.cli.export import export
 from tanager.cli.fit import fit
 from tanager.cli.options import ModelCommand
 from tanager.cli.predict import predict
@@ -51,6 +52,7 @@ app.command(cls=ModelCommand)(evaluate)
 app.command()(compare)
 app.command()(explain)
 app.command()(convert)
+app.command()(export)
 app.command()(tune)
 app.command()(report)
 app.command()(demo)

@@ -1,4 +1,4 @@
-"""Network files: bif, bifxml, xdsl, net, dsl, uai and JSON, chosen by suffix; numbers at full precision.
+"""Network files: bif, bifxml, xdsl, net, dsl, dne, uai and JSON, chosen by suffix; numbers at full precision.
 
 They are read and written here, not by pyAgrum 3.3: it reads bif, net, dsl and uai in single precision, writes bifxml,
 xdsl, dsl and uai with six digits, has the parents of a table of xdsl and uai in reverse order, and takes a table that
@@ -15,6 +15,7 @@ from pathlib import Path
 from tanager.errors import FileError
 from tanager.files.document_file import document_kind, parse_json, read_document, write_document, write_json
 from tanager.files.network_bif import read_bif, write_bif
+from tanager.files.network_dne import read_dne, write_dne
 from tanager.files.network_dsl import read_dsl, write_dsl
 from tanager.files.network_hugin import read_net, write_net
 from tanager.files.network_nodes import FileNode, network_of, with_target
@@ -46,6 +47,7 @@ FORMATS: dict[str, Format] = {
     ".xdsl": Format(read_xdsl, write_xdsl),
     ".net": _of_text(read_net, write_net),
     ".dsl": _of_text(read_dsl, write_dsl),
+    ".dne": _of_text(read_dne, write_dne),
     ".uai": _of_text(read_uai, write_uai),
 }
 JSON = ".json"
@@ -54,10 +56,10 @@ JSON = ".json"
 def read_network(path: str | os.PathLike[str], target: str | None = None) -> Network:
     """Read a network; the nodes keep the order of the file, except that `target`, the class, becomes the last.
 
-    The suffix says the format: .bif, .bifxml (or .xml), .xdsl, .net, .dsl, .uai, or .json for a file of ours, where a
-    model counts as its network. States are text, in .uai numbers, in .json what they were; states that are the bins of
-    a numeric column in words ("< 2.5", ">= 2.5") become that column again. Rows of probabilities must sum to one
-    within 0.001 and are divided by their sum.
+    The suffix says the format: .bif, .bifxml (or .xml), .xdsl, .net, .dsl, .dne, .uai, or .json for a file of ours,
+    where a model counts as its network. States are text, in .uai numbers, in .json what they were; states that are
+    the bins of a numeric column in words ("< 2.5", ">= 2.5") become that column again. Rows of probabilities must sum
+    to one within 0.001 and are divided by their sum.
 
     >>> import tempfile
     >>> from tanager.files.network_file import read_network
@@ -84,8 +86,8 @@ def write_network(network: Network, path: str | os.PathLike[str]) -> None:
 
     The suffix says the format, as in `read_network`. JSON keeps everything. The other formats keep no class; their
     states are text, so a number, a boolean or a date becomes its text; what a format has no place for in a name or a
-    state is escaped (`network_names`), and comes back when it is read. In .xdsl and .dsl parents come before their
-    children; .uai keeps numbers in place of names. Probabilities are read back bit by bit.
+    state is escaped (`network_names`), and comes back when it is read. In .xdsl, .dsl and .dne parents come before
+    their children; .uai keeps numbers in place of names. Probabilities are read back bit by bit.
     """
     suffix = network_suffix(path)
     try:

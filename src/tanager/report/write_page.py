@@ -26,11 +26,11 @@ PAGE = OutputKind(
 )
 LARGE_PAGE = 3_000_000
 """Bytes."""
+SHARED_SCRIPTS = ("numbers", "inference", "averaging")
+"""Those that exported models use too."""
 SCRIPTS = (
     "draw",
-    "inference",
     "explain",
-    "averaging",
     "effects",
     "meanings",
     "state",
@@ -80,7 +80,9 @@ def render(content: dict[str, Json]) -> str:
     content security policy still runs no script but ours, known by its hash, and loads nothing from anywhere.
     """
     page = files("tanager.report") / "page"
-    script = "(() => {\n'use strict';\n" + "\n".join((page / f"{n}.js").read_text("utf-8") for n in SCRIPTS) + "})();"
+    shared = files("tanager.export") / "js"
+    scripts = [*(shared / f"{name}.js" for name in SHARED_SCRIPTS), *(page / f"{name}.js" for name in SCRIPTS)]
+    script = "(() => {\n'use strict';\n" + "\n".join(each.read_text("utf-8") for each in scripts) + "})();"
     style = (page / "style.css").read_text("utf-8")
     template = Environment(autoescape=True).from_string((page / "page.html.j2").read_text("utf-8"))
     return template.render(

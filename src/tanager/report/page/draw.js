@@ -16,7 +16,6 @@ function build(element, attributes, children) {
 const el = (tag, attributes = {}, ...children) => build(document.createElement(tag), attributes, children);
 const svg = (tag, attributes = {}, ...children) => build(document.createElementNS(SVG, tag), attributes, children);
 const byId = (id) => document.getElementById(id);
-const range = (n) => Array.from({ length: n }, (_, k) => k);
 const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 
 function percent(p) {

@@ -7,14 +7,6 @@ const byParts = (target) => {
   return (p, q) => first(p) - first(q) || Math.abs(q.value) - Math.abs(p.value) || p.node - q.node;
 };
 
-function normalize(logs) {
-  const highest = Math.max(...logs);
-  if (highest === -Infinity) return null;
-  const shares = Array.from(logs, (value) => Math.exp(value - highest));
-  const total = shares.reduce((sum, share) => sum + share, 0);
-  return shares.map((share) => share / total);
-}
-
 // The term of each family whose attributes are all known, one number for each class; undefined for the others.
 function makeLookup(nodes, target) {
   const nClasses = nodes[target].states.length;

@@ -1,0 +1,95 @@
+"""`tanager export`: a model in another language, to use where the rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from tanager.cli import options
+from tanager.cli.streams import STREAM, output_file
+from tanager.errors import OptionError
+from tanager.progress import say, working
+
+
+def export(
+    model: options.Model,
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            metavar="LANGUAGE",
+            help="sql, python, js, ts, c, onnx, scorecard or excel.",
+            autocompletion=lambda: _languages(),
+        ),
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Where the export goes; - is stdout.")
+    ] = STREAM,
+    missing: Annotated[
+        str, typer.Option(metavar="as-fitted|refuse", help="What becomes of a row with a missing cell.")
+    ] = "as-fitted",
+    no_decision: Annotated[
+        bool, typer.Option("--no-decision", help="The most probable class, whatever the model decides.")
+    ] = False,
+    rename: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=NAME", help="What a column is called there; may be repeated."),
+    ] = None,
+    dialect: Annotated[str | None, typer.Option(metavar="sqlite|duckdb|postgresql", help="Of SQL.")] = None,
+    table: Annotated[str | None, typer.Option(metavar="NAME", help="The table that the SQL reads.")] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="The column that tells its rows apart; may be repeated."),
+    ] = None,
+    view: Annotated[str | None, typer.Option(metavar="NAME", help="The view to make of the SQL.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="What the names in the C header begin with.")] = None,
+    form: Annotated[str | None, typer.Option(metavar="csv|html", help="Of a scorecard.")] = None,
+    double: Annotated[float | None, typer.Option(metavar="POINTS", help="That double the odds.")] = None,
+    even: Annotated[float | None, typer.Option(metavar="POINTS", help="Of even odds.")] = None,
+    rows: Annotated[int | None, typer.Option(metavar="N", help="That the workbook computes.")] = None,
+    force: options.Force = False,
+) -> None:
+    """Write a model in another language; what it computes is equal to `tanager predict --proba`.
+
+    The export holds what the model learnt, and no training row.
+
+    Examples:
+
+      tanager export iris.json --to python -o iris.py
+
+      tanager export iris.json --to sql --dialect duckdb --table flowers --key id --missing refuse
+
+      tanager export iris.json --to c --name iris -o iris.h
+    """
+    from tanager.export.targets import TARGETS, export_kind, write_export
+    from tanager.files.model_file import load_model
+    from tanager.registry import check_option
+
+    suffix = TARGETS[check_option("--to", to, TARGETS)].suffix
+    with output_file(output, suffix, export_kind(to), [model], force) as path, working(f"Exporting {model}"):
+        asked: dict[str, object] = {"dialect": dialect, "table": table, "key": key, "view": view, "name": name}
+        asked |= {"form": form, "double": double, "even": even, "rows": rows}
+        clf = load_model(model)
+        if no_decision:
+            clf.decision_ = None
+        write_export(clf, to, path, missing, _renamed(rename or ()), asked)
+    if output != STREAM:
+        say(f"{output}: the model as {to}")
+
+
+def _languages() -> list[str]:
+    from tanager.export.targets import TARGETS
+
+    return list(TARGETS)
+
+
+def _renamed(pairs: Sequence[str]) -> dict[str, str]:
+    names = {}
+    for pair in pairs:
+        column, equals, name = pair.partition("=")
+        if not equals:
+            raise OptionError(f"--rename {pair!r} has no '='; expected COLUMN=NAME.")
+        names[column] = name
+    return names

@@ -1,0 +1,197 @@
+"""A program as a C99 header: tables of constants and one function, which allocates nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from math import isinf
+
+import numpy as np
+
+from tanager.errors import OptionError
+from tanager.export.c_text import ADD, FIND, FOREST, NORMALIZE, SUM_OUT
+from tanager.export.document import REFUSED, category_keys, gap_code, is_text, steps, unseen_code
+from tanager.export.header import ascii_text, describe
+from tanager.export.program import Program, Term
+from tanager.export.refuse import refuse_nul
+from tanager.table.schema import ColumnSchema
+
+INDENT = "    "
+
+
+def write_c(program: Program, name: str = "model") -> str:
+    """`<name>_row`, a structure of raw cells, and `<name>_predict(row, p)`; names begin with `name`."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise OptionError(f"name={name!r} cannot begin the names of a C header; expected letters, digits and _.")
+    refuse_nul(program, "C")
+    fields = [_field(number, column) for number, column in enumerate(program.asked)]
+    body = [
+        *_struct(program, fields),
+        *_labels(program),
+        *([FIND] if any(map(is_text, program.asked)) else []),
+        *(line for number, column in enumerate(program.asked) for line in _encoder(program, number, column)),
+        *_tables(program),
+        NORMALIZE,
+        SUM_OUT if program.gaps == "summed out" else ADD,
+        *_predict(program, fields),
+    ]
+    guard = f"{name.upper()}_H"
+    text = "\n".join(
+        [f"#ifndef {guard}", f"#define {guard}", "", "#include <math.h>", "#include <string.h>", "", *body]
+    )
+    header = "\n".join(f" * {line}".rstrip() for line in describe(program))
+    return f"/*\n{header}\n */\n{text.replace('@', name)}\n#endif\n"
+
+
+def _field(number: int, column: ColumnSchema) -> str:
+    words = re.sub(r"[^A-Za-z0-9]+", "_", column.name)[:40].strip("_")
+    return f"{words}_{number}" if words[:1].isalpha() else f"x_{words}_{number}"
+
+
+def _struct(program: Program, fields: Sequence[str]) -> list[str]:
+    lines = ["/* A missing number is NAN, a missing text NULL; text is UTF-8, a boolean 0 or 1. */", "typedef struct {"]
+    for field, column in zip(fields, program.asked, strict=True):
+        kind = "const char *" if is_text(column) else "double "
+        about = ascii_text(column.name).replace("@", r"\u0040")
+        lines.append(f"{INDENT}{kind}{field}; /* {about} */")
+    return [*lines, *([] if fields else [f"{INDENT}int unused;"]), "} @_row;", ""]
+
+
+def _labels(program: Program) -> list[str]:
+    labels = ", ".join(_string(str(label)) for label in program.labels)
+    return [
+        f"enum {{ @_n_classes = {program.n_classes} }};",
+        f"static const char *const @_classes[{program.n_classes}] = {{{labels}}};",
+        "",
+    ]
+
+
+def _encoder(program: Program, number: int, column: ColumnSchema) -> list[str]:
+    """A function that gives the code of a cell; its cuts or categories before it."""
+    gap, unseen = gap_code(column, program), unseen_code(column, program)
+    head = f"static inline int @_code_{number}("
+    keys = category_keys(column)
+    if is_text(column):
+        order = sorted(range(len(keys)), key=lambda code: str(keys[code]).encode())
+        texts = ", ".join(_string(str(keys[code])) for code in order)
+        return [
+            f"static const char *const @_texts_{number}[{len(keys)}] = {{{texts}}};",
+            f"static const int @_states_{number}[{len(keys)}] = {{{', '.join(map(str, order))}}};",
+            f"{head}const char *cell) {{",
+            f"{INDENT}int at;",
+            f"{INDENT}if (cell == NULL) return {gap};",
+            f"{INDENT}at = @_find(cell, @_texts_{number}, {len(keys)});",
+            f"{INDENT}return at < 0 ? {unseen} : @_states_{number}[at];",
+            "}",
+            "",
+        ]
+    lines = [f"{head}double cell) {{", f"{INDENT}if (isnan(cell)) return {gap};"]
+    if column.kind == "categorical":
+        lines += [f"{INDENT}if (cell == {_number(float(key))}) return {code};" for code, key in enumerate(keys)]
+        return [*lines, f"{INDENT}return {unseen};", "}", ""]
+    if not column.cuts:
+        return [*lines, f"{INDENT}return 0;", "}", ""]
+    return [_array(f"@_cuts_{number}", column.cuts), *lines, *_search(number, len(column.cuts)), "}", ""]
+
+
+def _search(number: int, n_cuts: int) -> list[str]:
+    """How many cuts are at or below a cell, without a jump that could be guessed wrongly."""
+    lines, span = [f"{INDENT}const double *at = @_cuts_{number};"], n_cuts
+    while span > 1:
+        lines.append(f"{INDENT}at += (at[{span // 2 - 1}] <= cell) * {span // 2};")
+        span -= span // 2
+    return [*lines, f"{INDENT}return (int)(at - @_cuts_{number}) + (*at <= cell);"]
+
+
+def _tables(program: Program) -> list[str]:
+    lines = [_array("@_intercept", program.intercept.tolist())]
+    for number, column in enumerate(program.columns):
+        if column.groups and any(number in term.attributes for term in program.terms if len(term.attributes) > 1):
+            lines.append(_array(f"@_coarse_{number}", column.coarse_codes.tolist(), "int"))
+    lines += [_array(f"@_term_{k}", term.table.ravel().tolist()) for k, term in enumerate(program.terms)]
+    if program.forest is not None:
+        forest = program.forest
+        for what, values in (
+            ("roots", forest.roots),
+            ("of_class", forest.of_class),
+            ("asked", forest.attributes),
+            ("ends", forest.ends.ravel()),
+            ("offsets", forest.offsets),
+            ("left", forest.left.astype(int)),
+        ):
+            kind = "unsigned char" if what == "left" else "int"
+            lines.append(_array(f"@_{what}", values.tolist(), kind))
+        lines.append(_array("@_leaves", forest.values.tolist()))
+    return [*lines, ""]
+
+
+def _predict(program: Program, fields: Sequence[str]) -> list[str]:
+    """The function; its terms are written out, so that the compiler knows every stride."""
+    n, n_asked = len(program.columns), len(program.asked)
+    lines = [
+        "/* P(class | row) into p[@_n_classes], in the order of @_classes. Gives the number of the most probable",
+        "   class, or -1, and NAN in p, where the model refuses the row. */",
+        "static inline int @_predict(const @_row *row, double *p) {",
+        f"{INDENT}int code[{max(1, n)}], c;",
+    ]
+    lines += [f"{INDENT}code[{k}] = @_code_{k}(row->{field});" for k, field in enumerate(fields)]
+    lines += [f"{INDENT}code[{k}] = {program.columns[k].n_states};" for k in range(n_asked, n)]
+    refusing = [
+        k
+        for k, column in enumerate(program.asked)
+        if REFUSED in (gap_code(column, program), unseen_code(column, program))
+    ]
+    if refusing:
+        condition = " | ".join(f"code[{k}]" for k in refusing)  # only -1 has the sign
+        refuse = "for (c = 0; c < @_n_classes; c++) p[c] = NAN;"
+        lines.append(f"{INDENT}if (({condition}) < 0) {{ {refuse} return -1; }}")
+    lines.append(f"{INDENT}for (c = 0; c < @_n_classes; c++) p[c] = @_intercept[c];")
+    lines += _sum_out(program) if program.gaps == "summed out" else _look_ups(program)
+    lines += [FOREST] if program.forest is not None else []
+    return [*lines, f"{INDENT}return @_normalize(p);", "}", ""]
+
+
+def _look_ups(program: Program) -> list[str]:
+    return [f"{INDENT}@_add(p, @_term_{k} + {_cell(program, term)});" for k, term in enumerate(program.terms)]
+
+
+def _cell(program: Program, term: Term) -> str:
+    single = len(term.attributes) == 1
+    parts = []
+    for attribute, step in zip(term.attributes, steps(term), strict=True):
+        code = f"code[{attribute}]"
+        if program.columns[attribute].groups and not single:
+            code = f"@_coarse_{attribute}[{code}]"
+        parts.append(f"{step} * {code}")
+    return " + ".join(parts)
+
+
+def _sum_out(program: Program) -> list[str]:
+    """From the leaves to the roots; the terms are in that order."""
+    ends = np.cumsum([0, *(column.n_states for column in program.columns)]).tolist()
+    lines = [f"{INDENT}double below[{ends[-1]}][@_n_classes];", f"{INDENT}memset(below, 0, sizeof below);"]
+    for k, term in enumerate(program.terms):
+        *parents, child = term.attributes
+        above = "NULL, 0, 0"
+        for parent in parents:
+            above = f"below + {ends[parent]}, code[{parent}], {program.columns[parent].n_states}"
+        own = f"below + {ends[child]}, code[{child}], {program.columns[child].n_states}"
+        lines.append(f"{INDENT}@_sum_out(p, @_term_{k}, {above}, {own});")
+    return lines
+
+
+def _array(name: str, values: Iterable[float], kind: str = "double") -> str:
+    texts = [_number(value) if kind == "double" else str(int(value)) for value in values] or ["0"]
+    return f"static const {kind} {name}[{len(texts)}] = {{{', '.join(texts)}}};"
+
+
+def _number(value: float) -> str:
+    """All digits: the compiler reads the very number."""
+    value = float(value)
+    return ("-" if value < 0 else "") + "INFINITY" if isinf(value) else repr(value)
+
+
+def _string(text: str) -> str:
+    """A C string of the bytes of UTF-8; octal codes end after three digits, whatever follows. @ stands for the name."""
+    plain = re.compile(rb"[A-Za-z0-9 _.,:;()<>=+*/-]")
+    return '"' + "".join(chr(b) if plain.match(bytes([b])) else f"\\{b:03o}" for b in text.encode()) + '"'

@@ -1,0 +1,143 @@
+"""A program as lists and names: what the Python and the JavaScript that are written read.
+
+    {"columns": [{"name": "age", "states": 3, "gap": 3, "unseen": 3, "coarse": null, "text": false,
+                  "holds": "numbers", "cuts": [...], "categories": null or {category: state}}],
+     "hidden": 0, "intercept": [...], "gaps": "looked up",
+     "terms": [{"attributes": [0, 2], "steps": [6, 2], "child": null, "table": [...]}],
+     "forest": null or {...}, "filler": null or {...}}
+
+A table is flat; the numbers of the classes begin at the sum of codes times steps. A state of -1 refuses the row.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tanager.export.program import Program, Term
+from tanager.table.categories import as_number
+from tanager.table.schema import ColumnSchema
+from tanager.trees.forest import Forest
+
+REFUSED = -1
+HOLDS = {"number": "numbers", "date": "dates", "datetime": "times", "duration": "durations"}
+
+Document = dict[str, Any]
+
+
+def to_document(program: Program) -> Document:
+    """Everything that the probabilities depend on, and nothing about rows."""
+    return {
+        "columns": [_column(column, program) for column in program.columns],
+        "hidden": program.n_hidden,
+        "intercept": program.intercept.tolist(),
+        "gaps": program.gaps,
+        "terms": [_term(term) for term in program.terms],
+        "forest": None if program.forest is None else _forest(program.forest),
+        "filler": _filler(program),
+    }
+
+
+def gap_code(column: ColumnSchema, program: Program) -> int:
+    """The state of an empty cell; -1 where it refuses the row."""
+    refused = program.gaps == "refused" and column.gap_code == column.missing_code
+    return REFUSED if refused else column.gap_code
+
+
+def unseen_code(column: ColumnSchema, program: Program) -> int:
+    """The state of a category that training did not have; -1 where it refuses the row."""
+    return REFUSED if program.unseen_refused or program.gaps == "refused" else column.missing_code
+
+
+def is_text(column: ColumnSchema) -> bool:
+    """Whether the categories are text; all other cells are numbers."""
+    return bool(column.categories) and isinstance(column.categories[0], str)
+
+
+def category_keys(column: ColumnSchema) -> tuple[str | float, ...]:
+    """The categories as cells are looked up: text, or numbers (of dates and times the microseconds since 1970)."""
+    return tuple(each if isinstance(each, str) else as_number(each) for each in column.categories)
+
+
+def holds(column: ColumnSchema) -> str:
+    """What the cells are, in a word."""
+    if column.kind == "numeric":
+        return HOLDS[column.unit]
+    if not column.categories:
+        return "nothing"
+    match column.categories[0]:
+        case bool():
+            return "booleans"
+        case str():
+            return "text"
+        case int() | float():
+            return "numbers"
+        case _:
+            return "dates"
+
+
+def steps(term: Term) -> list[int]:
+    """By how much a code moves on in the flat table, for each attribute of a term."""
+    return [int(np.prod(term.table.shape[k + 1 :])) for k in range(len(term.attributes))]
+
+
+def _column(column: ColumnSchema, program: Program) -> Document:
+    categorical = column.kind == "categorical"
+    return {
+        "name": column.name,
+        "states": column.n_states,
+        "gap": gap_code(column, program),
+        "unseen": unseen_code(column, program),
+        "coarse": column.coarse_codes.tolist() if column.groups else None,
+        "text": is_text(column),
+        "holds": holds(column),
+        "cuts": list(column.cuts),
+        "categories": {key: code for code, key in enumerate(category_keys(column))} if categorical else None,
+    }
+
+
+def _term(term: Term) -> Document:
+    return {
+        "attributes": list(term.attributes),
+        "steps": steps(term),
+        "child": term.child,
+        "table": term.table.ravel().tolist(),
+    }
+
+
+def _forest(forest: Forest) -> Document:
+    return {
+        "roots": forest.roots.tolist(),
+        "classes": forest.of_class.tolist(),
+        "attributes": forest.attributes.tolist(),
+        "ends": forest.ends.ravel().tolist(),
+        "offsets": forest.offsets.tolist(),
+        "left": forest.left.astype(int).tolist(),
+        "values": forest.values.tolist(),
+    }
+
+
+def _filler(program: Program) -> Document | None:
+    """The filler's constants (`GapRule.constants`) as nested lists: tables by class and parent's state."""
+    if program.filler is None:
+        return None
+    filler, n_classes = dict(program.filler), program.n_classes
+    tables, corrections = filler.pop("tables"), filler.pop("corrections")
+    shapes = [
+        (n_classes, 1 if parent < 0 else filler["states"][parent], n)
+        for parent, n in zip(filler["parents"], filler["states"], strict=True)
+    ]
+    ends = np.cumsum([0, *(np.prod(shape) for shape in shapes)])
+    lengths = [(column.n_states + 1) * n_classes for column in program.columns]
+    starts = n_classes + np.cumsum([0, *lengths])
+    return {
+        **filler,
+        "classes": filler["classes"].tolist(),
+        "tables": [
+            tables[low:high].reshape(shape).tolist() for (low, high), shape in zip(pairwise(ends), shapes, strict=True)
+        ],
+        "nothing": corrections[:n_classes].tolist(),
+        "corrections": [corrections[low:high].reshape(-1, n_classes).tolist() for low, high in pairwise(starts)],
+    }

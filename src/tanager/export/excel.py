@@ -1,0 +1,180 @@
+"""A program as an Excel workbook whose formulas compute: type cells into "Rows", read the probabilities beside them."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from tanager.errors import OptionError
+from tanager.export.document import REFUSED, category_keys, gap_code, holds, is_text, unseen_code
+from tanager.export.header import MARK, describe
+from tanager.export.program import Program, Term
+from tanager.export.refuse import refuse_nul, refuse_order, refuse_zeros
+from tanager.table.schema import ColumnSchema
+
+if TYPE_CHECKING:
+    from openpyxl import Workbook
+
+N_ROWS = 100
+MOST_COLUMNS = 16_000
+DAY, EPOCH = 86_400e6, 25_569
+"""Microseconds of a day, and the day of 1970 as Excel counts them."""
+
+
+def write_excel(program: Program, rows: int = N_ROWS) -> bytes:
+    """Sheets: "Rows" to fill in, "States" and "Terms" of each row, "Lists" of cuts and categories, and the tables."""
+    refuse_nul(program, "Excel")
+    refuse_order(program, "a workbook")
+    refuse_zeros(program, "a workbook")
+    if program.n_classes * max(1, len(program.terms)) > MOST_COLUMNS:
+        raise OptionError(
+            "the model has more terms than a sheet has columns.", hint="python, sql and c take any number."
+        )
+    try:
+        from openpyxl import Workbook
+        from openpyxl.utils.exceptions import IllegalCharacterError
+    except ImportError:
+        raise OptionError("to='excel' needs openpyxl.", hint="pip install 'tanager[excel]'.") from None
+    book = Workbook()
+    book.properties.creator = MARK
+    try:
+        _Sheets(program, book, rows).fill()
+    except IllegalCharacterError as error:
+        raise OptionError(f"a workbook has no place for a control character: {str(error)[:100]}.") from None
+    stream = io.BytesIO()
+    book.save(stream)
+    return stream.getvalue()
+
+
+class _Sheets:
+    def __init__(self, program: Program, book: Workbook, n_rows: int) -> None:
+        self.program, self.n_rows = program, n_rows
+        self.rows = book.active
+        self.rows.title = "Rows"
+        self.states, self.terms = book.create_sheet("States"), book.create_sheet("Terms")
+        self.lists, self.tables = book.create_sheet("Lists"), book.create_sheet("Tables")
+        self.about = book.create_sheet("About")
+
+    def fill(self) -> None:
+        for number, line in enumerate(describe(self.program), start=1):
+            _put(self.about, number, 1, line)
+        formulas = [self._list(k, column) for k, column in enumerate(self.program.asked)]
+        looked_up = self._fill_tables()
+        self._head()
+        for row in range(2, self.n_rows + 2):
+            for k, formula in enumerate(formulas):
+                self.states.cell(row, k + 1, "=" + formula.replace("CELL", f"Rows!{_at(k + 1, row, fixed=True)}"))
+            for k, formula in enumerate(looked_up):
+                self.terms.cell(row, k + 1, "=" + formula.replace("ROW#", str(row)))
+            self._results(row, len(looked_up))
+
+    def _head(self) -> None:
+        program = self.program
+        names = [column.name for column in program.asked]
+        labels = [f"P({program.target.name}={label})" for label in program.labels]
+        for k, name in enumerate([*names, program.target.name, *labels], start=1):
+            _put(self.rows, 1, k, name)
+        for k, name in enumerate(names, start=1):
+            _put(self.states, 1, k, name)
+        for number, label in enumerate([program.target.name, *program.labels], start=1):
+            _put(self.lists, number, len(names) + 1, label)
+
+    def _list(self, k: int, column: ColumnSchema) -> str:
+        """Write the cuts or categories of a column; the formula for the state of CELL, an error where it refuses."""
+        program = self.program
+        _put(self.lists, 1, k + 1, column.name)
+        gap, unseen = (_code(code) for code in (gap_code(column, program), unseen_code(column, program)))
+        keys = category_keys(column) if column.kind == "categorical" else column.cuts
+        moment = holds(column) in ("dates", "times")
+        for number, key in enumerate(keys, start=2):
+            value = key if isinstance(key, str) else float(key)
+            _put(self.lists, number, k + 1, value / DAY + EPOCH if moment and not isinstance(value, str) else value)
+        where = f"Lists!{_at(k + 1, 2)}:{_at(k + 1, max(2, len(keys) + 1))}"
+        places = f"ROW({where})-1"
+        if not keys:
+            found = unseen if column.kind == "categorical" else "IF(ISNUMBER(CELL),0,NA())"
+        elif is_text(column):
+            same = f"EXACT({where},CELL)"
+            found = f"IF(ISTEXT(CELL),IF(SUMPRODUCT(--{same})=0,{unseen},SUMPRODUCT({same}*({places}))-1),NA())"
+        elif column.kind == "categorical":
+            value = "IF(ISLOGICAL(CELL),N(CELL),CELL)"
+            equal = f"({where}={value})"
+            found = f"IF(ISTEXT(CELL),NA(),IF(SUMPRODUCT(--{equal})=0,{unseen},SUMPRODUCT({equal}*({places}))-1))"
+        else:
+            found = f"IF(ISNUMBER(CELL),IFERROR(MATCH(CELL,{where},1),0),NA())"
+        return f"IF(ISBLANK(CELL),{gap},{found})"
+
+    def _fill_tables(self) -> list[str]:
+        """Write the tables below each other; the formula of each term and class, with ROW# for the row."""
+        row, formulas = 1, []
+        for term in self.program.terms:
+            names = " & ".join(self.program.columns[attribute].name for attribute in term.attributes)
+            for c, label in enumerate(self.program.labels):
+                _put(self.tables, row, 1, f"{names}: {label}")
+                table = term.table[..., c]
+                cells = table.reshape(len(table), -1).tolist()
+                for i, line in enumerate(cells, start=row + 1):
+                    for j, value in enumerate(line, start=1):
+                        self.tables.cell(i, j, value)
+                where = f"Tables!{_at(1, row + 1)}:{_at(len(cells[0]), row + len(cells))}"
+                places = ",".join(f"{self._state(term, attribute)}+1" for attribute in term.attributes)
+                formulas.append(f"INDEX({where},{places if len(term.attributes) == 2 else places + ',1'})")
+                row += len(cells) + 2
+        return formulas
+
+    def _state(self, term: Term, attribute: int) -> str:
+        """The state of an attribute in a row, the coarse one in a pair."""
+        column, cell = self.program.columns[attribute], f"States!${_letters(attribute + 1)}ROW#"
+        if len(term.attributes) == 1 or not column.groups:
+            return cell
+        place = len(self.program.asked) + attribute + 2
+        for number, code in enumerate(column.coarse_codes.tolist(), start=2):
+            self.lists.cell(number, place, code)
+        where = f"Lists!{_at(place, 2)}:{_at(place, len(column.coarse_codes) + 1)}"
+        return f"INDEX({where},{cell}+1,1)"
+
+    def _results(self, row: int, n_terms: int) -> None:
+        """Sums to the right of the terms, then their shares; an error in a state goes through to the results."""
+        program, first = self.program, n_terms + 2
+        n_classes, n_asked = program.n_classes, len(program.asked)
+        for c in range(n_classes):
+            parts = "+".join(["0", *(f"{_letters(k + 1)}{row}" for k in range(c, n_terms, n_classes))])
+            if len(parts) > 8_000:  # as long as a formula may be
+                raise OptionError("the model has more terms than a formula can add.", hint="python, sql and c can.")
+            self.terms.cell(row, first + c, f"={float(program.intercept[c])!r}+{parts}")
+        sums = f"{_letters(first)}{row}:{_letters(first + n_classes - 1)}{row}"
+        refused = f"+0*SUM(States!A{row}:{_letters(max(1, n_asked))}{row})" if n_asked else ""
+        self.terms.cell(row, first + n_classes, f"=MAX({sums}){refused}")
+        top = f"{_letters(first + n_classes)}{row}"
+        for c in range(n_classes):
+            self.terms.cell(row, first + n_classes + 1 + c, f"=EXP({_letters(first + c)}{row}-{top})")
+        weights = [f"{_letters(first + n_classes + 1 + c)}{row}" for c in range(n_classes)]
+        blank = f"COUNTA({_at(1, row)}:{_at(max(1, n_asked), row)})=0"
+        labels = f"Lists!{_at(n_asked + 1, 2)}:{_at(n_asked + 1, n_classes + 1)}"
+        place = f"MATCH(Terms!{top},Terms!{sums},0)"
+        self.rows.cell(row, n_asked + 1, f'=IF({blank},"",INDEX({labels},{place},1))')
+        for c, weight in enumerate(weights):
+            total = f"SUM(Terms!{weights[0]}:{weights[-1]})"
+            self.rows.cell(row, n_asked + 2 + c, f'=IF({blank},"",Terms!{weight}/{total})')
+
+
+def _put(sheet: Any, row: int, column: int, value: object) -> None:
+    """A value that is text is text, though it begins with "="."""
+    cell = sheet.cell(row, column)
+    cell.value = value
+    if isinstance(value, str):
+        cell.data_type = "s"
+
+
+def _code(code: int) -> str:
+    return "NA()" if code == REFUSED else str(code)
+
+
+def _letters(column: int) -> str:
+    from openpyxl.utils import get_column_letter
+
+    return str(get_column_letter(column))
+
+
+def _at(column: int, row: int, fixed: bool = False) -> str:
+    return f"${_letters(column)}{row}" if fixed else f"${_letters(column)}${row}"

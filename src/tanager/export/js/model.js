@@ -1,0 +1,92 @@
+// P(class | row) from the constant MODEL: codes of cells look numbers up, and these add up.
+
+const REFUSED = -1;
+const isMissing = (code, node) => code === MODEL.columns[node].states;
+const maps = MODEL.columns.map(({ categories }) => categories && new Map(categories.map((key, code) => [key, code])));
+
+// Dates are microseconds since 1970; text of a date is in ISO 8601, and without a zone it is UTC.
+function asNumber(cell, column) {
+  const isMoment = column.holds === "dates" || column.holds === "times";
+  const moment = typeof cell === "string" && isMoment ? fromText(cell) : cell;
+  if (moment instanceof Date) return 1000 * moment.getTime();
+  return ["boolean", "number", "bigint"].includes(typeof moment) ? Number(moment) : refuse(cell, column);
+}
+
+function refuse(cell, { name, holds }) {
+  throw new TypeError(`column ${JSON.stringify(name)} holds ${JSON.stringify(cell)}; it held ${holds} in training`);
+}
+
+function fromText(text) {
+  const [whole, seconds, fraction = "", zone = "Z"] = /^(\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d:\d\d)?)(?:\.(\d{1,6}))?(Z|[+-]\d\d:\d\d)?$/.exec(text) ?? [];
+  if (whole === undefined) return text;
+  const time = seconds.length === 10 ? `${seconds}T00:00:00` : seconds.replace(" ", "T");
+  return 1000 * Date.parse(time + zone) + Number(fraction.padEnd(6, "0"));
+}
+
+function encode(cell, node) {
+  const column = MODEL.columns[node];
+  if (cell === null || cell === undefined || Number.isNaN(cell)) return column.gap;
+  if (column.text) {
+    return typeof cell === "string" ? maps[node].get(cell) ?? column.unseen : refuse(cell, column);
+  }
+  if (maps[node] && maps[node].size === 0) return column.unseen;
+  const number = asNumber(cell, column);
+  if (maps[node]) return maps[node].get(number) ?? column.unseen;
+  // How many cuts are at or below the number.
+  let low = 0, high = column.cuts.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (column.cuts[middle] <= number) low = middle + 1; else high = middle;
+  }
+  return low;
+}
+
+const coarsen = (node, code) => (MODEL.columns[node].coarse ? MODEL.columns[node].coarse[code] : code);
+
+// The sum of each class, of codes that all have entries.
+function lookUp(codes) {
+  const logs = Float64Array.from(MODEL.intercept);
+  const coarse = codes.map((code, node) => coarsen(node, code));
+  for (const { attributes, steps, table } of MODEL.terms) {
+    const from = attributes.length === 1 ? codes : coarse;
+    let cell = 0;
+    for (let k = 0; k < attributes.length; k++) cell += from[attributes[k]] * steps[k];
+    for (let c = 0; c < logs.length; c++) logs[c] += table[cell + c];
+  }
+  if (MODEL.forest) {
+    const { roots, classes, attributes, ends, offsets, left, values } = MODEL.forest;
+    for (let tree = 0; tree < roots.length; tree++) {
+      let at = roots[tree];
+      while (at >= 0) at = ends[2 * at + left[offsets[at] + codes[attributes[at]]]];
+      logs[classes[tree]] += values[~at];
+    }
+  }
+  return logs;
+}
+
+const complete = (codes) => normalize(lookUp(codes));
+const withGaps = makeWithGaps();
+
+/**
+ * P(class | row), in the order of `classes`; all NaN where the model refuses the row.
+ * @param {Object<string, string | number | boolean | Date | null>} row cells by column; null and NaN are missing
+ * @returns {number[]}
+ */
+export function predictProba(row) {
+  const codes = MODEL.columns.map(({ name, states }, node) => {
+    if (node >= MODEL.columns.length - MODEL.hidden) return states;
+    if (!Object.hasOwn(row, name)) throw new TypeError(`the row has no column ${JSON.stringify(name)}`);
+    return encode(row[name], node);
+  });
+  const shares = codes.includes(REFUSED) ? null : codes.some(isMissing) ? withGaps(codes) : complete(codes);
+  return shares ?? MODEL.intercept.map(() => NaN);
+}
+
+/**
+ * The most probable class of a row; null where the model refuses it.
+ * @param {Object<string, string | number | boolean | Date | null>} row
+ */
+export function predict(row) {
+  const shares = predictProba(row);
+  return shares.some(Number.isNaN) ? null : classes[shares.indexOf(Math.max(...shares))];
+}

@@ -1,0 +1,210 @@
+"""Program: a fitted classifier as another language writes it: columns become codes, codes look numbers up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.errors import OptionError
+from tanager.registry import list_names, nearest_first
+from tanager.table.schema import Category, ColumnSchema
+from tanager.trees.forest import Forest
+
+if TYPE_CHECKING:
+    from tanager.classifiers import BayesianNetworkClassifier
+    from tanager.network.additive import AdditiveNetwork
+    from tanager.network.any_network import LookedUpNetwork
+    from tanager.network.network import Network
+
+Array = NDArray[np.float64]
+Gaps = Literal["looked up", "summed out", "averaged", "refused"]
+
+
+@dataclass(frozen=True)
+class Term:
+    """An addend of each class's sum, looked up by the codes of some attributes.
+
+    attributes  their numbers; where there are several, their codes are coarse ones (`ColumnSchema.coarse_codes`)
+    table       (codes of each attribute ..., classes)
+    child       the attribute, if one, whose probability given the others and the class this is the logarithm of
+    """
+
+    attributes: tuple[int, ...]
+    table: Array
+    child: int | None = None
+
+
+@dataclass(frozen=True)
+class Program:
+    """P(class | row) = softmax(intercept + sum of terms + what the forest adds), of codes of raw values.
+
+    columns         the attributes that are asked for, then `n_hidden` that are nodes only, missing in every row
+    target          the class; its categories are the labels
+    gaps            what becomes of a row with a missing cell, that is a cell whose code is the number of states:
+                    "looked up": every table has an entry for it, the last
+                    "summed out": of the product of the tables, exp(sum)
+                    "averaged": over what the `filler` says it may hold (`tanager.gaps.average`)
+                    "refused": the row has no probabilities
+    filler          constants of the rule that averages (`GapRule.constants`)
+    unseen_refused  whether a category unseen in training refuses the row, too
+
+    The class given is the first of the most probable ones; a rule that decides otherwise would be a field here.
+    """
+
+    columns: tuple[ColumnSchema, ...]
+    n_hidden: int
+    target: ColumnSchema
+    intercept: Array
+    terms: tuple[Term, ...]
+    forest: Forest | None
+    gaps: Gaps
+    filler: Mapping[str, Any] | None
+    unseen_refused: bool
+
+    @classmethod
+    def of(
+        cls, clf: BayesianNetworkClassifier, refuse: bool = False, rename: Mapping[str, str] | None = None
+    ) -> Program:
+        """The program of a fitted classifier; with `refuse` a row with a missing cell has no probabilities."""
+        network = _one_network(clf)
+        constants = clf.gaps_.constants()
+        columns = network.columns[:-1]
+        n_hidden = len(columns) - len(clf.encoder_.schema.attributes)
+        if refuse and n_hidden:
+            raise OptionError(
+                f"the model has hidden nodes, which are missing in every row ({columns[-1].name!r}, say), so "
+                "missing='refuse' would leave no row.",
+            )
+        gaps: Gaps
+        if network.kind == "effects":
+            gaps = "refused" if refuse else "averaged" if "filler" in constants else "looked up"
+            intercept, terms = network.intercept, _effects(network, gaps == "looked up")
+        else:
+            target = len(columns)
+            linked = any(parent != target for parents in network.dag.parents for parent in parents)
+            gaps = "refused" if refuse else "averaged" if "filler" in constants else "summed out"
+            if gaps == "summed out" and ("means" in constants or not linked):
+                gaps = "looked up"
+            means = constants.get("means", np.zeros((len(columns), network.n_states[-1])))
+            intercept, terms = _tables(network, means if gaps == "looked up" else None)
+        program = cls(
+            _rename(columns, rename or {}),
+            n_hidden,
+            network.columns[-1],
+            intercept,
+            terms,
+            network.forest if network.kind == "effects" else None,
+            gaps,
+            constants["filler"] if gaps == "averaged" else None,
+            clf.encoder_.unseen_is_error,
+        )
+        # Averaging looks at all cells; else a column that no number depends on need not be there.
+        return program if gaps in ("averaged", "summed out") else program._without_idle_columns()
+
+    @cached_property
+    def labels(self) -> tuple[Category, ...]:
+        return self.target.categories
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.intercept)
+
+    @property
+    def asked(self) -> tuple[ColumnSchema, ...]:
+        """The columns that a row must have."""
+        return self.columns[: len(self.columns) - self.n_hidden]
+
+    @cached_property
+    def is_tree(self) -> bool:
+        """Whether every term is of an attribute given at most one other: sums over gaps then go from leaf to root."""
+        return all(term.child is not None and len(term.attributes) <= 2 for term in self.terms)
+
+    def _without_idle_columns(self) -> Program:
+        used = {attribute for term in self.terms for attribute in term.attributes}
+        if self.forest is not None:
+            used.update(self.forest.attributes.tolist())
+        kept = sorted(used)
+        place = np.zeros(len(self.columns), dtype=np.int64)
+        place[kept] = np.arange(len(kept))
+        moved = (
+            replace(
+                term,
+                attributes=tuple(place[list(term.attributes)].tolist()),
+                child=None if term.child is None else int(place[term.child]),
+            )
+            for term in self.terms
+        )
+        return replace(
+            self,
+            columns=tuple(self.columns[attribute] for attribute in kept),
+            terms=tuple(moved),
+            forest=None if self.forest is None else self.forest.with_attributes(place),
+        )
+
+
+def _effects(network: AdditiveNetwork, with_gaps: bool) -> tuple[Term, ...]:
+    """The effects that are not zero, with or without the entries of missing cells."""
+    end = None if with_gaps else -1
+    mains = [Term((attribute,), main[:end]) for attribute, main in enumerate(network.mains)]
+    pairs = [Term(pair, table[:end, :end]) for pair, table in zip(network.pairs, network.tables, strict=True)]
+    return tuple(term for term in (*mains, *pairs) if term.table.any())
+
+
+def _tables(network: Network, means: Array | None) -> tuple[Array, tuple[Term, ...]]:
+    """The logarithms of the tables, children before parents; with `means` these are the entries of missing cells."""
+    n_states, logs, target = network.n_states, network.log_joint, len(network.columns) - 1
+    intercept, terms = np.zeros(n_states[-1]), []
+    for node in reversed(network.dag.order):
+        attributes = tuple(member for member in network.dag.families[node].nodes if member != target)
+        shape = [n_states[attribute] for attribute in attributes]
+        first = int(logs.offsets[node])
+        table = logs.tables[first : first + prod(shape)].reshape(*shape, n_states[-1])
+        if not attributes:
+            intercept = table
+            continue
+        if means is not None:
+            whole = np.empty([*(n + 1 for n in shape), n_states[-1]])
+            whole[...] = means[node]
+            whole[tuple(slice(n) for n in shape)] = table
+            table = whole
+        terms.append(Term(attributes, table, None if node == target else node))
+    return intercept, tuple(terms)
+
+
+def _rename(columns: Sequence[ColumnSchema], names: Mapping[str, str]) -> tuple[ColumnSchema, ...]:
+    known = [column.name for column in columns]
+    for name in names:
+        if name not in known:
+            nearest = list_names(nearest_first(name, known)[:5])
+            raise OptionError(f"rename has {name!r}, which is no column of the model; the nearest are {nearest}.")
+    renamed = tuple(replace(column, name=names.get(column.name, column.name)) for column in columns)
+    if len({column.name for column in renamed}) < len(renamed):
+        raise OptionError("rename gives two columns the same name.", hint="every column needs a name of its own.")
+    return renamed
+
+
+def _one_network(clf: BayesianNetworkClassifier) -> LookedUpNetwork:
+    """The network, if it is one, and all there is between the cells of a row and its most probable class."""
+    if clf.network_.kind == "mixtures":
+        raise OptionError(
+            "the classifier is a mean of several networks, and an export holds one.",
+            hint="structure='tan' learns one.",
+        )
+    if clf.decision_ is not None:
+        raise OptionError(
+            f"the model decides by {clf.decision_}, and an export gives the most probable class.",
+            hint="--no-decision exports the probabilities (in Python clf.decision_ = None).",
+        )
+    if any(step.column not in clf.recipe_.dropped for step in clf.recipe_.steps):
+        raise OptionError(
+            f"the model mends the cells of a table by a recipe ({clf.recipe_.steps[0].column!r}, say), which an export "
+            "does not know.",
+            hint="fit a model to the mended table, without a recipe.",
+        )
+    return clf.network_

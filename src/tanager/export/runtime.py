@@ -1,0 +1,248 @@
+"""P(class | row) from the document of a model (`tanager.export.document`); needs the standard library alone."""
+
+from __future__ import annotations
+
+import datetime
+import numbers
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
+from math import exp, fsum, inf, isnan, log, nan, prod, sqrt
+from typing import Any
+
+REFUSED = -1
+EPOCH = datetime.datetime(1970, 1, 1)
+
+Model = Mapping[str, Any]
+Codes = Sequence[int]
+Factor = tuple[tuple[int, ...], dict[tuple[int, ...], list[float]]]
+
+
+def probabilities(model: Model, row: Mapping[str, object]) -> list[float]:
+    """P(class | row), in the order of the classes; all nan where the model refuses the row."""
+    columns = model["columns"]
+    codes = [encode(column, row[column["name"]]) for column in columns[: len(columns) - model["hidden"]]]
+    codes += [column["states"] for column in columns[len(codes) :]]
+    if REFUSED in codes:
+        return [nan] * len(model["intercept"])
+    if model["gaps"] == "looked up" or not any(map(is_missing, columns, codes)):
+        return normalize(look_up(model, codes))
+    return normalize(sum_out(model, codes)) if model["gaps"] == "summed out" else average(model, codes)
+
+
+def encode(column: Model, cell: object) -> int:
+    """The state of a cell; the number of states for a missing one."""
+    if cell is None or cell != cell:
+        return int(column["gap"])
+    number = cell if isinstance(cell, str) else as_number(cell)
+    if column["categories"] is not None:
+        if column["categories"] and isinstance(number, str) != column["text"]:
+            raise TypeError(f"column {column['name']!r} holds {cell!r}; it held {column['holds']} in training")
+        return int(column["categories"].get(number, column["unseen"]))
+    if isinstance(number, str):
+        raise TypeError(f"column {column['name']!r} holds text, {cell!r}; it held {column['holds']} in training")
+    return bisect_right(column["cuts"], number)
+
+
+def as_number(cell: object) -> Any:
+    """Dates and times in microseconds since 1970, durations in microseconds."""
+    if isinstance(cell, datetime.timedelta):
+        return cell / datetime.timedelta(microseconds=1)
+    if isinstance(cell, datetime.datetime):
+        zoned = cell if cell.tzinfo is None else cell.astimezone(datetime.UTC)
+        return (zoned.replace(tzinfo=None) - EPOCH) / datetime.timedelta(microseconds=1)
+    if isinstance(cell, datetime.date):
+        return as_number(datetime.datetime.combine(cell, datetime.time()))
+    if isinstance(cell, numbers.Real):
+        return cell
+    raise TypeError(f"{cell!r} is no number, text, date or time")
+
+
+def is_missing(column: Model, code: int) -> bool:
+    return code == int(column["states"])
+
+
+def look_up(model: Model, codes: Codes) -> list[float]:
+    """The sum of each class, of codes that all have entries."""
+    classes = range(len(model["intercept"]))
+    coarse = [
+        column["coarse"][code] if column["coarse"] else code
+        for column, code in zip(model["columns"], codes, strict=True)
+    ]
+    found = [[each] for each in model["intercept"]]
+    for term in model["terms"]:
+        of = codes if len(term["attributes"]) == 1 else coarse
+        cell = sum(of[attribute] * step for attribute, step in zip(term["attributes"], term["steps"], strict=True))
+        for c in classes:
+            found[c].append(term["table"][cell + c])
+    forest = model["forest"]
+    for at, c in zip(forest["roots"], forest["classes"], strict=True) if forest else ():
+        while at >= 0:
+            side = forest["left"][forest["offsets"][at] + codes[forest["attributes"][at]]]
+            at = forest["ends"][2 * at + side]
+        found[c].append(forest["values"][~at])
+    return [add(each) for each in found]
+
+
+def add(values: Sequence[float]) -> float:
+    return -inf if -inf in values else fsum(values)
+
+
+def normalize(logs: Sequence[float]) -> list[float]:
+    """exp(logs) divided by their sum; all nan where all are impossible."""
+    highest = max(logs)
+    if isnan(highest) or highest == -inf:
+        return [nan] * len(logs)
+    weights = [exp(each - highest) for each in logs]
+    total = fsum(weights)
+    return [weight / total for weight in weights]
+
+
+def sum_out(model: Model, codes: Codes) -> list[float]:
+    """log sum over the missing cells of exp(sum), each class by itself: variables are eliminated one by one."""
+    columns, classes = model["columns"], range(len(model["intercept"]))
+    missing = {attribute for attribute, column in enumerate(columns) if is_missing(column, codes[attribute])}
+    terms = list(model["terms"])
+    while True:  # a missing attribute that nothing depends on sums to one
+        parents = {attribute for term in terms for attribute in term["attributes"] if attribute != term["child"]}
+        kept = [term for term in terms if term["child"] not in missing or term["child"] in parents]
+        if len(kept) == len(terms):
+            break
+        terms = kept
+    factors = [restrict(model, term, codes, missing) for term in terms]
+    waiting = {attribute for scope, _ in factors for attribute in scope}
+    while waiting:
+        least = min(sorted(waiting), key=partial(join_size, columns, factors))
+        waiting.remove(least)
+        joined = [factor for factor in factors if least in factor[0]]
+        scope = tuple(sorted({other for factor in joined for other in factor[0]} - {least}))
+        cells: dict[tuple[int, ...], list[float]] = {}
+        for states in product(*(range(columns[other]["states"]) for other in scope)):
+            at = dict(zip(scope, states, strict=True))
+            rows = []
+            for state in range(columns[least]["states"]):
+                at[least] = state
+                parts = [cell[tuple(at[other] for other in members)] for members, cell in joined]
+                rows.append([add([part[c] for part in parts]) for c in classes])
+            cells[states] = [log_sum([each[c] for each in rows]) for c in classes]
+        factors = [factor for factor in factors if least not in factor[0]] + [(scope, cells)]
+    return [add([model["intercept"][c], *(cell[()][c] for _, cell in factors)]) for c in classes]
+
+
+def join_size(columns: Sequence[Model], factors: Sequence[Factor], attribute: int) -> int:
+    """Cells of the product of all factors with an attribute."""
+    members = {other for scope, _ in factors if attribute in scope for other in scope}
+    return prod(columns[other]["states"] for other in members)
+
+
+def restrict(model: Model, term: Model, codes: Codes, missing: set[int]) -> Factor:
+    """The part of a term's table that agrees with the cells present, over its missing attributes."""
+    scope = tuple(sorted(attribute for attribute in term["attributes"] if attribute in missing))
+    cells = {}
+    for states in product(*(range(model["columns"][attribute]["states"]) for attribute in scope)):
+        at = dict(zip(scope, states, strict=True))
+        cell = sum(
+            at.get(other, codes[other]) * step for other, step in zip(term["attributes"], term["steps"], strict=True)
+        )
+        cells[states] = term["table"][cell : cell + len(model["intercept"])]
+    return scope, cells
+
+
+def log_sum(values: Sequence[float]) -> float:
+    highest = max(values)
+    return highest if highest == -inf else highest + log(fsum(exp(value - highest) for value in values))
+
+
+def average(model: Model, codes: Codes) -> list[float]:
+    """The mean of P(class | completion) over what the missing cells may hold, by the filler and its corrections."""
+    filler, columns, classes = model["filler"], model["columns"], range(len(model["intercept"]))
+    missing = [is_missing(column, code) for column, code in zip(columns, codes, strict=True)]
+    coarse = [column["coarse"][code] if column["coarse"] else code for column, code in zip(columns, codes, strict=True)]
+    count = prod(n for n, gap in zip(filler["states"], missing, strict=True) if gap)
+    complete = every_completion if count <= filler["completions"] else drawn_completions
+    bent = [filler["nothing"][c] for c in classes]
+    for entries, code, gap in zip(filler["corrections"], codes, missing, strict=True):
+        bent = bent if gap else [total + entry for total, entry in zip(bent, entries[code], strict=True)]
+    bent = [total / (1 + missing.count(False)) for total in bent]
+    logs, found = [], []
+    for weight, filled in complete(filler, coarse, missing):
+        middles = zip(codes, filled, missing, filler["middles"], strict=True)
+        found.append(normalize(look_up(model, [at[state] if gap else code for code, state, gap, at in middles])))
+        logs.append(weight + fsum(a * b for a, b in zip(bent, found[-1], strict=True)))
+    weights = normalize(logs)
+    return [fsum(weight * each[c] for weight, each in zip(weights, found, strict=True)) for c in classes]
+
+
+def every_completion(filler: Model, coarse: Codes, missing: Sequence[bool]) -> Iterator[tuple[float, list[int]]]:
+    """Every completion, and the logarithm of its probability but for a constant."""
+    spans = [range(n) if gap else (code,) for n, code, gap in zip(filler["states"], coarse, missing, strict=True)]
+    for filled in map(list, product(*spans)):
+        joint = []
+        for c, start in enumerate(filler["classes"]):
+            parts = [chances(filler, node, c, filled)[filled[node]] for node in filler["order"]]
+            joint.append(-inf if 0.0 in parts else start + fsum(map(log, parts)))
+        yield log_sum(joint), filled
+
+
+def chances(filler: Model, node: int, c: int, filled: Codes) -> list[float]:
+    """P(states of a node | class, the parent's state)."""
+    parent = filler["parents"][node]
+    row: list[float] = filler["tables"][node][c][0 if parent < 0 else filled[parent]]
+    return row
+
+
+def drawn_completions(filler: Model, coarse: Codes, missing: Sequence[bool]) -> Iterator[tuple[float, list[int]]]:
+    """Draws given the cells present, made with the same numbers for every row."""
+    likelihoods, weights = collect(filler, coarse, missing)
+    roots = [sqrt(prime) for prime in first_primes(len(filler["order"]) + 1)]
+    for draw in range(filler["draws"]):
+        filled = list(coarse)
+        c = invert(weights, (draw + 0.5) * roots[0] % 1.0)
+        for node in filler["order"]:
+            if missing[node]:
+                shares = [a * b for a, b in zip(chances(filler, node, c, filled), likelihoods[node][c], strict=True)]
+                filled[node] = invert(shares, (draw + 0.5) * roots[filler["ranks"][node] + 1] % 1.0)
+        yield 0.0, filled
+
+
+def collect(filler: Model, coarse: Codes, missing: Sequence[bool]) -> tuple[list[list[list[float]]], list[float]]:
+    """P(cells present at and below each node | class, its state), from leaf to root, and the weights of the classes."""
+    n_classes = len(filler["classes"])
+    below = [[[0.0] * n for _ in range(n_classes)] for n in filler["states"]]
+    logs = list(filler["classes"])
+    for node in reversed(filler["order"]):
+        for c in range(n_classes):
+            own = [
+                value if missing[node] or state == coarse[node] else -inf for state, value in enumerate(below[node][c])
+            ]
+            highest = max(own)
+            below[node][c] = [exp(value - highest) for value in own]
+            logs[c] += highest
+            for above, row in enumerate(filler["tables"][node][c]):
+                share = sum(a * b for a, b in zip(below[node][c], row, strict=True))
+                message = log(share) if share > 0.0 else -inf
+                if filler["parents"][node] < 0:
+                    logs[c] += message
+                else:
+                    below[filler["parents"][node]][c][above] += message
+    return below, [exp(value - max(logs)) for value in logs]
+
+
+def invert(shares: Sequence[float], number: float) -> int:
+    """The first state whose cumulative share exceeds the number."""
+    total, cumulative = 0.0, []
+    for share in shares:
+        total += share
+        cumulative.append(total)
+    return sum(number * total >= bound for bound in cumulative[:-1])
+
+
+def first_primes(n: int) -> list[int]:
+    primes: list[int] = []
+    candidate = 2
+    while len(primes) < n:
+        if all(candidate % prime for prime in primes):
+            primes.append(candidate)
+        candidate += 1
+    return primes

@@ -1,0 +1,247 @@
+"""A program as one SELECT: cells become states, states look numbers up, and these add up.
+
+Each step is a common table expression. A state of -1 refuses the row: its results are NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+from math import nan
+
+from tanager.errors import OptionError
+from tanager.export.document import category_keys, gap_code, holds, steps, unseen_code
+from tanager.export.header import describe
+from tanager.export.program import Program, Term
+from tanager.export.refuse import refuse_nul
+from tanager.export.sql_dialects import DIALECTS, Dialect, Holds
+from tanager.registry import check_option
+from tanager.table.schema import Category, ColumnSchema
+
+FEW = 8
+"""Addends, or categories, that are written one after another; more by halves."""
+MOST_ARGUMENTS = 100
+HOLDS: dict[str, Holds] = {"text": "text", "booleans": "boolean", "dates": "moment", "times": "moment"}
+
+Column = tuple[str, str]
+"""The name of a column of a step, and its expression."""
+
+
+def write_sql(
+    program: Program, table: str, key: str | Sequence[str], dialect: str = "sqlite", view: str | None = None
+) -> str:
+    """The key, the most probable class, and a column P(class=label) for each label, of every row of a table."""
+    refuse_nul(program, "SQL")
+    language = DIALECTS[check_option("dialect", dialect, DIALECTS)]
+    keys = (key,) if isinstance(key, str) else tuple(key)
+    return _Query(program, language, table, keys).write(view)
+
+
+@dataclass(frozen=True)
+class _Query:
+    program: Program
+    dialect: Dialect
+    table: str
+    keys: tuple[str, ...]
+
+    def write(self, view: str | None) -> str:
+        classes = range(self.program.n_classes)
+        passed = [(f"z{c}", f"z{c}") for c in classes]
+        top = ("top", self._extreme([f"z{c}" for c in classes], greatest=True))
+        best = " ".join(f"WHEN z{c} = top THEN {c}" for c in classes)
+        weights = [(f"w{c}", self.dialect.exponential(f"(z{c} - top)")) for c in classes]
+        total = self._add([f"w{c}" for c in classes])
+        steps = {
+            **self._search_steps(),
+            "states": self._states(),
+            "sums": [*((f"z{c}", self._sum(c)) for c in classes), self._refusal()],
+            "highest": [*passed, ("top", f"CASE WHEN refused < 0 THEN NULL ELSE {top[1]} END")],
+            "weights": [("best", f"CASE {best} END"), *weights],
+            "totals": [("best", "best"), *((f"w{c}", f"w{c}") for c in classes), ("total", total)],
+        }
+        lines = [f"-- {line}".rstrip() for line in describe(self.program)]
+        lines += [] if view is None else [f"CREATE VIEW {self.dialect.name(view)} AS"]
+        # A step must not have the name of the table that is read.
+        prefix = next(f"step{n}" for n in count() if not self.table.lower().startswith(f"step{n}"))
+        texts, source = [], self.dialect.name(self.table)
+        for number, (name, columns) in enumerate(steps.items()):
+            keys = [(f"k{k}", self.dialect.name(key) if number == 0 else f"k{k}") for k, key in enumerate(self.keys)]
+            body = ",\n".join(f"    {expression} AS {alias}" for alias, expression in (*keys, *columns))
+            texts.append(f"{prefix}_{name}{self.dialect.materialized} (\n  SELECT\n{body}\n  FROM {source}\n)")
+            source = f"{prefix}_{name}"
+        return "\n".join([*lines, "WITH " + ",\n".join(texts), *self._results(), f"FROM {source};\n"])
+
+    def _results(self) -> list[str]:
+        program = self.program
+        labels = [f"P({program.target.name}={label})" for label in program.labels]
+        best = " ".join(f"WHEN {c} THEN {self._label(label)}" for c, label in enumerate(program.labels))
+        shares = [f"w{c} / total" for c in range(program.n_classes)]
+        values = [*(f"k{k}" for k in range(len(self.keys))), f"CASE best {best} END", *shares]
+        names = self._unique([*self.keys, program.target.name, *labels])
+        return ["SELECT", ",\n".join(f"  {value} AS {name}" for value, name in zip(values, names, strict=True))]
+
+    def _search_steps(self) -> dict[str, list[Column]]:
+        """Steps that halve the cuts of all columns at once: to a vectorised engine a tree of questions costs twice.
+
+        f{k} counts the cuts at or below the number n{k}, of a list that NaN, above every number, fills up.
+        """
+        dialect, found = self.dialect, {k: self.program.asked[k] for k in self._searched}
+        if not found:
+            return {}
+        span = 1 << max(len(column.cuts) for column in found.values()).bit_length()
+        others = [(f"r{k}", dialect.name(self.program.asked[k].name)) for k in self._unsearched]
+        numbers = [(f"n{k}", self._number(column)) for k, column in found.items()]
+        steps = {"cells": [*others, *numbers, *((f"f{k}", "CAST(0 AS BIGINT)") for k in found)]}
+        passed = [(name, name) for name, _ in (*others, *numbers)]
+        step = span // 2
+        while step:
+            counts = []
+            for k, column in found.items():
+                cut = dialect.look_up([*column.cuts, *[nan] * (span - 1 - len(column.cuts))], f"f{k} + {step - 1}")
+                counts.append((f"f{k}", f"CASE WHEN {cut} <= n{k} THEN f{k} + {step} ELSE f{k} END"))
+            steps[f"search{step}"] = [*passed, *counts]
+            step //= 2
+        return steps
+
+    @cached_property
+    def _searched(self) -> list[int]:
+        """The columns whose cuts are searched in steps."""
+        if not self.dialect.searches:
+            return []
+        return [k for k, column in enumerate(self.program.asked) if len(column.cuts) > FEW]
+
+    @cached_property
+    def _unsearched(self) -> list[int]:
+        return [k for k in range(len(self.program.asked)) if k not in self._searched]
+
+    def _number(self, column: ColumnSchema) -> str:
+        """A cell as a number, NULL where it is missing."""
+        cell, kind = self.dialect.name(column.name), HOLDS.get(holds(column), "number")
+        value = self.dialect.as_number(cell, kind)
+        return f"NULLIF({value}, {self.dialect.number(nan)})" if kind == "number" else value
+
+    def _states(self) -> list[Column]:
+        """The state of every cell, and the coarse one where a pair looks at it."""
+        pairs = [term.attributes for term in self.program.terms if len(term.attributes) > 1]
+        paired = {attribute for attributes in pairs for attribute in attributes}
+        columns = list(enumerate(self.program.asked))
+        states = [(f"s{k}", self._state(k, column)) for k, column in columns]
+        states += [(f"c{k}", self._state(k, column.coarse)) for k, column in columns if k in paired and column.groups]
+        if len(states) + len(self.keys) > self.dialect.most_columns:
+            raise OptionError(
+                f"the model looks at {len(self.program.asked):,} columns, too many for one SELECT.",
+                hint="python, js and c take any number.",
+            )
+        return states
+
+    def _state(self, number: int, column: ColumnSchema) -> str:
+        dialect, kind = self.dialect, HOLDS.get(holds(column), "number")
+        gap, unseen = gap_code(column, self.program), unseen_code(column, self.program)
+        if number in self._searched:
+            fine, found = self.program.asked[number], f"f{number}"
+            if column is not fine:
+                found = f"CAST({dialect.look_up(fine.coarse_codes.tolist(), found)} AS BIGINT)"
+            return f"CASE WHEN n{number} IS NULL THEN {gap} ELSE {found} END"
+        cell = f"r{number}" if self._searched else dialect.name(column.name)
+        questions = [f"WHEN {cell} IS NULL THEN {gap}"]
+        value = dialect.as_text(cell) if kind == "text" else dialect.as_number(cell, kind)
+        nan, wrong = dialect.is_nan(value) if kind == "number" else None, dialect.is_wrong(cell, kind)
+        questions += [] if wrong is None else [f"WHEN {wrong} THEN -1"]
+        questions += [] if nan is None else [f"WHEN {nan} THEN {gap}"]
+        if column.kind == "numeric":
+            found = _bin([dialect.number(cut) for cut in column.cuts], value)
+        else:
+            keys = category_keys(column)
+            texts = [dialect.text(key) if isinstance(key, str) else dialect.number(float(key)) for key in keys]
+            order = sorted(range(len(keys)), key=lambda code: keys[code])
+            found = _search([(texts[code], code) for code in order], value, unseen)
+        return f"CASE {' '.join(questions)} ELSE {found} END"
+
+    def _refusal(self) -> Column:
+        """-1 for a row with a state of -1."""
+        return "refused", self._extreme([f"s{k}" for k in range(len(self.program.asked))] or ["0"], greatest=False)
+
+    def _sum(self, c: int) -> str:
+        program, forest = self.program, self.program.forest
+        addends = [
+            self.dialect.number(program.intercept[c].item()),
+            *(self._look_up(term, c) for term in program.terms),
+        ]
+        if forest is not None:
+            roots = forest.roots[forest.of_class == c].tolist()
+            addends += [self._tree(root) for root in roots]
+        return self._add(addends)
+
+    def _look_up(self, term: Term, c: int) -> str:
+        several = len(term.attributes) > 1
+        parts = []
+        for attribute, step in zip(term.attributes, steps(term), strict=True):
+            code = f"{'c' if several and self.program.columns[attribute].groups else 's'}{attribute}"
+            parts.append(f"{step // self.program.n_classes} * {code}" if step > self.program.n_classes else code)
+        index = f"({' + '.join(parts)})" if several else parts[0]
+        return self.dialect.look_up(term.table[..., c].ravel().tolist(), index)
+
+    def _tree(self, end: int) -> str:
+        forest = self.program.forest
+        assert forest is not None
+        if end < 0:
+            return self.dialect.number(forest.values[~end].item())
+        left = forest.left[forest.offsets[end] : forest.offsets[end + 1]].nonzero()[0].tolist()
+        right_end, left_end = forest.ends[end].tolist()
+        states = f"s{forest.attributes[end]} IN ({', '.join(map(str, left)) or 'NULL'})"
+        return f"CASE WHEN {states} THEN {self._tree(left_end)} ELSE {self._tree(right_end)} END"
+
+    def _extreme(self, values: Sequence[str], greatest: bool) -> str:
+        """Of many values the extreme of extremes: a function takes so many arguments."""
+        while len(values) > 1:
+            parts = [values[k : k + MOST_ARGUMENTS] for k in range(0, len(values), MOST_ARGUMENTS)]
+            values = [self.dialect.extreme(part, greatest) if len(part) > 1 else part[0] for part in parts]
+        return values[0]
+
+    def _add(self, values: Sequence[str]) -> str:
+        """A sum by halves: parsers count how deep an expression goes."""
+        if len(values) <= FEW:
+            return " + ".join(values)
+        half = len(values) // 2
+        return f"({self._add(values[:half])}) + ({self._add(values[half:])})"
+
+    def _label(self, label: Category) -> str:
+        if isinstance(label, bool):
+            return str(label).upper()
+        return str(label) if isinstance(label, int | float) else self.dialect.text(str(label))
+
+    def _unique(self, names: Sequence[str]) -> list[str]:
+        """Names of results, each of its own, and no longer than the engine takes."""
+        longest, seen, found = self.dialect.longest_name, set[str](), []
+        for number, name in enumerate(names):
+            short = name
+            if longest is not None and len(name.encode()) > longest:
+                short = name.encode()[: longest - 10].decode(errors="ignore") + f"~{number}"
+            while short.lower() in seen:
+                short += "_"
+            seen.add(short.lower())
+            found.append(self.dialect.name(short))
+        return found
+
+
+def _bin(cuts: Sequence[str], value: str, first: int = 0) -> str:
+    """How many cuts are at or below a value, by halves."""
+    if not cuts:
+        return str(first)
+    half = len(cuts) // 2
+    low, high = _bin(cuts[:half], value, first), _bin(cuts[half + 1 :], value, first + half + 1)
+    return f"CASE WHEN {value} < {cuts[half]} THEN {low} ELSE {high} END"
+
+
+def _search(keys: Sequence[tuple[str, int]], value: str, unseen: int) -> str:
+    """The state of a category, of ascending ones; by halves where they are many."""
+    if not keys:
+        return str(unseen)
+    if len(keys) <= FEW:
+        cases = " ".join(f"WHEN {value} = {key} THEN {code}" for key, code in keys)
+        return f"CASE {cases} ELSE {unseen} END"
+    half = len(keys) // 2
+    low, high = _search(keys[:half], value, unseen), _search(keys[half:], value, unseen)
+    return f"CASE WHEN {value} < {keys[half][0]} THEN {low} ELSE {high} END"

@@ -1,0 +1,128 @@
+"""The languages a classifier can be written in, by name: one file and one line each."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from tanager.classifiers import BayesianNetworkClassifier
+from tanager.errors import OptionError
+from tanager.export.c import write_c
+from tanager.export.excel import write_excel
+from tanager.export.header import MARK
+from tanager.export.javascript import write_javascript, write_types
+from tanager.export.onnx import write_onnx
+from tanager.export.program import Program
+from tanager.export.python import write_python
+from tanager.export.scorecard import write_scorecard
+from tanager.export.sql import write_sql
+from tanager.files.atomic import atomic_write, check_writable
+from tanager.files.output_path import OutputKind, begins_with
+from tanager.registry import check_option
+
+MISSING = ("as-fitted", "refuse")
+
+
+@dataclass(frozen=True)
+class Target:
+    """How a language is written.
+
+    write   turns a program, and options of the language, into the content of a file
+    suffix  of such a file
+    gaps    the rules for missing cells that it can say (`Program.gaps`); "tree sums" stands for "summed out" where
+            `Program.is_tree`
+    """
+
+    write: Callable[..., str | bytes]
+    suffix: str
+    gaps: tuple[str, ...] = ("looked up", "refused")
+
+    def can_say(self, program: Program) -> bool:
+        return program.gaps in self.gaps or (
+            program.gaps == "summed out" and program.is_tree and "tree sums" in self.gaps
+        )
+
+
+EVERY_RULE = ("looked up", "refused", "summed out", "averaged")
+TARGETS: dict[str, Target] = {
+    "sql": Target(write_sql, ".sql"),
+    "python": Target(write_python, ".py", EVERY_RULE),
+    "js": Target(write_javascript, ".js", EVERY_RULE),
+    "ts": Target(write_types, ".d.ts", EVERY_RULE),
+    "c": Target(write_c, ".h", ("looked up", "refused", "tree sums")),
+    "onnx": Target(write_onnx, ".onnx"),
+    "scorecard": Target(write_scorecard, ".csv"),
+    "excel": Target(write_excel, ".xlsx"),
+}
+
+
+def write_export(
+    clf: BayesianNetworkClassifier,
+    to: str,
+    path: str | os.PathLike[str] | None,
+    missing: str,
+    rename: Mapping[str, str] | None,
+    options: Mapping[str, object],
+) -> str | bytes | Path:
+    """See `tanager.export.export`."""
+    check_is_fitted(clf)
+    target = TARGETS[check_option("to", to, TARGETS)]
+    check_option("missing", missing, MISSING)
+    if path is not None:
+        check_writable(path)
+    content = target.write(_program(clf, to, missing == "refuse", rename), **_options(to, target, options))
+    if path is None:
+        return content
+    with atomic_write(path) as stream:
+        stream.write(content if isinstance(content, bytes) else content.encode())
+    return Path(path)
+
+
+def export_kind(to: str) -> OutputKind:
+    """What `tanager export` writes: a file of that language with our mark in its first lines."""
+    is_ours = _is_workbook if to == "excel" else begins_with(rb".{0,200}" + MARK.encode())
+    return OutputKind(f"an export of `tanager export --to {to}`", is_ours)
+
+
+def _is_workbook(file: Path) -> bool:
+    """Whether a file is a workbook, which is a ZIP file, that we made."""
+    try:
+        with zipfile.ZipFile(file) as parts:
+            return MARK.encode() in parts.read("docProps/core.xml")
+    except (zipfile.BadZipFile, KeyError):
+        return False
+
+
+def _program(clf: BayesianNetworkClassifier, to: str, refuse: bool, rename: Mapping[str, str] | None) -> Program:
+    program = Program.of(clf, refuse, rename)
+    if TARGETS[to].can_say(program):
+        return program
+    able = [name for name, target in TARGETS.items() if target.can_say(program)]
+    rule = {"averaged": "averages over what a missing cell may hold", "summed out": "sums a missing cell out"}
+    raise OptionError(
+        f"the model {rule[program.gaps]}, which {to} cannot say.",
+        hint=f"missing='refuse' gives rows with a missing cell no probabilities; a model fitted with "
+        f"missing='category' knows the gaps it has seen as states; {', '.join(able)} can say it.",
+    )
+
+
+def _options(to: str, target: Target, options: Mapping[str, object]) -> dict[str, Any]:
+    """The options given, if the language has them; those it needs must be there."""
+    known = inspect.signature(target.write).parameters
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if name not in known:
+            raise OptionError(
+                f"to={to!r} has no option {name!r}.", hint=f"it has {', '.join(list(known)[1:]) or 'none'}."
+            )
+    for name, parameter in list(known.items())[1:]:
+        if parameter.default is inspect.Parameter.empty and name not in given:
+            raise OptionError(f"to={to!r} needs the option {name!r}.")
+    return given

@@ -1,0 +1,182 @@
+"""What an export is asked for and cannot do is said in one message; what it says of itself is true."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sqlite3
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from export.engines import by_duckdb, by_sqlite
+from export.made_models import made_rows, tables_model
+from report.models import with_hidden_node
+from tanager import BayesianNetworkClassifier, DataWarning, NaiveBayesClassifier, OptionError, TANClassifier, export
+from tanager.decide import ThresholdDecision
+from tanager.export.targets import TARGETS
+from tanager.recipe.recipe import Recipe
+from tanager.recipe.steps import Category, Drop
+
+X = pa.table({"size": [1.0, 2.0, 5.0, 6.0] * 5, "hue": ["a", "b", "a", "b"] * 5})
+Y = ["no", "no", "yes", "yes"] * 5
+
+
+@pytest.fixture(scope="module")
+def naive():
+    return NaiveBayesClassifier().fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def averaging():
+    return TANClassifier().fit(X, Y)
+
+
+def test_an_unknown_language_dialect_or_rule_is_refused_with_those_known(naive):
+    for options, known in (
+        ({"to": "cobol"}, "'sql'"),
+        ({"to": "sql", "table": "t", "key": "k", "dialect": "oracle"}, "'sqlite'"),
+        ({"to": "c", "missing": "ignore"}, "'refuse'"),
+    ):
+        with pytest.raises(OptionError, match=known):
+            export(naive, **options)
+
+
+def test_options_of_another_language_and_absent_ones_are_refused(naive):
+    with pytest.raises(OptionError, match="has no option 'table'"):
+        export(naive, "python", table="t")
+    with pytest.raises(OptionError, match="needs the option 'table'"):
+        export(naive, "sql", key="id")
+    with pytest.raises(OptionError, match="cannot begin the names"):
+        export(naive, "c", name="1st; system()")
+
+
+def test_a_rule_that_a_language_cannot_say_is_refused_with_what_can(averaging):
+    for to, options in (("sql", {"table": "t", "key": "k"}), ("c", {})):
+        with pytest.raises(OptionError, match=r"averages over.*\n.*missing='refuse'.*python, js"):
+            export(averaging, to, **options)
+        assert "is refused" in export(averaging, to, missing="refuse", **options)
+
+
+def test_a_hidden_node_leaves_no_row_to_refuse():
+    with pytest.raises(OptionError, match="hidden nodes, which are missing in every row"):
+        export(with_hidden_node(), "python", missing="refuse")
+
+
+def test_columns_are_renamed_and_unknown_or_repeated_names_refused(naive):
+    assert '"its size"' in export(naive, "c", rename={"size": "its size"})
+    with pytest.raises(OptionError, match="no column of the model; the nearest are 'size'"):
+        export(naive, "c", rename={"sise": "x"})
+    with pytest.raises(OptionError, match="two columns the same name"):
+        export(naive, "c", rename={"size": "hue"})
+
+
+@pytest.mark.parametrize("to", ["sql", "c"])
+def test_a_category_with_a_nul_is_refused_by_name(to):
+    clf = NaiveBayesClassifier().fit(pa.table({"hue": ["a\0", "b"] * 10}), Y)
+    options = {"table": "t", "key": "k"} if to == "sql" else {}
+    with pytest.raises(OptionError, match=r"a category of 'hue' holds a NUL"):
+        export(clf, to, **options)
+
+
+def test_an_export_holds_no_training_row():
+    marks = [f"secret {k}" for k in range(40)]
+    numbers = np.random.default_rng(0).normal(size=40)
+    table = pa.table({"size": numbers, "hue": ["a", "b"] * 20})
+    clf = BayesianNetworkClassifier().fit(table, marks[:1] * 20 + ["other"] * 20)
+    options = {"sql": {"table": "t", "key": "k"}}
+    for to in TARGETS:
+        text = export(clf, to, missing="refuse", **options.get(to, {}))
+        kept = sum(repr(float(number)) in str(text) for number in numbers)
+        assert kept == 0, to
+
+
+def test_the_python_export_imports_the_standard_library_alone(naive, tmp_path):
+    text = export(naive, "python")
+    modules = {
+        (node.module if isinstance(node, ast.ImportFrom) else node.names[0].name).split(".")[0]
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
+    assert modules <= set(sys.stdlib_module_names)
+    export(naive, "python", tmp_path / "model.py")
+    program = "import model; print(model.predict({'size': 5.5, 'hue': None}))"
+    done = subprocess.run([sys.executable, "-I", "-c", f"import sys; sys.path.append('.'); {program}"],
+                          cwd=tmp_path, capture_output=True, text=True)  # fmt: skip
+    assert done.stdout == "yes\n"
+
+
+def test_cells_of_the_wrong_type_are_errors_in_python(naive):
+    scope: dict = {}
+    exec(export(naive, "python"), scope)
+    for row in {"size": "5", "hue": "a"}, {"size": 5.0, "hue": 1.0}:
+        with pytest.raises(TypeError, match="in training"):
+            scope["predict"](row)
+    with pytest.raises(KeyError):
+        scope["predict"]({"size": 5.0})
+
+
+def test_sqlite_refuses_a_row_with_a_cell_of_the_wrong_type(naive):
+    with sqlite3.connect(":memory:") as base:
+        base.execute("CREATE TABLE t (id, size, hue)")
+        base.executemany("INSERT INTO t VALUES (?, ?, ?)", [(1, "5", "a"), (2, 5, "a"), (3, 5.0, 7)])
+        found = base.execute(export(naive, "sql", table="t", key="id")).fetchall()
+    assert [row[1] for row in sorted(found)] == [None, "yes", None]
+
+
+def test_a_view_has_the_columns_of_the_select(naive):
+    with sqlite3.connect(":memory:") as base:
+        base.execute("CREATE TABLE t (id, part, size, hue)")
+        base.execute("INSERT INTO t VALUES (1, 2, 5.0, 'a')")
+        base.execute(export(naive, "sql", table="t", key=["id", "part"], view="v w"))
+        found = base.execute('SELECT * FROM "v w"')
+        assert [each[0] for each in found.description] == ["id", "part", "class", "P(class=no)", "P(class=yes)"]
+        assert found.fetchone()[:3] == (1, 2, "yes")
+
+
+@pytest.mark.parametrize("engine", [by_sqlite, by_duckdb])
+def test_a_table_may_have_the_name_of_a_step(engine, tmp_path):
+    clf = tables_model(3, max_parents=0)
+    rows = made_rows(clf, 3)
+    for name in ("step0_states", 'a "b" --', "step0"):
+        found = engine(clf, rows, tmp_path, name=name)
+        np.testing.assert_allclose(found, clf.predict_proba(rows), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("engine", [by_sqlite, by_duckdb])
+def test_a_thousand_columns_and_ten_thousand_categories_work(engine, tmp_path):
+    rng = np.random.default_rng(0)
+    wide = pa.table({f"x{k}": rng.integers(0, 2, 60).astype(float) for k in range(1000)})
+    long = pa.table({"id": [f"{k:05d}" for k in range(10_000)]})
+    for table in wide, long:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # 10,000 categories in as many rows
+            clf = NaiveBayesClassifier().fit(table, rng.integers(0, 2, table.num_rows))
+        rows = table.slice(0, 20)
+        np.testing.assert_allclose(engine(clf, rows, tmp_path), clf.predict_proba(rows), rtol=0, atol=1e-12)
+
+
+def test_types_of_the_module_name_its_columns_and_classes(naive):
+    text = export(naive, "ts")
+    assert re.search(r'"size": number \| null;\s+"hue": string \| null;', text)
+    assert 'type Class = "no" | "yes"' in text
+
+
+def test_a_mean_of_networks_a_decision_and_a_recipe_are_refused_by_name():
+    mean = BayesianNetworkClassifier("aode", parameters="frequency").fit(X, Y)
+    with pytest.raises(OptionError, match=r"a mean of several networks[\s\S]*structure='tan'"):
+        export(mean, "python")
+    decider = NaiveBayesClassifier().fit(X, Y)
+    decider.decision_ = ThresholdDecision(("no", "yes"), "yes", 0.2)
+    with pytest.raises(OptionError, match=r"decides by[\s\S]*--no-decision"):
+        export(decider, "python")
+    mended = NaiveBayesClassifier().fit(X, Y)
+    mended.recipe_ = Recipe((Category("hue"),))
+    with pytest.raises(OptionError, match=r"a recipe \('hue', say\)"):
+        export(mended, "python")
+    mended.recipe_ = Recipe((Drop("patient"),), missing=("unknown",))
+    assert export(mended, "python")

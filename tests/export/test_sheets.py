@@ -1,0 +1,113 @@
+"""The workbook computes what predict_proba does, and a scorecard adds up to it within the error it states."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from export.engines import by_libreoffice
+from export.test_exports import with_gaps
+from files.mixed_table import CATEGORICAL, LABELS, MIXED
+from tanager import (
+    BayesianNetworkClassifier,
+    NaiveBayesClassifier,
+    OptionError,
+    PairwiseClassifier,
+    TANClassifier,
+    export,
+)
+from tanager.export.program import Program
+from tanager.export.scorecard import make_scorecard, round_together
+
+MODELS = {
+    "naive Bayes": lambda: NaiveBayesClassifier(categorical_features=CATEGORICAL),
+    "pairs": lambda: TANClassifier(categorical_features=CATEGORICAL, missing="skip"),
+    "effects": lambda: PairwiseClassifier(order=2, categorical_features=CATEGORICAL),
+}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_the_workbook_is_equal_to_predict_proba_when_libreoffice_recalculates_it(kind, tmp_path):
+    clf = MODELS[kind]().fit(MIXED, LABELS)
+    rows = pa.concat_tables([MIXED.slice(0, 10), with_gaps(MIXED, 0.2).slice(0, 20)])
+    missing = "refuse" if kind == "effects" else "as-fitted"
+    shares = by_libreoffice(clf, rows, tmp_path, missing=missing)
+    refused = np.isnan(shares[:, 0])
+    assert refused.any() == (kind == "effects")
+    assert not refused[:10].any()
+    np.testing.assert_allclose(shares[~refused], clf.predict_proba(rows)[~refused], rtol=0, atol=1e-9)
+
+
+def test_a_text_that_looks_like_a_formula_stays_text():
+    openpyxl = pytest.importorskip("openpyxl")
+    hue = ["=1+1", "b"] * 10
+    clf = NaiveBayesClassifier().fit(pd.DataFrame({"=hue": hue}), hue)
+    book = openpyxl.load_workbook(io.BytesIO(export(clf, "excel", rows=1)))
+    assert book["Lists"]["A2"].value == "=1+1"
+    assert {book["Lists"]["A2"].data_type, book["Rows"]["A1"].data_type} == {"s"}
+
+
+@pytest.fixture(scope="module")
+def two_classes():
+    return NaiveBayesClassifier(categorical_features=CATEGORICAL).fit(MIXED, LABELS)
+
+
+@pytest.mark.parametrize("double", [5.0, 20.0])
+def test_points_add_up_to_the_log_odds_within_the_error_that_the_card_states(two_classes, double):
+    card = make_scorecard(Program.of(two_classes), double=double, even=300.0)
+    rows = csv.DictReader(io.StringIO(export(two_classes, "scorecard", double=double, even=300.0)))
+    points = {(row["attribute"], row["state"]): float(row["points"]) for row in rows if row["points"]}
+    columns, codes = two_classes.network_.columns[:-1], two_classes.encode(MIXED)[1]
+    for row, shares in zip(codes, two_classes.predict_proba(MIXED), strict=True):
+        cells = [(column.name, str(column.states[code])) for column, code in zip(columns, row, strict=True)]
+        score = points["base score", ""] + sum(points[cell] for cell in cells)
+        exact = 300.0 + double * math.log2(shares[1] / shares[0])
+        assert abs(score - exact) <= card.error + 1e-6
+        assert card.probability(exact) == pytest.approx(shares[1], abs=1e-9)
+
+
+@given(st.lists(st.floats(-50, 50), min_size=1, max_size=6))
+def test_no_shift_rounds_better(values):
+    exact = np.array(values)
+    points, shift, worst = round_together(exact)
+    assert np.abs(points - exact - shift).max() == pytest.approx(worst, abs=1e-12)
+    for other in np.linspace(0, 1, 200):
+        assert worst <= np.abs(np.round(exact + other) - exact - other).max() + 1e-9
+
+
+def test_pairs_are_two_way_tables_on_the_page():
+    clf = TANClassifier(missing="skip").fit(MIXED.select(["number", "flag", "text"]), LABELS)
+    page = export(clf, "scorecard", form="html")
+    assert page.startswith("<!doctype html>")
+    assert len(re.findall(r"\(down\) and .* \(across\)", page)) == len(clf.network_.edges) - 3
+    assert "<script" not in page
+
+
+def test_names_are_escaped_on_the_page():
+    hue = ["<b>&", "b"] * 10
+    clf = NaiveBayesClassifier().fit(pd.DataFrame({"<i>": hue}), hue)
+    page = export(clf, "scorecard", form="html")
+    assert "&lt;b&gt;&amp;" in page
+    assert not re.search(r"<b>|<i>", page)
+
+
+def test_what_points_cannot_say_is_refused():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 2, (60, 4)).astype(float), columns=list("abcd"))
+    three = NaiveBayesClassifier().fit(X, rng.integers(0, 3, 60))
+    with pytest.raises(OptionError, match="two classes; the model has 3"):
+        export(three, "scorecard")
+    y = (X["a"] + X["b"] + X["c"]) % 2
+    together = BayesianNetworkClassifier("kdb", parameters="frequency", categorical_features="all").fit(X, y)
+    for to in ("scorecard", "excel"):
+        with pytest.raises(OptionError, match="looks at more of them together"):
+            export(together, to, missing="refuse")
