@@ -96,7 +96,7 @@ def check_file(name: str, content: bytes, folder: Path) -> bool:
             elif name.startswith("network"):
                 for table in read_network(path).tables:
                     assert (table >= 0).all()
-                    np.testing.assert_allclose(table.sum(axis=1), 1)
+                    np.testing.assert_allclose(table.sum(axis=1), 1, atol=1e-6)
             else:
                 assert read_table(path, CellRules(marks=True)).num_columns
     except TanagerError:
