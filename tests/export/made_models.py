@@ -128,14 +128,19 @@ def made_forest(rng: np.random.Generator, columns: tuple[ColumnSchema, ...], n_c
     return Forest.of([tree(2), tree(2), tree(0), tree(2)], n_codes, n_classes)
 
 
-def tables_model(seed: int, max_parents: int = 1, missing: str = "marginalize") -> BayesianNetworkClassifier:
-    """A network whose attributes have the class and up to so many attributes as parents."""
+def tables_model(
+    seed: int, max_parents: int = 1, missing: str = "marginalize", zeros: bool = False
+) -> BayesianNetworkClassifier:
+    """A network whose attributes have the class and up to so many attributes as parents, and may be impossible."""
     rng = np.random.default_rng(seed)
     columns, target = made_columns(rng, int(rng.integers(1, 6)), grouped=False), target_of(rng)
     n_states = [column.n_states for column in (*columns, target)]
     parents = [tuple(rng.permutation(node)[: rng.integers(max_parents + 1)].tolist()) for node in range(len(columns))]
     dag = Dag.augmented_naive_bayes([tuple(sorted(above)) for above in parents])
     tables = [rng.dirichlet(np.ones(n_states[family.child]), size=family.shape(n_states)[0]) for family in dag.families]
+    for table in tables if zeros else ():
+        table[:, 0] *= (rng.random(len(table)) < 0.5) | (table.shape[1] == 1)
+        table /= table.sum(axis=1, keepdims=True)
     return classifier_of(Network((*columns, target), dag, tuple(tables), target.name), missing)
 
 

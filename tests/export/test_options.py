@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import datetime
+import json
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -180,3 +183,41 @@ def test_a_mean_of_networks_a_decision_and_a_recipe_are_refused_by_name():
         export(mended, "python")
     mended.recipe_ = Recipe((Drop("patient"),), missing=("unknown",))
     assert export(mended, "python")
+
+
+@pytest.fixture(scope="module")
+def dated():
+    days = [datetime.datetime(2024, 1, 1, 12) + datetime.timedelta(days=k, microseconds=k) for k in range(40)]
+    return NaiveBayesClassifier().fit(pa.table({"when": days}), ["no"] * 20 + ["yes"] * 20), days
+
+
+MOMENTS = [  # on either side of the cut
+    ("2024-01-20 12:00:00.000019", "no"),
+    ("2024-01-21 12:00:00.000020", "yes"),
+    ("2024-01-25", "yes"),
+    ("2024-01-05T23:59:59", "no"),
+]
+
+
+def test_javascript_reads_dates_as_text_and_as_objects(dated, tmp_path):
+    if shutil.which("node") is None:
+        pytest.skip("no node here")
+    clf, _ = dated
+    (tmp_path / "model.mjs").write_text(export(clf, "js"))
+    calls = [f"predict({{ when: {json.dumps(text)} }})" for text, _ in MOMENTS]
+    calls += ['predict({ when: new Date("2024-01-25T00:00:00Z") })', 'predict({ when: "2024-01-25T01:00:00.5+02:00" })']
+    calls += ['(() => { try { return predict({ when: "soon" }); } catch (error) { return error.name; } })()']
+    script = f'import {{ predict }} from "./model.mjs"; console.log(JSON.stringify([{", ".join(calls)}]));'
+    (tmp_path / "run.mjs").write_text(script)
+    done = subprocess.run(["node", "run.mjs"], cwd=tmp_path, capture_output=True, text=True)
+    assert json.loads(done.stdout) == [*(answer for _, answer in MOMENTS), "yes", "yes", "TypeError"]
+
+
+def test_sqlite_reads_dates_as_text_and_refuses_a_zone(dated):
+    clf, _ = dated
+    texts = [text for text, _ in MOMENTS] + ["soon", "2024-01-25T01:00:00+02:00", "12"]
+    with sqlite3.connect(":memory:") as base:
+        base.execute('CREATE TABLE t (id, "when")')
+        base.executemany("INSERT INTO t VALUES (?, ?)", list(enumerate(texts)))
+        found = sorted(base.execute(export(clf, "sql", table="t", key="id")).fetchall())
+    assert [row[1] for row in found] == [*(answer for _, answer in MOMENTS), None, None, None]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
-from math import nan
+from math import inf, nan
 
 from tanager.errors import OptionError
 from tanager.export.document import category_keys, gap_code, holds, steps, unseen_code
@@ -51,6 +51,7 @@ class _Query:
         passed = [(f"z{c}", f"z{c}") for c in classes]
         top = ("top", self._extreme([f"z{c}" for c in classes], greatest=True))
         best = " ".join(f"WHEN z{c} = top THEN {c}" for c in classes)
+        impossible = f"WHEN top = {self.dialect.number(-inf)} THEN NULL"  # under every class
         weights = [(f"w{c}", self.dialect.exponential(f"(z{c} - top)")) for c in classes]
         total = self._add([f"w{c}" for c in classes])
         steps = {
@@ -58,7 +59,7 @@ class _Query:
             "states": self._states(),
             "sums": [*((f"z{c}", self._sum(c)) for c in classes), self._refusal()],
             "highest": [*passed, ("top", f"CASE WHEN refused < 0 THEN NULL ELSE {top[1]} END")],
-            "weights": [("best", f"CASE {best} END"), *weights],
+            "weights": [("best", f"CASE {impossible} {best} END"), *weights],
             "totals": [("best", "best"), *((f"w{c}", f"w{c}") for c in classes), ("total", total)],
         }
         lines = [f"-- {line}".rstrip() for line in describe(self.program)]

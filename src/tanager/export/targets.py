@@ -108,8 +108,8 @@ def _program(clf: BayesianNetworkClassifier, to: str, refuse: bool, rename: Mapp
     rule = {"averaged": "averages over what a missing cell may hold", "summed out": "sums a missing cell out"}
     raise OptionError(
         f"the model {rule[program.gaps]}, which {to} cannot say.",
-        hint=f"missing='refuse' gives rows with a missing cell no probabilities; a model fitted with "
-        f"missing='category' knows the gaps it has seen as states; {', '.join(able)} can say it.",
+        hint="missing='refuse' gives rows with a missing cell no probabilities (a model fitted with missing='category' "
+        f"has states for the gaps it has seen, so that few are refused); {', '.join(able)} can say it.",
     )
 
 
