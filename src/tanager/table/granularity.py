@@ -20,7 +20,7 @@ from tanager.table.value_counts import ValueCounts, quantile_cuts
 Places = NDArray[np.intp]
 
 # Fine and coarse bins of a column of few rows, and of many: more of them follow a curve more closely, and take longer.
-N_FINE, N_FINE_OF_MANY = 64, 192
+N_FINE, N_FINE_OF_MANY = 64, 120
 MOST_COARSE = 16
 MANY_ROWS = 3_000
 N_COARSE = (24, 16, 8, 4, 2)

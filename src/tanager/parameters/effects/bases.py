@@ -21,7 +21,7 @@ FULL_STEPS = 4
 # rows say more: with 15 parts the error on covtype falls by a quarter.
 PAIR_PARTS, PAIR_PARTS_OF_MANY = 5, 15
 MANY_ROWS = 50_000
-# Of a main effect's walk so many are enough: with all of 191 the loss is the same, and a fit takes half as long again.
+# Of a main effect's walk so many are enough: with all of them the loss is the same, and a fit takes longer.
 MAIN_PARTS = 63
 # Where attributes are too many to pair them all, there is no time for more than these.
 PARTS_OF_MANY = 8
