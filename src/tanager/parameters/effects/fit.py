@@ -41,6 +41,8 @@ ROWS_WITHOUT_MEAN = 750.0
 # Of `tol`: what may be left to gain in blocks, as a share of the objective plus a hundredth of a nat for each row. P is
 # then within `tol` of the optimum's on the tables tried, of every row or in the root mean square.
 LEFT_OF_EVERY_ROW, LEFT_OF_MEAN = 1e-3, 1e-2
+# Of so few rows every one is near the optimum, and proved to be: it takes no time.
+MAX_ROWS_FOR_EACH = 600
 # The first fit of a norm only says how large its blocks are.
 FIRST_FIT = 1e-4
 
@@ -146,12 +148,12 @@ class EffectsFit:
         return network, trees
 
     @property
-    def _strengths_given(self) -> bool:
-        """Then the optimum is asked for; strengths chosen on folds leave more to chance than a rough descent does."""
-        return self._options.strengths is not None
+    def _every_row(self) -> bool:
+        """Whether `tol` is for every row: strengths chosen on folds leave more to chance than a rough descent does."""
+        return self._options.strengths is not None or self._problems.rows.n_rows <= MAX_ROWS_FOR_EACH
 
     def _share_of_folds(self, model: _Fitted) -> float:
-        if self._strengths_given or len(model.folds) < 2:
+        if self._options.strengths is not None or len(model.folds) < 2:
             return 0.0
         return 0.5 * max(0.0, 1.0 - model.n_rows / ROWS_WITHOUT_MEAN)
 
@@ -176,15 +178,16 @@ class EffectsFit:
             problem.set_prior_mean(naive_bayes_odds(layout, rows))
         problem.set_strengths(choice.chosen.strengths, DAMPING)
         start = start_from_folds(layout, problem.start, rows, choice.found) if choice.found else problem.zero
-        max_iter, tol = self._options.max_iter, self._options.tol / choice.share
-        return problem, rows, minimize_closely(problem, start, max_iter, tol, every_row=self._strengths_given)
+        max_iter, every_row = self._options.max_iter, self._every_row
+        tol = self._options.tol / (1.0 if every_row else choice.share)
+        return problem, rows, minimize_closely(problem, start, max_iter, tol, every_row=every_row)
 
     def _fit_norm(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized | BlockProblem, Array, Descent]:
         problem = self._problems.block_problem(layout, self._problems.rows)
         max_iter, start = self._options.max_iter, problem.zero
         # An error of the log odds counts by the share of the model, and what is left to gain grows with its square.
-        left = LEFT_OF_EVERY_ROW if self._strengths_given else LEFT_OF_MEAN
-        tolerance = left * self._options.tol / choice.share**2
+        left = LEFT_OF_EVERY_ROW if self._every_row else LEFT_OF_MEAN / choice.share**2
+        tolerance = left * self._options.tol
         if choice.found:
             start = problem.to_odds(start_from_folds(layout, problem.start, problem.counted, choice.found))
         problem.set_penalty(norm=True)
