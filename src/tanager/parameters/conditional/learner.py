@@ -53,8 +53,8 @@ class Conditional(ParameterLearner):
         Most iterations of the optimiser.
     tol : float
         How far P(class | row) of a training row may be from the optimum's. Proved for "cll" on structures of perfect
-        canonical form with an L2 prior, likely elsewhere. Likely in the root mean square above 20,000 rows, for
-        structure="pairwise" with strengths chosen on folds above 600. `trace.bound` tells.
+        canonical form with an L2 prior, likely elsewhere, and likely in the root mean square above 20,000 rows.
+        `trace.bound` tells.
     penalty : "auto", "squared" or "norm"
         For structure="pairwise", what is made small of the effects u of an attribute or pair: half the strength times
         their squares, or the strength times their norm sqrt(sum u^2), in units of what it is by chance. The norm makes

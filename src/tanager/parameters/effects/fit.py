@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tanager.errors import OptionError
 from tanager.network.additive import AdditiveNetwork
-from tanager.parameters.conditional.certificate import DAMPING, Certificate, minimize_closely
+from tanager.parameters.conditional.certificate import DAMPING, MAX_ROWS_FOR_EACH, Certificate, minimize_closely
 from tanager.parameters.conditional.descent import Descent, describe_descent, warn_if_unfinished
 from tanager.parameters.conditional.fit import FitOptions
 from tanager.parameters.conditional.optimize import Penalized
@@ -40,9 +40,7 @@ Centered = tuple[Effects, Pairs]
 ROWS_WITHOUT_MEAN = 750.0
 # Of `tol`: what may be left to gain in blocks, as a share of the objective plus a hundredth of a nat for each row. P is
 # then within `tol` of the optimum's on the tables tried, of every row or in the root mean square.
-LEFT_OF_EVERY_ROW, LEFT_OF_MEAN = 1e-3, 1e-2
-# Of so few rows every one is near the optimum, and proved to be: it takes no time.
-MAX_ROWS_FOR_EACH = 600
+LEFT_OF_EVERY_ROW, LEFT_OF_MEAN = 3e-4, 1e-2
 # The first fit of a norm only says how large its blocks are.
 FIRST_FIT = 1e-4
 
@@ -149,7 +147,7 @@ class EffectsFit:
 
     @property
     def _every_row(self) -> bool:
-        """Whether `tol` is for every row: strengths chosen on folds leave more to chance than a rough descent does."""
+        """Whether `tol` is for every row."""
         return self._options.strengths is not None or self._problems.rows.n_rows <= MAX_ROWS_FOR_EACH
 
     def _share_of_folds(self, model: _Fitted) -> float:
