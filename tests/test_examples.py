@@ -84,7 +84,14 @@ def test_the_readme_leads_from_a_table_to_an_explained_prediction(tmp_path: Path
     for name in ("patients.csv", "new.csv"):
         Path(name).write_text(table)
     commands = [line.split("#")[0].split("|")[0] for line in text.splitlines() if line.startswith("tanager ")]
-    assert [shlex.split(command)[1] for command in commands] == ["check", "evaluate", "fit", "explain", "predict", "report"]
+    assert [shlex.split(command)[1] for command in commands] == [
+        "check",
+        "evaluate",
+        "fit",
+        "explain",
+        "predict",
+        "report",
+    ]
     for command in commands:
         assert run(shlex.split(command)[1:]) == 0, command
     assert "log odds" in capsys.readouterr().out

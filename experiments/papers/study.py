@@ -18,10 +18,14 @@ class PaperStudy(Study):
 
     comparison: Comparison = field(default_factory=Comparison)
 
-    def rank_tables(self, results: Results) -> Iterator[TextTable]:
-        """The claims first, the published figures last."""
+    def tables(self, results: Results) -> Iterator[TextTable]:
+        """The claims first."""
         if self.comparison.claims:
             yield claims_table(results, self.comparison)
+        yield from super().tables(results)
+
+    def rank_tables(self, results: Results) -> Iterator[TextTable]:
+        """The published figures last."""
         yield from super().rank_tables(results)
         for measure in self.comparison.figures:
             yield published_table(results, self.comparison, measure)

@@ -93,13 +93,14 @@ def test_a_stream_is_mended_as_the_whole_table(dirty, kind):
 
     write_table(read_table("dirty.csv", CellRules(texts=HEADER)), f"t.{kind}")
     for stream in ("--stream", "--no-stream"):
-        assert run(["fit", f"t.{kind}", *NAIVE, "--recipe", "recipe.json", "-o", f"m{stream}.json", stream]) == 0
+        options = ["--recipe", "recipe.json", "--no-validate", "-o", f"m{stream}.json", stream]
+        assert run(["fit", f"t.{kind}", *NAIVE, *options]) == 0
     assert Path("m--stream.json").read_text() == Path("m--no-stream.json").read_text()
 
 
 @pytest.mark.parametrize("command", ["evaluate", "explain", "report"])
 def test_every_command_with_a_model_applies_its_recipe(dirty, capsys, command):
-    assert run(["fit", "dirty.csv", *NAIVE, "--recipe", "recipe.json", "-o", "m.json"]) == 0
+    assert run(["fit", "dirty.csv", *NAIVE, "--recipe", "recipe.json", "--no-validate", "-o", "m.json"]) == 0
     arguments = {
         "evaluate": ["evaluate", "dirty.csv", "--model", "m.json", "--json"],
         "explain": ["explain", "m.json", "dirty.csv"],
@@ -190,4 +191,4 @@ def test_a_class_of_blanks_is_said(tmp_path, monkeypatch, capsys):
     assert run(["check", "blank.csv", "-c", "y"]) == 0
     assert "nothing but blanks" in capsys.readouterr().out
     assert run(["fit", "blank.csv", "-c", "y", "-o", "m.json"]) == 2
-    assert "the class column 'y' holds only blanks" in capsys.readouterr().err
+    assert "the class column holds nothing but blanks" in capsys.readouterr().err

@@ -44,7 +44,7 @@ def test_costs_decide_as_in_python_and_can_be_left_aside(iris, capsys):
     assert None in decided(capsys)
     assert decided(capsys, "--no-decision") == expected.estimator_.predict(X).tolist()
     assert run(["predict", "m.json", "iris.csv", "--proba", "-o", "p.parquet"]) == 0
-    shares = np.array([column.to_pylist() for column in pq.read_table("p.parquet").columns]).T
+    shares = np.array([column.to_pylist() for column in pq.read_table("p.parquet").columns[1:]]).T
     np.testing.assert_array_equal(shares, expected.predict_proba(X))
     assert run(["predict", "m.json", "iris.csv", "-o", "classes.parquet"]) == 0
     assert pq.read_table("classes.parquet")["species"].to_pylist() == decided(capsys)
@@ -94,7 +94,7 @@ def test_evaluate_and_explain_speak_of_the_decision(iris, capsys):
         (["--threshold", "rose=0.2"], "'rose'"),
         (["--sensitivity", "setosa=2"], "sensitivity=2.0 is not valid"),
         (["--sensitivity", "setosa=0.9", "--cost", "setosa:virginica=2"], "--cost or --ask and --sensitivity each say"),
-        (["--sensitivity", "setosa=0.9", "--stream"], "leaves no rows to tune a threshold on"),
+        (["--sensitivity", "setosa=0.9", "--stream"], "no rows were held out to tune a threshold on"),
     ],
 )
 def test_unusable_decisions_are_refused_in_one_line(iris, capsys, options, message):

@@ -42,7 +42,7 @@ def assert_same_answers(network: Network, bn: gum.BayesNet, tolerance: float, re
             np.testing.assert_allclose(answer, expected, atol=tolerance, rtol=0)
 
 
-@pytest.mark.parametrize("suffix", [suffix for suffix in FORMATS if suffix != ".xml"])
+@pytest.mark.parametrize("suffix", [suffix for suffix in FORMATS if suffix not in (".xml", ".dne")])
 @pytest.mark.parametrize("seed", range(3))
 def test_pyagrum_reads_what_is_written_and_gives_the_same_answers(tmp_path, suffix, seed):
     path = tmp_path / f"network{suffix}"

@@ -223,7 +223,7 @@ def gappy_iris(share=0.2):
     return X, X.mask(np.random.default_rng(0).random(X.shape) < share), y
 
 
-@pytest.mark.parametrize("parameters", sorted({*PARAMETERS} - {"em", "frequency", "likelihood-gradient"}))
+@pytest.mark.parametrize("parameters", sorted(name for name in PARAMETERS if not PARAMETERS[name].describes_attributes))
 def test_discriminative_tables_are_averaged_by_default(parameters):
     X, gappy, y = gappy_iris()
     found = [
@@ -234,7 +234,7 @@ def test_discriminative_tables_are_averaged_by_default(parameters):
     assert np.abs(found[0] - found[2]).max() > 1e-3
 
 
-@pytest.mark.parametrize("parameters", ["em", "frequency", "likelihood-gradient"])
+@pytest.mark.parametrize("parameters", ["em", "frequency", "hierarchical", "likelihood-gradient"])
 def test_tables_that_describe_the_attributes_are_marginalized_by_default(parameters):
     X, gappy, y = gappy_iris()
     clf = TANClassifier(parameters=parameters).fit(X, y)

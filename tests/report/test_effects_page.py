@@ -268,8 +268,7 @@ def test_attributes_that_are_exactly_zero_are_named_and_have_no_card(page, model
     mains = tuple(0 * own if name == silent else own for name, own in zip(network.nodes, network.mains, strict=False))
     kept = [k for k, pair in enumerate(network.pairs) if silent not in (network.nodes[pair[0]], network.nodes[pair[1]])]
     pairs, tables = tuple(network.pairs[k] for k in kept), tuple(network.tables[k] for k in kept)
-    assert network.forest is None
-    clf.network_ = replace(network, mains=mains, pairs=pairs, tables=tables)
+    clf.network_ = replace(network, mains=mains, pairs=pairs, tables=tables, forest=None)
     clf.gaps_ = replace(clf.gaps_, network=clf.network_)
     page.open(report(clf, X, y, path=tmp_path / "page.html"))
     assert page.run("return document.getElementById('silent').textContent").endswith(f": {silent}.")

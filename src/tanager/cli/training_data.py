@@ -248,8 +248,6 @@ def _labels(column: pa.ChunkedArray, name: str) -> NDArray[np.generic]:
                 f"the class column {name!r} holds {kind} cells; expected text, numbers, booleans or dates."
             ) from None
     labels: NDArray[np.generic] = column.to_numpy()
-    if pa.types.is_string(column.type) and {label.strip() for label in labels if label is not None} == {""}:
-        raise DataError(f"the class column {name!r} holds only blanks.")
     if pa.types.is_floating(kind):
         fractions = np.flatnonzero(np.isfinite(labels) & (labels != np.rint(labels)))
         if len(fractions):

@@ -75,7 +75,12 @@ def _parse(text: TextSource, delimiter: str | None, cells: CellRules) -> pa.Tabl
     except _OtherEncodingError:
         with text.open_bytes() as stream:
             encoding = find_encoding(stream, text.where)
-        return _parse_text(TextSource(text.open_bytes, text.where, encoding), delimiter, cells)
+        try:
+            return _parse_text(TextSource(text.open_bytes, text.where, encoding), delimiter, cells)
+        except _OtherEncodingError:
+            raise FileError(
+                f"{text.where} holds characters that no table has, read as {encoding}.", hint="save it as UTF-8."
+            ) from None
 
 
 def _parse_text(text: TextSource, delimiter: str | None, cells: CellRules) -> pa.Table:

@@ -57,7 +57,8 @@ def read_arrow(name: str, array: pa.Array | pa.ChunkedArray, many: bool = False)
         spans = array.cast(pa.duration("us"), safe=False).cast(pa.int64())
         return NumericColumn(name, spans.to_numpy(zero_copy_only=False), "duration")
     declared = types.is_dictionary(kind)
-    if types.is_null(kind) or ((declared or _is_category(kind)) and array.null_count == len(array)):
+    typeless = _is_category(kind) or (declared and not _is_entry(kind.value_type))
+    if types.is_null(kind) or (typeless and array.null_count == len(array)):
         return DictionaryColumn(name, np.full(len(array), -1, dtype=np.int32), ())
     if _is_category(kind) or (declared and _is_entry(kind.value_type)):
         encoded = array if declared else array.dictionary_encode()
