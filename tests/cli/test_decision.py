@@ -9,7 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
-from tanager import FixedDecisionClassifier, NaiveBayesClassifier, TunedDecisionClassifierCV, load_model
+from tanager import (
+    BayesianNetworkClassifier,
+    FixedDecisionClassifier,
+    NaiveBayesClassifier,
+    TunedDecisionClassifierCV,
+    load_model,
+)
 from tanager.cli.main import run
 from tanager.files.read_table import read_table
 
@@ -102,3 +108,9 @@ def test_unusable_decisions_are_refused_in_one_line(iris, capsys, options, messa
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("options", [["--cost", "rose:setosa=3"], ["--sensitivity", "rose=0.9"]])
+def test_a_class_that_no_row_has_is_refused_before_anything_is_learnt(iris, monkeypatch, options):
+    monkeypatch.setattr(BayesianNetworkClassifier, "fit", lambda *_: pytest.fail("it was fitted"))
+    assert run([*FIT, *options]) == 2

@@ -89,6 +89,21 @@ class WantedDecision:
     def given(self) -> bool:
         return any(value is not None for value in vars(self).values())
 
+    def check(self, labels: NDArray[np.generic]) -> None:
+        """Refuse classes that no row has, and other mistakes, before anything is learnt."""
+        import numpy as np
+
+        from tanager.table.training_table import missing_labels
+
+        if not self.given:
+            return
+        classes = np.unique(labels[~missing_labels(labels)]).tolist()
+        if self.sensitivity or self.specificity:
+            option = "--sensitivity" if self.sensitivity else "--specificity"
+            find_class(option, read_class_number(option, self.sensitivity or self.specificity or "")[0], classes)
+        else:
+            self._decision(classes)
+
     def decide(self, clf: BayesianNetworkClassifier, quality: Quality | None) -> DecisionQuality | None:
         """Make a model decide so, and measure that on the rows held out; None without them, or if nothing is wanted."""
         from tanager.decide import measure_decision

@@ -111,6 +111,7 @@ def fit(
         else:
             with working(f"Reading {data}"):
                 X, y = read_training_data(data, class_column, reading)
+            wanted.check(y)
             n_rows, names = X.num_rows, X.column_names
             with working(f"Fitting {n_rows:,} rows x {len(names):,} attributes") as update:
                 clf = chosen.classifier(names, y).fit(X, y)
