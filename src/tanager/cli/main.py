@@ -78,7 +78,11 @@ def main() -> None:
     """Entry point of the command. A request to end (SIGTERM) is an exit, so that no half-written file is left."""
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(TERMINATED))
     _open_closed_streams()
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)  # all files are closed; threads of Arrow that still end can abort an exit that takes them down
 
 
 def _open_closed_streams() -> None:

@@ -237,6 +237,8 @@ class TableEncoder:
 def _every_cell(column: Column) -> tuple[int, Column | None]:
     """The lowest cell and a column of all there may be from there on; None if these are more than the rows."""
     if isinstance(column, DictionaryColumn):
+        if gaps(column).all():
+            return 0, None  # what it declares is not there
         return 0, replace(column, indices=np.append(np.arange(len(column.dictionary)), -1).astype(np.int32))
     if column.values.dtype.kind not in "iu" or not len(column.values):
         return 0, None
