@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import frexp, inf, isfinite, isinf, isnan
 from typing import Literal
@@ -10,7 +11,7 @@ Holds = Literal["number", "boolean", "moment", "text"]
 """What the cells of a column are to SQL; a moment is a date or a time."""
 
 
-class Dialect:
+class Dialect(ABC):
     """What the dialects share: standard SQL.
 
     collation     in which texts are compared by their bytes
@@ -48,13 +49,13 @@ class Dialect:
     def as_text(self, column: str) -> str:
         return f"(CAST({column} AS TEXT) COLLATE {self.collation})"
 
+    @abstractmethod
     def as_number(self, column: str, holds: Holds) -> str:
         """A cell as a double: booleans are 0 and 1, moments the microseconds since 1970."""
-        raise NotImplementedError
 
+    @abstractmethod
     def look_up(self, values: Sequence[float], index: str) -> str:
         """The number at an index counted from zero."""
-        raise NotImplementedError
 
     def extreme(self, values: Sequence[str], greatest: bool) -> str:
         """The greatest or the least of at least two numbers."""
