@@ -28,10 +28,17 @@ BLOCK_ROWS = 8_192
 class MixtureNetwork(HasColumns):
     """P(class, attributes) = sum_m weight_m P_m(class, attributes).
 
-    members  networks with the same columns and class
-    weights  (n_members,) above zero, summing to one
-    dag      the edges that all members have
+    Its `dag` has the edges that all members have.
 
+    Parameters
+    ----------
+    members : tuple of Network
+        With the same columns and class.
+    weights : array (n_members,)
+        Above zero, summing to one.
+
+    Examples
+    --------
     >>> from tanager.structure.dag import Dag
     >>> from tanager.table.schema import ColumnSchema
     >>> wet, rain = (ColumnSchema(name, "categorical", (False, True)) for name in ("wet", "rain"))

@@ -31,6 +31,11 @@ class BFSConsistent(StructureLearner):
     The order is breadth first through the best tree (`Tree`), within a level by name. The tree itself is one of the
     candidates, so the result never scores below it (Carvalho, Oliveira and Sagot 2007, algorithm 1). `max_parents=0`
     is naive Bayes. About n^(k+1) / (k+1)! families are counted. Of equal sets the smaller, then the first, is taken.
+
+    Parameters
+    ----------
+    max_parents : int
+        The most attribute parents of an attribute.
     """
 
     def __init__(self, max_parents: int = 2) -> None:

@@ -41,6 +41,9 @@ class Pairwise(StructureLearner):
     A node may have many parents, so its family is not a table over all of them but a sum of effects: its own, and one
     with each parent. Only the parameter learner `Conditional` fits such sums.
 
+    Trees would join any attributes: where `pairs`, `forbidden_pairs` or `interactions` is given there are none, as with
+    order=2.
+
     Parameters
     ----------
     pairs_per_attribute : "auto" or float
@@ -58,8 +61,6 @@ class Pairwise(StructureLearner):
         Never taken.
     interactions : list of attributes or None
         Those that may be in a pair; the others act alone.
-
-    Trees would join any attributes: where one of the last three is given there are none, as with order=2.
     """
 
     needs = "pairs"
