@@ -238,7 +238,7 @@ def test_the_help_names_every_command(capsys):
 
 def test_version_is_printed(capsys):
     assert run(["--version"]) == 0
-    assert capsys.readouterr().out == "tanager 0.1.0\n"
+    assert capsys.readouterr().out == f"tanager {tanager.__version__}\n"
 
 
 def test_the_process_runs_and_help_loads_neither_scikit_learn_nor_pyarrow(iris):
