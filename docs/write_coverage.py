@@ -26,14 +26,16 @@ def page(files: dict[str, dict[str, dict[str, int]]]) -> str:
     lines = [
         "# What the tests run",
         "",
-        "Written by `make coverage`: the share of statements that `make test` runs. Kernels are left out, since they are",
-        "compiled; what tests *notice* is on [the page of mutants](mutants.md).",
+        "Written by `make coverage`: the share of statements that `make test` runs. Kernels are left out, since they",
+        "are compiled; what tests *notice* is on [the page of mutants](mutants.md).",
         "",
         "| folder | statements | run |",
         "| --- | ---: | ---: |",
     ]
-    for folder in sorted(statements):
-        lines.append(f"| `{folder}` | {statements[folder]:,} | {ran[folder] / max(statements[folder], 1):.1%} |")
+    lines += [
+        f"| `{folder}` | {statements[folder]:,} | {ran[folder] / max(statements[folder], 1):.1%} |"
+        for folder in sorted(statements)
+    ]
     total, covered = statements.total(), ran.total()
     lines.append(f"| **all** | **{total:,}** | **{covered / max(total, 1):.1%}** |")
     return "\n".join(lines) + "\n"

@@ -3,7 +3,7 @@ A table with gaps
 =================
 
 The wine table of scikit-learn gets a text column and a boolean column, and loses one cell in five. It is fitted as it
-is. At prediction the default model averages over what a missing cell may hold, given the cells of the row that are there.
+is. At prediction the default model averages over what a missing cell may hold, given the other cells of the row.
 """
 
 import matplotlib.pyplot as plt

@@ -12,6 +12,7 @@ The table is not part of the package: it is read from the folder of benchmark se
 """
 
 import os
+from itertools import product
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -33,7 +34,7 @@ else:
 if sites is not None:
     X, y = sites.drop(columns="class"), sites["class"]
     print("10 folds:                   accuracy   log loss")
-    parts = [(structure, parameters) for structure in ("naive-bayes", "tan") for parameters in ("frequency", "conditional")]
+    parts = product(("naive-bayes", "tan"), ("frequency", "conditional"))
     for structure, parameters in [*parts, ("pairwise", "conditional")]:
         clf = BayesianNetworkClassifier(structure, parameters=parameters)
         result = cross_validate(clf, X, y, cv=10, scoring=["accuracy", "neg_log_loss"])
