@@ -31,6 +31,9 @@ from tanager.table.granularity import MAX_PAIRED
 RANKINGS = ("information", "interaction", "fcll")
 AUTO_MULTIPLES = (3, 6)
 ORDERS = (1, 2, 3, None)
+# A pair with more cells than rows has a column that nearly names rows. By chance its information is the highest of all,
+# and its table the largest. So many cells are always allowed.
+FEW_CELLS = 1_024
 
 Mask = NDArray[np.bool_]
 
@@ -148,6 +151,9 @@ class Pairwise(StructureLearner):
         first, second = np.triu_indices(counts.n_attributes, k=1)
         states = np.array(counts.n_states[:-1])
         several = (states[first] > 1) & (states[second] > 1)
+        if self.pairs is None:
+            rows = float(counts.flat((counts.n_attributes,)).sum())
+            several &= states[first] * states[second] <= max(FEW_CELLS, rows)
         if allowed is not None:
             several &= allowed[first, second]
         orders = [_best_first(values[first, second], several) for values in self._values(counts)]
