@@ -117,13 +117,13 @@ class Learning:
         structure, criterion, parameters = self.parts.structure, self.parts.criterion, self.parts.parameters
         if named and isinstance(criterion, FamilyScore):
             criterion = criterion.for_nodes(counts.names)
-        evaluate = each = None
+        evaluate = each = right = None
         if structure.evaluates or (criterion is not None and not criterion.decomposable):
             smoothing = cast(Frequency, parameters) if parameters.smooths_counts else Frequency()
             evaluate = RowLikelihood(counts, smoothing, structure.leaves_one_out)
-            each = evaluate.each
+            each, right = evaluate.each, evaluate.count_right
         report = print if self.verbose > 1 else None
-        return StructureTask(counts, criterion, counts.names, self.seed, report, evaluate, columns, each)
+        return StructureTask(counts, criterion, counts.names, self.seed, report, evaluate, columns, each, right)
 
 
 def learn_members(parameters: ParameterLearner, task: ParameterTask, structure: LearntStructure) -> LearntNetwork:

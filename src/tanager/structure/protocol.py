@@ -36,6 +36,7 @@ class StructureTask:
     evaluate      how good a structure is as a classifier, larger is better, for what no sum over families can say: the
                   value of a score that is not decomposable, the wrapped measure of `Selective`
     evaluate_each the same of several structures in one pass over the rows; None where nobody can
+    count_right   how many rows, by weight, a structure's classifier gives their class; ties count in part
     columns       the node that each column of the table is, the class last; none where they have the same numbers
     """
 
@@ -47,6 +48,7 @@ class StructureTask:
     evaluate: Callable[[Dag], float] | None = None
     columns: tuple[int, ...] = ()
     evaluate_each: Callable[[Sequence[Dag]], Sequence[float]] | None = None
+    count_right: Callable[[Dag], float] | None = None
 
     def edges(self, option: str, edges: Edges) -> IndexEdges:
         """(parent, child) pairs of nodes, from the names of columns or their numbers in the table."""
@@ -112,7 +114,7 @@ class StructureLearner(BaseEstimator, ABC):
     granularities   at how many of them it wants numeric columns: one, or coarse bins and fine ones
     asks_criterion  whether the structure is chosen by `task.criterion`; where not, giving one is an error
     evaluates       whether it asks `task.evaluate`, which a criterion that does not decompose asks for it
-    leaves_one_out  whether `task.evaluate` judges a row by tables without it
+    leaves_one_out  whether `task.evaluate` and `task.count_right` judge a row by tables without it
     """
 
     needs: ClassVar[Needs] = "counts"
