@@ -18,6 +18,7 @@ from tanager.network.additive import AdditiveNetwork
 from tanager.parameters.conditional.certificate import DAMPING, MAX_ROWS_FOR_EACH, Certificate, minimize_closely
 from tanager.parameters.conditional.descent import Descent, describe_descent, warn_if_unfinished
 from tanager.parameters.conditional.fit import FitOptions
+from tanager.parameters.conditional.losses import MIXED
 from tanager.parameters.conditional.optimize import Penalized
 from tanager.parameters.conditional.trace import ConditionalTrace
 from tanager.parameters.effects.bases import shares_of
@@ -83,11 +84,11 @@ class EffectsFit:
     """The models of one training table."""
 
     def __init__(self, task: ParameterTask, options: FitOptions) -> None:
-        if options.prior != "hierarchical" or options.objective == "mixed" or options.stopping != "tolerance":
+        if options.prior != "hierarchical" or options.objective in MIXED or options.stopping != "tolerance":
             raise OptionError(
                 f"objective={options.objective!r}, prior={options.prior!r}, stopping={options.stopping!r} of "
                 "Conditional cannot fit the sums of effects of structure='pairwise'.",
-                hint="use prior='hierarchical', stopping='tolerance' and an objective other than 'mixed'.",
+                hint="use prior='hierarchical', stopping='tolerance' and an objective that is not mixed.",
             )
         self._problems = EffectProblems(task, options.objective)
         self._task = task
