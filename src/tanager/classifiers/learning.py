@@ -129,4 +129,5 @@ class Learning:
 def learn_members(parameters: ParameterLearner, task: ParameterTask, structure: LearntStructure) -> LearntNetwork:
     """A mixture whose members are learnt one by one."""
     members = [parameters.learn(replace(task, dag=dag, relearn=None)).network for dag in structure.members]
-    return LearntNetwork(MixtureNetwork(tuple(cast(list[Network], members)), np.array(structure.weights)))
+    weights = np.array(structure.weights)
+    return LearntNetwork(MixtureNetwork(tuple(cast(list[Network], members)), weights, structure.subsumption))

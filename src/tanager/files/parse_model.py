@@ -28,6 +28,7 @@ from tanager.recipe.recipe import Recipe
 from tanager.registry import check_option, resolve
 from tanager.scores import SCORES
 from tanager.structure import STRUCTURES, Step
+from tanager.structure.subsumption import Subsumption
 from tanager.table.class_weights import read_weighting
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder
@@ -57,7 +58,7 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     """The classifier a document describes; a DocumentError says what is wrong with it and where."""
     found = mapping(document, "the document")
     additive, mixture = "effects" in found, "members" in found
-    of_network = ("effects",) if additive else ("members",) if mixture else ("parents", "tables")
+    of_network = ("effects",) if additive else ("members", "subsumption") if mixture else ("parents", "tables")
     keys = (*KEYS, *of_network)
     model = check_form(document, "model", MODEL_FORMAT, keys, REMEDY)
     clf = _classifier(model["classifier"], model["options"])
@@ -73,7 +74,7 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     if additive:
         network = read_effect_parts(columns, model["effects"])
     elif mixture:
-        network = _mixture(columns, model["members"], schema.target.name)
+        network = _mixture(columns, model["members"], model["subsumption"], schema.target.name)
     else:
         network = read_network_parts(columns, model["parents"], model["tables"], schema.target.name)
     filling = _filling((*schema.attributes, schema.target), model["filling"])
@@ -89,12 +90,21 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     return clf
 
 
-def _mixture(columns: tuple[ColumnSchema, ...], document: Json, target: str) -> MixtureNetwork:
+def _mixture(columns: tuple[ColumnSchema, ...], document: Json, rules: Json, target: str) -> MixtureNetwork:
     members = [mapping(member, "members") for member in sequence(document, "members")]
     if not members:
         raise DocumentError("members is empty: the mixture has no network")
     networks = [read_network_parts(columns, each.get("parents"), each.get("tables"), target) for each in members]
-    return MixtureNetwork(tuple(networks), array([each.get("weight") for each in members], 1, "members.weight"))
+    weights = array([each.get("weight") for each in members], 1, "members.weight")
+    return MixtureNetwork(tuple(networks), weights, _subsumption(columns[:-1], rules) if rules else None)
+
+
+def _subsumption(attributes: Sequence[ColumnSchema], document: Json) -> Subsumption:
+    """What each state of an attribute says of the others; -1 where it says nothing."""
+    said = [rows.astype(np.int64) for rows in arrays(document, len(attributes), 2, "subsumption")]
+    if [rows.shape for rows in said] != [(column.n_states, len(attributes)) for column in attributes]:
+        raise DocumentError("subsumption must have a row for each state and a column for each attribute")
+    return Subsumption(tuple(said))
 
 
 def _filling(columns: Sequence[ColumnSchema], document: Json) -> Filling | None:

@@ -96,7 +96,8 @@ def _network(network: AnyNetwork) -> dict[str, Json]:
             {"weight": weight, "parents": parts["parents"], "tables": parts["tables"]}
             for weight, parts in zip(network.weights.tolist(), members, strict=True)
         ]
-        return {"columns": write_columns(network.columns), "members": weighted}
+        rules: list[Json] = [] if network.subsumption is None else [said.tolist() for said in network.subsumption.said]
+        return {"columns": write_columns(network.columns), "members": weighted, "subsumption": rules}
     return network_parts(network)
 
 

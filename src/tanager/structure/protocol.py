@@ -15,6 +15,7 @@ from tanager.scores.cll import CLL
 from tanager.scores.protocol import FamilyScore
 from tanager.structure.constraints import Edges, IndexEdges, edge_indices
 from tanager.structure.dag import Dag
+from tanager.structure.subsumption import Subsumption
 from tanager.table.needs import Needs
 from tanager.table.schema import ColumnSchema
 
@@ -78,6 +79,7 @@ class LearntStructure:
            its own and one for each of these pairs that it is the child of
     members  the structures of the networks of a mixture, of which `dag` has the edges in common; else none
     weights  of the members, summing to one
+    subsumption  the cells of a row that a mixture leaves out because they follow from others; None: it leaves none out
     """
 
     dag: Dag
@@ -86,6 +88,7 @@ class LearntStructure:
     pairs: RankedPairs | None = None
     members: tuple[Dag, ...] = ()
     weights: tuple[float, ...] = ()
+    subsumption: Subsumption | None = None
 
 
 @dataclass(frozen=True)
