@@ -204,7 +204,8 @@ def test_what_subsumption_leaves_out_is_the_same_in_files_explanations_and_for_c
     save_model(clf, tmp_path / "model.json")
     np.testing.assert_array_equal(load_model(tmp_path / "model.json").predict_proba(table), expected)
     told = explain(clf, table)
-    np.testing.assert_allclose(told.prior + told.contributions.sum(axis=1), told.log_odds, rtol=1e-9, atol=1e-9)
+    odds = told.base_rate + told.baseline + told.contributions.sum(axis=1)
+    np.testing.assert_allclose(odds, told.log_odds, rtol=1e-9, atol=1e-9)
     assert not np.allclose(expected, fitted(table, y).predict_proba(table))
 
 
