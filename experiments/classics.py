@@ -63,8 +63,8 @@ def main() -> None:
         "",
         f"Written by `python -m experiments.classics` on {datetime.date.today()}, Tanager {tanager.__version__}, NumPy "
         f"{np.__version__}: {len(of_classics.sets)} sets, 5 folds, bins by MDLP. Mean ranks and means of log-loss in "
-        "nats and of error; the last column has the sets on which a classic has the lowest log-loss of all but the last "
-        "row.",
+        "nats and of error; the last column has the sets on which a classic has the lowest log-loss of all but the "
+        "last row.",
         "",
         *classics_table(of_classics),
         "",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         TANClassifier,
     )
     from tanager.classifiers.calibration import calibration
+    from tanager.classifiers.clustering import NaiveBayesClusterer
     from tanager.classifiers.deciding import FixedDecisionClassifier, TunedDecisionClassifierCV
     from tanager.classifiers.studies import information, structure_score
     from tanager.doctor import check
@@ -55,6 +56,7 @@ __all__ = [
     "MemoryLimitError",
     "MixtureNetwork",
     "NaiveBayesClassifier",
+    "NaiveBayesClusterer",
     "Network",
     "OptionError",
     "PairwiseClassifier",
@@ -92,6 +94,7 @@ _HOMES = {
         "TANClassifier",
     ],
     "tanager.classifiers.calibration": ["calibration"],
+    "tanager.classifiers.clustering": ["NaiveBayesClusterer"],
     "tanager.classifiers.deciding": ["FixedDecisionClassifier", "TunedDecisionClassifierCV"],
     "tanager.classifiers.studies": ["information", "structure_score"],
     "tanager.doctor": ["check"],
