@@ -80,7 +80,9 @@ def _run(study: Study, folder: Path, n_jobs: int) -> Results:
 
 
 def _draw(study: Study, results: Results, folder: Path) -> list[tuple[str, Path]]:
-    """The pictures, where the extra `plots` is installed."""
+    """The pictures, where the study has some and the extra `plots` is installed."""
+    if not study.draws:
+        return []
     if not find_spec("matplotlib"):
         say("no pictures: install tanager[plots]")
         return []
