@@ -41,13 +41,13 @@ def find_cells(
 
 
 @kernel
-def hinge(y: float, wrong: float) -> tuple[float, float]:
-    """The loss at log odds y, and minus its derivative by log p; `wrong` is 1 - p (`losses`)."""
+def hinge(y: float, wrong: float, weight: float) -> tuple[float, float]:
+    """The loss of a row at log odds y, and minus its derivative by log p; `wrong` is 1 - p (`losses`)."""
     if y >= ZERO_FROM:
         return 0.0, 0.0
     if y >= LINEAR_TO:
-        return 0.5 * (ZERO_FROM - y) ** 2, (ZERO_FROM - y) / wrong
-    return 1.0 - y, (ZERO_FROM - LINEAR_TO) / wrong
+        return weight * 0.5 * (ZERO_FROM - y) ** 2, weight * (ZERO_FROM - y) / wrong
+    return weight * (1.0 - y), weight * (ZERO_FROM - LINEAR_TO) / wrong
 
 
 @kernel
@@ -97,9 +97,8 @@ def pass_two_classes(
                         loss += math.log(product)
                         product = 1.0
             elif power == MARGIN:
-                distance, slope = hinge(z if is_first else -z, abs(residual))
-                loss += weight * distance
-                slope *= weight
+                distance, slope = hinge(z if is_first else -z, abs(residual), weight)
+                loss += distance
             else:
                 wrong = abs(residual)
                 loss += weight * wrong**power
@@ -168,9 +167,8 @@ def pass_many_classes(
                         product = 1.0
             elif power == MARGIN:
                 others = max(total - math.exp(own), SMALLEST)
-                distance, slope = hinge(own - math.log(others), others / total)
-                loss += weight * distance
-                slope *= weight
+                distance, slope = hinge(own - math.log(others), others / total, weight)
+                loss += distance
             else:
                 wrong = 1.0 - math.exp(own) / total
                 loss += weight * wrong**power
