@@ -55,7 +55,8 @@ class Mixed(GapRule):
     def _log_joints(self, codes: Codes, left_out: NDArray[np.bool_]) -> Iterator[Floats]:
         for rule, out in zip(self._rules, left_out, strict=True):
             logs = rule.log_posterior(codes, normalized=False)
-            logs[out] = -np.inf
+            if out.any():
+                logs[out] = -np.inf
             yield logs
 
     @cached_property
