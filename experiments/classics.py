@@ -1,6 +1,6 @@
 """Which of the classics pays where, from the field's results, and what hierarchical smoothing gains on sets held back.
 
-    .venv-field/bin/python -m experiments.classics [--max-rows N] [--jobs N]
+    .venv-field/bin/python -m experiments.classics [--sets NAME,NAME] [--jobs N]
 
 Writes docs/classics_table.md. Folds that experiments/results has not (`make experiments`) are measured first.
 """
@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 import tanager
-from tanager.experiments.data_sets import find_data_sets
+from tanager.experiments.data_sets import choose, find_data_sets
 from tanager.experiments.entries import make_entries
-from tanager.experiments.field import CLASSICS, MAX_ROWS, field_study
+from tanager.experiments.field import CLASSICS, field_study
 from tanager.experiments.results import Results
 from tanager.experiments.run_studies import run_studies
 from tanager.experiments.tables import ranks_of
@@ -48,23 +48,23 @@ SMOOTHINGS = {
 
 def main() -> None:
     parser = ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--max-rows", type=int, default=MAX_ROWS, help="only sets of up to so many rows")
+    parser.add_argument("--sets", type=lambda text: text.split(","), help="only these, by name")
     parser.add_argument("--jobs", type=int, default=-1)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    sets = [data_set for data_set in find_data_sets(DATA) if data_set.n_rows <= options.max_rows]
+    sets = choose(find_data_sets(DATA), options.sets)
     field = field_study(sets)
     judged = {*CLASSICS, REFERENCE}
     classics = replace(field, entries=[entry for entry in field.entries if entry.name in judged])
     held_back = [each for each in sets if each.name not in SETTLED_ON and each.n_rows <= MAX_ROWS_HELD_BACK]
     smoothing = replace(field, name="smoothing", data_sets=held_back, entries=make_entries(SMOOTHINGS))
-    finished = run_studies([classics, smoothing], FOLDER / "results", options.jobs)
-    (_, of_classics), (_, of_smoothing) = finished
+    finished = run_studies([smoothing, classics], FOLDER / "results", options.jobs)
+    (_, of_smoothing), (_, of_classics) = finished
     lines = [
         "<!-- written by experiments/classics.py; do not edit -->",
         "",
         f"Written by `python -m experiments.classics` on {datetime.date.today()}, Tanager {tanager.__version__}, NumPy "
-        f"{np.__version__}: {len(of_classics.sets)} sets of up to {options.max_rows:,} rows, 5 folds, bins by MDLP. "
+        f"{np.__version__}: {len(of_classics.sets)} sets, 5 folds, bins by MDLP. "
         "Mean ranks and means of log-loss in nats and of error; the last column has the sets on which a classic has "
         "the lowest log-loss of all but the last row.",
         "",
