@@ -2,8 +2,8 @@ r"""All directed trees and forests over attributes at once: their sum, the proba
 
 Weights are logarithms, (..., n + 1, n): the first row is the weight of having no parent, row 1 + p that of the parent p
 of each child. A forest gives every node one parent, or none, without a cycle; its weight is the product. Where the
-first row is minus infinity, exactly one node has no parent, at no cost: a tree. Leading axes hold several graphs. What
-stands where parent and child are the same node is not read.
+first row is minus infinity, exactly one node has no parent, at no cost: a tree. A node without any weight is absent.
+Leading axes hold several graphs. What stands where parent and child are the same node is not read.
 
 Nodes are eliminated one by one. Node v, whose parents weigh S_v = sum_p w_pv together, leaves the paths through it,
 
@@ -29,6 +29,8 @@ ROOT_BELOW = 100.0
 """How far below the least weight the first row of trees is, in nats: forests of two trees weigh nothing then."""
 LINEAR_SPAN = 500.0
 """Weights that span fewer nats are eliminated as numbers: what underflows is nothing beside what it is added to."""
+MAX_NODES_UNCOMPILED = 256
+"""Of one graph; beyond, compiled code that leaves out what changes no digit is worth its compilation."""
 NOTHING = -1e300
 """The logarithm of zero; unlike minus infinity it can be subtracted from itself."""
 
@@ -67,6 +69,11 @@ class AllTrees:
         """
         weights, sums = self._factor
         derivative = np.full(weights.shape, NOTHING)
+        if self._compiled:
+            from tanager.structure.all_trees_kernels import differentiate
+
+            differentiate(weights, sums, derivative, NOTHING)
+            return np.exp(np.clip(self._prepared[0] + derivative, NOTHING, 0.0))
         for node in range(weights.shape[-1]):
             share, onward = weights[..., : node + 1, node], weights[..., node + 1, :node]
             known = derivative[..., : node + 1, :node]
@@ -107,16 +114,23 @@ class AllTrees:
                 middles[child] = NO_PARENT if place == 0 else later[place - 1]
         return parents - 1
 
+    @property
+    def _compiled(self) -> bool:
+        return self.log_weights.ndim == 2 and self.log_weights.shape[1] > MAX_NODES_UNCOMPILED
+
     @cached_property
     def _prepared(self) -> tuple[Floats, Floats]:
         """The weights with `NOTHING` where there is no edge, and the log weight (...) that the root of trees got."""
         weights = np.maximum(self.log_weights, NOTHING)
         n_nodes = weights.shape[-1]
         weights[..., np.arange(n_nodes) + 1, np.arange(n_nodes)] = NOTHING
-        trees = (weights[..., 0, :] == NOTHING).all(axis=-1)
+        none = weights[..., 0, :]
+        present = weights.max(axis=-2) > NOTHING
+        trees = present.any(axis=-1) & (none == NOTHING).all(axis=-1)
         least = np.where(weights > NOTHING, weights, np.inf).min(axis=(-1, -2))
-        root = np.where(trees, np.where(np.isfinite(least), least, 0.0) - ROOT_BELOW, 0.0)
-        weights[..., 0, :] = np.where(trees[..., np.newaxis], root[..., np.newaxis], weights[..., 0, :])
+        root = np.where(trees, least - ROOT_BELOW, 0.0)
+        none[...] = np.where(trees[..., np.newaxis], root[..., np.newaxis], none)
+        none[~present] = 0.0  # a factor of one
         return weights, root
 
     @cached_property
@@ -128,6 +142,11 @@ class AllTrees:
         weights = self._prepared[0].copy()
         n_nodes = weights.shape[-1]
         sums = np.zeros((*weights.shape[:-2], n_nodes))
+        if self._compiled:
+            from tanager.structure.all_trees_kernels import eliminate
+
+            eliminate(weights, sums, NOTHING)
+            return weights, sums
         for node in reversed(range(n_nodes)):
             share = weights[..., : node + 1, node]
             sums[..., node] = log_sum(share, axis=-1)
