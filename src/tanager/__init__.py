@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tanager.network.additive import AdditiveNetwork
     from tanager.network.mixture import MixtureNetwork
     from tanager.network.network import Network
+    from tanager.network.tree_average import TreeAverageNetwork
     from tanager.table.discretize_mdl import MDLPDiscretizer
     from tanager.tuning.tune import tune
 
@@ -61,6 +62,7 @@ __all__ = [
     "SelectiveNaiveBayesClassifier",
     "TANClassifier",
     "TanagerError",
+    "TreeAverageNetwork",
     "TunedDecisionClassifierCV",
     "calibration",
     "check",
@@ -103,6 +105,7 @@ _HOMES = {
     "tanager.network.additive": ["AdditiveNetwork"],
     "tanager.network.mixture": ["MixtureNetwork"],
     "tanager.network.network": ["Network"],
+    "tanager.network.tree_average": ["TreeAverageNetwork"],
     "tanager.table.discretize_mdl": ["MDLPDiscretizer"],
 }
 

@@ -56,9 +56,7 @@ def test_there_are_as_many_forests_and_trees_as_cayley_says():
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    st.integers(0, 2**16), st.integers(1, 6), st.sampled_from([0.0, 5.0, 40.0, 300.0, 1000.0, 2e4]), st.booleans()
-)
+@given(st.integers(0, 2**16), st.integers(1, 6), st.sampled_from([0.0, 5.0, 40.0, 300.0, 1000.0, 2e4]), st.booleans())
 def test_sum_and_edges_are_those_of_all_forests_listed(seed, n_nodes, span, trees):
     weights = random_weights(seed, n_nodes, span, trees)
     total, probability = by_listing(weights, trees)

@@ -33,6 +33,7 @@ OURS = {
     "SKDB": "skdb:frequency",
     "KDB, k = 3, hierarchical": "kdb(k=3):hierarchical",
     "AODE": "aode:frequency",
+    "tree average": "tree-average:k2:frequency",
 }
 # Rivals that are not dependencies: name, import path, preparation. CatBoost lists only those of its options that are
 # given, so the number of threads and the seed are given here for `Entry.configured` to find.
