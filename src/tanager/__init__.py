@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         TANClassifier,
     )
     from tanager.classifiers.calibration import calibration
+    from tanager.classifiers.conformal import ConformalClassifier, conformal_sets
     from tanager.classifiers.deciding import FixedDecisionClassifier, TunedDecisionClassifierCV
     from tanager.classifiers.studies import information, structure_score
     from tanager.doctor import check
@@ -46,6 +47,7 @@ __all__ = [
     "AdditiveNetwork",
     "BCKGClassifier",
     "BayesianNetworkClassifier",
+    "ConformalClassifier",
     "DataError",
     "DataWarning",
     "FileError",
@@ -66,6 +68,7 @@ __all__ = [
     "TunedDecisionClassifierCV",
     "calibration",
     "check",
+    "conformal_sets",
     "cross_validate_model",
     "explain",
     "export",
@@ -94,6 +97,7 @@ _HOMES = {
         "TANClassifier",
     ],
     "tanager.classifiers.calibration": ["calibration"],
+    "tanager.classifiers.conformal": ["ConformalClassifier", "conformal_sets"],
     "tanager.classifiers.deciding": ["FixedDecisionClassifier", "TunedDecisionClassifierCV"],
     "tanager.classifiers.studies": ["information", "structure_score"],
     "tanager.doctor": ["check"],
