@@ -58,8 +58,8 @@ def kept_rows(clf: BayesianNetworkClassifier, quality: Quality | None = None) ->
     kept = clf.quality_ if quality is None else quality
     if kept is None:
         raise OptionError(
-            "the model keeps no probabilities of rows that it has not learnt from, so how large sets must be is not known.",
-            hint="leave out --no-validate and --stream when fitting; in Python give quality=cross_validate_model(clf, X, y).",
+            "the model keeps no probabilities of rows that it has not learnt from, which sets are made by.",
+            hint="fit without --no-validate and --stream; in Python give quality=cross_validate_model(clf, X, y).",
         )
     if kept.classes.tolist() != clf.classes_.tolist():
         raise OptionError("the quality is of a model of other classes than this one.")
