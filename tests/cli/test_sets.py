@@ -14,7 +14,7 @@ from tanager.files.read_table import read_table
 
 
 def test_sets_are_those_of_python_however_they_are_written(iris, capsys):
-    assert run([*FIT, "--folds", "3"]) == 0
+    assert run(FIT) == 0
     expected = conformal_sets(load_model("m.json"), iris.drop_columns(["species"]), 0.9)
     assert 0 < (expected.sizes == 1).sum() < 150
     capsys.readouterr()
@@ -34,7 +34,7 @@ def test_sets_are_those_of_python_however_they_are_written(iris, capsys):
 
 
 def test_a_level_that_the_rows_cannot_certify_is_said(iris, capsys):
-    assert run([*FIT, "--folds", "2"]) == 0
+    assert run(FIT) == 0
     capsys.readouterr()
     assert run(["predict", "m.json", "iris.csv", "--set", "0.99"]) == 0
     shown = capsys.readouterr()
@@ -46,7 +46,7 @@ def test_a_level_that_the_rows_cannot_certify_is_said(iris, capsys):
     ("fit", "level", "message"),
     [
         (["--no-validate"], "0.95", "keeps no probabilities of rows that it has not learnt from"),
-        (["--folds", "2"], "95", "level=95.0 is no share of rows; expected a number above 0 and below 1"),
+        ([], "95", "level=95.0 is no share of rows; expected a number above 0 and below 1"),
     ],
 )
 def test_what_cannot_be_is_one_line_before_any_output(iris, capsys, fit, level, message):
