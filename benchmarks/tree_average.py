@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,7 @@ def sequences() -> None:
         return
     classifiers = {entry.name: entry.estimator for entry in make_entries(OURS)}
     if find_spec("skbn"):
+        print(f"scikit-bayes {version('scikit-bayes')}.\n")
         classifiers[PEER] = parse_estimator("skbn.AnDE(n_dependence=1)").set_params(preparation="bins")
     sets = choose(read_manifest(Path(folder)), groups=["tfbs"])
     losses = {data_set.name: losses_on(data_set, classifiers) for data_set in sets}

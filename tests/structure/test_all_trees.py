@@ -155,3 +155,17 @@ def test_compiled_and_plain_elimination_agree(monkeypatch):
     for n_nodes in (1, 2, 5):
         small = random_weights(2, n_nodes, 3.0, True)
         np.testing.assert_allclose(AllTrees(small).probability, by_listing(small, True)[1], atol=1e-12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**16), st.integers(2, 5), st.sampled_from([1.0, 200.0]), st.booleans())
+def test_edges_that_are_not_allowed_are_in_no_forest(seed, n_nodes, span, trees):
+    weights = random_weights(seed, n_nodes, span, trees)
+    generator = np.random.default_rng(seed)
+    forbidden = generator.random((n_nodes, n_nodes)) < 0.4
+    order = generator.permutation(n_nodes)
+    forbidden[order[:-1], order[1:]] = False  # so that there is a tree
+    weights[1:][forbidden] = -np.inf
+    total, probability = by_listing(weights, trees)
+    assert float(AllTrees(weights).log_total) == pytest.approx(total, rel=1e-12, abs=1e-9)
+    np.testing.assert_allclose(AllTrees(weights).probability, probability, atol=1e-10)

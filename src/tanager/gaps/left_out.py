@@ -40,7 +40,8 @@ class LeftOut(GapRule):
         return self.network.log_joint(codes, normalized)
 
     def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Contributions:
-        logs = np.log(self.network.members[0].tables[-1])
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.network.members[0].tables[-1])
         prior = between(np.broadcast_to(logs, (len(codes), logs.shape[1])), favoured, against)
         terms = np.zeros((len(codes), len(self.network.terms)))
         for row in range(len(codes)):

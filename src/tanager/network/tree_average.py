@@ -46,6 +46,15 @@ class TreeAverageNetwork(HasColumns):
     log_weights  (n + 1, n) of the edges at [1 + parent, child], of no parent at [0, child]; a first row of minus
                  infinity for trees: see `AllTrees`
     dag          the edges that all forests have: from the class to every attribute
+
+    >>> from tanager import BayesianNetworkClassifier
+    >>> X, y = [["a", "u"], ["a", "u"], ["b", "v"], ["b", "v"], ["b", "v"]], [0, 1, 1, 0, 1]
+    >>> forests = BayesianNetworkClassifier("tree-average", parameters="frequency").fit(X, y).network_
+    >>> {pair: round(p, 3) for pair, p in forests.edge_probability.items()}
+    {('x0', 'x1'): 0.857}
+    >>> trees = TreeAverageNetwork(forests.members, np.vstack([np.full(2, -np.inf), forests.log_weights[1:]]))
+    >>> {pair: round(p, 3) for pair, p in trees.edge_probability.items()}
+    {('x0', 'x1'): 1.0}
     """
 
     kind: ClassVar[Literal["trees"]] = "trees"

@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 ROOT_BELOW = 100.0
 """How far below the least weight the first row of trees is, in nats: forests of two trees weigh nothing then."""
 LINEAR_SPAN = 500.0
-"""Weights that span fewer nats are eliminated as numbers: what underflows is nothing beside what it is added to."""
+"""Weights that span fewer nats are eliminated as numbers, if no edge is absent to which an underflow could be added."""
 MAX_NODES_UNCOMPILED = 256
 """Of one graph; beyond, compiled code that leaves out what changes no digit is worth its compilation."""
 NOTHING = -1e300
@@ -50,7 +50,10 @@ class AllTrees:
         weights, root = self._prepared
         largest = weights.max(axis=-2, keepdims=True)  # every forest has one weight of each child
         relative = weights - largest
-        if relative[weights > NOTHING].min(initial=0.0) > -LINEAR_SPAN:
+        there = weights > NOTHING
+        n_present = _joined(weights).sum(axis=-1)
+        whole = there.sum(axis=(-1, -2)) == n_present * (n_present - 1) + weights.shape[-1]
+        if whole.all() and relative[there].min(initial=0.0) > -LINEAR_SPAN:
             sums = _eliminate_numbers(np.exp(relative)) + largest.sum(axis=(-1, -2))
         else:
             sums = self._factor[1].sum(axis=-1)
@@ -125,7 +128,7 @@ class AllTrees:
         n_nodes = weights.shape[-1]
         weights[..., np.arange(n_nodes) + 1, np.arange(n_nodes)] = NOTHING
         none = weights[..., 0, :]
-        present = weights.max(axis=-2) > NOTHING
+        present = _joined(weights) | (none > NOTHING)
         trees = present.any(axis=-1) & (none == NOTHING).all(axis=-1)
         least = np.where(weights > NOTHING, weights, np.inf).min(axis=(-1, -2))
         root = np.where(trees, least - ROOT_BELOW, 0.0)
@@ -155,6 +158,13 @@ class AllTrees:
             _log_add(left, share[..., np.newaxis] + weights[..., node + 1, np.newaxis, :node])
             left[..., np.arange(1, node + 1), np.arange(node)] = NOTHING
         return weights, sums
+
+
+def _joined(weights: Floats) -> NDArray[np.bool_]:
+    """(..., n) whether a node has an edge to or from another."""
+    edges = weights[..., 1:, :] > NOTHING
+    joined: NDArray[np.bool_] = edges.any(axis=-1) | edges.any(axis=-2)
+    return joined
 
 
 def log_sum(values: Floats, axis: int) -> Floats:
