@@ -7,11 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import Tags, _safe_indexing, get_tags
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
+from tanager.classifiers.wrapping import WrappingClassifier
 from tanager.errors import DataError, OptionError
 from tanager.measures.basic import Probabilities
 from tanager.measures.conformal import ConformalSets, KnownRows, check_level, make_sets
@@ -81,7 +82,7 @@ class ConformalOptions:
     random_state: int | None = 0
 
 
-class ConformalClassifier(ConformalOptions, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class ConformalClassifier(ConformalOptions, WrappingClassifier):
     """A classifier whose answers are sets: the classes that a row may have.
 
     `predict_set` holds the true class of at least the share `level` of the rows of every class, in the mean over
@@ -179,21 +180,5 @@ class ConformalClassifier(ConformalOptions, MetaEstimatorMixin, ClassifierMixin,
         check_is_fitted(self)
         return self._probabilities(self.estimator_, X)
 
-    @property
-    def n_features_in_(self) -> int:
-        """How many attributes there are."""
-        return int(self.estimator_.n_features_in_)
-
-    @property
-    def feature_names_in_(self) -> NDArray[np.object_]:
-        """Their names, where they have any."""
-        names: NDArray[np.object_] = self.estimator_.feature_names_in_
-        return names
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimator_")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self.estimator).input_tags
-        return tags

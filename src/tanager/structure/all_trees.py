@@ -163,8 +163,7 @@ class AllTrees:
 def _joined(weights: Floats) -> NDArray[np.bool_]:
     """(..., n) whether a node has an edge to or from another."""
     edges = weights[..., 1:, :] > NOTHING
-    joined: NDArray[np.bool_] = edges.any(axis=-1) | edges.any(axis=-2)
-    return joined
+    return np.asarray(edges.any(axis=-1) | edges.any(axis=-2))
 
 
 def log_sum(values: Floats, axis: int) -> Floats:
