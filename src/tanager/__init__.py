@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from tanager.classifiers.calibration import calibration
     from tanager.classifiers.clustering import NaiveBayesClusterer
+    from tanager.classifiers.conformal import ConformalClassifier, conformal_sets
     from tanager.classifiers.deciding import FixedDecisionClassifier, TunedDecisionClassifierCV
     from tanager.classifiers.studies import information, structure_score
     from tanager.doctor import check
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from tanager.network.additive import AdditiveNetwork
     from tanager.network.mixture import MixtureNetwork
     from tanager.network.network import Network
+    from tanager.network.tree_average import TreeAverageNetwork
     from tanager.table.discretize_mdl import MDLPDiscretizer
     from tanager.tuning.tune import tune
 
@@ -46,6 +48,7 @@ __all__ = [
     "AdditiveNetwork",
     "BCKGClassifier",
     "BayesianNetworkClassifier",
+    "ConformalClassifier",
     "DataError",
     "DataWarning",
     "FileError",
@@ -63,9 +66,11 @@ __all__ = [
     "SelectiveNaiveBayesClassifier",
     "TANClassifier",
     "TanagerError",
+    "TreeAverageNetwork",
     "TunedDecisionClassifierCV",
     "calibration",
     "check",
+    "conformal_sets",
     "cross_validate_model",
     "explain",
     "export",
@@ -95,6 +100,7 @@ _HOMES = {
     ],
     "tanager.classifiers.calibration": ["calibration"],
     "tanager.classifiers.clustering": ["NaiveBayesClusterer"],
+    "tanager.classifiers.conformal": ["ConformalClassifier", "conformal_sets"],
     "tanager.classifiers.deciding": ["FixedDecisionClassifier", "TunedDecisionClassifierCV"],
     "tanager.classifiers.studies": ["information", "structure_score"],
     "tanager.doctor": ["check"],
@@ -106,6 +112,7 @@ _HOMES = {
     "tanager.network.additive": ["AdditiveNetwork"],
     "tanager.network.mixture": ["MixtureNetwork"],
     "tanager.network.network": ["Network"],
+    "tanager.network.tree_average": ["TreeAverageNetwork"],
     "tanager.table.discretize_mdl": ["MDLPDiscretizer"],
 }
 

@@ -88,7 +88,8 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
     class_count_ : array of shape (n_classes,)
         How many training rows each class has, or their weights: the base rate of every explanation.
     network_ : Network, AdditiveNetwork or MixtureNetwork
-        The distribution learnt; with structure "pairwise" the sum of effects, with "aode" a mean of networks.
+        The distribution learnt; with structure "pairwise" the sum of effects, with "aode" and "tree-average"
+        a mean of networks.
     gaps_ : GapRule
         What a missing cell means: `tanager.gaps`. Set by `fit`: another `missing` needs another fit.
     filler_ : Network or None
@@ -219,6 +220,7 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
             if (
                 self.engine == "torch"
                 and network.kind != "mixtures"
+                and network.kind != "trees"
                 and network.is_looked_up
                 and not self.gaps_.with_gap(codes).any()
             ):

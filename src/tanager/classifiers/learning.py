@@ -17,6 +17,7 @@ from tanager.gaps.filling import FillingTask
 from tanager.network.any_network import AnyNetwork, LookedUpNetwork
 from tanager.network.mixture import MixtureNetwork
 from tanager.network.network import Network
+from tanager.network.tree_average import TreeAverageNetwork
 from tanager.parameters import Conditional, Frequency, LearntNetwork, ParameterLearner, ParameterTask
 from tanager.parameters.memory import check_memory
 from tanager.parameters.protocol import ParameterTrace
@@ -127,7 +128,9 @@ class Learning:
 
 
 def learn_members(parameters: ParameterLearner, task: ParameterTask, structure: LearntStructure) -> LearntNetwork:
-    """A mixture whose members are learnt one by one."""
-    members = [parameters.learn(replace(task, dag=dag, relearn=None)).network for dag in structure.members]
-    weights = np.array(structure.weights)
-    return LearntNetwork(MixtureNetwork(tuple(cast(list[Network], members)), weights, structure.subsumption))
+    """A mixture, or the mean of all trees, whose members are learnt one by one."""
+    learnt = [parameters.learn(replace(task, dag=dag, relearn=None)).network for dag in structure.members]
+    members = tuple(cast(list[Network], learnt))
+    if structure.log_weights is not None:
+        return LearntNetwork(TreeAverageNetwork(members, structure.log_weights))
+    return LearntNetwork(MixtureNetwork(members, np.array(structure.weights), structure.subsumption))

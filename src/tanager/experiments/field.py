@@ -39,6 +39,7 @@ CLASSICS = {
     "AODE": "aode:frequency",
     "AODE by information": "aode(weights=information):frequency",
     "AODE, subsumption": "aode(subsumption=100):frequency",
+    "tree average": "tree-average:k2:frequency",
 }
 """What researchers of the field expect to find, ours too: docs/comparison.md says which of them pays where."""
 # Rivals that are not dependencies: name, import path, preparation. CatBoost lists only those of its options that are

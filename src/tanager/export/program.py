@@ -191,7 +191,7 @@ def _rename(columns: Sequence[ColumnSchema], names: Mapping[str, str]) -> tuple[
 
 def _one_network(clf: BayesianNetworkClassifier) -> LookedUpNetwork:
     """The network, if it is one, and all there is between the cells of a row and its most probable class."""
-    if clf.network_.kind == "mixtures":
+    if clf.network_.kind == "mixtures" or clf.network_.kind == "trees":
         raise OptionError(
             "the classifier is a mean of several networks, and an export holds one.",
             hint="structure='tan' learns one.",

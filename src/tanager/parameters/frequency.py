@@ -29,7 +29,7 @@ class Frequency(ParameterLearner):
     """
 
     needs = "families"
-    fits = ("tables", "mixtures")
+    fits = ("tables", "mixtures", "trees")
     describes_attributes = True
     smooths_counts = True
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from tanager.counts.count_store import CountStore
@@ -19,8 +21,9 @@ from tanager.structure.subsumption import Subsumption
 from tanager.table.needs import Needs
 from tanager.table.schema import ColumnSchema
 
-NetworkKind = Literal["tables", "effects", "mixtures"]
-"""What a network is made of: tables of families; effects of attributes and of pairs that add up; other networks."""
+NetworkKind = Literal["tables", "effects", "mixtures", "trees"]
+"""What a network is made of: tables of families; effects of attributes and of pairs that add up; other networks; all
+trees over the attributes."""
 Pairs = tuple[tuple[int, int], ...]
 """(parent, child) attributes, the most telling pair first."""
 
@@ -77,9 +80,11 @@ class LearntStructure:
     score  by the task's criterion; None where the learner asks for none
     pairs  None where a family is a table over all its parents. Otherwise the family of a child is a sum of effects,
            its own and one for each of these pairs that it is the child of
-    members  the structures of the networks of a mixture, of which `dag` has the edges in common; else none
+    members  the structures of the networks of a mixture, of which `dag` has the edges in common; else none. Of all
+             trees: for each attribute the structure with the tables of every edge from it
     weights  of the members, summing to one
     subsumption  the cells of a row that a mixture leaves out because they follow from others; None: it leaves none out
+    log_weights  of the edges of all trees, as `AllTrees` has them; None for other structures
     """
 
     dag: Dag
@@ -89,6 +94,7 @@ class LearntStructure:
     members: tuple[Dag, ...] = ()
     weights: tuple[float, ...] = ()
     subsumption: Subsumption | None = None
+    log_weights: NDArray[np.float64] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -116,6 +122,7 @@ class StructureLearner(BaseEstimator, ABC):
     learns          the kind of network it is the structure of
     granularities   at how many of them it wants numeric columns: one, or coarse bins and fine ones
     asks_criterion  whether the structure is chosen by `task.criterion`; where not, giving one is an error
+    default_criterion  the one used where none is given
     evaluates       whether it asks `task.evaluate`, which a criterion that does not decompose asks for it
     leaves_one_out  whether `task.evaluate` and `task.count_right` judge a row by tables without it
     """
@@ -124,6 +131,7 @@ class StructureLearner(BaseEstimator, ABC):
     learns: ClassVar[NetworkKind] = "tables"
     granularities: ClassVar[Literal[1, 2]] = 1
     asks_criterion: ClassVar[bool] = True
+    default_criterion: ClassVar[str] = "fcll"
     evaluates: ClassVar[bool] = False
     leaves_one_out: ClassVar[bool] = False
 
