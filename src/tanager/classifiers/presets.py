@@ -11,6 +11,7 @@ from tanager.classifiers.options import ClassifierOptions
 from tanager.scores import CLL, FamilyScore
 from tanager.structure import BFSConsistent, HillClimb, KDependence, Pairwise, Selective, StructureLearner, Tree
 from tanager.structure.constraints import Edges, Node
+from tanager.structure.monotone import MonotonicConstraints
 
 
 @dataclass(eq=False, repr=False)
@@ -176,13 +177,15 @@ class PairwiseOptions(ClassifierOptions):
     pairs: Edges | None = None
     forbidden_pairs: Edges = ()
     interactions: Iterable[Node] | None = None
+    monotonic_cst: MonotonicConstraints | None = None
 
 
 class PairwiseClassifier(PairwiseOptions, BayesianNetworkClassifier):
     """The default classifier: main effects on fine ordered bins, and the pairs of attributes that tell classes apart.
 
-    `pairs_per_attribute`, `rank_by`, `order`, `pairs`, `forbidden_pairs` and `interactions` are the options of
-    `tanager.structure.Pairwise`; the others are those of `BayesianNetworkClassifier`, less structure and criterion.
+    `pairs_per_attribute`, `rank_by`, `order`, `pairs`, `forbidden_pairs`, `interactions` and `monotonic_cst` are the
+    options of `tanager.structure.Pairwise`; the others are those of `BayesianNetworkClassifier`, less structure and
+    criterion.
 
     Examples
     --------
@@ -196,5 +199,11 @@ class PairwiseClassifier(PairwiseOptions, BayesianNetworkClassifier):
 
     def _structure(self) -> StructureLearner:
         return Pairwise(
-            self.pairs_per_attribute, self.rank_by, self.order, self.pairs, self.forbidden_pairs, self.interactions
+            self.pairs_per_attribute,
+            self.rank_by,
+            self.order,
+            self.pairs,
+            self.forbidden_pairs,
+            self.interactions,
+            self.monotonic_cst,
         )
