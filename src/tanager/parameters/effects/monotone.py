@@ -113,8 +113,8 @@ class MonotoneSteps:
         return nearest
 
     def deficit(self, beta: Array) -> float:
-        """By how much the log odds turn back at most along one step, whatever the partners hold."""
-        return max((float(-lowest.min(initial=0.0)) for _, lowest in self._lowest(beta)), default=0.0)
+        """By how much the log odds turn back in all along an attribute, at the worst states of its partners, at most."""
+        return max((float(np.maximum(-lowest, 0.0).sum()) for _, lowest in self._lowest(beta)), default=0.0)
 
     def mend(self, beta: Array) -> Array:
         """Beta with main effects whose steps are larger by what is lacking: obeys but for rounding."""

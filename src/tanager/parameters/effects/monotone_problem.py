@@ -29,10 +29,12 @@ from tanager.parameters.effects.prior import effect_prior
 Array = NDArray[np.float64]
 
 # Of sqrt(rows): what a step that turns back is pulled by at first. It grows where the steps do not obey soon.
-PULL, GROWTH, SLOW = 0.3, 4.0, 0.25
-MAX_ROUNDS = 60
+PULL, GROWTH, SLOW = 30.0, 4.0, 0.7
+MOST_GROWTH = 4.0
+ROUGH, NEAR = 3e-2, 3.0
+MAX_ROUNDS = 100
 # By how much the log odds may turn back before the tables are mended: of `tol`, and in rough fits on folds.
-LEFT_OF_TOL, LEFT_ON_FOLDS = 1e-3, 3e-3
+LEFT_OF_TOL, LEFT_ON_FOLDS = 1.0, 3e-2
 # What an attribute whose norm is just enough for zero would add to the log odds sets how sharply it is zero.
 SMALL_EFFECT = 0.1
 
@@ -61,11 +63,24 @@ class MonotoneObjective:
     def begin(self) -> None:
         """The multipliers stay: those of another strength are a good start."""
         self.pull = self._first_pull
+        self._latest, self._age = self.multipliers, 1.0
+
+    def grow(self) -> bool:
+        """Pull more, unless the steps of the descent would be too many."""
+        if self.pull >= MOST_GROWTH * self._first_pull:
+            return False
+        self.pull *= GROWTH
+        self._age = 1.0
+        return True
 
     def update(self, beta: Array) -> float:
         """Set the multipliers; what they say that is left to gain (`MonotoneProblem.descend_closely`)."""
-        self.multipliers = self.pull * self._left(beta)
-        return abs(float(self.multipliers @ self.steps.of(beta)))
+        latest = self.pull * self._left(beta)
+        age = 0.5 + np.sqrt(0.25 + self._age**2)
+        # Multipliers along a chain of steps spread slowly: with momentum in far fewer rounds (Nesterov 1983).
+        self.multipliers = latest + (self._age - 1.0) / age * (latest - self._latest)
+        self._latest, self._age = latest, age
+        return abs(float(latest @ self.steps.of(beta)))
 
     def _left(self, beta: Array) -> Array:
         """From the nearest steps that obey to where the steps and the multipliers are."""
@@ -137,13 +152,13 @@ class MonotoneProblem(Penalized):
         x = u * sharpness + self._by_norm
         lengths = self._lengths(x)
         zeros = lengths <= self._norm
-        ratio = np.where(zeros, 1.0, self._norm / np.maximum(lengths, np.finfo(np.float64).tiny))
+        ratio = np.divide(self._norm, lengths, out=np.ones(len(lengths)), where=~zeros)
         ratio[self._norm == 0.0] = 0.0
         return x * np.repeat(ratio, self._sizes)[:, np.newaxis], zeros & (self._norm > 0.0)
 
     def descend(self, u: Array, max_iter: int, tolerance: float) -> Descent:
         """Roughly, for folds."""
-        return self._multiply(u, lambda start: minimize(self, start, max_iter, tolerance), LEFT_ON_FOLDS)
+        return self._multiply(u, lambda start, _: minimize(self, start, max_iter, tolerance), LEFT_ON_FOLDS)
 
     def descend_closely(self, u: Array, max_iter: int, tol: float, every_row: bool) -> Descent:
         """As `minimize_closely`.
@@ -151,25 +166,29 @@ class MonotoneProblem(Penalized):
         With multipliers y, the penalty's curvature M and the slopes g of f + y A u, the value of f at the optimum is no
         lower than f(u) + y A u - 1/2 g M^-1 g: effects that obey have y A u <= 0 there.
         """
-        run = lambda start: minimize_closely(self, start, max_iter, tol, every_row=every_row)  # noqa: E731
+
+        def run(start: Array, left: float) -> Descent:
+            # While steps turn back by far more than they may there is no need to be near the end.
+            rough = min(ROUGH, max(tol, left / NEAR)) * np.sqrt(0.1 * self.n_rows)
+            return minimize_closely(self, start, max_iter, rough, every_row=every_row)
+
         return self._multiply(u, run, LEFT_OF_TOL * tol)
 
-    def _multiply(self, u: Array, run: Callable[[Array], Descent], enough: float) -> Descent:
+    def _multiply(self, u: Array, run: Callable[[Array, float], Descent], enough: float) -> Descent:
         constrained, before, of_multipliers = self._constrained, np.inf, 0.0
         constrained.begin()
         for _ in range(MAX_ROUNDS):
-            self._visited.clear()  # the envelopes have changed
-            descent = run(u)
+            descent = run(u, before)
             beta = super().beta(descent.u)
             deficit, u = constrained.steps.deficit(beta), descent.u
             moved = self._update_norms(u)
             of_multipliers = constrained.update(beta)
             left = max(deficit, moved)
-            if left <= enough:
+            if left <= enough and of_multipliers <= 2.0 * self.n_rows * enough**2:
                 break
-            if left > SLOW * before:
-                constrained.pull *= GROWTH
+            if left > SLOW * before and constrained.grow():
                 self._sharpness = self._sharpness * GROWTH
+                self._visited.clear()  # they tell of other envelopes
             before = left
         else:
             descent.end = "max_iter"
