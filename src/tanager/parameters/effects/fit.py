@@ -214,7 +214,6 @@ class EffectsFit:
         problem.certify(descent)
         return problem, problem.counted, descent
 
-
     def _fit_monotone(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized, Array, Descent]:
         problem, rows = self._problems.monotone_problem(layout, self._problems.rows, self._task.counts.engine)
         max_iter, every_row, tol = self._options.max_iter, self._every_row, self._options.tol

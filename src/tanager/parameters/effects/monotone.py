@@ -113,7 +113,7 @@ class MonotoneSteps:
         return nearest
 
     def deficit(self, beta: Array) -> float:
-        """By how much the log odds turn back in all along an attribute, at the worst states of its partners, at most."""
+        """By how much the log odds turn back in all along an attribute, its partners in their worst states, at most."""
         return max((float(np.maximum(-lowest, 0.0).sum()) for _, lowest in self._lowest(beta)), default=0.0)
 
     def mend(self, beta: Array) -> Array:

@@ -158,7 +158,11 @@ class MonotoneProblem(Penalized):
 
     def descend(self, u: Array, max_iter: int, tolerance: float) -> Descent:
         """Roughly, for folds."""
-        return self._multiply(u, lambda start, _: minimize(self, start, max_iter, tolerance), LEFT_ON_FOLDS)
+
+        def run(start: Array, left: float, accuracy: float) -> Descent:
+            return minimize(self, start, max_iter, accuracy * tolerance)
+
+        return self._multiply(u, run, LEFT_ON_FOLDS)
 
     def descend_closely(self, u: Array, max_iter: int, tol: float, every_row: bool) -> Descent:
         """As `minimize_closely`.
@@ -167,18 +171,18 @@ class MonotoneProblem(Penalized):
         lower than f(u) + y A u - 1/2 g M^-1 g: effects that obey have y A u <= 0 there.
         """
 
-        def run(start: Array, left: float) -> Descent:
+        def run(start: Array, left: float, accuracy: float) -> Descent:
             # While steps turn back by far more than they may there is no need to be near the end.
-            rough = min(ROUGH, max(tol, left / NEAR)) * np.sqrt(0.1 * self.n_rows)
+            rough = accuracy * min(ROUGH, max(tol, left / NEAR)) * np.sqrt(0.1 * self.n_rows)
             return minimize_closely(self, start, max_iter, rough, every_row=every_row)
 
         return self._multiply(u, run, LEFT_OF_TOL * tol)
 
-    def _multiply(self, u: Array, run: Callable[[Array, float], Descent], enough: float) -> Descent:
-        constrained, before, of_multipliers = self._constrained, np.inf, 0.0
+    def _multiply(self, u: Array, run: Callable[[Array, float, float], Descent], enough: float) -> Descent:
+        constrained, before, accuracy, of_multipliers = self._constrained, np.inf, 1.0, 0.0
         constrained.begin()
         for _ in range(MAX_ROUNDS):
-            descent = run(u, before)
+            descent = run(u, before, accuracy)
             beta = super().beta(descent.u)
             deficit, u = constrained.steps.deficit(beta), descent.u
             moved = self._update_norms(u)
@@ -186,9 +190,11 @@ class MonotoneProblem(Penalized):
             left = max(deficit, moved)
             if left <= enough and of_multipliers <= 2.0 * self.n_rows * enough**2:
                 break
-            if left > SLOW * before and constrained.grow():
-                self._sharpness = self._sharpness * GROWTH
-                self._visited.clear()  # they tell of other envelopes
+            if left > SLOW * before:
+                accuracy *= 1.0 if self.bounded else 0.5  # where nothing is proved, a descent may end too early
+                if constrained.grow():
+                    self._sharpness = self._sharpness * GROWTH
+                    self._visited.clear()  # they tell of other envelopes
             before = left
         else:
             descent.end = "max_iter"
