@@ -9,10 +9,10 @@ from math import isinf
 import numpy as np
 
 from tanager.errors import OptionError
-from tanager.export.c_text import ADD, FIND, FOREST, NORMALIZE, SUM_OUT
+from tanager.export.c_text import ADD, DECIDE, FIND, FOREST, NORMALIZE, SUM_OUT
 from tanager.export.document import REFUSED, category_keys, gap_code, is_text, steps, unseen_code
 from tanager.export.header import ascii_text, describe
-from tanager.export.program import Program, Term
+from tanager.export.program import LEFT_OUT, TAKEN, Program, Term
 from tanager.export.refuse import refuse_nul
 from tanager.table.schema import ColumnSchema
 
@@ -32,6 +32,7 @@ def write_c(program: Program, name: str = "model") -> str:
         *(line for number, column in enumerate(program.asked) for line in _encoder(program, number, column)),
         *_tables(program),
         NORMALIZE,
+        *_decide(program),
         SUM_OUT if program.gaps == "summed out" else ADD,
         *_predict(program, fields),
     ]
@@ -129,8 +130,8 @@ def _predict(program: Program, fields: Sequence[str]) -> list[str]:
     """The function; its terms are written out, so that the compiler knows every stride."""
     n, n_asked = len(program.columns), len(program.asked)
     lines = [
-        "/* P(class | row) into p[@_n_classes], in the order of @_classes. Gives the number of the most probable",
-        "   class, or -1, and NAN in p, where the model refuses the row. */",
+        "/* P(class | row) into p[@_n_classes], in the order of @_classes. Gives the number of the class decided for",
+        "   (@_n_classes: ask a person), or -1, and NAN in p, where the model refuses the row. */",
         "static inline int @_predict(const @_row *row, double *p) {",
         f"{INDENT}int code[{max(1, n)}], c;",
     ]
@@ -148,7 +149,21 @@ def _predict(program: Program, fields: Sequence[str]) -> list[str]:
     lines.append(f"{INDENT}for (c = 0; c < @_n_classes; c++) p[c] = @_intercept[c];")
     lines += _sum_out(program) if program.gaps == "summed out" else _look_ups(program)
     lines += [FOREST] if program.forest is not None else []
-    return [*lines, f"{INDENT}return @_normalize(p);", "}", ""]
+    decided = "@_normalize(p)" if program.rule is None else "@_decide(p, @_normalize(p))"
+    return [*lines, f"{INDENT}return {decided};", "}", ""]
+
+
+def _decide(program: Program) -> list[str]:
+    rule = program.rule
+    if rule is None:
+        return []
+    chosen = ""
+    if rule.positive is not None:
+        chosen = f"p[{rule.positive}] >= {_number(rule.threshold)} ? {TAKEN} : {LEFT_OUT}"
+        chosen = f"if (k == {rule.positive}) expected = {chosen};"
+    ask = "" if rule.price is None else f"if ({_number(rule.price)} < least) best = @_n_classes;"
+    losses = np.array(rule.losses).ravel().tolist()
+    return [_array("@_losses", losses), DECIDE.replace("CHOSEN", chosen).replace("ASK", ask)]
 
 
 def _look_ups(program: Program) -> list[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.decide import Decision
 from tanager.errors import OptionError
 from tanager.registry import list_names, nearest_first
 from tanager.table.schema import Category, ColumnSchema
@@ -41,6 +42,33 @@ class Term:
 
 
 @dataclass(frozen=True)
+class DecisionRule:
+    """Decided is the option with the least sum over c of P(c) losses[c][k], the first of equal ones.
+
+    losses     (classes, options); the option after the classes, if there is one, is to ask a person
+    price      what that costs whatever the class is; None where nobody is asked
+    positive   the class, if one, that is decided for where its probability is at least the `threshold`, and else never
+    """
+
+    losses: tuple[tuple[float, ...], ...]
+    price: float | None = None
+    positive: int | None = None
+    threshold: float = 0.0
+
+    @classmethod
+    def of(cls, decision: Decision) -> DecisionRule:
+        numbers = decision.to_dict()
+        if "threshold" in numbers:
+            minus_one = tuple(map(tuple, (-np.eye(len(decision.classes))).tolist()))
+            return cls(minus_one, None, *(numbers[name] for name in ("positive", "threshold")))  # type: ignore[arg-type]
+        return cls(decision.cost_table, decision.price)
+
+
+# What an option counts as where a threshold decides: expected losses are from -1 to 0 then.
+TAKEN, LEFT_OUT = -2.0, 2.0
+
+
+@dataclass(frozen=True)
 class Program:
     """P(class | row) = softmax(intercept + sum of terms + what the forest adds), of codes of raw values.
 
@@ -53,8 +81,7 @@ class Program:
                     "refused": the row has no probabilities
     filler          constants of the rule that averages (`GapRule.constants`)
     unseen_refused  whether a category unseen in training refuses the row, too
-
-    The class given is the first of the most probable ones; a rule that decides otherwise would be a field here.
+    decision        how the class given is decided; None for the first of the most probable ones
     """
 
     columns: tuple[ColumnSchema, ...]
@@ -66,6 +93,7 @@ class Program:
     gaps: Gaps
     filler: Mapping[str, Any] | None
     unseen_refused: bool
+    decision: Decision | None = None
 
     @classmethod
     def of(
@@ -103,6 +131,7 @@ class Program:
             gaps,
             constants["filler"] if gaps == "averaged" else None,
             clf.encoder_.unseen_is_error,
+            clf.decision_,
         )
         # Averaging looks at all cells; else a column that no number depends on need not be there.
         return program if gaps in ("averaged", "summed out") else program._without_idle_columns()
@@ -110,6 +139,10 @@ class Program:
     @cached_property
     def labels(self) -> tuple[Category, ...]:
         return self.target.categories
+
+    @cached_property
+    def rule(self) -> DecisionRule | None:
+        return None if self.decision is None else DecisionRule.of(self.decision)
 
     @property
     def n_classes(self) -> int:
@@ -195,11 +228,6 @@ def _one_network(clf: BayesianNetworkClassifier) -> LookedUpNetwork:
         raise OptionError(
             "the classifier is a mean of several networks, and an export holds one.",
             hint="structure='tan' learns one.",
-        )
-    if clf.decision_ is not None:
-        raise OptionError(
-            f"the model decides by {clf.decision_}, and an export gives the most probable class.",
-            hint="--no-decision exports the probabilities (in Python clf.decision_ = None).",
         )
     if any(step.column not in clf.recipe_.dropped for step in clf.recipe_.steps):
         raise OptionError(

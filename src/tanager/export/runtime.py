@@ -31,6 +31,22 @@ def probabilities(model: Model, row: Mapping[str, object]) -> list[float]:
     return normalize(sum_out(model, codes)) if model["gaps"] == "summed out" else average(model, codes)
 
 
+def decide(decision: Model | None, shares: Sequence[float]) -> int | None:
+    """The number of the class decided for; None where a person is to be asked."""
+    if decision is None:
+        return shares.index(max(shares))
+    expected = [
+        fsum(share * losses[k] for share, losses in zip(shares, decision["losses"], strict=True))
+        for k in range(len(shares))
+    ]
+    if decision["positive"] is not None:
+        reached = shares[decision["positive"]] >= decision["threshold"]
+        expected[decision["positive"]] = -2.0 if reached else 2.0
+    if decision["price"] is not None and decision["price"] < min(expected):
+        return None
+    return expected.index(min(expected))
+
+
 def encode(column: Model, cell: object) -> int:
     """The state of a cell; the number of states for a missing one."""
     if cell is None or cell != cell:

@@ -14,7 +14,7 @@ from math import inf, nan
 from tanager.errors import OptionError
 from tanager.export.document import category_keys, gap_code, holds, steps, unseen_code
 from tanager.export.header import describe
-from tanager.export.program import Program, Term
+from tanager.export.program import LEFT_OUT, TAKEN, Program, Term
 from tanager.export.refuse import refuse_nul
 from tanager.export.sql_dialects import DIALECTS, Dialect, Holds
 from tanager.registry import check_option
@@ -32,7 +32,7 @@ Column = tuple[str, str]
 def write_sql(
     program: Program, table: str, key: str | Sequence[str], dialect: str = "sqlite", view: str | None = None
 ) -> str:
-    """The key, the most probable class, and a column P(class=label) for each label, of every row of a table."""
+    """The key, the class decided for, and a column P(class=label) for each label, of every row of a table."""
     refuse_nul(program, "SQL")
     language = DIALECTS[check_option("dialect", dialect, DIALECTS)]
     keys = (key,) if isinstance(key, str) else tuple(key)
@@ -61,6 +61,8 @@ class _Query:
             "highest": [*passed, ("top", f"CASE WHEN refused < 0 THEN NULL ELSE {top[1]} END")],
             "weights": [("best", f"CASE {impossible} {best} END"), *weights],
             "totals": [("best", "best"), *((f"w{c}", f"w{c}") for c in classes), ("total", total)],
+            "shares": [("best", "best"), *((f"p{c}", f"w{c} / total") for c in classes)],
+            **self._decision_steps(),
         }
         lines = [f"-- {line}".rstrip() for line in describe(self.program)]
         lines += [] if view is None else [f"CREATE VIEW {self.dialect.name(view)} AS"]
@@ -74,11 +76,34 @@ class _Query:
             source = f"{prefix}_{name}"
         return "\n".join([*lines, "WITH " + ",\n".join(texts), *self._results(), f"FROM {source};\n"])
 
+    def _decision_steps(self) -> dict[str, list[Column]]:
+        """What each option is expected to cost, and the first of those that cost least; a person has no class."""
+        rule, classes = self.program.rule, range(self.program.n_classes)
+        if rule is None:
+            return {}
+        passed, number = [(f"p{c}", f"p{c}") for c in classes], self.dialect.number
+        expected = [self._add([f"p{c} * {number(rule.losses[c][k])}" for c in classes]) for k in classes]
+        if rule.positive is not None:
+            reached = f"p{rule.positive} >= {number(rule.threshold)}"
+            expected[rule.positive] = f"CASE WHEN {reached} THEN {number(TAKEN)} ELSE {number(LEFT_OUT)} END"
+        asked = "" if rule.price is None else f"WHEN {number(rule.price)} < least THEN NULL "
+        best = " ".join(f"WHEN e{k} = least THEN {k}" for k in classes)
+        return {
+            "expected": [*passed, ("best", "best"), *((f"e{k}", value) for k, value in enumerate(expected))],
+            "least": [
+                *passed,
+                ("best", "best"),
+                *((f"e{k}", f"e{k}") for k in classes),
+                ("least", self._extreme([f"e{k}" for k in classes], greatest=False)),
+            ],
+            "decided": [*passed, ("best", f"CASE WHEN best IS NULL THEN NULL {asked}{best} END")],
+        }
+
     def _results(self) -> list[str]:
         program = self.program
         labels = [f"P({program.target.name}={label})" for label in program.labels]
         best = " ".join(f"WHEN {c} THEN {self._label(label)}" for c, label in enumerate(program.labels))
-        shares = [f"w{c} / total" for c in range(program.n_classes)]
+        shares = [f"p{c}" for c in range(program.n_classes)]
         values = [*(f"k{k}" for k in range(len(self.keys))), f"CASE best {best} END", *shares]
         names = self._unique([*self.keys, program.target.name, *labels])
         return ["SELECT", ",\n".join(f"  {value} AS {name}" for value, name in zip(values, names, strict=True))]

@@ -82,11 +82,21 @@ export function predictProba(row) {
   return shares ?? MODEL.intercept.map(() => NaN);
 }
 
+// The number of the class decided for; -1 where a person is to be asked.
+function decide(shares) {
+  if (!MODEL.decision) return shares.indexOf(Math.max(...shares));
+  const { losses, price, positive, threshold } = MODEL.decision;
+  const expected = shares.map((_, k) => shares.reduce((sum, share, c) => sum + share * losses[c][k], 0));
+  if (positive !== null) expected[positive] = shares[positive] >= threshold ? -2 : 2;
+  const least = Math.min(...expected);
+  return price !== null && price < least ? -1 : expected.indexOf(least);
+}
+
 /**
- * The most probable class of a row; null where the model refuses it.
+ * The class decided for; null where a person is to be asked, and where the model refuses the row.
  * @param {Object<string, string | number | boolean | Date | null>} row
  */
 export function predict(row) {
   const shares = predictProba(row);
-  return shares.some(Number.isNaN) ? null : classes[shares.indexOf(Math.max(...shares))];
+  return shares.some(Number.isNaN) ? null : classes[decide(shares)] ?? null;
 }
