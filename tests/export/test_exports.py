@@ -30,6 +30,7 @@ MODELS = {
     "TAN of frequencies": lambda: TANClassifier(parameters="frequency"),
     "TAN with gaps skipped": lambda: TANClassifier(missing="skip"),
     "KDB": lambda: BayesianNetworkClassifier("kdb", parameters="frequency"),
+    "AODE": lambda: BayesianNetworkClassifier("aode", parameters="frequency"),
     "gaps as states": lambda: NaiveBayesClassifier(missing="category"),
     "the default": lambda: BayesianNetworkClassifier(),
 }
@@ -47,6 +48,7 @@ SETS = {
     "anneal": "gaps as states",
     "promoters": "TAN of frequencies",
     "ecoli": "the default",
+    "breast-cancer": "AODE",
 }
 
 

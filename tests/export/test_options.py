@@ -169,10 +169,12 @@ def test_types_of_the_module_name_its_columns_and_classes(naive):
     assert 'type Class = "no" | "yes"' in text
 
 
-def test_a_mean_of_networks_a_decision_of_a_scorecard_and_a_recipe_are_refused_by_name():
+def test_what_a_language_cannot_say_and_a_recipe_are_refused_by_name():
     mean = BayesianNetworkClassifier("aode", parameters="frequency").fit(X, Y)
     with pytest.raises(OptionError, match=r"a mean of several networks[\s\S]*structure='tan'"):
-        export(mean, "python")
+        export(mean, "excel")
+    with pytest.raises(OptionError, match=r"sums a missing cell out[\s\S]*python can say it"):
+        export(mean, "js")
     decider = NaiveBayesClassifier().fit(X, Y)
     decider.decision_ = ThresholdDecision(("no", "yes"), "yes", 0.2)
     with pytest.raises(OptionError, match=r"decides by[\s\S]*--no-decision"):

@@ -9,10 +9,10 @@ from math import isinf
 import numpy as np
 
 from tanager.errors import OptionError
-from tanager.export.c_text import ADD, DECIDE, FIND, FOREST, NORMALIZE, SUM_OUT
+from tanager.export.c_text import ADD, DECIDE, FIND, FOREST, MIX, NORMALIZE, SUM_OUT
 from tanager.export.document import REFUSED, category_keys, gap_code, is_text, steps, unseen_code
 from tanager.export.header import ascii_text, describe
-from tanager.export.program import LEFT_OUT, TAKEN, Program, Term
+from tanager.export.program import LEFT_OUT, TAKEN, Member, Program, Term
 from tanager.export.refuse import refuse_nul
 from tanager.table.schema import ColumnSchema
 
@@ -31,6 +31,7 @@ def write_c(program: Program, name: str = "model") -> str:
         *([FIND] if any(map(is_text, program.asked)) else []),
         *(line for number, column in enumerate(program.asked) for line in _encoder(program, number, column)),
         *_tables(program),
+        *([MIX] if program.members else []),
         NORMALIZE,
         *_decide(program),
         SUM_OUT if program.gaps == "summed out" else ADD,
@@ -109,7 +110,9 @@ def _tables(program: Program) -> list[str]:
     for number, column in enumerate(program.columns):
         if column.groups and any(number in term.attributes for term in program.terms if len(term.attributes) > 1):
             lines.append(_array(f"@_coarse_{number}", column.coarse_codes.tolist(), "int"))
-    lines += [_array(f"@_term_{k}", term.table.ravel().tolist()) for k, term in enumerate(program.terms)]
+    for start, member in _members(program):
+        lines += [_array(f"@_term_{start}{k}", term.table.ravel().tolist()) for k, term in enumerate(member.terms)]
+        lines += [_array(f"@_start_{start}", member.intercept.tolist())] if start else []
     if program.forest is not None:
         forest = program.forest
         for what, values in (
@@ -146,7 +149,8 @@ def _predict(program: Program, fields: Sequence[str]) -> list[str]:
         condition = " | ".join(f"code[{k}]" for k in refusing)  # only -1 has the sign
         refuse = "for (c = 0; c < @_n_classes; c++) p[c] = NAN;"
         lines.append(f"{INDENT}if (({condition}) < 0) {{ {refuse} return -1; }}")
-    lines.append(f"{INDENT}for (c = 0; c < @_n_classes; c++) p[c] = @_intercept[c];")
+    start = "-INFINITY" if program.members else "@_intercept[c]"
+    lines.append(f"{INDENT}for (c = 0; c < @_n_classes; c++) p[c] = {start};")
     lines += _sum_out(program) if program.gaps == "summed out" else _look_ups(program)
     lines += [FOREST] if program.forest is not None else []
     decided = "@_normalize(p)" if program.rule is None else "@_decide(p, @_normalize(p))"
@@ -167,7 +171,28 @@ def _decide(program: Program) -> list[str]:
 
 
 def _look_ups(program: Program) -> list[str]:
-    return [f"{INDENT}@_add(p, @_term_{k} + {_cell(program, term)});" for k, term in enumerate(program.terms)]
+    lines = []
+    for start, member in _members(program):
+        into = "q" if start else "p"
+        added = [
+            f"{INDENT}@_add({into}, @_term_{start}{k} + {_cell(program, term)});" for k, term in enumerate(member.terms)
+        ]
+        if start:
+            added = [
+                f"{INDENT}{{",
+                f"{INDENT}double q[@_n_classes];",
+                f"{INDENT}memcpy(q, @_start_{start}, sizeof q);",
+                *added,
+                f"{INDENT}@_mix(p, q);",
+                f"{INDENT}}}",
+            ]
+        lines += added
+    return lines
+
+
+def _members(program: Program) -> list[tuple[str, Member | Program]]:
+    """Those of a mixture, each with what the names of its tables begin with; else the program itself."""
+    return [(f"{m}_", member) for m, member in enumerate(program.members)] or [("", program)]
 
 
 def _cell(program: Program, term: Term) -> str:

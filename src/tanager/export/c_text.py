@@ -14,6 +14,16 @@ static inline int @_normalize(double *p) {
     return isnan(total) ? -1 : best;
 }
 """
+MIX = """\
+/* p = log(exp(p) + exp(q)) of each class. */
+static inline void @_mix(double *p, const double *q) {
+    int c;
+    for (c = 0; c < @_n_classes; c++) {
+        const double high = p[c] > q[c] ? p[c] : q[c], low = p[c] > q[c] ? q[c] : p[c];
+        p[c] = low == -INFINITY ? high : high + log1p(exp(low - high));
+    }
+}
+"""
 DECIDE = """\
 /* The class that is expected to cost least, by p; -1 stays. */
 static inline int @_decide(const double *p, int best) {

@@ -4,6 +4,7 @@
                   "holds": "numbers", "cuts": [...], "categories": null or {category: state}}],
      "hidden": 0, "intercept": [...], "gaps": "looked up",
      "terms": [{"attributes": [0, 2], "steps": [6, 2], "child": null, "table": [...]}],
+     "members": [] or those of a mixture, {"intercept": [...], "terms": [...]},
      "forest": null or {...}, "filler": null or {...},
      "decision": null or {"losses": [[...]], "price": null, "positive": null, "threshold": 0}}
 
@@ -36,6 +37,10 @@ def to_document(program: Program) -> Document:
         "intercept": program.intercept.tolist(),
         "gaps": program.gaps,
         "terms": [_term(term) for term in program.terms],
+        "members": [
+            {"intercept": member.intercept.tolist(), "terms": [_term(term) for term in member.terms]}
+            for member in program.members
+        ],
         "forest": None if program.forest is None else _forest(program.forest),
         "filler": _filler(program),
         "decision": None if program.rule is None else _decision(program.rule),

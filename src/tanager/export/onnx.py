@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tanager.errors import OptionError
 from tanager.export.document import category_keys, gap_code, is_text, steps, unseen_code
 from tanager.export.header import MARK, describe
-from tanager.export.program import LEFT_OUT, TAKEN, DecisionRule, Program, Term
+from tanager.export.program import LEFT_OUT, TAKEN, DecisionRule, Member, Program, Term
 from tanager.table.schema import Category, ColumnSchema
 from tanager.trees.forest import Forest
 from tanager.version import __version__
@@ -64,11 +64,7 @@ class _Graph:
             raise OptionError("the model looks at no column, so ONNX has no rows to count.", hint="python can say it.")
         found, zero = [self._code(column) for column in program.asked], self.constant(np.int64(0))
         codes = [self.op("Max", code, zero) for code in found]  # a refused row has numbers, which are not given
-        sums = [self.op("Gather", self.constant(program.intercept[np.newaxis]), self.op("Mul", codes[0], zero))]
-        sums += [self._look_up(term, codes) for term in program.terms]
-        if program.forest is not None:
-            sums.append(self._forest(program.forest, codes))
-        total = self.op("Sum", *sums)
+        total = self._mix([self._total(member, codes) for member in program.members or [program]])
         shares = self.op("Softmax", total, axis=1)
         least = self.op("ReduceMin", self._table(found), self.constant(np.array([1])), keepdims=1)
         refused = self.op("Less", least, zero)
@@ -76,6 +72,23 @@ class _Graph:
         best = self.op("ArgMax", total, axis=1, keepdims=0)
         self._label(best if program.rule is None else self._decide(program.rule, shares))
         self.outputs.append(self._value("probabilities", self.types.DOUBLE, ["rows", program.n_classes]))
+
+    def _total(self, member: Member | Program, codes: list[str]) -> str:
+        """(rows, classes) the sums of each class."""
+        nothing = self.op("Mul", codes[0], self.constant(np.int64(0)))
+        sums = [self.op("Gather", self.constant(member.intercept[np.newaxis]), nothing)]
+        sums += [self._look_up(term, codes) for term in member.terms]
+        if self.program.forest is not None:
+            sums.append(self._forest(self.program.forest, codes))
+        return self.op("Sum", *sums)
+
+    def _mix(self, totals: list[str]) -> str:
+        """The logarithm of the sum over the members of a mixture of exp(sum)."""
+        if len(totals) == 1:
+            return totals[0]
+        axis = self.constant(np.array([2]))
+        side_by_side = self.op("Concat", *(self.op("Unsqueeze", total, axis) for total in totals), axis=2)
+        return self.op("ReduceLogSumExp", side_by_side, axis, keepdims=0)
 
     def op(self, kind: str, *inputs: str, output: str | None = None, domain: str = "", **attributes: Any) -> str:
         """Add a node; the name of its value."""

@@ -20,7 +20,6 @@ from tanager.trees.forest import Forest
 if TYPE_CHECKING:
     from tanager.classifiers import BayesianNetworkClassifier
     from tanager.network.additive import AdditiveNetwork
-    from tanager.network.any_network import LookedUpNetwork
     from tanager.network.network import Network
 
 Array = NDArray[np.float64]
@@ -39,6 +38,19 @@ class Term:
     attributes: tuple[int, ...]
     table: Array
     child: int | None = None
+
+
+@dataclass(frozen=True)
+class Member:
+    """A network of a mixture; its intercept has the logarithm of its weight in it."""
+
+    intercept: Array
+    terms: tuple[Term, ...]
+
+    @classmethod
+    def of(cls, log_weight: float, network: Network) -> Member:
+        intercept, terms = _tables(network, None)
+        return cls(intercept + log_weight, terms)
 
 
 @dataclass(frozen=True)
@@ -82,6 +94,7 @@ class Program:
     filler          constants of the rule that averages (`GapRule.constants`)
     unseen_refused  whether a category unseen in training refuses the row, too
     decision        how the class given is decided; None for the first of the most probable ones
+    members         of a mixture, whose exp(sum) add up; the program has no terms of its own then
     """
 
     columns: tuple[ColumnSchema, ...]
@@ -94,13 +107,15 @@ class Program:
     filler: Mapping[str, Any] | None
     unseen_refused: bool
     decision: Decision | None = None
+    members: tuple[Member, ...] = ()
 
     @classmethod
     def of(
         cls, clf: BayesianNetworkClassifier, refuse: bool = False, rename: Mapping[str, str] | None = None
     ) -> Program:
         """The program of a fitted classifier; with `refuse` a row with a missing cell has no probabilities."""
-        network = _one_network(clf)
+        _refuse_recipe(clf)
+        network = clf.network_
         constants = clf.gaps_.constants()
         columns = network.columns[:-1]
         n_hidden = len(columns) - len(clf.encoder_.schema.attributes)
@@ -110,7 +125,14 @@ class Program:
                 "missing='refuse' would leave no row.",
             )
         gaps: Gaps
-        if network.kind == "effects":
+        terms: tuple[Term, ...] = ()
+        members: tuple[Member, ...] = ()
+        if network.kind == "mixtures":
+            gaps = "refused" if refuse else "summed out"
+            intercept = np.zeros(network.n_states[-1])
+            weighted = zip(np.log(network.weights), network.members, strict=True)
+            members = tuple(Member.of(weight, member) for weight, member in weighted)
+        elif network.kind == "effects":
             gaps = "refused" if refuse else "averaged" if "filler" in constants else "looked up"
             intercept, terms = network.intercept, _effects(network, gaps == "looked up")
         else:
@@ -132,9 +154,10 @@ class Program:
             constants["filler"] if gaps == "averaged" else None,
             clf.encoder_.unseen_is_error,
             clf.decision_,
+            members,
         )
         # Averaging looks at all cells; else a column that no number depends on need not be there.
-        return program if gaps in ("averaged", "summed out") else program._without_idle_columns()
+        return program if members or gaps in ("averaged", "summed out") else program._without_idle_columns()
 
     @cached_property
     def labels(self) -> tuple[Category, ...]:
@@ -156,7 +179,7 @@ class Program:
     @cached_property
     def is_tree(self) -> bool:
         """Whether every term is of an attribute given at most one other: sums over gaps then go from leaf to root."""
-        return all(term.child is not None and len(term.attributes) <= 2 for term in self.terms)
+        return not self.members and all(term.child is not None and len(term.attributes) <= 2 for term in self.terms)
 
     def _without_idle_columns(self) -> Program:
         used = {attribute for term in self.terms for attribute in term.attributes}
@@ -222,17 +245,10 @@ def _rename(columns: Sequence[ColumnSchema], names: Mapping[str, str]) -> tuple[
     return renamed
 
 
-def _one_network(clf: BayesianNetworkClassifier) -> LookedUpNetwork:
-    """The network, if it is one, and all there is between the cells of a row and its most probable class."""
-    if clf.network_.kind == "mixtures":
-        raise OptionError(
-            "the classifier is a mean of several networks, and an export holds one.",
-            hint="structure='tan' learns one.",
-        )
+def _refuse_recipe(clf: BayesianNetworkClassifier) -> None:
     if any(step.column not in clf.recipe_.dropped for step in clf.recipe_.steps):
         raise OptionError(
             f"the model mends the cells of a table by a recipe ({clf.recipe_.steps[0].column!r}, say), which an export "
             "does not know.",
             hint="fit a model to the mended table, without a recipe.",
         )
-    return clf.network_

@@ -14,7 +14,7 @@ from math import inf, nan
 from tanager.errors import OptionError
 from tanager.export.document import category_keys, gap_code, holds, steps, unseen_code
 from tanager.export.header import describe
-from tanager.export.program import LEFT_OUT, TAKEN, Program, Term
+from tanager.export.program import LEFT_OUT, TAKEN, Member, Program, Term
 from tanager.export.refuse import refuse_nul
 from tanager.export.sql_dialects import DIALECTS, Dialect, Holds
 from tanager.registry import check_option
@@ -48,20 +48,24 @@ class _Query:
 
     def write(self, view: str | None) -> str:
         classes = range(self.program.n_classes)
-        passed = [(f"z{c}", f"z{c}") for c in classes]
-        top = ("top", self._extreme([f"z{c}" for c in classes], greatest=True))
-        best = " ".join(f"WHEN z{c} = top THEN {c}" for c in classes)
+        sums, of_class = self._sums()
+        passed = [(name, name) for name, _ in sums]
+        top = self._extreme([name for name, _ in sums], greatest=True)
         impossible = f"WHEN top = {self.dialect.number(-inf)} THEN NULL"  # under every class
-        weights = [(f"w{c}", self.dialect.exponential(f"(z{c} - top)")) for c in classes]
+        weights = [
+            (f"w{c}", self._add([self.dialect.exponential(f"({name} - top)") for name in of_class[c]])) for c in classes
+        ]
+        kept = [("top", "top"), *((f"w{c}", f"w{c}") for c in classes)]
+        best = " ".join(f"WHEN w{c} = most THEN {c}" for c in classes)
         total = self._add([f"w{c}" for c in classes])
         steps = {
             **self._search_steps(),
             "states": self._states(),
-            "sums": [*((f"z{c}", self._sum(c)) for c in classes), self._refusal()],
-            "highest": [*passed, ("top", f"CASE WHEN refused < 0 THEN NULL ELSE {top[1]} END")],
-            "weights": [("best", f"CASE {impossible} {best} END"), *weights],
-            "totals": [("best", "best"), *((f"w{c}", f"w{c}") for c in classes), ("total", total)],
-            "shares": [("best", "best"), *((f"p{c}", f"w{c} / total") for c in classes)],
+            "sums": [*sums, self._refusal()],
+            "highest": [*passed, ("top", f"CASE WHEN refused < 0 THEN NULL ELSE {top} END")],
+            "weights": [("top", "top"), *weights],
+            "totals": [*kept, ("total", total), ("most", self._extreme([f"w{c}" for c in classes], greatest=True))],
+            "shares": [("best", f"CASE {impossible} {best} END"), *((f"p{c}", f"w{c} / total") for c in classes)],
             **self._decision_steps(),
         }
         lines = [f"-- {line}".rstrip() for line in describe(self.program)]
@@ -189,11 +193,20 @@ class _Query:
         """-1 for a row with a state of -1."""
         return "refused", self._extreme([f"s{k}" for k in range(len(self.program.asked))] or ["0"], greatest=False)
 
-    def _sum(self, c: int) -> str:
-        program, forest = self.program, self.program.forest
+    def _sums(self) -> tuple[list[Column], list[list[str]]]:
+        """The sums of each class, and their names: of a mixture one of each member."""
+        program = self.program
+        members: tuple[Member | Program, ...] = program.members or (program,)
+        found = [
+            [(f"z{m}_{c}", self._sum(c, member)) for m, member in enumerate(members)] for c in range(program.n_classes)
+        ]
+        return [each for own in found for each in own], [[name for name, _ in own] for own in found]
+
+    def _sum(self, c: int, member: Member | Program) -> str:
+        forest = self.program.forest
         addends = [
-            self.dialect.number(program.intercept[c].item()),
-            *(self._look_up(term, c) for term in program.terms),
+            self.dialect.number(member.intercept[c].item()),
+            *(self._look_up(term, c) for term in member.terms),
         ]
         if forest is not None:
             roots = forest.roots[forest.of_class == c].tolist()

@@ -45,9 +45,18 @@ const coarsen = (node, code) => (MODEL.columns[node].coarse ? MODEL.columns[node
 
 // The sum of each class, of codes that all have entries.
 function lookUp(codes) {
-  const logs = Float64Array.from(MODEL.intercept);
+  if (MODEL.members.length === 0) return addUp(codes, MODEL);
+  const found = MODEL.members.map((member) => addUp(codes, member));
+  return MODEL.intercept.map((_, c) => {
+    const highest = Math.max(...found.map((logs) => logs[c]));
+    return highest === -Infinity ? highest : highest + Math.log(found.reduce((sum, logs) => sum + Math.exp(logs[c] - highest), 0));
+  });
+}
+
+function addUp(codes, { intercept, terms }) {
+  const logs = Float64Array.from(intercept);
   const coarse = codes.map((code, node) => coarsen(node, code));
-  for (const { attributes, steps, table } of MODEL.terms) {
+  for (const { attributes, steps, table } of terms) {
     const from = attributes.length === 1 ? codes : coarse;
     let cell = 0;
     for (let k = 0; k < attributes.length; k++) cell += from[attributes[k]] * steps[k];
