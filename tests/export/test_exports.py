@@ -148,9 +148,8 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_what_the_model_decides_for_is_the_class_given(rule, engine, tmp_path):
-    """The engines compare the class with the decision about the probabilities."""
+def deciding_model(rule: str) -> tuple[BayesianNetworkClassifier, pa.Table]:
+    """A model of three classes that often decides for another than the most probable one, and its rows."""
     rng = np.random.default_rng(0)
     table = pa.table({"x": rng.normal(size=90), "kind": rng.choice(["red", "blue", "green"], 90)})
     y = np.where(rng.random(90) < 0.6, rng.choice(list("abc"), 90), np.where(np.array(table["x"]) > 0, "a", "c"))
@@ -158,6 +157,13 @@ def test_what_the_model_decides_for_is_the_class_given(rule, engine, tmp_path):
     clf.decision_ = RULES[rule]
     most_probable = clf.classes_[clf.predict_proba(table).argmax(axis=1)]
     assert (clf.predict(table) != most_probable).mean() > 0.1
+    return clf, table
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_what_the_model_decides_for_is_the_class_given(rule, engine, tmp_path):
+    """The engines compare the class with the decision about the probabilities."""
+    clf, table = deciding_model(rule)
     np.testing.assert_allclose(engine(clf, table, tmp_path), clf.predict_proba(table), rtol=0, atol=1e-12)
 
 
