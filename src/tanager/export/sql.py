@@ -11,12 +11,16 @@ from functools import cached_property
 from itertools import count
 from math import inf, nan
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tanager.errors import OptionError
 from tanager.export.document import category_keys, gap_code, holds, steps, unseen_code
 from tanager.export.header import describe
 from tanager.export.program import LEFT_OUT, TAKEN, Member, Program, Term
 from tanager.export.refuse import refuse_nul
 from tanager.export.sql_dialects import DIALECTS, Dialect, Holds
+from tanager.export.sql_grid import Grid
 from tanager.registry import check_option
 from tanager.table.schema import Category, ColumnSchema
 
@@ -113,27 +117,41 @@ class _Query:
         return ["SELECT", ",\n".join(f"  {value} AS {name}" for value, name in zip(values, names, strict=True))]
 
     def _search_steps(self) -> dict[str, list[Column]]:
-        """Steps that halve the cuts of all columns at once: to a vectorised engine a tree of questions costs twice.
+        """Steps that find the bins of all columns at once: to a vectorised engine a tree of questions costs twice.
 
-        f{k} counts the cuts at or below the number n{k}, of a list that NaN, above every number, fills up.
+        f{k} counts the cuts at or below the number n{k}, of a list that NaN, above every number, fills up: first those
+        in lower cells of a grid, then those in its own cell, by halves.
         """
         dialect, found = self.dialect, {k: self.program.asked[k] for k in self._searched}
         if not found:
             return {}
-        span = 1 << max(len(column.cuts) for column in found.values()).bit_length()
+        grids = {k: Grid.of(column.cuts) for k, column in found.items()}
         others = [(f"r{k}", dialect.name(self.program.asked[k].name)) for k in self._unsearched]
         numbers = [(f"n{k}", self._number(column)) for k, column in found.items()]
-        steps = {"cells": [*others, *numbers, *((f"f{k}", "CAST(0 AS BIGINT)") for k in found)]}
         passed = [(name, name) for name, _ in (*others, *numbers)]
-        step = span // 2
+        begun = [*passed, *((f"f{k}", self._below(grid, f"n{k}")) for k, grid in grids.items())]
+        steps = {"cells": [*others, *numbers], "grids": begun}
+        step = max(grid.span for grid in grids.values()) // 2
         while step:
             counts = []
             for k, column in found.items():
-                cut = dialect.look_up([*column.cuts, *[nan] * (span - 1 - len(column.cuts))], f"f{k} + {step - 1}")
-                counts.append((f"f{k}", f"CASE WHEN {cut} <= n{k} THEN f{k} + {step} ELSE f{k} END"))
+                padded = [*column.cuts, *[nan] * grids[k].span]
+                cut = dialect.look_up(padded, f"f{k} + {step - 1}")
+                further = f"CASE WHEN {cut} <= n{k} THEN f{k} + {step} ELSE f{k} END"
+                counts.append((f"f{k}", further if step < grids[k].span else f"f{k}"))
             steps[f"search{step}"] = [*passed, *counts]
             step //= 2
         return steps
+
+    def _below(self, grid: Grid, number: str) -> str:
+        """How many cuts are in lower cells than a number; any whole number for one that is missing."""
+        if len(grid.below) == 1:
+            return "CAST(0 AS BIGINT)"
+        dialect = self.dialect
+        place = f"({number} - {dialect.number(grid.low)}) * {dialect.number(grid.scale)}"
+        place = dialect.extreme([place, dialect.number(0.0)], greatest=True)
+        place = dialect.extreme([place, dialect.number(len(grid.below) - 1.0)], greatest=False)
+        return f"CAST({dialect.look_up(grid.below, f'CAST(floor({place}) AS BIGINT)')} AS BIGINT)"
 
     @cached_property
     def _searched(self) -> list[int]:
@@ -202,25 +220,34 @@ class _Query:
         ]
         return [each for own in found for each in own], [[name for name, _ in own] for own in found]
 
+    @cached_property
+    def _by_odds(self) -> bool:
+        """Whether the sum of the first of two classes is zero, and the other's are log odds: half as many look-ups."""
+        program = self.program
+        finite = all(np.isfinite(array).all() for array in (program.intercept, *(term.table for term in program.terms)))
+        return program.n_classes == 2 and finite and not program.members
+
     def _sum(self, c: int, member: Member | Program) -> str:
-        forest = self.program.forest
-        addends = [
-            self.dialect.number(member.intercept[c].item()),
-            *(self._look_up(term, c) for term in member.terms),
-        ]
+        forest, by_odds = self.program.forest, self._by_odds
+        if by_odds and c == 0:
+            return self.dialect.number(0.0)
+        intercept = member.intercept[c] - (member.intercept[0] if by_odds else 0.0)
+        tables = (term.table[..., c] - (term.table[..., 0] if by_odds else 0.0) for term in member.terms)
+        addends = [self.dialect.number(intercept.item()), *map(self._look_up, member.terms, tables)]
         if forest is not None:
-            roots = forest.roots[forest.of_class == c].tolist()
-            addends += [self._tree(root) for root in roots]
+            addends += [self._tree(root) for root in forest.roots[forest.of_class == c].tolist()]
+            if by_odds:
+                addends += [f"-({self._tree(root)})" for root in forest.roots[forest.of_class == 0].tolist()]
         return self._add(addends)
 
-    def _look_up(self, term: Term, c: int) -> str:
+    def _look_up(self, term: Term, values: NDArray[np.float64]) -> str:
         several = len(term.attributes) > 1
         parts = []
         for attribute, step in zip(term.attributes, steps(term), strict=True):
             code = f"{'c' if several and self.program.columns[attribute].groups else 's'}{attribute}"
             parts.append(f"{step // self.program.n_classes} * {code}" if step > self.program.n_classes else code)
         index = f"({' + '.join(parts)})" if several else parts[0]
-        return self.dialect.look_up(term.table[..., c].ravel().tolist(), index)
+        return self.dialect.look_up(values.ravel().tolist(), index)
 
     def _tree(self, end: int) -> str:
         forest = self.program.forest
