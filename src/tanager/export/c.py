@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from math import isinf
+from math import isinf, isnan, nan
 
 import numpy as np
 
 from tanager.errors import OptionError
 from tanager.export.c_text import ADD, DECIDE, FIND, FOREST, MIX, NORMALIZE, SUM_OUT
 from tanager.export.document import REFUSED, category_keys, gap_code, is_text, steps, unseen_code
+from tanager.export.grid import Grid
 from tanager.export.header import ascii_text, describe
 from tanager.export.program import LEFT_OUT, TAKEN, Member, Program, Term
 from tanager.export.refuse import refuse_nul
@@ -93,16 +94,25 @@ def _encoder(program: Program, number: int, column: ColumnSchema) -> list[str]:
         return [*lines, f"{INDENT}return {unseen};", "}", ""]
     if not column.cuts:
         return [*lines, f"{INDENT}return 0;", "}", ""]
-    return [_array(f"@_cuts_{number}", column.cuts), *lines, *_search(number, len(column.cuts)), "}", ""]
+    grid = Grid.of(column.cuts)
+    arrays = [_array(f"@_cuts_{number}", [*column.cuts, *[nan] * grid.span])]
+    arrays += [_array(f"@_below_{number}", grid.below, "int")] if len(grid.below) > 1 else []
+    return [*arrays, *lines, *_search(number, grid), "}", ""]
 
 
-def _search(number: int, n_cuts: int) -> list[str]:
-    """How many cuts are at or below a cell, without a jump that could be guessed wrongly."""
-    lines, span = [f"{INDENT}const double *at = @_cuts_{number};"], n_cuts
-    while span > 1:
-        lines.append(f"{INDENT}at += (at[{span // 2 - 1}] <= cell) * {span // 2};")
-        span -= span // 2
-    return [*lines, f"{INDENT}return (int)(at - @_cuts_{number}) + (*at <= cell);"]
+def _search(number: int, grid: Grid) -> list[str]:
+    """How many cuts are at or below a cell, without a jump that could be guessed wrongly; NAN is above every cell."""
+    last, step = len(grid.below) - 1, grid.span // 2
+    lines = [f"{INDENT}int at = 0;"]
+    if last:
+        lines = [
+            f"{INDENT}const double from = cell - {_number(grid.low)}, place = from * {_number(grid.scale)};",
+            f"{INDENT}int at = @_below_{number}[place > 0 ? (place < {last} ? (int)place : {last}) : 0];",
+        ]
+    while step:
+        lines.append(f"{INDENT}at += (@_cuts_{number}[at + {step - 1}] <= cell) * {step};")
+        step //= 2
+    return [*lines, f"{INDENT}return at;"]
 
 
 def _tables(program: Program) -> list[str]:
@@ -228,6 +238,8 @@ def _array(name: str, values: Iterable[float], kind: str = "double") -> str:
 def _number(value: float) -> str:
     """All digits: the compiler reads the very number."""
     value = float(value)
+    if isnan(value):
+        return "NAN"
     return ("-" if value < 0 else "") + "INFINITY" if isinf(value) else repr(value)
 
 

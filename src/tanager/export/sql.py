@@ -16,16 +16,15 @@ from numpy.typing import NDArray
 
 from tanager.errors import OptionError
 from tanager.export.document import category_keys, gap_code, holds, steps, unseen_code
+from tanager.export.grid import Grid
 from tanager.export.header import describe
 from tanager.export.program import LEFT_OUT, TAKEN, Member, Program, Term
 from tanager.export.refuse import refuse_nul
 from tanager.export.sql_dialects import DIALECTS, Dialect, Holds
-from tanager.export.sql_grid import Grid
+from tanager.export.sql_search import FEW, ask_bin, ask_category
 from tanager.registry import check_option
 from tanager.table.schema import Category, ColumnSchema
 
-FEW = 8
-"""Addends, or categories, that are written one after another; more by halves."""
 MOST_ARGUMENTS = 100
 HOLDS: dict[str, Holds] = {"text": "text", "booleans": "boolean", "dates": "moment", "times": "moment"}
 
@@ -199,12 +198,12 @@ class _Query:
         questions += [] if wrong is None else [f"WHEN {wrong} THEN -1"]
         questions += [] if nan is None else [f"WHEN {nan} THEN {gap}"]
         if column.kind == "numeric":
-            found = _bin([dialect.number(cut) for cut in column.cuts], value)
+            found = ask_bin([dialect.number(cut) for cut in column.cuts], value)
         else:
             keys = category_keys(column)
             texts = [dialect.text(key) if isinstance(key, str) else dialect.number(float(key)) for key in keys]
             order = sorted(range(len(keys)), key=lambda code: keys[code])
-            found = _search([(texts[code], code) for code in order], value, unseen)
+            found = ask_category([(texts[code], code) for code in order], value, unseen)
         return f"CASE {' '.join(questions)} ELSE {found} END"
 
     def _refusal(self) -> Column:
@@ -290,24 +289,3 @@ class _Query:
             seen.add(short.lower())
             found.append(self.dialect.name(short))
         return found
-
-
-def _bin(cuts: Sequence[str], value: str, first: int = 0) -> str:
-    """How many cuts are at or below a value, by halves."""
-    if not cuts:
-        return str(first)
-    half = len(cuts) // 2
-    low, high = _bin(cuts[:half], value, first), _bin(cuts[half + 1 :], value, first + half + 1)
-    return f"CASE WHEN {value} < {cuts[half]} THEN {low} ELSE {high} END"
-
-
-def _search(keys: Sequence[tuple[str, int]], value: str, unseen: int) -> str:
-    """The state of a category, of ascending ones; by halves where they are many."""
-    if not keys:
-        return str(unseen)
-    if len(keys) <= FEW:
-        cases = " ".join(f"WHEN {value} = {key} THEN {code}" for key, code in keys)
-        return f"CASE {cases} ELSE {unseen} END"
-    half = len(keys) // 2
-    low, high = _search(keys[:half], value, unseen), _search(keys[half:], value, unseen)
-    return f"CASE WHEN {value} < {keys[half][0]} THEN {low} ELSE {high} END"
