@@ -71,7 +71,8 @@ class Learning:
             counts, columns = count_with_hidden(counts, hidden), (*columns[:-1], *hidden, columns[-1])
             unlabelled = None if unlabelled is None else add_hidden(unlabelled, hidden)
         order = table.table_order(len(hidden))
-        structure = parts.structure.learn(self._structure_task(counts, order, table.schema.named))
+        structure_task = replace(self._structure_task(counts, order, table.schema.named), schema=columns)
+        structure = parts.structure.learn(structure_task)
         if self.verbose:
             score = "" if structure.score is None else f", score {structure.score:.6g}"
             print(f"structure: {len(structure.steps):,} steps{score}")

@@ -12,6 +12,7 @@ from tanager.classifiers.options import ClassifierOptions
 from tanager.scores import CLL, FamilyScore
 from tanager.structure import BFSConsistent, HillClimb, KDependence, Pairwise, Selective, StructureLearner, Tree
 from tanager.structure.constraints import Edges, Node
+from tanager.structure.monotone import MonotonicConstraints
 
 
 @dataclass(eq=False, repr=False)
@@ -176,6 +177,7 @@ class PairwiseOptions(ClassifierOptions):
     pairs: Edges | None = None
     forbidden_pairs: Edges = ()
     interactions: Iterable[Node] | None = None
+    monotonic_cst: MonotonicConstraints | None = None
 
 
 @described_by(Pairwise, BayesianNetworkClassifier)
@@ -194,5 +196,11 @@ class PairwiseClassifier(PairwiseOptions, BayesianNetworkClassifier):
 
     def _structure(self) -> StructureLearner:
         return Pairwise(
-            self.pairs_per_attribute, self.rank_by, self.order, self.pairs, self.forbidden_pairs, self.interactions
+            self.pairs_per_attribute,
+            self.rank_by,
+            self.order,
+            self.pairs,
+            self.forbidden_pairs,
+            self.interactions,
+            self.monotonic_cst,
         )

@@ -55,6 +55,7 @@ def evaluate(
     engine: options.Engine = "auto",
     device: options.Device = None,
     class_weight: options.ClassWeight = None,
+    monotone: options.Monotone = None,
     seed: options.Seed = 0,
     missing: options.Missing = None,
     drop: options.Drop = None,
@@ -90,7 +91,7 @@ def evaluate(
     with working(f"Reading {data}"):
         table, labels = read_training_data(data, class_column, Reading(missing or (), drop or (), recipe))
     chosen = options.ModelOptions(
-        structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight
+        structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight, monotone
     )
     y, rows = labelled_rows(table, labels)
     X, held_out = _held_out(table.take(rows), folds, repeats, group, time, seed)

@@ -35,6 +35,7 @@ def fit(
     engine: options.Engine = "auto",
     device: options.Device = None,
     class_weight: options.ClassWeight = None,
+    monotone: options.Monotone = None,
     seed: options.Seed = 0,
     missing: options.Missing = None,
     drop: options.Drop = None,
@@ -82,6 +83,8 @@ def fit(
 
       tanager fit patients.csv --class state --cost ill:healthy=10 --ask 0.5 -o model.json
 
+      tanager fit patients.csv --class state --monotone age=+1 --monotone fitness=-1 -o model.json
+
       tanager fit large.csv --class outcome --estimate
 
       zcat iris.csv.gz | tanager fit - --class species -o - > iris.json
@@ -91,7 +94,7 @@ def fit(
     from tanager.measures.quality_text import headline
 
     chosen = options.ModelOptions(
-        structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight
+        structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight, monotone
     )
     reading = Reading(missing or (), drop or (), recipe)
     if estimate:

@@ -42,6 +42,7 @@ class StructureTask:
     evaluate_each the same of several structures in one pass over the rows; None where nobody can
     count_right   how many rows, by weight, a structure's classifier gives their class; ties count in part
     columns       the node that each column of the table is, the class last; none where they have the same numbers
+    schema        what each node holds, the class last; none where only counts are known
     """
 
     counts: CountStore
@@ -53,6 +54,7 @@ class StructureTask:
     columns: tuple[int, ...] = ()
     evaluate_each: Callable[[Sequence[Dag]], Sequence[float]] | None = None
     count_right: Callable[[Dag], float] | None = None
+    schema: tuple[ColumnSchema, ...] = ()
 
     def edges(self, option: str, edges: Edges) -> IndexEdges:
         """(parent, child) pairs of nodes, from the names of columns or their numbers in the table."""
@@ -105,12 +107,15 @@ class RankedPairs:
     numbers  how many of them may be taken, ascending
     rank     the pairs by the counts of other rows
     order    how many attributes an effect may have; None for any number
+    monotone of each attribute 1 or -1 where the log odds of the second class may only rise or fall along it, else 0;
+             none where there is no such attribute
     """
 
     pairs: Pairs
     numbers: tuple[int, ...]
     rank: Callable[[CountStore], Pairs] = field(compare=False)
     order: int | None = 2
+    monotone: tuple[int, ...] = ()
 
 
 class StructureLearner(BaseEstimator, ABC):
