@@ -85,6 +85,14 @@ class GivesIntervals(ReadsTables):
         `prepare_intervals` says by what posterior, and must have been called. `lower`, `median` and `upper` are each
         (n_rows, n_classes), in the order of `classes_`; but for "dirichlet" the median is `predict_proba`.
         """
+        share, posterior = self.check_intervals(level)
+        _, codes = self.encode(X)
+        logs = self.predict_log_proba(X)
+        with thread_limit(self.n_jobs):
+            return posterior.interval(codes, logs, share, self.gaps_)
+
+    def check_intervals(self, level: float) -> tuple[float, AnyPosterior]:
+        """The level and the posterior, or an error that says what to do."""
         check_is_fitted(self)
         share = check_level(level)
         if self.posterior_ is None:
@@ -92,7 +100,4 @@ class GivesIntervals(ReadsTables):
                 f"this {type(self).__name__} has nothing to say how sure it is: that needs its training rows once.",
                 hint="call prepare_intervals(X, y) with them; `tanager fit --intervals` keeps that in the model file.",
             )
-        _, codes = self.encode(X)
-        logs = self.predict_log_proba(X)
-        with thread_limit(self.n_jobs):
-            return self.posterior_.interval(codes, logs, share, self.gaps_)
+        return share, self.posterior_

@@ -29,6 +29,14 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Also the probability of every class, beside the class.")
     ] = False,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            metavar="LEVEL",
+            help="Also an interval of every probability that holds the truth so often, such as 0.9; needs a model of "
+            "`tanager fit --intervals`.",
+        ),
+    ] = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN", help="A column to keep, such as a customer number; may be repeated."),
@@ -56,6 +64,8 @@ def predict(
 
       tanager predict iris.json new.parquet --proba --keep id -o probabilities.csv
 
+      tanager predict iris.json new.csv --interval 0.9
+
       cat new.csv | tanager predict iris.json - | sort | uniq -c
 
       tanager predict iris.json new.csv --proba --json
@@ -75,40 +85,51 @@ def predict(
     if no_decision:
         clf.decision_ = None
     kept = list(dict.fromkeys(keep or ()))
-    names = _columns(clf, proba, kept)
+    if interval is not None:
+        clf.check_intervals(interval)
+    names = _columns(clf, proba or interval is not None, kept, interval is not None)
     written = [escape_formula(name) for name in names] if is_text and not as_json else names
     check_output(output, table_kind(written), reads=[model, data], force=force)
     if not as_json and streams(data, stream):
         with working(f"Predicting {data} batch by batch"), table_writer(output) as write:
             for rows in read_row_batches(data, clf, missing, kept):
-                found = _predict_rows(clf, rows, names)
+                found = _predict_rows(clf, rows, names, interval)
                 write(escape_formulas(found) if is_text else found)
         return
     with working(f"Reading {data}"):
         X, _ = read_rows(data, clf, missing, kept)
     with working(f"Predicting {X.num_rows:,} rows"):
-        result = _predict_rows(clf, X, names)
+        result = _predict_rows(clf, X, names, interval)
     if as_json:
         print(json.dumps(result.to_pylist(), indent=2, default=str))
     else:
         write_table(escape_formulas(result) if is_text else result, output)
 
 
-def _predict_rows(clf: BayesianNetworkClassifier, rows: pa.Table, names: Sequence[str]) -> pa.Table:
-    """The columns `names`: those to keep, the class and, if they are asked for, the probabilities of the classes."""
+def _predict_rows(
+    clf: BayesianNetworkClassifier, rows: pa.Table, names: Sequence[str], interval: float | None
+) -> pa.Table:
+    """The columns `names`: those to keep, the class and, if they are asked for, probabilities and their intervals."""
     import pyarrow as pa
 
     X, n_kept = rows.select(clf.feature_names_in_.tolist()), names.index(clf.network_.nodes[-1])
     labels = clf.predict(X)
     if clf.decision_ is not None:  # a person may be asked about every row of a batch
         labels = pa.array(labels.tolist(), type=pa.array(clf.classes_.tolist()).type)
-    probabilities = clf.predict_proba(X).T.copy() if len(names) > n_kept + 1 else ()
+    probabilities = [*clf.predict_proba(X).T.copy()] if len(names) > n_kept + 1 else []
+    if interval is not None:
+        found = clf.predict_interval(X, interval)
+        each = zip(probabilities, found.lower.T.copy(), found.upper.T.copy(), strict=True)
+        probabilities = [column for columns in each for column in columns]
     return pa.table([*(rows.column(name) for name in names[:n_kept]), labels, *probabilities], names=list(names))
 
 
-def _columns(clf: BayesianNetworkClassifier, proba: bool, keep: Sequence[str]) -> list[str]:
+def _columns(clf: BayesianNetworkClassifier, proba: bool, keep: Sequence[str], interval: bool) -> list[str]:
     target = clf.network_.nodes[-1]
-    predicted = [target, *(f"P({target}={label})" for label in clf.classes_ if proba)]
+    predicted = [target]
+    for label in clf.classes_ if proba else ():
+        name = f"P({target}={label})"
+        predicted += [name, f"{name} lower", f"{name} upper"] if interval else [name]
     for name in keep:
         if name in predicted:
             raise OptionError(f"--keep {name!r} has the name of a column that is predicted.", hint="rename it in DATA.")

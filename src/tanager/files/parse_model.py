@@ -13,6 +13,7 @@ from tanager.classifiers.learning import Trace
 from tanager.counts.engine import ENGINES
 from tanager.files.decision_document import read_decision
 from tanager.files.model_parts import CLASSIFIERS, known_parts
+from tanager.files.posterior_document import read_posterior
 from tanager.files.quality_document import read_quality
 from tanager.files.trace_document import read_trace
 from tanager.files.write_model import MODEL_FORMAT
@@ -58,7 +59,7 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     found = mapping(document, "the document")
     additive, mixture = "effects" in found, "members" in found
     of_network = ("effects",) if additive else ("members",) if mixture else ("parents", "tables")
-    keys = (*KEYS, *of_network)
+    keys = (*KEYS, *of_network, *(("posterior",) if "posterior" in found else ()))
     model = check_form(document, "model", MODEL_FORMAT, keys, REMEDY)
     clf = _classifier(model["classifier"], model["options"])
     columns = _columns(model["columns"])
@@ -86,6 +87,7 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     clf.recipe_ = Recipe.from_dict(model["recipe"])
     clf.quality_ = read_quality(model["quality"], clf.classes_)
     clf.decision_ = read_decision(model["decision"], clf.classes_)
+    clf.posterior_ = read_posterior(model.get("posterior"), network, schema.attributes)
     return clf
 
 
