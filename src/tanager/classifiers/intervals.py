@@ -12,8 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from tanager.classifiers.reading import ReadsTables
 from tanager.errors import MissingMethodError, OptionError
 from tanager.gaps.rule import GapRule
+from tanager.network.any_network import AnyNetwork
+from tanager.network.effect_strength import class_odds
 from tanager.posterior.any_posterior import METHODS, AnyPosterior
-from tanager.posterior.interval import Interval, check_level
+from tanager.posterior.bands import effect_deviations, with_bands
+from tanager.posterior.interval import Interval, check_level, reach
 from tanager.registry import check_option
 from tanager.table.batch import Codes
 from tanager.threads import thread_limit
@@ -28,6 +31,7 @@ class GivesIntervals(ReadsTables):
     """What a classifier does to say how sure it is."""
 
     gaps_: GapRule
+    network_: AnyNetwork
     posterior_: AnyPosterior | None = None
 
     @abstractmethod
@@ -77,6 +81,8 @@ class GivesIntervals(ReadsTables):
         with thread_limit(self.n_jobs):
             rows = Preparation.of(cast("BayesianNetworkClassifier", self), X, y, sample_weight)
             self.posterior_ = rows.learn(method, n_draws, random_state)
+        if self.network_.kind == "effects":
+            self.network_ = with_bands(self.network_, self.posterior_)
         return self
 
     def predict_interval(self, X: object, level: float = 0.9) -> Interval:
@@ -90,6 +96,24 @@ class GivesIntervals(ReadsTables):
         logs = self.predict_log_proba(X)
         with thread_limit(self.n_jobs):
             return posterior.interval(codes, logs, share, self.gaps_)
+
+    def effect_interval(self, *attributes: str, level: float = 0.9) -> Interval:
+        """An interval of a main effect, or of the effect of a pair: what each state adds to the log odds of each class.
+
+        attributes : one name, or the two of a pair of `network_.edges`
+
+        Returns (states, n_classes) each, or (states of the first, of the second, n_classes) at the granularity of
+        pairs, in the order of the columns' states. The middle is the network's own.
+        """
+        share, posterior = self.check_intervals(level)
+        if self.network_.kind != "effects":
+            raise OptionError("only a network of effects has intervals of effects.", hint="use structure='pairwise'.")
+        network = self.network_
+        odds = class_odds(network.main(*attributes) if len(attributes) == 1 else network.pair(*attributes))
+        term = tuple(network.number(name) for name in attributes)
+        deviations = effect_deviations(network, posterior, term)
+        half = np.full(odds.shape, np.nan) if deviations is None else reach(share) * deviations
+        return Interval(odds - half, odds, odds + half)
 
     def check_intervals(self, level: float) -> tuple[float, AnyPosterior]:
         """The level and the posterior, or an error that says what to do."""

@@ -8,14 +8,12 @@ and the draws of a bootstrap are not kept: they are as large as many models, and
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.network.any_network import AnyNetwork
 from tanager.network.json_values import DocumentError, Json, array, arrays, mapping, sequence, text
-from tanager.network.network import Network
 from tanager.posterior.any_posterior import AnyPosterior
 from tanager.posterior.broad import BroadPosterior
 from tanager.posterior.dirichlet import DirichletPosterior
@@ -61,7 +59,6 @@ def read_posterior(document: Json, network: AnyNetwork, attributes: Sequence[Col
 def _dirichlet(found: dict[str, Json], network: AnyNetwork) -> DirichletPosterior:
     if network.kind != "tables":
         raise DocumentError("posterior.kind is dirichlet, which is for a network of tables")
-    network = cast(Network, network)
     rows = arrays(found.get("rows"), len(network.tables), 2, "posterior.rows")
     for table, own in zip(network.tables, rows, strict=True):
         if own.shape != table.shape or not (own > 0).all():

@@ -7,13 +7,17 @@ granted (Rubin 1981). Structure, pairs and strengths are chosen again in every d
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t
 
 from tanager.gaps.rule import GapRule
+from tanager.network.additive import AdditiveNetwork
+from tanager.network.any_network import AnyNetwork
+from tanager.network.columns import Term
+from tanager.parameters.effects.layout import tables_by_pair
 from tanager.posterior.interval import Interval, around, log_odds_of_each
 from tanager.table.batch import Codes, EncodedBatch
 
@@ -38,6 +42,23 @@ class BootstrapPosterior:
         drawn = [log_odds_of_each(rule.log_posterior(codes)) for rule in self.rules]
         found: Array = np.std(drawn, axis=0, ddof=1)
         return found
+
+    def effect_deviations(self, network: AnyNetwork, term: Term) -> Array | None:
+        """(cells, classes): of what a main or pair effect adds to the log odds of each class against the others.
+
+        A missing cell is a state, the last; a pair that a draw has not is zero in it. None for tables.
+        """
+        if network.kind != "effects":
+            return None
+        drawn = [cast(AdditiveNetwork, rule.network) for rule in self.rules]
+        if len(term) == 1:
+            tables = [own.mains[term[0]] for own in drawn]
+        else:
+            nothing = np.zeros_like(network.tables[network.pairs.index((term[0], term[1]))])
+            tables = [tables_by_pair(own.pairs, own.tables).get((term[0], term[1]), nothing) for own in drawn]
+        found = np.std(tables, axis=0, ddof=1).reshape(-1, network.n_states[-1])
+        # Effects of the classes sum to zero, so that of the others follows.
+        return np.asarray(found * (found.shape[1] / (found.shape[1] - 1)))
 
 
 def draw_weights(rows: EncodedBatch, rng: np.random.Generator) -> EncodedBatch:

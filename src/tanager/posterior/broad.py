@@ -30,6 +30,8 @@ from scipy.special import expit, logit
 from threadpoolctl import threadpool_limits
 
 from tanager.gaps.rule import GapRule
+from tanager.network.any_network import AnyNetwork
+from tanager.network.columns import Term
 from tanager.posterior.features import Features, choose_terms, make_features
 from tanager.posterior.interval import Interval, around, log_odds_of_each, reach
 from tanager.table.batch import Codes
@@ -112,14 +114,18 @@ class BroadPosterior:
             found[:, k] = np.sqrt((varied**2).sum(axis=1) + (logit(average) - odds[:, k]) ** 2)
         return found
 
-    def main_deviations(self, attribute: int) -> Array:
-        """(states, n_odds): of what an attribute alone adds to the log odds, in each of its states."""
-        found = self.features.of_attribute(attribute)
-        states = self.coarse[attribute][:-1]
+    def effect_deviations(self, network: AnyNetwork, term: Term) -> Array | None:
+        """(cells, classes): of the log odds of each class by an attribute, or a pair, in each of its coarse states.
+
+        A missing cell is a state, the last. None for a pair that the broad model does not have.
+        """
+        found = self.features.of_term(term)
         if found is None:
-            return np.zeros((len(states), len(self.factor)))
-        at, values = found
-        return np.stack([np.sqrt(((values @ own[at]) ** 2).sum(axis=1)) for own in self.factor], axis=1)[states]
+            return None
+        at, cells = found
+        odds = np.stack([np.sqrt(((cells @ own[at]) ** 2).sum(axis=1)) for own in self.factor], axis=1)
+        each = odds[self.coarse[term[0]]] if len(term) == 1 else odds
+        return np.broadcast_to(each, (len(each), network.n_states[-1]))
 
 
 def coarse_codes(look_ups: Sequence[Ints], codes: Codes) -> Codes:

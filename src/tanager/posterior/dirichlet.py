@@ -25,6 +25,8 @@ from scipy.stats import norm
 from tanager.counts.family import Family
 from tanager.gaps.rule import GapRule
 from tanager.gaps.sum_out import SummedOut
+from tanager.network.any_network import AnyNetwork
+from tanager.network.columns import Term
 from tanager.network.log_joint import LogJoint, class_cells
 from tanager.network.network import Network
 from tanager.posterior.interval import Interval, log_odds_of_each
@@ -56,6 +58,18 @@ class DirichletPosterior:
         if hard.any():
             found[:, hard] = np.quantile(self._drawn(codes[hard]), norm.cdf(ends), axis=0)
         return Interval(*expit(np.sort(found, axis=0)))
+
+    def effect_deviations(self, network: AnyNetwork, term: Term) -> Array | None:
+        """(cells, classes): of what an attribute adds to the log odds of each class against the mean of the others.
+
+        The cells are those of the network's look-ups. Lines of different classes are independent.
+        """
+        (attribute,) = term
+        look_up, n_classes = self._cumulants[1], network.n_states[-1]
+        first, last = np.append(look_up.offsets, len(look_up.tables))[attribute : attribute + 2]
+        variances = look_up.tables[first:last]
+        others = (variances.sum(axis=1, keepdims=True) - variances) / (n_classes - 1) ** 2
+        return np.sqrt(variances + others)
 
     def _has_linked_gap(self, codes: Codes) -> NDArray[np.bool_]:
         """(n_rows,) whether a missing cell is in a family with another attribute."""

@@ -94,17 +94,35 @@ class Features:
         sizes = [sum(own.shape[1] for own in self.mains), n_pairs, len(self.terms.splits) * 2**DEPTH]
         return np.repeat([ATTRIBUTE, PAIR, TREE], sizes)
 
-    def of_attribute(self, attribute: int) -> tuple[slice, Array] | None:
-        """Where the features of an attribute alone are, and (states + 1, features) each of its states; or None."""
-        if attribute not in self.terms.attributes:
-            return None
-        number = self.terms.attributes.index(attribute)
-        first = sum(own.shape[1] for own in self.mains[:number])
-        own = self.mains[number]
-        at = slice(first, first + own.shape[1])
-        values = (own - self.means[at]) * self.scales[at]
-        values[-1] = 0.0
-        return at, values
+    def of_term(self, term: Sequence[int]) -> tuple[slice, Array] | None:
+        """Where the features of an attribute or a pair are, and (cells, features) each of its cells, gaps included.
+
+        None for one that has none. A gap is the last state, and says nothing.
+        """
+        place = {a: k for k, a in enumerate(self.terms.attributes)}
+        sizes = [own.shape[1] for own in self.mains]
+        if len(term) == 1:
+            if term[0] not in place:
+                return None
+            number = place[term[0]]
+            first, cells = sum(sizes[:number]), self.mains[number]
+            gaps = np.arange(len(cells)) == len(cells) - 1
+        else:
+            turned = tuple(term) not in self.terms.pairs
+            pair = (term[1], term[0]) if turned else (term[0], term[1])
+            if pair not in self.terms.pairs:
+                return None
+            widths = [self.paired[place[a]].shape[1] * self.paired[place[b]].shape[1] for a, b in self.terms.pairs]
+            first = sum(sizes) + sum(widths[: self.terms.pairs.index(pair)])
+            one, other = (self.paired[place[a]] for a in pair)
+            products = np.einsum("ia,jb->ijab", one, other)
+            gap = np.arange(len(one))[:, np.newaxis] == len(one) - 1
+            gap = gap | (np.arange(len(other)) == len(other) - 1)
+            if turned:
+                products, gap = products.swapaxes(0, 1), gap.T
+            cells, gaps = products.reshape(gap.size, -1), gap.reshape(-1)
+        at = slice(first, first + cells.shape[1])
+        return at, np.where(gaps[:, np.newaxis], 0.0, (cells - self.means[at]) * self.scales[at])
 
 
 def make_features(columns: Sequence[ColumnSchema], terms: Terms, codes: Codes, weights: Array) -> Features:

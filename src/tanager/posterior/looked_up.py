@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.gaps.rule import GapRule
-from tanager.network.any_network import LookedUpNetwork
+from tanager.network.any_network import AnyNetwork, LookedUpNetwork
+from tanager.network.columns import Term
 from tanager.posterior.interval import Interval, around, log_odds_of_each, reach
 from tanager.table.batch import Codes
 from tanager.threads import map_threads
@@ -59,3 +60,23 @@ class LookedUpPosterior:
             gaps = (own == np.array(self.network.n_states)[look_up.nodes]) & (look_up.strides > 0)
             cells[gaps.any(axis=2)] = -1
         return cells
+
+    def effect_deviations(self, network: AnyNetwork, term: Term) -> Array | None:
+        """(cells, classes): of what a main or pair effect adds to the log odds of each class against the others.
+
+        A missing cell is a state, the last. None for tables, whose terms are no effects.
+        """
+        if self.network.kind != "effects":
+            return None
+        own = self.network
+        if len(term) == 1 and not own.mains[term[0]].any():
+            return np.zeros((len(own.mains[term[0]]), own.n_states[-1]))
+        used = [(attribute,) for attribute, main in enumerate(own.mains) if main.any()]
+        place = [*used, *own.pairs].index(term)
+        offsets = np.append(own.look_ups(np.zeros((0, len(own.mains)), dtype=np.uint8))[0].offsets, len(self.factor))
+        lines = self.factor[offsets[place] : offsets[place + 1]]
+        n_classes = own.n_states[-1]
+        if n_classes > 2:
+            # Against the mean of the others.
+            lines = (lines - lines.mean(axis=1, keepdims=True)) * (n_classes / (n_classes - 1))
+        return np.broadcast_to(np.sqrt((lines**2).sum(axis=2)), (len(lines), n_classes))
