@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from tanager.network.additive import AdditiveNetwork
     from tanager.network.mixture import MixtureNetwork
     from tanager.network.network import Network
+    from tanager.sure.curve import learning_curve
+    from tanager.sure.stability import stability
     from tanager.table.discretize_mdl import MDLPDiscretizer
     from tanager.tuning.tune import tune
 
@@ -68,12 +70,14 @@ __all__ = [
     "explain",
     "export",
     "information",
+    "learning_curve",
     "load_model",
     "load_recipe",
     "read_network",
     "report",
     "save_model",
     "save_recipe",
+    "stability",
     "structure_score",
     "tune",
     "write_network",
@@ -103,6 +107,8 @@ _HOMES = {
     "tanager.network.additive": ["AdditiveNetwork"],
     "tanager.network.mixture": ["MixtureNetwork"],
     "tanager.network.network": ["Network"],
+    "tanager.sure.curve": ["learning_curve"],
+    "tanager.sure.stability": ["stability"],
     "tanager.table.discretize_mdl": ["MDLPDiscretizer"],
 }
 
