@@ -49,6 +49,7 @@ MAX_RANK, RANK_OF_ALL_CLASSES, MIN_RANK = 256, 2_048, 64
 SEED = 1
 MAX_ROWS = 200_000
 BLOCK_ROWS = 4_096
+# Steps to the optimum, on some of many rows.
 NEWTON_STEPS, MAX_ROWS_TO_FIT = 4, 5_000
 # Draws of what the missing cells of a row may hold, and rows completed at once.
 N_COMPLETIONS, ROWS_TO_COMPLETE = 64, 64
@@ -148,13 +149,14 @@ class TrainingRows:
     weights: Array
     n_classes: int
 
-    def thinned(self, most: int) -> TrainingRows:
-        """At most so many, evenly spaced, that weigh as much as all."""
+    def thinned(self, most: int, order: Sequence[int]) -> TrainingRows:
+        """At most so many that weigh as much as all, evenly spaced when sorted by the attributes in this order."""
         step = -(-len(self.codes) // most)
         if step == 1:
             return self
-        weights = self.weights[::step] * (self.weights.sum() / self.weights[::step].sum())
-        return TrainingRows(self.codes[::step], self.classes[::step], weights, self.n_classes)
+        kept = np.lexsort((self.weights, self.classes, *self.codes[:, list(order)].T))[::step]
+        weights = self.weights[kept] * (self.weights.sum() / self.weights[kept].sum())
+        return TrainingRows(self.codes[kept], self.classes[kept], weights, self.n_classes)
 
 
 def broad_posterior(
@@ -167,26 +169,23 @@ def broad_posterior(
     """columns of the attributes; the others as in `choose_terms`."""
     coarse = [column.coarse for column in columns]
     look_ups = tuple(column.coarse_codes.astype(np.int64) for column in columns)
-    rows = rows.thinned(MAX_ROWS)
+    rows = rows.thinned(MAX_ROWS, order)
+    few = rows.thinned(MAX_ROWS_TO_FIT, order)
     codes = coarse_codes(look_ups, rows.codes)
     n_classes = rows.n_classes
     with threadpool_limits(1, "blas"):
         features = make_features(coarse, choose_terms(coarse, order, strength, pairs), codes, rows.weights)
         found = []
         for code in [1] if n_classes == 2 else range(n_classes):
-            at = _fit(features, codes, rows.weights, rows.classes == code)
+            at = _fit(features, coarse_codes(look_ups, few.codes), few.weights, few.classes == code)
             curvature, slope = _second_order(features, codes, rows.weights, rows.classes == code, at)
             found.append(_average(curvature, slope, features.kinds, n_classes))
-    # Six decimals are far more than the draws are good for, and keep model files small.
-    mean, factor = (np.round(np.array(each), 6) for each in zip(*found, strict=True))
+    mean, factor = (np.array(each) for each in zip(*found, strict=True))
     return BroadPosterior(look_ups, features, mean, factor)
 
 
 def _fit(features: Features, codes: Codes, weights: Array, is_class: NDArray[np.bool_]) -> Array:
-    """The optimum with the middle variances, from the class's frequency, by Newton steps on some of the rows."""
-    step = -(-len(codes) // MAX_ROWS_TO_FIT)
-    codes, is_class = codes[::step], is_class[::step]
-    weights = weights[::step] * (weights.sum() / weights[::step].sum())
+    """The optimum with the middle variances, from the class's frequency, by Newton steps."""
     share = float(weights @ is_class / weights.sum())
     found = np.append(np.zeros(len(features.means)), np.log(share / (1.0 - share)))
     precision = _precision([variances[1] for variances in VARIANCES], features.kinds)

@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 LEVEL = 0.9
 LINES_IN_TEXT = 20
 FEWEST_DRAWS = 2
+HEADINGS = ("attribute", "nats (90 %)", "rank (90 %)", "used in", "rising in")
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ class Stability:
         return lines
 
     def __str__(self) -> str:
-        head = ("attribute", "nats (90 %)", "rank (90 %)", "used in", "rising in")
+        head = HEADINGS
         lines = [head, *self._lines()[:LINES_IN_TEXT]]
         widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
         text = [f"{len(self.importance)} fits to rows of random weights"]
@@ -141,9 +142,7 @@ class Stability:
 
     def _repr_html_(self) -> str:
         title = f"{len(self.importance)} fits to rows of random weights"
-        attributes = html_table(
-            title, ["attribute", "nats (90 %)", "rank (90 %)", "used in", "rising in"], self._lines()
-        )
+        attributes = html_table(title, HEADINGS, self._lines())
         sign = "→" if self.directed else "&"
         rows = [
             (f"{one} {sign} {other}", Bar(f"{share:.0%}", share))
