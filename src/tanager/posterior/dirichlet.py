@@ -5,7 +5,7 @@ psi_n(a_k) - psi_n(sum a), psi_n the polygamma functions, and different lines ar
 complete row, for each class, has the sums of these as its cumulants, and the S_c of different classes are independent
 (an entry of a table of the class itself has psi_n(a_c): the rest is the same for all classes). The log odds of c are
 S_c - log sum_k exp S_k over the other classes: of two classes a difference, exactly, of several to first order at the
-means. Their quantiles follow from four cumulants (Cornish and Fisher 1938).
+means, the mean itself to second. Their quantiles follow from four cumulants (Cornish and Fisher 1938).
 
 A row whose missing cells have to be summed out is answered by draws from the posterior.
 """
@@ -94,7 +94,8 @@ class DirichletPosterior:
             shares = np.exp(others[0] - top)
             total = shares.sum(axis=1, keepdims=True)
             shares /= total
-            mean = sums[0, :, code] - (top + np.log(total))[:, 0]
+            bend = 0.5 * (shares * (1.0 - shares) * others[1]).sum(axis=1)
+            mean = sums[0, :, code] - (top + np.log(total))[:, 0] - bend
             second, third, fourth = (
                 sums[n - 1, :, code] + (-1.0) ** n * (shares**n * others[n - 1]).sum(axis=1) for n in (2, 3, 4)
             )
