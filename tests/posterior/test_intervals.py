@@ -9,6 +9,7 @@ from sklearn.base import clone
 from posterior.tables_of_rows import numbers_and_letters
 from tanager import (
     BayesianNetworkClassifier,
+    DataError,
     KDBClassifier,
     NaiveBayesClassifier,
     OptionError,
@@ -149,6 +150,8 @@ def test_what_cannot_be_had_is_refused_and_says_what_to_do():
         clf.prepare_intervals(X, y, method="laplce")
     with pytest.raises(OptionError, match="level=90"):
         clf.prepare_intervals(X, y).predict_interval(X, level=90)
+    with pytest.raises(DataError, match="batch by batch"):
+        clf.prepare_intervals(iter([X]), "class")
     dfe = TANClassifier(parameters="dfe").fit(X, y)
     with pytest.raises(OptionError, match="method='dirichlet' is not defined"):
         dfe.prepare_intervals(X, y, method="dirichlet")

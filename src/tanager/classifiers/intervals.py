@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers.reading import ReadsTables
@@ -18,7 +17,6 @@ from tanager.posterior.any_posterior import METHODS, AnyPosterior
 from tanager.posterior.bands import effect_deviations, with_bands
 from tanager.posterior.interval import Interval, check_level, reach
 from tanager.registry import check_option
-from tanager.table.batch import Codes
 from tanager.threads import thread_limit
 
 if TYPE_CHECKING:
@@ -33,12 +31,6 @@ class GivesIntervals(ReadsTables):
     gaps_: GapRule
     network_: AnyNetwork
     posterior_: AnyPosterior | None = None
-
-    @abstractmethod
-    def encode(self, X: object) -> tuple[Any, Codes]: ...
-
-    @abstractmethod
-    def predict_log_proba(self, X: object) -> NDArray[np.float64]: ...
 
     def prepare_intervals(
         self,
@@ -78,11 +70,10 @@ class GivesIntervals(ReadsTables):
         check_option("method", method, METHODS)
         if n_draws < FEWEST_DRAWS:
             raise OptionError(f"n_draws={n_draws!r} must be a number of fits, {FEWEST_DRAWS} at least.")
-        with thread_limit(self.n_jobs):
-            rows = Preparation.of(cast("BayesianNetworkClassifier", self), X, y, sample_weight)
-            self.posterior_ = rows.learn(method, n_draws, random_state)
-        if self.network_.kind == "effects":
-            self.network_ = with_bands(self.network_, self.posterior_)
+        with cast("BayesianNetworkClassifier", self)._replacing() as new, thread_limit(self.n_jobs):
+            new.posterior_ = Preparation.of(new, X, y, sample_weight).learn(method, n_draws, random_state)
+            if new.network_.kind == "effects":
+                new.network_ = with_bands(new.network_, new.posterior_)
         return self
 
     def predict_interval(self, X: object, level: float = 0.9) -> Interval:
@@ -91,11 +82,12 @@ class GivesIntervals(ReadsTables):
         `prepare_intervals` says by what posterior, and must have been called. `lower`, `median` and `upper` are each
         (n_rows, n_classes), in the order of `classes_`; but for "dirichlet" the median is `predict_proba`.
         """
-        share, posterior = self.check_intervals(level)
-        _, codes = self.encode(X)
-        logs = self.predict_log_proba(X)
-        with thread_limit(self.n_jobs):
-            return posterior.interval(codes, logs, share, self.gaps_)
+        now = cast("BayesianNetworkClassifier", self)._now()
+        share, posterior = now.check_intervals(level)
+        _, codes = now.encode(X)
+        logs = now.predict_log_proba(X)
+        with thread_limit(now.n_jobs):
+            return posterior.interval(codes, logs, share, now.gaps_)
 
     def effect_interval(self, *attributes: str, level: float = 0.9) -> Interval:
         """An interval of a main effect, or of the effect of a pair: what each state adds to the log odds of each class.

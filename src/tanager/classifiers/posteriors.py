@@ -16,7 +16,7 @@ from tanager.classifiers.learning import Learnt
 from tanager.classifiers.reading import CodedTable, code_table
 from tanager.counts.engine import choose_engine
 from tanager.counts.family import Family
-from tanager.errors import OptionError
+from tanager.errors import DataError, OptionError
 from tanager.gaps.choose import choose_rule
 from tanager.network.network import Network
 from tanager.parameters import Conditional, Frequency
@@ -34,6 +34,7 @@ from tanager.posterior.looked_up import LookedUpPosterior
 from tanager.posterior.tables import tables_posterior
 from tanager.table.batch import EncodedBatch
 from tanager.table.class_weights import weigh_classes
+from tanager.table.stream.source import is_stream
 from tanager.table.training_table import TrainingTable
 
 FOR_ANY_LEARNER = "method='broad' and method='bootstrap' are for every learner."
@@ -51,6 +52,8 @@ class Preparation:
     def of(
         cls, clf: BayesianNetworkClassifier, X: object, y: ArrayLike, sample_weight: ArrayLike | None
     ) -> Preparation:
+        if is_stream(X):
+            raise DataError("how sure a model is needs its rows in memory, and X comes batch by batch.")
         return cls(clf, weigh_classes(clf.read_labelled(X, y, sample_weight), clf.class_weight))
 
     def learn(self, method: str, n_draws: int, seed: int) -> AnyPosterior:

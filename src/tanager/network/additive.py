@@ -51,8 +51,8 @@ class AdditiveNetwork(HasColumns):
     pairs      (parent, child) attributes
     tables     for each pair (parent's coarse states + 1, child's + 1, classes), a missing cell last
     densities  for each attribute (states,): the share of the training rows in each state, of those that have it
-    spreads    for each attribute (states, classes): the standard deviation of its main effect between fits on parts of
-               the training rows; none where there was only one
+    spreads    for each attribute (states, classes): the standard deviation of its main effect: by a posterior, or
+               between fits on parts of the training rows; none where there was only one
     forest     trees over the attributes' states, each with a mean of zero over the training rows; None without trees
     gap_rule   what a missing cell means to the classifier that learnt the network; without one it counts with its
                expected effect
