@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from tanager.network.mixture import MixtureNetwork
     from tanager.network.network import Network
     from tanager.network.tree_average import TreeAverageNetwork
+    from tanager.sure.curve import learning_curve
+    from tanager.sure.stability import stability
     from tanager.table.discretize_mdl import MDLPDiscretizer
     from tanager.tuning.tune import tune
 
@@ -75,12 +77,14 @@ __all__ = [
     "explain",
     "export",
     "information",
+    "learning_curve",
     "load_model",
     "load_recipe",
     "read_network",
     "report",
     "save_model",
     "save_recipe",
+    "stability",
     "structure_score",
     "tune",
     "write_network",
@@ -113,6 +117,8 @@ _HOMES = {
     "tanager.network.mixture": ["MixtureNetwork"],
     "tanager.network.network": ["Network"],
     "tanager.network.tree_average": ["TreeAverageNetwork"],
+    "tanager.sure.curve": ["learning_curve"],
+    "tanager.sure.stability": ["stability"],
     "tanager.table.discretize_mdl": ["MDLPDiscretizer"],
 }
 

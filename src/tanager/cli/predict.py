@@ -42,6 +42,14 @@ def predict(
             "have it in their set.",
         ),
     ] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            metavar="LEVEL",
+            help="Also an interval of every probability that holds the truth so often, such as 0.9; needs a model of "
+            "`tanager fit --intervals`.",
+        ),
+    ] = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN", help="A column to keep, such as a customer number; may be repeated."),
@@ -72,6 +80,8 @@ def predict(
 
       tanager predict iris.json new.parquet --proba --keep id -o probabilities.csv
 
+      tanager predict iris.json new.csv --interval 0.9
+
       cat new.csv | tanager predict iris.json - | sort | uniq -c
 
       tanager predict iris.json new.csv --proba --json
@@ -93,7 +103,7 @@ def predict(
     if no_decision:
         clf.decision_ = None
     kept = list(dict.fromkeys(keep or ()))
-    columns = _Columns(clf, kept, proba, sets, is_text and not as_json)
+    columns = _Columns(clf, kept, proba or interval is not None, interval, sets, is_text and not as_json)
     names = columns.names
     written = [escape_formula(name) for name in names] if is_text and not as_json else names
     check_output(output, table_kind(written), reads=[model, data], force=force)
@@ -117,14 +127,16 @@ def predict(
 class _Columns:
     """The columns that are written: those to keep, the class, and what else is asked for.
 
-    proba    whether the probability of every class is
-    level    of the sets of classes; None where no sets are
-    as_text  whether a set is written as text
+    proba     whether the probability of every class is
+    interval  level of the intervals of the probabilities; None where no intervals are
+    level     of the sets of classes; None where no sets are
+    as_text   whether a set is written as text
     """
 
     clf: BayesianNetworkClassifier
     keep: Sequence[str]
     proba: bool
+    interval: float | None
     level: float | None
     as_text: bool
 
@@ -134,13 +146,19 @@ class _Columns:
                 raise OptionError(
                     f"--keep {name!r} has the name of a column that is predicted.", hint="rename it in DATA."
                 )
+        if self.interval is not None:
+            self.clf.check_intervals(self.interval)
         if self.level is not None:
             self._check_sets(self.level)
 
     @property
     def names(self) -> list[str]:
         target = self.clf.network_.nodes[-1]
-        predicted = [target, *(f"P({target}={label})" for label in self.clf.classes_ if self.proba)]
+        ends = ("",) if self.interval is None else ("", " lower", " upper")
+        predicted = [
+            target,
+            *(f"P({target}={label}){end}" for label in self.clf.classes_ if self.proba for end in ends),
+        ]
         return [*self.keep, *predicted, *([] if self.level is None else [f"set({target})"])]
 
     def predict(self, rows: pa.Table) -> pa.Table:
@@ -155,9 +173,17 @@ class _Columns:
         found = [*(rows.column(name) for name in self.keep), labels]
         if self.proba or self.level is not None:
             probabilities = clf.predict_proba(X)
-            found += list(probabilities.T.copy()) if self.proba else []
+            found += self._probabilities(X, probabilities) if self.proba else []
             found += [] if self.level is None else [self._sets(probabilities)]
         return pa.table(found, names=self.names)
+
+    def _probabilities(self, X: pa.Table, probabilities: Probabilities) -> list[Probabilities]:
+        """A column for every class or, with intervals, three."""
+        if self.interval is None:
+            return list(probabilities.T.copy())
+        found = self.clf.predict_interval(X, self.interval)
+        each = zip(probabilities.T.copy(), found.lower.T.copy(), found.upper.T.copy(), strict=True)
+        return [column for columns in each for column in columns]
 
     def _sets(self, probabilities: Probabilities) -> pa.Array:
         import pyarrow as pa

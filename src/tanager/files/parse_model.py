@@ -13,6 +13,7 @@ from tanager.classifiers.learning import Trace
 from tanager.counts.engine import ENGINES
 from tanager.files.decision_document import read_decision
 from tanager.files.model_parts import CLASSIFIERS, known_parts
+from tanager.files.posterior_document import read_posterior
 from tanager.files.quality_document import read_quality
 from tanager.files.trace_document import read_trace
 from tanager.files.write_model import MODEL_FORMAT
@@ -62,7 +63,7 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     """The classifier a document describes; a DocumentError says what is wrong with it and where."""
     found = mapping(document, "the document")
     form = next((key for key in FORMS if key in found), "tables")
-    keys = (*KEYS, *FORMS.get(form, ("parents", "tables")))
+    keys = (*KEYS, *FORMS.get(form, ("parents", "tables")), *(("posterior",) if "posterior" in found else ()))
     model = check_form(document, "model", MODEL_FORMAT, keys, REMEDY)
     clf = _classifier(model["classifier"], model["options"])
     columns = _columns(model["columns"])
@@ -92,6 +93,7 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     clf.recipe_ = Recipe.from_dict(model["recipe"])
     clf.quality_ = read_quality(model["quality"], clf.classes_)
     clf.decision_ = read_decision(model["decision"], clf.classes_)
+    clf.posterior_ = read_posterior(model.get("posterior"), network, schema.attributes)
     return clf
 
 

@@ -14,7 +14,7 @@ and the corrections of "nothing" and of "states" (`tanager.gaps.filling`), or is
 structure chosen without a criterion, and so are "gain" and "score" of a step of the trace that was not scored. "recipe"
 is what is done to a table before the model sees it (`tanager.recipe`). "quality" is how good the model is on rows new
 to it (`tanager.files.quality_document`), or null; "decision" how `predict` decides (`tanager.files.decision_document`),
-or null.
+or null. "posterior", where there is one, is how sure the model is (`tanager.files.posterior_document`).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.files.decision_document import write_decision
 from tanager.files.model_parts import CLASSIFIERS, known_parts
+from tanager.files.posterior_document import write_posterior
 from tanager.files.quality_document import write_quality
 from tanager.files.trace_document import write_trace
 from tanager.gaps.filling import Filling
@@ -75,6 +76,7 @@ def to_document(
         },
         "quality": write_quality(clf.quality_ if quality is None else quality),
         "decision": write_decision(clf.decision_, clf.classes_),
+        **write_posterior(clf.posterior_),
     }
 
 

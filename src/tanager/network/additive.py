@@ -60,8 +60,8 @@ class AdditiveNetwork(HasColumns):
     densities : tuple of arrays (states,)
         For each attribute the share of the training rows in each state, of those that have it.
     spreads : tuple of arrays (states, classes)
-        For each attribute the standard deviation of its main effect between fits on parts of the training rows; none
-        where there was only one.
+        For each attribute the standard deviation of its main effect, by a posterior or between fits on parts of the
+        training rows; none where there was only one.
     forest : Forest or None
         Trees over the attributes' states, each with a mean of zero over the training rows.
     gap_rule : object with `log_posterior`, or None

@@ -32,6 +32,7 @@ class Frequency(ParameterLearner):
     fits = ("tables", "mixtures", "trees")
     describes_attributes = True
     smooths_counts = True
+    posterior = "dirichlet"
 
     def __init__(self, smoothing: str = "laplace", alpha: float | None = None) -> None:
         self.smoothing = smoothing

@@ -68,6 +68,7 @@ class Conditional(ParameterLearner):
     learns_hidden = True
     tunes_hidden = True
     holds_out = True
+    posterior = "laplace"
     bytes_per_cell = MappingProxyType({"tables": 1_600, "effects": 400})  # measured: gradients, folds and strengths
 
     def __init__(
