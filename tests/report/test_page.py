@@ -134,6 +134,7 @@ def test_hovering_shows_the_table_of_a_node_and_a_click_pins_it(page, path, mode
 
 def test_the_graph_is_panned_by_dragging_and_zoomed_by_buttons(page, path):
     page.open(path)
+    page.run("document.getElementById('graph').scrollIntoView({block: 'center'})")
     place = "return document.querySelector('[data-node=\"0\"]').getBoundingClientRect().toJSON()"
     start = page.run(place)
     graph = page.element("#graph")
@@ -255,7 +256,7 @@ def test_a_report_without_data_has_the_model_alone(page, tmp_path):
     page.open(report(clf, path=tmp_path / "page.html"))
     np.testing.assert_allclose(shown(page), list(clf.network_.query("y").values()), rtol=1e-9)
     assert page.run("return document.querySelectorAll('#quality, #data, #rows').length") == 0
-    assert [link.text for link in page.driver.find_elements("css selector", "nav a")] == ["What-if", "Learning"]
+    assert [link.text for link in page.driver.find_elements("css selector", "nav a")] == ["What-if", "Network", "Learning", "Card"]
 
 
 def test_rows_without_classes_can_be_loaded(page, tmp_path):
@@ -265,7 +266,13 @@ def test_rows_without_classes_can_be_loaded(page, tmp_path):
     page.open(report(clf, X, path=tmp_path / "page.html"))
     page.driver.find_element("xpath", "//button[text()='Next']").click()
     np.testing.assert_allclose(shown(page), clf.predict_proba(X)[0], rtol=1e-9)
-    assert [link.text for link in page.driver.find_elements("css selector", "nav a")] == ["What-if", "Data", "Learning"]
+    assert [link.text for link in page.driver.find_elements("css selector", "nav a")] == [
+        "What-if",
+        "Network",
+        "Data",
+        "Learning",
+        "Card",
+    ]
 
 
 def test_a_class_named_like_an_attribute_is_told_apart(page, tmp_path):

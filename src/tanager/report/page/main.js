@@ -142,9 +142,7 @@ async function main() {
   const target = network.nodes.length - 1;
   const { nodes } = network;
   const classes = nodes[target].states;
-  byId("title").textContent = content.title;
-  byId("summary").textContent = [plural(target, "attribute"), `${classes.length} classes`,
-    network.kind === "effects" ? plural(network.pairs.length, "pair") + (network.trees ? ` · ${plural(network.trees.roots.length, "tree")}` : "") : plural(network.nodes.reduce((n, node) => n + node.parents.length, 0), "edge"), ...(content.rows ? [plural(content.rows.count, "row")] : [])].join(" · ");
+  byId("name").textContent = byId("title").textContent = content.title;
   byId("footer").textContent = `Made by Tanager ${content.version}. Everything on this page is computed in it; nothing is sent anywhere.`;
   const store = makeState(nodes, target, network.pairs?.length);
   const gaps = await unpackGaps(content.gaps);
