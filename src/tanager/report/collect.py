@@ -18,7 +18,7 @@ from tanager.measures import Quality
 from tanager.network.network import Network
 from tanager.report.about import About, make_card
 from tanager.report.associations import describe_associations
-from tanager.report.data_summary import summarize_columns
+from tanager.report.data_summary import group_classes, summarize_columns
 from tanager.report.drivers import describe_drivers
 from tanager.report.effects import MANY_ATTRIBUTES, STRONGEST, describe_effects
 from tanager.report.failures import describe_examples, describe_groups, describe_mistakes
@@ -111,7 +111,7 @@ def _describe_data(
 ) -> dict[str, Json]:
     """The columns of the rows given, what the table doctor finds in them, and how they go together."""
     if rows is None:
-        return {"columns": None, "findings": None, "associations": None}
+        return {"columns": None, "class_groups": None, "findings": None, "associations": None}
     network = clf.network_
     columns = network.columns[: clf.n_features_in_]
     ranked = np.argsort(-clf.feature_importances_, kind="stable").tolist()
@@ -121,6 +121,7 @@ def _describe_data(
         findings = ()
     return {
         "columns": summarize_columns(rows.table, rows.codes, network, class_codes),
+        "class_groups": [list(group) for group in group_classes(class_codes, network.n_states[-1])],
         "findings": [{"severity": each.severity, "words": str(each), "remedy": each.option} for each in findings],
         "associations": describe_associations(columns, rows.codes, ranked),
     }

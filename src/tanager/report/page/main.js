@@ -165,9 +165,13 @@ async function main() {
   });
   store.start();
   if (effects) showShapes(network, target, store);
-  if (content.quality) showQuality(content.quality, classes);
-  if (content.columns) showData(content.columns, network, target, content.rows.count);
+  showOpening(content, network, target);
+  if (content.quality) showQuality(content, classes);
+  if (content.columns) showData(content, network, target);
   showLearning(content.learning);
+  showCard(content.card);
+  makeFolds();
+  makePrinting();
   // For programs, and for the tests of this page.
   window.tanagerReport = { ...model, answer: outcome.answer, store };
   document.documentElement.dataset.ready = performance.now().toFixed(0);

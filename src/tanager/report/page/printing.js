@@ -36,8 +36,8 @@ function drawLater(element, fill) {
 
 function drawNow(element) {
   drawnLater.unobserve(element);
-  element.fill?.();
-  element.fill = null;
+  if (element.fill && !element.querySelector("svg")) element.fill();
+  element.fill = () => {};
 }
 
 function makePrinting() {
