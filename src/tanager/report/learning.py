@@ -55,11 +55,16 @@ def network_sentences(network: AnyNetwork) -> list[str]:
             f"The model is a Bayesian network: P({target} | row) follows from a table of probabilities for each "
             f"attribute given its parents. Between the attributes there are {plural(n_edges, 'edge')}."
         ]
-    parts = ["one effect of each attribute"]
-    if network.pairs:
-        parts.append(f"{plural(len(network.pairs), 'effect')} of two attributes together")
+    n_mains, n_pairs = (sum(bool(np.any(table)) for table in tables) for tables in (network.mains, network.tables))
+    parts = []
+    if n_mains:
+        parts.append(f"{plural(n_mains, 'effect')} of one attribute")
+    if n_pairs:
+        parts.append(f"{plural(n_pairs, 'effect')} of two attributes together")
     if network.forest is not None:
-        parts.append(f"{plural(len(network.forest.roots), 'tree')} for what three and more say together")
+        parts.append(f"{plural(len(network.forest.roots), 'boosted tree')}")
+    if not parts:
+        return [f"The model says the base rate of {target} of every row: no attribute says anything."]
     return [f"The model adds up log odds of {target}: {_listed(parts)}."]
 
 

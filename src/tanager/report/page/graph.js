@@ -16,8 +16,8 @@ function makeGraph(network, target, store, views) {
   const view = { x: 0, y: 0, scale: 1 };
   const all = { nodes: range(nodes.length), x: nodes.map((node) => node.x), y: nodes.map((node) => node.y) };
   let shown = network.part ?? all;
-  const strongestPairs = range(pairs.length).sort((p, q) => pairs[q].importance - pairs[p].importance || p - q);
-  let nDrawn = network.part?.pairs?.length ?? pairs.length;
+  const strongestPairs = range(pairs.length).filter((p) => pairs[p].importance > 0).sort((p, q) => pairs[q].importance - pairs[p].importance || p - q);
+  let nDrawn = Math.min(network.part?.pairs?.length ?? pairs.length, strongestPairs.length);
   let right = 0, bottom = 0;
 
   // Edges are the wider the stronger. Those of the class, which goes nearly everywhere, are faint.
@@ -100,7 +100,7 @@ function makeGraph(network, target, store, views) {
     button.textContent = shown === all ? `Strongest ${(network.part?.nodes.length ?? 1) - 1} attributes` : `All ${target} attributes`;
     byId("pairs-drawn").value = nDrawn;
     const visible = edges.filter(({ pair, path }) => pair >= 0 && !path.classList.contains("away")).length;
-    byId("pairs-count").textContent = `${visible} of ${pairs.length}, the strongest first`;
+    byId("pairs-count").textContent = `${visible} of ${strongestPairs.length}, the strongest first`;
   }
 
   // From the inner side of one box to that of another, bent to the middle, where the class is.
@@ -252,8 +252,8 @@ function makeGraph(network, target, store, views) {
   byId("zoom-out").addEventListener("click", () => zoom(0.8));
   byId("zoom-fit").addEventListener("click", () => fit());
   byId("part").addEventListener("click", () => show(shown === all ? network.part : all));
-  byId("how-many").hidden = !pairs.length;
-  byId("pairs-drawn").max = pairs.length;
+  byId("how-many").hidden = !strongestPairs.length;
+  byId("pairs-drawn").max = strongestPairs.length;
   byId("pairs-drawn").addEventListener("input", (event) => { nDrawn = Number(event.target.value); place(); });
   place();
   let wide = 0;

@@ -53,10 +53,10 @@ function measureTiles(quality, measures) {
     const [words, value, interval, baseWords] = measures[k];
     const ends = quality.intervals[name].map((end) => (end === null ? null : place(end)));
     const picture = quality[name] === null || base === null || ends.includes(null) ? null
-      : svg("svg", { class: "scale", viewBox: "0 0 200 16", role: "img", "aria-label": `${words}: ${percent(place(quality[name]))} of the way from the base rate to perfect` },
+      : svg("svg", { class: "scale", viewBox: "0 0 200 16", preserveAspectRatio: "xMinYMid", role: "img", "aria-label": `${words}: ${percent(place(quality[name]))} of the way from the base rate to perfect` },
         svg("line", { class: "track-line", x1: 4, x2: 196, y1: 8, y2: 8 }), svg("line", { class: "base-mark", x1: 4, x2: 4, y1: 2, y2: 14 }),
-        svg("rect", { class: "interval", x: 4 + 192 * Math.min(...ends), width: Math.max(2, 192 * Math.abs(ends[1] - ends[0])), y: 5, height: 6, rx: 3 }),
-        svg("circle", { class: "dot", cx: 4 + 192 * place(quality[name]), cy: 8, r: 5 }));
+        svg("rect", { class: "interval", x: 4 + 192 * Math.min(...ends), width: Math.max(2, 192 * Math.abs(ends[1] - ends[0])), y: 3, height: 10, rx: 2 }),
+        svg("circle", { class: "dot", cx: 4 + 192 * place(quality[name]), cy: 8, r: 3.5 }));
     return el("div", { class: "tile", "data-measure": name }, el("span", { class: "muted" }, words), el("strong", {}, value), el("span", { class: "interval-words small" }, `95 %: ${interval}`), picture,
       el("span", { class: "base-words muted small" }, `base rate alone: ${baseWords}`));
   }));

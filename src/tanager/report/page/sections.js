@@ -1,6 +1,6 @@
 // The sections below the what-if panel: quality, data, learning, and the model card.
 
-const MAX_GAPS_LISTED = 12, MAX_STATES_DRAWN = 8, MAX_FINDINGS = 8, MIN_STEPS_DRAWN = 3;
+const MAX_GAPS_LISTED = 12, MAX_STATES_DRAWN = 8, MAX_FINDINGS = 8, MAX_CUTS_NAMED = 4, MIN_STEPS_DRAWN = 3;
 
 const card = (title, ...children) => el("div", { class: "card" }, title ? el("h3", {}, title) : null, ...children);
 
@@ -21,12 +21,10 @@ function showQuality({ quality, decision, groups, mistakes }, classes) {
     matrix.classList.toggle("wide", many);
     grid.append(matrix);
   }
-  const byClass = card("By class, each against the rest", dataTable("Measures by class", ["class", "rows", "sensitivity", "specificity", "PPV", "NPV", "AUC"],
-    quality.classes.map((each, c) => [classes[c], each.support.toLocaleString("en"), ...["sensitivity", "specificity", "positive_predictive_value", "negative_predictive_value"].map((name) => rateWords(each[name])), short(each.auc)])));
-  byClass.classList.toggle("wide", many);
-  grid.append(byClass);
-  if (groups) grid.append(groupsCard(groups));
+  grid.append(card("By class, each against the rest", dataTable("Measures by class", ["class", "rows", "sensitivity", "specificity", "PPV", "NPV", "AUC"],
+    quality.classes.map((each, c) => [classes[c], each.support.toLocaleString("en"), ...["sensitivity", "specificity", "positive_predictive_value", "negative_predictive_value"].map((name) => rateWords(each[name])), short(each.auc)]))));
   if (mistakes?.length) grid.append(mistakesCard(mistakes, classes));
+  if (groups) grid.append(groupsCard(groups));
 }
 
 const heatLegend = () => el("ul", { class: "legend" }, el("li", { class: "right-rows" }, "right"), el("li", { class: "wrong-rows" }, "wrong; the darker, the larger the share of the true class"));
@@ -71,7 +69,7 @@ function showData({ columns, class_groups: groups, findings, associations, rows:
       const spoken = column.cut_labels.length ? `cuts at ${column.cut_labels.join(", ")}` : "no cut";
       element.append(histogram(column.bars, cuts, `Histogram of ${node.name}, ${spoken}`),
         el("div", { class: "ends muted small", "aria-hidden": "true" }, el("span", {}, column.edges[0]), el("span", {}, column.edges[1])));
-      if (!column.cuts.length) remarks.push("no cut");
+      remarks.push(column.cuts.length > MAX_CUTS_NAMED ? plural(column.cuts.length, "cut") : spoken);
     } else element.append(stateCounts(column, node, nRows));
     element.append(el("p", { class: "muted small" }, remarks.join(" · ")));
   }
