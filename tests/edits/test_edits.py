@@ -109,8 +109,9 @@ def test_a_monotone_curve_is_the_nearest_one_and_other_odds_stay(direction, labe
     sign, n = (1 if direction == "increasing" else -1), len(before)
     odds, weights = sign * before[:, label], np.maximum(network.densities[k], 1e-12)
     # The max-min formula of isotonic regression (Barlow et al. 1972).
-    mean = lambda a, b: np.average(odds[a : b + 1], weights=weights[a : b + 1])  # noqa: E731
-    nearest = [max(min(mean(a, b) for b in range(s, n)) for a in range(s + 1)) for s in range(n)]
+    sums, totals = (np.concatenate([[0], np.cumsum(part)]) for part in (odds * weights, weights))
+    means = (sums[1:] - sums[:-1, np.newaxis]) / (totals[1:] - totals[:-1, np.newaxis] + np.tri(n, k=-1))
+    nearest = [means[: s + 1, s:].min(axis=1).max() for s in range(n)]
     np.testing.assert_allclose(sign * after[:, label], nearest, atol=1e-9)
     others = [c for c in range(3) if c != label]
     one, other = network.main(name)[:, others], edited.network_.main(name)[:, others]
@@ -195,7 +196,7 @@ def test_predictions_of_an_edited_model_are_its_explanations(clf, rows):
 
 
 def test_undo_gives_the_old_model_bit_by_bit_in_memory_and_from_files(clf, rows, tmp_path):
-    quality = cross_validate_model(NaiveBayesClassifier(), *rows, folds=2)
+    quality = cross_validate_model(NaiveBayesClassifier().fit(*rows), *rows, folds=2)
     save_model(clf, tmp_path / "old.json", quality=quality)
     old = load_model(tmp_path / "old.json")
     once = apply_edits(old, [Edit.flatten("pay", 10, 40, reason="a"), Edit.remove("town", reason="b")], *rows)
@@ -303,6 +304,6 @@ def test_a_network_of_tables_has_no_effects_to_edit(rows):
     ],
 )
 def test_files_that_hold_no_edits_are_refused(content, tmp_path):
-    (tmp_path / "edits.json").write_text('{"format": 1, "versions": {}, "edits": [%s]}' % content)
+    (tmp_path / "edits.json").write_text(f'{{"format": 1, "versions": {{}}, "edits": [{content}]}}')
     with pytest.raises(FileError, match="is not a file of edits that can be read"):
         load_edits(tmp_path / "edits.json")
