@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tanager.doctor import check
     from tanager.edits import Edit, Edits
     from tanager.experiments.cross_validate import cross_validate_model
+    from tanager.explain.counterfactual import counterfactuals
     from tanager.files.edits_file import load_edits, save_edits
     from tanager.files.model_file import load_model, save_model
     from tanager.files.network_file import read_network, write_network
@@ -70,6 +71,7 @@ __all__ = [
     "apply_edits",
     "calibration",
     "check",
+    "counterfactuals",
     "cross_validate_model",
     "explain",
     "export",
@@ -107,6 +109,7 @@ _HOMES = {
     "tanager.files.edits_file": ["load_edits", "save_edits"],
     "tanager.classifiers.studies": ["information", "structure_score"],
     "tanager.doctor": ["check"],
+    "tanager.explain.counterfactual": ["counterfactuals"],
     "tanager.experiments.cross_validate": ["cross_validate_model"],
     "tanager.tuning.tune": ["tune"],
     "tanager.files.model_file": ["load_model", "save_model"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +25,7 @@ from tanager.report.nodes import describe_node
 from tanager.report.quality import describe_quality
 from tanager.structure.dag import Dag
 from tanager.table.batch import Codes
-from tanager.table.columns import RawTable
+from tanager.table.columns import NumericColumn, RawTable
 from tanager.table.training_table import read_rows
 from tanager.version import __version__
 
@@ -65,6 +65,8 @@ def collect(
         "learning": describe_learning(clf),
         "rows": None,
         "columns": None,
+        "decision": None if clf.decision_ is None else cast(Json, clf.decision_.to_dict()),
+        "edits": [str(revision) for revision in clf.edits_],
         "quality": None if X is not None or quality is None else describe_quality(quality),
     }
     if rows is not None:
@@ -148,11 +150,21 @@ def _pack_rows(rows: Rows, class_codes: NDArray[np.intp] | None) -> dict[str, Js
         "classes": None,
         "wrong": None,
     }
+    entry["numeric"], entry["values"] = _raw_values(rows.table, kept)
     if class_codes is not None:
         wrong = rows.proba[kept].argmax(axis=1) != class_codes[kept]
         entry["classes"] = pack(class_codes[kept].astype(np.uint16))
         entry["wrong"] = pack(np.flatnonzero(wrong).astype(np.uint32))
     return entry
+
+
+def _raw_values(table: RawTable, kept: NDArray[np.intp]) -> tuple[list[Json], str | None]:
+    """The columns of numbers, and their cells, one column after the other; None where they would be too long."""
+    columns = {k: column for k, column in enumerate(table.columns) if isinstance(column, NumericColumn)}
+    cells = pack(
+        np.concatenate([np.empty(0), *(column.values[kept].astype(np.float64) for column in columns.values())])
+    )
+    return list(columns), cells if columns and len(cells) <= MAX_ROW_BYTES else None
 
 
 def describe_gaps(rule: GapRule) -> dict[str, Json]:

@@ -25,9 +25,9 @@ async function unpackEffects(network) {
   network.intercept = take(nClasses);
   for (const node of attributes) node.main = take((node.states.length + 1) * nClasses);
   for (const pair of network.pairs) pair.table = take((nodes[pair.parent].coarse.length + 1) * (nodes[pair.child].coarse.length + 1) * nClasses);
+  for (const node of attributes) node.density = take(node.states.length);
   if (network.trees) await unpackTrees(network.trees);
   start = 0;
-  for (const node of attributes) node.density = take(node.states.length, drawn);
   if (network.has_spreads) for (const node of attributes) node.spread = take(node.states.length * nClasses, drawn);
   return network;
 }
@@ -62,6 +62,7 @@ async function unpackRows(rows) {
     codes: await unpack(rows.codes, { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array }[rows.bytes]),
     classes: rows.classes && await unpack(rows.classes, Uint16Array),
     wrong: rows.wrong && [...await unpack(rows.wrong, Uint32Array)],
+    values: rows.values && await unpack(rows.values, Float64Array),
   };
 }
 
