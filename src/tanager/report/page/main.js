@@ -148,29 +148,35 @@ async function main() {
   const store = makeState(nodes, target, network.pairs?.length);
   const gaps = await unpackGaps(content.gaps);
   const model = makeModel(network, target, gaps, content.base);
+  network.frequent = content.base.log_rates.indexOf(Math.max(...content.base.log_rates));
   const effects = network.kind === "effects";
   const views = (effects ? effectViews : tableViews)(network, target, store);
   const graph = makeGraph(network, target, store, views);
-  const outcome = makeOutcome(network, target, model, gaps, content.base, store);
+  const outcome = makeOutcome(network, target, model, gaps, content.base, store, content.decision);
+  const changes = showChanges(network, target, makeChanges(network, target, model, outcome.decide), model, outcome.decide, store);
   const evidence = makeEvidence(network, target, store);
   const details = makeDetails(network, target, graph, store, views);
-  const rows = content.rows ? makeRows(network, target, await unpackRows(content.rows), store) : null;
+  const given = content.rows ? await unpackRows(content.rows) : null;
+  const rows = given ? makeRows(network, target, given, store) : null;
   makeSearch(network, graph, evidence, store);
   store.listen((state) => {
+    rows?.complete(state);
     const answer = outcome.update(state);
     store.favoured = answer.favoured ?? -1;
     graph.update(state.codes, state.pinned, answer);
     evidence.update(state);
     details(state);
     rows?.update(state);
+    changes.update(state);
   });
   store.start();
-  if (effects) showShapes(network, target, store);
+  network.given = given;
+  const panel = effects ? showShapes(network, target, store, (redraw) => makeEditPanel(network, target, gaps, model, given, { digest: network.digest, version: content.version, before: content.edits }, store, redraw)) : null;
   if (content.quality) showQuality(content.quality, classes);
   if (content.columns) showData(content.columns, network, target, content.rows.count);
   showLearning(content.learning);
   // For programs, and for the tests of this page.
-  window.tanagerReport = { ...model, answer: outcome.answer, store };
+  window.tanagerReport = { ...model, answer: outcome.answer, decide: outcome.decide, changes: makeChanges(network, target, model, outcome.decide), edits: panel, store };
   document.documentElement.dataset.ready = performance.now().toFixed(0);
 }
 
