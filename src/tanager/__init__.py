@@ -29,9 +29,13 @@ if TYPE_CHECKING:
     )
     from tanager.classifiers.calibration import calibration
     from tanager.classifiers.deciding import FixedDecisionClassifier, TunedDecisionClassifierCV
+    from tanager.classifiers.editing import apply_edits, undo_edits
     from tanager.classifiers.studies import information, structure_score
     from tanager.doctor import check
+    from tanager.edits import Edit, Edits
     from tanager.experiments.cross_validate import cross_validate_model
+    from tanager.explain.counterfactual import counterfactuals
+    from tanager.files.edits_file import load_edits, save_edits
     from tanager.files.model_file import load_model, save_model
     from tanager.files.network_file import read_network, write_network
     from tanager.files.recipe_file import load_recipe, save_recipe
@@ -47,6 +51,8 @@ __all__ = [
     "BayesianNetworkClassifier",
     "DataError",
     "DataWarning",
+    "Edit",
+    "Edits",
     "FileError",
     "FixedDecisionClassifier",
     "HillClimbClassifier",
@@ -62,20 +68,25 @@ __all__ = [
     "TANClassifier",
     "TanagerError",
     "TunedDecisionClassifierCV",
+    "apply_edits",
     "calibration",
     "check",
+    "counterfactuals",
     "cross_validate_model",
     "explain",
     "export",
     "information",
+    "load_edits",
     "load_model",
     "load_recipe",
     "read_network",
     "report",
+    "save_edits",
     "save_model",
     "save_recipe",
     "structure_score",
     "tune",
+    "undo_edits",
     "write_network",
 ]
 
@@ -93,8 +104,12 @@ _HOMES = {
     ],
     "tanager.classifiers.calibration": ["calibration"],
     "tanager.classifiers.deciding": ["FixedDecisionClassifier", "TunedDecisionClassifierCV"],
+    "tanager.classifiers.editing": ["apply_edits", "undo_edits"],
+    "tanager.edits": ["Edit", "Edits"],
+    "tanager.files.edits_file": ["load_edits", "save_edits"],
     "tanager.classifiers.studies": ["information", "structure_score"],
     "tanager.doctor": ["check"],
+    "tanager.explain.counterfactual": ["counterfactuals"],
     "tanager.experiments.cross_validate": ["cross_validate_model"],
     "tanager.tuning.tune": ["tune"],
     "tanager.files.model_file": ["load_model", "save_model"],

@@ -256,7 +256,12 @@ def test_a_report_without_data_has_the_model_alone(page, tmp_path):
     page.open(report(clf, path=tmp_path / "page.html"))
     np.testing.assert_allclose(shown(page), list(clf.network_.query("y").values()), rtol=1e-9)
     assert page.run("return document.querySelectorAll('#quality, #data, #rows').length") == 0
-    assert [link.text for link in page.driver.find_elements("css selector", "nav a")] == ["What-if", "Network", "Learning", "Card"]
+    assert [link.text for link in page.driver.find_elements("css selector", "nav a")] == [
+        "What-if",
+        "Network",
+        "Learning",
+        "Card",
+    ]
 
 
 def test_rows_without_classes_can_be_loaded(page, tmp_path):

@@ -43,6 +43,7 @@ class About:
             "learnt_rows": number(float(counts.sum())),
             "columns": clf.n_features_in_,
             "shares": [number(share) for share in (counts / counts.sum()).tolist()],
+            "decision": None if clf.decision_ is None else str(clf.decision_),
             "purpose": self.purpose,
             "author": self.author,
         }
@@ -57,7 +58,7 @@ def make_card(content: dict[str, Any]) -> dict[str, Json]:
         "Data": data_sentences(content),
         "Model": list(content["learning"]["sentences"]),
         "Quality": quality_sentences(quality),
-        "Decision": [] if not content["decision"] else [f"{content['decision']['words']}."],
+        "Decision": [f"{about['decision']}."] if about["decision"] else [],
         "Limits": limit_sentences(content),
     }
     return {
@@ -95,7 +96,9 @@ def data_sentences(content: dict[str, Any]) -> list[str]:
         cells = content["rows"]["count"] * len(content["columns"])
         missing = sum(column["missing"] for column in content["columns"])
         share = f" ({100 * missing / cells:.1f} %)" if missing else ""
-        found.append(f"This page looked at {plural(content['rows']['count'], 'row')}; cells missing: {missing:,}{share}.")
+        found.append(
+            f"This page looked at {plural(content['rows']['count'], 'row')}; cells missing: {missing:,}{share}."
+        )
     return found
 
 
@@ -126,11 +129,11 @@ def limit_sentences(content: dict[str, Any]) -> list[str]:
     if quality is not None and not quality["split"]:
         found.append("The rows judged may be those learnt from; then it will do worse on new ones.")
     worse = [each for each in (content["groups"] or {"found": []})["found"] if each["loss"] > each["rest_loss"]]
-    for each in worse[:3]:
-        found.append(
-            f"It does worse where {each['attribute']} is {each['state']}: {100 * each['accuracy']:.1f} % right, against "
-            f"{100 * each['rest_accuracy']:.1f} % elsewhere ({plural(each['rows'], 'row')})."
-        )
+    found += [
+        f"It does worse where {each['attribute']} is {each['state']} ({plural(each['rows'], 'row')}): log-loss "
+        f"{each['loss']:.3f}, elsewhere {each['rest_loss']:.3f}."
+        for each in worse[:3]
+    ]
     high = [each for each in content["findings"] or [] if each["severity"] == "high"]
     return [*found, *(f"About the table: {each['words']}" for each in high[:5])]
 

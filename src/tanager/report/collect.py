@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from tanager.explain import explain
 from tanager.explain.base_rate import baseline_words, log_base_rates
 from tanager.gaps.rule import GapRule
 from tanager.measures import Quality
+from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
 from tanager.report.about import About, make_card
 from tanager.report.associations import describe_associations
@@ -31,7 +32,7 @@ from tanager.report.quality import describe_quality
 from tanager.report.thresholds import describe_decision
 from tanager.structure.dag import Dag
 from tanager.table.batch import Codes
-from tanager.table.columns import RawTable
+from tanager.table.columns import NumericColumn, RawTable
 from tanager.table.training_table import read_rows
 from tanager.version import __version__
 
@@ -81,16 +82,16 @@ def collect(
         "drivers": describe_drivers(clf, None if rows is None else rows.codes, class_codes),
         "rows": None if rows is None else _pack_rows(rows, class_codes),
         "quality": None if judged is None else describe_quality(judged.quality, clf.decision_),
-        "decision": None if judged is None else describe_decision(clf.decision_, judged.quality),
+        "decision": None if clf.decision_ is None else cast(Json, clf.decision_.to_dict()),
+        "edits": [str(revision) for revision in clf.edits_],
+        "decision_quality": None if judged is None else describe_decision(clf.decision_, judged.quality),
         **_describe_judged(clf, rows, judged),
         **_describe_data(clf, X, y, rows, class_codes),
     }
     return {**page, "card": make_card(page)}
 
 
-def _describe_judged(
-    clf: BayesianNetworkClassifier, rows: Rows | None, judged: JudgedRows | None
-) -> dict[str, Json]:
+def _describe_judged(clf: BayesianNetworkClassifier, rows: Rows | None, judged: JudgedRows | None) -> dict[str, Json]:
     """Examples, mistakes and groups, where it is known which row each prediction is of."""
     if rows is None or judged is None or judged.rows is None:
         return {"examples": None, "mistakes": None, "groups": None}
@@ -112,7 +113,7 @@ def _describe_data(
     """The columns of the rows given, what the table doctor finds in them, and how they go together."""
     if rows is None:
         return {"columns": None, "class_groups": None, "findings": None, "associations": None}
-    network = clf.network_
+    network = cast(Network | AdditiveNetwork, clf.network_)
     columns = network.columns[: clf.n_features_in_]
     ranked = np.argsort(-clf.feature_importances_, kind="stable").tolist()
     try:
@@ -190,6 +191,7 @@ def _pack_rows(rows: Rows, class_codes: NDArray[np.intp] | None) -> dict[str, Js
         "classes": None,
         "wrong": None,
     }
+    entry["numeric"], entry["values"] = _raw_values(rows.table, kept)
     if class_codes is not None:
         wrong = rows.proba[kept].argmax(axis=1) != class_codes[kept]
         entry["classes"] = pack(class_codes[kept].astype(np.uint16))
@@ -204,6 +206,15 @@ def _thinning(rows: Rows) -> tuple[str, int]:
         every *= 2
         codes = pack(rows.codes[::every])
     return codes, every
+
+
+def _raw_values(table: RawTable, kept: NDArray[np.intp]) -> tuple[list[Json], str | None]:
+    """The columns of numbers, and their cells, one column after the other; None where they would be too long."""
+    columns = {k: column for k, column in enumerate(table.columns) if isinstance(column, NumericColumn)}
+    cells = pack(
+        np.concatenate([np.empty(0), *(column.values[kept].astype(np.float64) for column in columns.values())])
+    )
+    return list(columns), cells if columns and len(cells) <= MAX_ROW_BYTES else None
 
 
 def describe_gaps(rule: GapRule) -> dict[str, Json]:

@@ -107,7 +107,7 @@ def compare_groups(groups: list[Group], losses: Floats, seed: int = 0) -> tuple[
 
 
 def describe_mistakes(judged: JudgedRows, on_page: NDArray[np.intp]) -> list[Json]:
-    """Rows that are classified wrongly and are on the page, the surest first: row, true class, class said, P of both."""
+    """Rows of the page that are classified wrongly, the worst first: row, true class, class said, P of both."""
     assert judged.rows is not None
     proba, truth = judged.probabilities, judged.class_codes
     said = proba.argmax(axis=1)

@@ -27,12 +27,12 @@ def describe_learning(clf: BayesianNetworkClassifier) -> dict[str, Json]:
     """Sentences, options that are not the default, versions, the structure's score and the steps that led to it."""
     # The steps of a search for pairs only rank them; what became of them the sentences say.
     steps = clf.trace_.structure if clf.network_.kind == "tables" else ()
+    libraries = (f"{name} {version(name)}" for name in LIBRARIES)
     return {
         "classifier": type(clf).__name__,
         "sentences": [*network_sentences(clf.network_), *trace_sentences(clf.trace_.parameters), clf.gaps_.sentence],
         "options": changed_options(clf),
-        "versions": [f"Tanager {__version__}", f"Python {platform.python_version()}"]
-        + [f"{name} {version(name)}" for name in LIBRARIES],
+        "versions": [f"Tanager {__version__}", f"Python {platform.python_version()}", *libraries],
         "score": number(clf.structure_score_),
         "n_steps": len(steps),
         "steps": [[step.action, number(step.gain, 8), number(step.score, 10)] for step in steps[:MAX_STEPS_LISTED]],
@@ -111,7 +111,7 @@ SENTENCES: dict[str, Words] = {
     "p_bound": lambda bound: (
         "" if bound is None else f"No probability of a training row is further than {bound:.2g} from the best fit's."
     ),
-    "iterations": lambda n: f"The fit took {plural(n, 'iteration')}." if isinstance(n, int | np.integer) else "",
+    "iterations": lambda n: f"The fit took {plural(int(n), 'iteration')}." if isinstance(n, int | np.integer) else "",
 }
 """By the name of what a trace holds: a sentence, or nothing."""
 

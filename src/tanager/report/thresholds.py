@@ -66,6 +66,7 @@ def describe_decision(decision: Decision | None, quality: Quality) -> dict[str, 
     chosen = decision.choose(predictions.probabilities)
     n_classes = len(decision.classes)
     cells = predictions.class_codes.astype(np.intp) * (n_classes + 1) + chosen
+    counts = np.bincount(cells, minlength=n_classes * (n_classes + 1)).reshape(n_classes, -1)
     return {
         "words": str(decision),
         "positive": decision.positive_code,
@@ -83,5 +84,5 @@ def describe_decision(decision: Decision | None, quality: Quality) -> dict[str, 
             }
             for rule in found.rules
         ],
-        "confusion": np.bincount(cells, minlength=n_classes * (n_classes + 1)).reshape(n_classes, -1).tolist(),
+        "confusion": [list(row) for row in counts.tolist()],
     }

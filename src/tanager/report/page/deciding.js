@@ -106,6 +106,6 @@ function decisionCard(decision, classes) {
     decision.rules.map((rule) => [rule.rule, short(rule.cost, 4), between(rule), rule.net_benefit === null ? "–" : short(rule.net_benefit, 4)]));
   const head = decision.asks ? [...classes, "ask a person"] : classes;
   const asked = decision.asks ? ` A person is asked about ${percent(decision.asked)} of the rows.` : "";
-  return el("div", { class: "card", id: "decision" }, el("h3", {}, "What the model decides"), el("p", { class: "small" }, `${decision.words}.${asked} Measured on ${plural(decision.n_rows, "row")}.`), rules,
+  return el("div", { class: "card", id: "decided" }, el("h3", {}, "What the model decides"), el("p", { class: "small" }, `${decision.words}.${asked} Measured on ${plural(decision.n_rows, "row")}.`), rules,
     head.length <= 9 ? confusionTable(decision.confusion.map((row) => row.slice(0, head.length)), classes, false, head, "decided") : null);
 }

@@ -48,8 +48,11 @@ function makeEffects(network, target, gaps) {
       part({ node: target }, intercept, 0),
       ...range(target).map((node) => part({ node }, nodes[node].main, mainCell(node, codes))).map((each, node) => ({ ...each, value: each.value + credits[node] })),
       ...pairs.map((pair, k) => part({ node: pair.parent, other: pair.child, pair: k }, pair.table, pairCell(pair, codes))),
-    ].filter(({ node, other, value }) => node === target || (codes[node] >= 0 && !(codes[other] < 0)) || Math.abs(value) > 1e-12).sort(byParts(target));
+    ].filter(({ pair }) => !pairs[pair]?.removed)
+      .filter(({ node, other, value }) => node === target || (codes[node] >= 0 && !(codes[other] < 0)) || Math.abs(value) > 1e-12).sort(byParts(target));
   }
 
-  return { posterior, contributions: !gaps.filler ? contributions : withRest(target, posterior, contributions) };
+  // Where a state of each of the two stands in the table of a pair.
+  network.pairCell = ({ parent, child }, a, b) => (nodes[parent].groups[a] * (nodes[child].coarse.length + 1) + nodes[child].groups[b]) * nClasses;
+  return { posterior, sums: network.trees ? null : sums, averages: Boolean(gaps.filler), contributions: !gaps.filler ? contributions : withRest(target, posterior, contributions) };
 }

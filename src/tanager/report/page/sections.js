@@ -4,7 +4,7 @@ const MAX_GAPS_LISTED = 12, MAX_STATES_DRAWN = 8, MAX_FINDINGS = 8, MAX_CUTS_NAM
 
 const card = (title, ...children) => el("div", { class: "card" }, title ? el("h3", {}, title) : null, ...children);
 
-function showQuality({ quality, decision, groups, mistakes }, classes) {
+function showQuality({ quality, decision_quality: decision, groups, mistakes }, classes) {
   const section = byId("quality");
   const how = quality.split ? `Cross-validated on the rows that the model was learnt from (${quality.split}): each of these ${plural(quality.n_rows, "row")} was judged by a model that had not seen it.`
     : `On the ${plural(quality.n_rows, "row")} given. If the model was learnt from them, it will do worse on new ones.`;
