@@ -17,7 +17,7 @@ function loadRow(row) {
 }
 
 function rowButton(row, words = `Row ${row.toLocaleString("en")}`) {
-  return el("button", { type: "button", class: "link", "data-row": row, "aria-label": `Load row ${row} into what-if`, onclick: () => loadRow(row) }, words);
+  return el("button", { type: "button", class: "link", "data-row": row, "aria-label": `Load row ${row.toLocaleString("en")} into what-if`, onclick: () => loadRow(row) }, words);
 }
 
 function showOpening(content, network, target) {
