@@ -17,11 +17,11 @@ from tanager import (
     OptionError,
     TANClassifier,
     cross_validate_model,
+    explain,
     report,
 )
 from tanager.measures import Predictions, Quality
 from tanager.measures.quality_text import measure_rows
-from tanager.network.effect_strength import class_odds
 from tanager.report import failures
 from tanager.report.about import About
 from tanager.report.associations import cramers_v
@@ -123,7 +123,7 @@ def test_the_threshold_of_a_decision_is_where_its_choice_changes(model):
     assert decided_threshold(asking, asking.positive_code) is None
 
 
-def test_drivers_are_the_mean_change_of_the_log_odds_and_the_accuracy_lost(model, content):
+def test_drivers_are_ranked_as_explain_ranks_them_with_the_accuracy_lost_without_each(model, content):
     clf, X, y = model
     network = clf.network_
     codes = clf.encode(X)[1]
@@ -132,9 +132,9 @@ def test_drivers_are_the_mean_change_of_the_log_odds_and_the_accuracy_lost(model
     assert [term["change"] for term in content["drivers"]["terms"]] == sorted(
         (term["change"] for term in terms.values()), reverse=True
     )
-    for k, (name, effect) in enumerate(zip(map(network.term_name, network.terms), network.effects(codes), strict=True)):
-        odds = class_odds(effect)[:, 1]  # of two classes those of one are minus those of the other
-        assert terms[name]["change"] == pytest.approx(np.abs(odds).mean())
+    overall = explain(clf)
+    for k, (name, strength) in enumerate(zip(overall.terms, overall.strength, strict=True)):
+        assert terms[name]["change"] == pytest.approx(strength)
         without = network.without_term(k).log_joint(codes).argmax(axis=1)
         assert terms[name]["lost"] == pytest.approx(right - (clf.classes_[without] == y).mean())
 

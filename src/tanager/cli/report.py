@@ -9,7 +9,6 @@ import typer
 
 from tanager.cli import options
 from tanager.cli.streams import STREAM, output_file
-from tanager.errors import OptionError
 from tanager.progress import say, working
 
 
@@ -67,8 +66,6 @@ def report(
     if card is not None:
         card_writer(card)
         check_output(card, CARD, reads=[model, data], force=force)
-        if same_file(card, output):
-            raise OptionError(f"--output and --card both name {card!r}; each needs a file of its own.")
     with output_file(output, ".html", PAGE, [model, data], force) as path:
         clf = load_model(model)
         X, y = None, None
@@ -90,7 +87,3 @@ def report(
 def name_of(path: str) -> str | None:
     """What a file is called, without folder and endings; None for a stream."""
     return None if path == STREAM else Path(path).name.split(".")[0] or None
-
-
-def same_file(one: str, other: str) -> bool:
-    return Path(one).resolve() == Path(other).resolve()

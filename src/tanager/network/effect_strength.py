@@ -30,14 +30,14 @@ def effect_strength(network: AdditiveNetwork) -> Floats:
         density @ _mean_square(main[:-1]) for main, density in zip(network.mains, network.densities, strict=True)
     ]
     if network.forest is not None:
-        drawn = islice(network.effects(draw_rows(network)), len(network.mains))
+        drawn = islice(network.effects(_draw_rows(network)), len(network.mains))
         squares = [_mean_square(effect).mean() for effect in drawn]
     for (parent, child), table in zip(network.pairs, network.tables, strict=True):
         squares.append(coarse[parent] @ _mean_square(table[:-1, :-1]) @ coarse[child])
     return np.sqrt(np.array(squares, dtype=np.float64))
 
 
-def draw_rows(network: AdditiveNetwork) -> Codes:
+def _draw_rows(network: AdditiveNetwork) -> Codes:
     """(N_DRAWS, n_attributes) codes, independent of each other: the same rows every time."""
     random = np.random.default_rng(0)
     rows = np.empty((N_DRAWS, len(network.densities)), dtype=code_dtype(max(network.n_states)))

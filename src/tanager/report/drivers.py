@@ -8,38 +8,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
-from tanager.network.effect_strength import class_odds, draw_rows, term_strength
+from tanager.network.effect_strength import term_strength
 from tanager.report.json_page import Json, number
 from tanager.table.batch import Codes
 
 MAX_ROWS_AVERAGED = 2_000
-"""Rows, evenly spaced, that a change and a loss are averaged over."""
+"""Rows, evenly spaced, that the accuracy without a term is found on."""
 FEWEST_ROWS = 30
 
 
 def describe_drivers(
     clf: BayesianNetworkClassifier, codes: Codes | None, class_codes: NDArray[np.intp] | None
 ) -> dict[str, Json]:
-    r"""Terms that say something, the strongest first.
+    """Terms that say something, the strongest first, as `explain` ranks them.
 
-    unit  of `change`: "log odds", the mean over rows and classes of |o_c|, what the term adds to the log odds of a
-          class against the others (`class_odds`); or "bits", what attribute and class tell of each other in a network
-          of tables
+    unit  of `change`: "log odds", the root mean square of what the term adds to the log odds of a class against the
+          others; or "bits", what attribute and class tell of each other in a network of tables (`term_strength`)
     lost  share of the rows given that are classified rightly with the term, less that without it; None without classes
     """
     network = clf.network_
-    spaced = None if codes is None else codes[:: -(-len(codes) // MAX_ROWS_AVERAGED) or 1]
-    if network.kind == "effects":
-        rows = draw_rows(network) if spaced is None or not len(spaced) else spaced
-        changes = np.array([np.abs(class_odds(effect)).mean() for effect in network.effects(rows)])
-    else:
-        changes = term_strength(network) / np.log(2)
+    effects = network.kind == "effects"
+    changes = term_strength(network) / (1.0 if effects else np.log(2))
     lost, n_rows = accuracy_lost(clf, codes, class_codes)
     nodes = network.terms
     names = [network.term_name(term) for term in nodes]
     ranked = sorted(range(len(names)), key=lambda term: (-changes[term], names[term]))
     return {
-        "unit": "log odds" if network.kind == "effects" else "bits",
+        "unit": "log odds" if effects else "bits",
         "n_rows": n_rows,
         "terms": [
             {"name": names[term], "nodes": list(nodes[term]), "change": number(changes[term]), "lost": lost[term]}

@@ -80,6 +80,8 @@ def write_page(
         if file is not None:
             check_writable(file)
     write = None if card is None else card_writer(card)
+    if path is not None and card is not None and Path(path).resolve() == Path(card).resolve():
+        raise OptionError(f"page and card would both be written to {os.fspath(card)!r}; each needs a file of its own.")
     content = collect(clf, X, y, clf.quality_ if quality is None else quality, about)
     page = render(content)
     encoded = page.encode("utf-8", "xmlcharrefreplace")

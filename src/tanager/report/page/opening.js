@@ -27,7 +27,7 @@ function showOpening(content, network, target) {
   const order = range(classes.length).sort((a, b) => about.shares[b] - about.shares[a] || a - b);
   const named = order.slice(0, 4).map((c) => `${classes[c]} ${percent(about.shares[c])}`).join(", ") + (classes.length > 4 ? ` and ${classes.length - 4} more` : "");
   byId("summary").textContent = `Class: ${about.target} (${named}) · learnt from ${plural(Math.round(about.learnt_rows), "row")} and ${plural(about.columns, "column")} · ${about.date}`;
-  if (about.purpose) section.append(el("p", {}, about.purpose));
+  if (about.purpose) section.append(el("p", { class: "purpose" }, about.purpose));
   section.append(el("p", { id: "worth", class: "worth" }, ...worth(quality, measures)));
   if (quality) section.append(measureTiles(quality, measures));
   const grid = el("div", { class: "cards opening" });
@@ -79,7 +79,7 @@ function driversCard({ unit, terms, n_rows: nRows }) {
   }
   draw(false);
   more.hidden = terms.length <= FIRST_DRIVERS;
-  const words = odds ? "By how much each moves the log odds of a class in an average row, and so multiplies or divides the odds."
+  const words = odds ? "By how much each typically moves the log odds of a class (root mean square over the rows), and so multiplies or divides the odds."
     : "What each attribute tells of the class, given its parents, in bits.";
   const accuracy = nRows ? ` Accuracy: what it changes by without it, in percentage points, on ${plural(nRows, "row")} of this page.` : "";
   list.classList.toggle("with-accuracy", nRows > 0);
