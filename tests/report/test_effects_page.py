@@ -94,7 +94,7 @@ def test_heat_maps_have_the_log_odds_of_the_pair(page, path, model):
     said = titles(page, "#details title")
     odds = class_odds(network.pair(parent, child))[..., favoured]
     rows, columns = (network.columns[network.number(name)].coarse.states for name in (parent, child))
-    shown_odds = [re.sub(f"[{MINUS}+]|, .* rows?$", "", words).rsplit(": ", 1) for words in said]
+    shown_odds = [re.sub(rf"[{MINUS}+]|, \d+ rows?$", "", words).rsplit(": ", 1) for words in said]
     coarse = network.coarsen(model[0].encode(model[1])[1])[:, network.pairs[0]].astype(int)
     counted = np.zeros(odds.shape, dtype=int)
     np.add.at(counted, tuple(coarse.T), 1)
