@@ -38,41 +38,50 @@ function makeChanges(network, target, model, decide) {
   const bySize = (a, b) => a.size - b.size || a.cells[0].node - b.cells[0].node;
   const best = (list) => list.sort(bySize).slice(0, MOST_CHANGES);
 
-  // Sums of effects are made of parts: what a change of one cell adds, and what the pair of two adds beyond.
-  function additive(codes, locked, sums) {
-    const base = sums(codes), nClasses = base.length, now = decide(normalize(base));
+  // Sums of effects are made of parts: what a change of one cell adds, what the pair of two adds beyond, and the trees.
+  function additive(codes, locked, { lookUp, addTrees }) {
+    const end = performance.now() + SEARCH_TIME;
+    const base = lookUp(codes), nClasses = base.length, now = decide(normalize(addTrees(codes, base.slice())));
     const table = new Map(network.pairs.map((pair) => [`${pair.parent}.${pair.child}`, pair]));
     // The most probable class has the highest sum.
     const most = (logs) => { let at = 0; for (let c = 1; c < nClasses; c++) if (logs[c] > logs[at]) at = c; return at; };
     const crosses = (logs) => (decide.most ? most(logs) : decide(normalize(logs))) !== now;
     const moves = new Map(free(codes, locked).map((k) => [k, reach(k, codes[k]).map((move) => {
-      const logs = sums(codes.with(k, move.state));
-      return { ...move, added: logs.map((value, c) => value - base[c]), alone: crosses(logs) };
-    })]));
+      const changed = codes.with(k, move.state), logs = lookUp(changed);
+      return { ...move, added: logs.map((value, c) => value - base[c]), alone: crosses(addTrees(changed, logs)) };
+    }).sort((a, b) => a.size - b.size)]));
     const singles = [], pairs = [];
     for (const [k, list] of moves) {
-      const hits = list.filter(({ alone }) => alone).sort((a, b) => a.size - b.size);
+      const hits = list.filter(({ alone }) => alone);
       if (hits.length) singles.push(found(hits[0].size, [{ node: k, state: hits[0].state }]));
     }
-    const attributes = [...moves.keys()], logs = new Float64Array(nClasses);
+    const attributes = [...moves.keys()], logs = new Float64Array(nClasses), changed = codes.slice();
+    let complete = true;
     attributes.forEach((i, first) => attributes.slice(first + 1).forEach((j) => {
       const pair = table.get(`${i}.${j}`) ?? table.get(`${j}.${i}`);
       const at = (a, b) => (pair.parent === i ? network.pairCell(pair, a, b) : network.pairCell(pair, b, a));
       let least = Infinity, cells = null;
+      if (performance.now() > end) { complete = false; return; }
       for (const one of moves.get(i)) {
-        if (one.alone || one.size >= least) continue;
+        if (one.size >= least) break;
+        if (one.alone) continue;
         for (const two of moves.get(j)) {
-          if (two.alone || one.size + two.size >= least) continue;
+          if (one.size + two.size >= least) break;
+          if (two.alone) continue;
           for (let c = 0; c < nClasses; c++) {
             logs[c] = base[c] + one.added[c] + two.added[c];
             if (pair) logs[c] += pair.table[at(one.state, two.state) + c] - pair.table[at(one.state, codes[j]) + c] - pair.table[at(codes[i], two.state) + c] + pair.table[at(codes[i], codes[j]) + c];
           }
-          if (crosses(logs)) { least = one.size + two.size; cells = [{ node: i, state: one.state }, { node: j, state: two.state }]; }
+          changed[i] = one.state;
+          changed[j] = two.state;
+          if (crosses(addTrees(changed, logs))) { least = one.size + two.size; cells = [{ node: i, state: one.state }, { node: j, state: two.state }]; }
         }
       }
+      changed[i] = codes[i];
+      changed[j] = codes[j];
       if (cells) pairs.push(found(least, cells));
     }));
-    return { now, changes: [...best(singles), ...best(pairs)], complete: true };
+    return { now, changes: [...best(singles), ...best(pairs)], complete };
   }
 
   // Each change is answered for by the whole model, the smallest first, for as long as a reader will wait.
@@ -104,9 +113,9 @@ function makeChanges(network, target, model, decide) {
   }
 
   return function find(codes, locked) {
-    const sums = model.sums();
+    const parts = model.parts();
     const whole = range(target).every((k) => codes[k] >= 0);
-    return sums && (whole || !model.averages()) ? additive(codes, locked, sums) : oneByOne(codes, locked);
+    return parts && (whole || !parts.averages) ? additive(codes, locked, parts) : oneByOne(codes, locked);
   };
 }
 
@@ -140,9 +149,10 @@ function showChanges(network, target, find, model, decide, store) {
         el("span", { class: "muted" }, ` (now ${cellWords(nodes[node], codes[node], values[node])})`)));
       const put = () => store.setMany(cells.map(({ node, state }) => ({ node, code: state, value: nearestValue(nodes[node], codes[node], state) })));
       return el("li", {}, el("p", {}, el("strong", {}, word(decided)), decided < classes.length ? ` (${percent(proba[decided])})` : "", " if ", steps.flatMap((step, k) => (k ? [" and ", step] : [step]))),
-        el("p", { class: "muted small" }, `passes ${percent(size)} of the training rows `, el("button", { type: "button", class: "link", onclick: put }, "try it")));
+        el("p", { class: "muted small" }, `size ${size.toFixed(2)} `, el("button", { type: "button", class: "link", onclick: put }, "try it")));
     };
-    const notes = [changes.length ? null : "No change of one or two cells that may change does.", complete ? null : "Not every change could be tried here; `tanager explain --change` tries all.", locked.size ? `${plural(locked.size, "attribute")} locked.` : "Lock what cannot change, with the buttons of the evidence."];
+    const notes = [changes.length ? "The size of a change is the share of the training rows that it passes; sizes of two cells add up." : complete ? "No change of one or two cells does." : "None was found.",
+      complete ? null : "Not every change could be tried here: tanager explain --change does.", locked.size ? `${plural(locked.size, "attribute")} locked.` : "Lock what cannot change, with the buttons of the evidence."];
     result.replaceChildren(...(changes.length ? [el("ol", {}, changes.map(item))] : []), el("p", { class: "muted small" }, notes.filter(Boolean).join(" ")));
   }
 

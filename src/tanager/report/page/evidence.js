@@ -191,8 +191,9 @@ function makeRows(network, target, rows, store) {
   const button = (text, act) => el("button", { type: "button", onclick: act }, text);
   number.addEventListener("change", () => {
     const k = Math.round(Number(number.value) / step);
-    if (number.value !== "" && k >= 0 && k < rows.kept) { show(k); return; }
-    problem = number.value === "" ? "" : `there is no row ${number.value}: rows 0 to ${last.toLocaleString("en")} are here`;
+    if (number.value === "") return;
+    if (k >= 0 && k < rows.kept) { show(k); return; }
+    problem = `there is no row ${number.value}: rows 0 to ${last.toLocaleString("en")} are here`;
     update(store.state);
   });
   const mistake = () => { const next = rows.wrong.find((k) => k > current()) ?? rows.wrong[0]; show(next); };

@@ -157,6 +157,7 @@ async function main() {
   const evidence = makeEvidence(network, target, store);
   const details = makeDetails(network, target, graph, store, views);
   const given = content.rows ? await unpackRows(content.rows) : null;
+  network.given = given;
   const rows = given ? makeRows(network, target, given, store) : null;
   makeSearch(network, graph, evidence, store);
   store.listen((state) => {
@@ -170,7 +171,6 @@ async function main() {
     changes.update(state);
   });
   store.start();
-  network.given = given;
   const panel = effects ? showShapes(network, target, store, (redraw) => makeEditPanel(network, target, gaps, model, given, { digest: network.digest, version: content.version, before: content.edits }, store, redraw)) : null;
   showOpening(content, network, target);
   if (content.quality) showQuality(content, classes);

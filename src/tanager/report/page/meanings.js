@@ -95,7 +95,6 @@ function makeModel(network, target, gaps, base) {
     posterior: (codes) => now.posterior(codes),
     contributions: withBaseRate(target, base.log_rates, (codes, a, b) => now.contributions(codes, a, b)),
     renew: () => { now = make(); },
-    sums: () => now.sums ?? null,
-    averages: () => now.averages ?? false,
+    parts: () => now.parts ?? null,
   };
 }
