@@ -252,6 +252,7 @@ def test_axe_finds_nothing(page, path, scheme, width, fragment, axe):
     page.prefer(scheme)
     page.size(width)
     page.open(path, fragment)
+    page.run("document.querySelectorAll('.folded .fold').forEach((each) => each.click())")
     page.run("document.getElementById('shapes').scrollIntoView()")
     page.wait("return document.querySelectorAll('#shapes svg').length > 3")
     page.run(axe)

@@ -161,7 +161,7 @@ def test_the_graph_works_by_keyboard(page, path):
     assert page.run("return document.activeElement.getAttribute('aria-pressed')") == "true"
     assert page.text("#details h3") == "abcdefg"[int(focused)]
     keys.send_keys(Keys.ESCAPE, Keys.ESCAPE).perform()  # first the tip, then the pin
-    assert "Hover a node" in page.text("#details")
+    assert "a node for its table" in page.text("#details")
 
 
 def test_searching_lights_up_what_matches_and_enter_pins_it(page, path):
@@ -206,7 +206,7 @@ def test_the_first_lines_of_the_waterfall_are_those_of_explain(page, path, model
 def test_quality_data_and_learning_are_shown(page, path, model):
     clf, X, y = model
     page.open(path)
-    assert f"{100 * clf.score(X, y):.1f} %" in page.text("#quality")
+    assert f"{100 * clf.score(X, y):.1f} %" in page.text("#opening")
     counts = page.run("return [...document.querySelectorAll('.confusion td')].map((cell) => Number(cell.textContent))")
     labels = sorted(set(y))
     expected = [[int(((y == t) & (clf.predict(X) == p)).sum()) for p in labels] for t in labels]

@@ -38,6 +38,7 @@ function makeDeciding(quality, classes, decision) {
     slider.max = table.thresholds.length - 1;
     slider.value = usualPlace(table);
     note.textContent = table.decided !== null ? `The model decides for ${classes[c]} from ${short(table.decided, 4)} on.`
+      : decision ? "The model decides by the rule above, which no single threshold of this class says."
       : classes.length === 2 ? "Without another rule the model says the more probable class: a threshold of 0.5." : "Without another rule the model says the most probable class.";
     update();
   }
@@ -72,7 +73,7 @@ function thresholdTable({ tp, fp, fn, tn }, classes, c) {
   const name = classes[c], other = classes.length === 2 ? classes[1 - c] : `not ${name}`;
   const cell = (n, whole, wrong) => el("td", { class: n ? `heat ${wrong ? "wrong" : ""}` : "heat none", "--heat": whole ? (n / whole).toFixed(3) : 0 }, n.toLocaleString("en"));
   return dataTable("Confusion matrix at the threshold", ["true \\ said", cut(name, 18), cut(other, 22)],
-    [[cut(name, 22), cell(tp, tp + fn, false), cell(fn, tp + fn, true)], [cut(other, 22), cell(fp, fp + tn, true), cell(tn, fp + tn, false)]], { class: "confusion" });
+    [[cut(name, 22), cell(tp, tp + fn, false), cell(fn, tp + fn, true)], [cut(other, 22), cell(fp, fp + tn, true), cell(tn, fp + tn, false)]]);
 }
 
 function thresholdFigures(at) {

@@ -29,6 +29,10 @@ function showOpening(content, network, target) {
   byId("summary").textContent = `Class: ${about.target} (${named}) · learnt from ${plural(Math.round(about.learnt_rows), "row")} and ${plural(about.columns, "column")} · ${about.date}`;
   if (about.purpose) section.append(el("p", { class: "purpose" }, about.purpose));
   section.append(el("p", { id: "worth", class: "worth" }, ...worth(quality, measures)));
+  if (content.decision_quality) {
+    const { words, rules } = content.decision_quality;
+    section.append(el("p", { id: "decides" }, `It decides by ${words}: `, el("strong", {}, short(rules[0].cost, 4)), ` per row (95 % interval ${short(rules[0].low, 4)} to ${short(rules[0].high, 4)}); the ${rules[1].rule} would cost ${short(rules[1].cost, 4)}.`));
+  }
   if (quality) section.append(measureTiles(quality, measures));
   const grid = el("div", { class: "cards opening" });
   section.append(grid);

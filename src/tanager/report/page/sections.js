@@ -46,7 +46,7 @@ function showData({ columns, class_groups: groups, findings, associations, rows:
   const cards = el("div", { class: "cards" }, card("What the table doctor finds", findingsList(findings)));
   if (missing) cards.append(card("Missing cells", missingCells(columns, nodes, nRows)));
   if (associations.length) cards.append(card("Columns that go together", el("p", { class: "muted small" }, "Cramér's V of coarse states, corrected for chance: 0 for none, 1 where one tells the other. Columns that say the same share their effects."),
-    el("ul", { class: "missing-cells one-column" }, associations.map(([one, other, v]) => shareRow(`${one} & ${other}`, v, short(v, 2))))));
+    el("ul", { class: "shares one-column" }, associations.map(([one, other, v]) => shareRow(`${one} & ${other}`, v, short(v, 2))))));
   section.append(cards, el("h3", { class: "between" }, "Each column, by class"),
     el("p", { class: "muted small" }, `How many rows have each value. Vertical lines are ${network.kind === "effects" ? "the coarse cuts, those of the pairs." : "the cuts between the states of a number."}`));
   const classes = nodes[target].states;
@@ -108,7 +108,7 @@ function missingCells(columns, nodes, nRows) {
   const gaps = range(columns.length).filter((k) => columns[k].missing).sort((a, b) => columns[b].missing - columns[a].missing);
   const row = (k) => shareRow(nodes[k].name, columns[k].missing / nRows, percent(columns[k].missing / nRows));
   const more = gaps.length > MAX_GAPS_LISTED ? el("p", { class: "muted small" }, `and ${plural(gaps.length - MAX_GAPS_LISTED, "other attribute")} with fewer`) : null;
-  return [el("ul", { class: "missing-cells one-column" }, gaps.slice(0, MAX_GAPS_LISTED).map(row)), more];
+  return [el("ul", { class: "shares missing-cells one-column" }, gaps.slice(0, MAX_GAPS_LISTED).map(row)), more];
 }
 
 function showLearning(learning) {
