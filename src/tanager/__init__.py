@@ -31,9 +31,13 @@ if TYPE_CHECKING:
     from tanager.classifiers.clustering import NaiveBayesClusterer
     from tanager.classifiers.conformal import ConformalClassifier, conformal_sets
     from tanager.classifiers.deciding import FixedDecisionClassifier, TunedDecisionClassifierCV
+    from tanager.classifiers.editing import apply_edits, undo_edits
     from tanager.classifiers.studies import information, structure_score
     from tanager.doctor import check
+    from tanager.edits import Edit, Edits
     from tanager.experiments.cross_validate import cross_validate_model
+    from tanager.explain.counterfactual import counterfactuals
+    from tanager.files.edits_file import load_edits, save_edits
     from tanager.files.model_file import load_model, save_model
     from tanager.files.network_file import read_network, write_network
     from tanager.files.recipe_file import load_recipe, save_recipe
@@ -53,6 +57,8 @@ __all__ = [
     "ConformalClassifier",
     "DataError",
     "DataWarning",
+    "Edit",
+    "Edits",
     "FileError",
     "FixedDecisionClassifier",
     "HillClimbClassifier",
@@ -70,23 +76,28 @@ __all__ = [
     "TanagerError",
     "TreeAverageNetwork",
     "TunedDecisionClassifierCV",
+    "apply_edits",
     "calibration",
     "check",
     "conformal_sets",
+    "counterfactuals",
     "cross_validate_model",
     "explain",
     "export",
     "information",
     "learning_curve",
+    "load_edits",
     "load_model",
     "load_recipe",
     "read_network",
     "report",
+    "save_edits",
     "save_model",
     "save_recipe",
     "stability",
     "structure_score",
     "tune",
+    "undo_edits",
     "write_network",
 ]
 
@@ -106,8 +117,12 @@ _HOMES = {
     "tanager.classifiers.clustering": ["NaiveBayesClusterer"],
     "tanager.classifiers.conformal": ["ConformalClassifier", "conformal_sets"],
     "tanager.classifiers.deciding": ["FixedDecisionClassifier", "TunedDecisionClassifierCV"],
+    "tanager.classifiers.editing": ["apply_edits", "undo_edits"],
+    "tanager.edits": ["Edit", "Edits"],
+    "tanager.files.edits_file": ["load_edits", "save_edits"],
     "tanager.classifiers.studies": ["information", "structure_score"],
     "tanager.doctor": ["check"],
+    "tanager.explain.counterfactual": ["counterfactuals"],
     "tanager.experiments.cross_validate": ["cross_validate_model"],
     "tanager.tuning.tune": ["tune"],
     "tanager.files.model_file": ["load_model", "save_model"],

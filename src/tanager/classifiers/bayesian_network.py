@@ -20,6 +20,7 @@ from tanager.classifiers.parts import Parts
 from tanager.classifiers.reading import CodedTable
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.decide import Decision
+from tanager.edits.revision import Revision
 from tanager.errors import MissingMethodError
 from tanager.gaps.choose import choose_rule, needs_filler, with_rule
 from tanager.gaps.rule import GapRule
@@ -112,6 +113,8 @@ class BayesianNetworkClassifier(GivesIntervals, ClassifierMixin, BaseEstimator):
         How sure the model is, once `prepare_intervals` was called or where it was read from a file that says so.
     recipe_ : Recipe
         What is done to a table before the model sees it, where it was read from a file that says so.
+    edits_ : tuple of Revision
+        What was corrected by hand, by whom, when and why (`apply_edits`); empty for a model as it was learnt.
 
     Examples
     --------
@@ -131,6 +134,7 @@ class BayesianNetworkClassifier(GivesIntervals, ClassifierMixin, BaseEstimator):
     quality_: Quality | None = None
     decision_: Decision | None = None
     recipe_: Recipe = NOTHING_TO_DO
+    edits_: tuple[Revision, ...] = ()
 
     def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from the rows of X with classes y; a row of weight w counts as w rows.
@@ -181,7 +185,7 @@ class BayesianNetworkClassifier(GivesIntervals, ClassifierMixin, BaseEstimator):
         self.network_ = with_rule(learnt.network, self.gaps_)
         self.structure_score_, self.trace_ = learnt.structure_score, learnt.trace
         self.quality_, self.decision_, self.recipe_ = None, None, NOTHING_TO_DO
-        self.posterior_ = None
+        self.posterior_, self.edits_ = None, ()
         return learnt
 
     def _learning(self, engine: CountEngine) -> Learning:

@@ -15,12 +15,14 @@ from tanager.errors import OptionError
 from tanager.progress import say, working
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from tanager.classifiers import BayesianNetworkClassifier
-    from tanager.explain import Overall, RowExplanation, SufficientReason
+    from tanager.explain import Counterfactuals, Overall, RowExplanation, SufficientReason
     from tanager.measures import Quality
 
 MAX_ROWS_PRINTED = 10
@@ -39,6 +41,13 @@ def explain(
     reason: Annotated[
         bool, typer.Option("--reason", help="Also a set of attributes that fixes the class (trees, effects).")
     ] = False,
+    change: Annotated[
+        bool, typer.Option("--change", help="Also the smallest changes of one or two cells that change the decision.")
+    ] = False,
+    lock: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="With --change: a column that cannot change; may be repeated."),
+    ] = None,
     row_numbers: Annotated[
         list[int] | None,
         typer.Option("--row", metavar="NUMBER", help="Only this row, counted from 0; may be repeated."),
@@ -61,6 +70,8 @@ def explain(
 
       tanager explain iris.json new.csv --row 7 --reason
 
+      tanager explain heart.json new.csv --row 7 --change --lock age --lock sex
+
       tanager explain iris.json new.csv --json > explanations.json
 
       tanager explain iris.json
@@ -69,10 +80,12 @@ def explain(
     from tanager.explain import explain as explain_model
     from tanager.files.model_file import load_model
 
+    if lock and not change:
+        raise OptionError("--lock says what cannot change, so it goes with --change.")
     clf = load_model(model)
     if data is None:
-        if against is not None or reason:
-            raise OptionError("--against and --reason are about rows, and no DATA was given.")
+        if against is not None or reason or change:
+            raise OptionError("--against, --reason and --change are about rows, and no DATA was given.")
         with working("Measuring the strength of attributes"):
             found = explain_model(clf)
         _print_headline(clf.quality_, as_json)
@@ -86,12 +99,16 @@ def explain(
         shown = _shown_rows(row_numbers, len(explained), as_json)
         rows = [explained[row] for row in shown]
         reasons = [_reason(clf, X, row) for row in rows] if reason else [None] * len(rows)
+        changes = [_change(clf, X, row.row, lock or ()) if change else None for row in rows]
     if as_json:
-        print(json.dumps([_document(row, why) for row, why in zip(rows, reasons, strict=True)], indent=2))
+        documents = [_document(*each) for each in zip(rows, reasons, changes, strict=True)]
+        print(json.dumps(documents, indent=2))
         return
     _print_headline(_quality_of(clf, X, y), as_json)
-    for row, why in zip(rows, reasons, strict=True):
+    for row, why, found_changes in zip(rows, reasons, changes, strict=True):
         _print_row(row, why, top)
+        if found_changes is not None:
+            print(f"{found_changes}\n")
     if row_numbers is None and len(rows) < len(explained):
         say(f"{len(explained) - len(rows):,} more rows: --row NUMBER shows any, --json all.")
 
@@ -136,10 +153,21 @@ def _reason(clf: BayesianNetworkClassifier, X: pa.Table, row: RowExplanation) ->
         return error
 
 
-def _document(row: RowExplanation, why: SufficientReason | OptionError | None) -> dict[str, object]:
-    if why is None:
-        return row.to_dict()
-    return {**row.to_dict(), "sufficient_reason": None if isinstance(why, OptionError) else why.to_dict()}
+def _change(clf: BayesianNetworkClassifier, X: pa.Table, row: int, locked: Sequence[str]) -> Counterfactuals:
+    from tanager.explain import counterfactuals
+
+    return replace(counterfactuals(clf, X.take([row]), locked=locked)[0], row=row)
+
+
+def _document(
+    row: RowExplanation, why: SufficientReason | OptionError | None, changes: Counterfactuals | None
+) -> dict[str, object]:
+    found = row.to_dict()
+    if why is not None:
+        found["sufficient_reason"] = None if isinstance(why, OptionError) else why.to_dict()
+    if changes is not None:
+        found["changes"] = changes.to_dict()["changes"]
+    return found
 
 
 def _print_row(row: RowExplanation, why: SufficientReason | OptionError | None, top: int) -> None:

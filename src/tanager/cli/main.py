@@ -18,6 +18,7 @@ from tanager.cli.compare import compare
 from tanager.cli.completion import completion
 from tanager.cli.convert import convert
 from tanager.cli.demo import demo
+from tanager.cli.edit import edit
 from tanager.cli.evaluate import evaluate
 from tanager.cli.explain import explain
 from tanager.cli.export import export
@@ -56,6 +57,7 @@ app.command()(convert)
 app.command()(export)
 app.command(cls=ModelCommand)(stability)
 app.command()(tune)
+app.command()(edit)
 app.command()(report)
 app.command()(demo)
 app.command()(completion)

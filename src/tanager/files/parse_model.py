@@ -12,6 +12,7 @@ from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.learning import Trace
 from tanager.counts.engine import ENGINES
 from tanager.files.decision_document import read_decision
+from tanager.files.edits_document import read_revisions
 from tanager.files.model_parts import CLASSIFIERS, known_parts
 from tanager.files.posterior_document import read_posterior
 from tanager.files.quality_document import read_quality
@@ -19,6 +20,7 @@ from tanager.files.trace_document import read_trace
 from tanager.files.write_model import MODEL_FORMAT
 from tanager.gaps.choose import MISSING, choose_rule, with_rule
 from tanager.gaps.filling import Filling
+from tanager.gaps.rule import GapRule
 from tanager.network.additive_document import read_effect_parts
 from tanager.network.any_network import AnyNetwork
 from tanager.network.document import check_form, parse_columns, read_network_parts
@@ -83,8 +85,11 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
         network = _trees(columns, model["trees"], schema.target.name)
     else:
         network = read_network_parts(columns, model["parents"], model["tables"], schema.target.name)
-    filling = _filling((*schema.attributes, schema.target), model["filling"])
-    clf.gaps_ = choose_rule(network, filling, clf.missing)
+
+    def rule_of(network: AnyNetwork, filling: Json) -> GapRule:
+        return choose_rule(network, _filling((*schema.attributes, schema.target), filling), clf.missing)
+
+    clf.gaps_ = rule_of(network, model["filling"])
     clf.network_ = with_rule(network, clf.gaps_)
     clf.structure_score_ = _number_or_null(
         from_json(model["structure_score"], "structure_score", {}), "structure_score"
@@ -94,6 +99,8 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     clf.quality_ = read_quality(model["quality"], clf.classes_)
     clf.decision_ = read_decision(model["decision"], clf.classes_)
     clf.posterior_ = read_posterior(model.get("posterior"), network, schema.attributes)
+    if network.kind == "effects":
+        clf.edits_ = read_revisions(model.get("edits", []), network, model["filling"], clf.classes_, rule_of)
     return clf
 
 

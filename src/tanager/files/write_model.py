@@ -15,6 +15,8 @@ structure chosen without a criterion, and so are "gain" and "score" of a step of
 is what is done to a table before the model sees it (`tanager.recipe`). "quality" is how good the model is on rows new
 to it (`tanager.files.quality_document`), or null; "decision" how `predict` decides (`tanager.files.decision_document`),
 or null. "posterior", where there is one, is how sure the model is (`tanager.files.posterior_document`).
+"edits" are corrections by hand and what was there before them (`tanager.files.edits_document`). A model without one of
+the two has no such key.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from numpy.typing import NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.files.decision_document import write_decision
+from tanager.files.edits_document import write_revisions
 from tanager.files.model_parts import CLASSIFIERS, known_parts
 from tanager.files.posterior_document import write_posterior
 from tanager.files.quality_document import write_quality
@@ -54,6 +57,7 @@ def to_document(
 ) -> dict[str, Json]:
     """Everything needed to predict as `clf` does, and how good it is; a DocumentError names what cannot be kept."""
     name = type(clf).__name__
+    edits = write_revisions(clf.edits_, clf.network_, clf.gaps_, _filling) if clf.network_.kind == "effects" else []
     if CLASSIFIERS.get(name) is not type(clf):
         raise DocumentError(f"the classifier is a {name}, expected one of {', '.join(CLASSIFIERS)}")
     options, parts = clf.get_params(deep=False), known_parts()
@@ -77,6 +81,7 @@ def to_document(
         "quality": write_quality(clf.quality_ if quality is None else quality),
         "decision": write_decision(clf.decision_, clf.classes_),
         **write_posterior(clf.posterior_),
+        **({"edits": edits} if edits else {}),
     }
 
 
