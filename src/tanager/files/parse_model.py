@@ -65,7 +65,7 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     """The classifier a document describes; a DocumentError says what is wrong with it and where."""
     found = mapping(document, "the document")
     form = next((key for key in FORMS if key in found), "tables")
-    keys = (*KEYS, *FORMS.get(form, ("parents", "tables")), *(("posterior",) if "posterior" in found else ()))
+    keys = (*KEYS, *FORMS.get(form, ("parents", "tables")))
     model = check_form(document, "model", MODEL_FORMAT, keys, REMEDY)
     clf = _classifier(model["classifier"], model["options"])
     columns = _columns(model["columns"])
