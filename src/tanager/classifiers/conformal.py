@@ -33,12 +33,19 @@ def conformal_sets(
 
     Parameters
     ----------
-    clf : fitted classifier
-    X : rows to judge
+    clf : classifier
+        Fitted.
+    X : table
+        The rows to judge.
     level : float
         Share of the rows of every class whose set is to hold it.
     quality : Quality, optional
         As `cross_validate_model` gives it; by default the one that the model keeps.
+
+    Returns
+    -------
+    ConformalSets
+        The p-value of every class in every row, and the sets at the level.
 
     Examples
     --------
