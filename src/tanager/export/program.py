@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from tanager.decide import Decision
 from tanager.errors import OptionError
-from tanager.network.any_network import LookedUpNetwork
-from tanager.network.mixture import MixtureNetwork
 from tanager.registry import list_names, nearest_first
 from tanager.table.schema import Category, ColumnSchema
 from tanager.trees.forest import Forest
@@ -22,6 +20,8 @@ from tanager.trees.forest import Forest
 if TYPE_CHECKING:
     from tanager.classifiers import BayesianNetworkClassifier
     from tanager.network.additive import AdditiveNetwork
+    from tanager.network.any_network import LookedUpNetwork
+    from tanager.network.mixture import MixtureNetwork
     from tanager.network.network import Network
 
 Array = NDArray[np.float64]
