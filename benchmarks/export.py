@@ -66,7 +66,7 @@ def main() -> None:
     lines = [
         f"A model of {N_ATTRIBUTES} numbers in {n_bins} bins each and {len(clf.network_.pairs)} pairs, on a machine "
         f"with {os.cpu_count()} cores ({time.strftime('%Y-%m-%d')}, load {os.getloadavg()[0]:.0f}):",
-        "\n| engine | rows/s of a core | asked |\n| --- | ---: | ---: |",
+        "\n| engine | rows/s of a core | aim |\n| --- | ---: | ---: |",
     ]
     with tempfile.TemporaryDirectory() as folder:
         engines: dict[str, tuple[Callable[[], float], str]] = {
@@ -86,7 +86,7 @@ def main() -> None:
             print(lines[-1], flush=True)
         save_model(clf, Path(folder, "model.json"))
         size = Path(folder, "model.json").stat().st_size
-        lines.append(f"\n| file | times the model's JSON, {size:,} bytes | asked |\n| --- | ---: | ---: |")
+        lines.append(f"\n| file | times the model's JSON, {size:,} bytes | aim |\n| --- | ---: | ---: |")
         options = {"sql": {"table": "t", "key": "id"}}
         for to, most in {"onnx": "at most 2", "sql": "", "c": "", "js": "", "python": "", "excel": ""}.items():
             content = export(clf, to, missing="refuse", **options.get(to, {}))
