@@ -28,6 +28,8 @@ if TYPE_CHECKING:
         TANClassifier,
     )
     from tanager.classifiers.calibration import calibration
+    from tanager.classifiers.clustering import NaiveBayesClusterer
+    from tanager.classifiers.conformal import ConformalClassifier, conformal_sets
     from tanager.classifiers.deciding import FixedDecisionClassifier, TunedDecisionClassifierCV
     from tanager.classifiers.editing import apply_edits, undo_edits
     from tanager.classifiers.studies import information, structure_score
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
     from tanager.network.additive import AdditiveNetwork
     from tanager.network.mixture import MixtureNetwork
     from tanager.network.network import Network
+    from tanager.network.tree_average import TreeAverageNetwork
+    from tanager.sure.curve import learning_curve
+    from tanager.sure.stability import stability
     from tanager.table.discretize_mdl import MDLPDiscretizer
     from tanager.tuning.tune import tune
 
@@ -49,6 +54,7 @@ __all__ = [
     "AdditiveNetwork",
     "BCKGClassifier",
     "BayesianNetworkClassifier",
+    "ConformalClassifier",
     "DataError",
     "DataWarning",
     "Edit",
@@ -61,21 +67,25 @@ __all__ = [
     "MemoryLimitError",
     "MixtureNetwork",
     "NaiveBayesClassifier",
+    "NaiveBayesClusterer",
     "Network",
     "OptionError",
     "PairwiseClassifier",
     "SelectiveNaiveBayesClassifier",
     "TANClassifier",
     "TanagerError",
+    "TreeAverageNetwork",
     "TunedDecisionClassifierCV",
     "apply_edits",
     "calibration",
     "check",
+    "conformal_sets",
     "counterfactuals",
     "cross_validate_model",
     "explain",
     "export",
     "information",
+    "learning_curve",
     "load_edits",
     "load_model",
     "load_recipe",
@@ -84,6 +94,7 @@ __all__ = [
     "save_edits",
     "save_model",
     "save_recipe",
+    "stability",
     "structure_score",
     "tune",
     "undo_edits",
@@ -103,6 +114,8 @@ _HOMES = {
         "TANClassifier",
     ],
     "tanager.classifiers.calibration": ["calibration"],
+    "tanager.classifiers.clustering": ["NaiveBayesClusterer"],
+    "tanager.classifiers.conformal": ["ConformalClassifier", "conformal_sets"],
     "tanager.classifiers.deciding": ["FixedDecisionClassifier", "TunedDecisionClassifierCV"],
     "tanager.classifiers.editing": ["apply_edits", "undo_edits"],
     "tanager.edits": ["Edit", "Edits"],
@@ -118,6 +131,9 @@ _HOMES = {
     "tanager.network.additive": ["AdditiveNetwork"],
     "tanager.network.mixture": ["MixtureNetwork"],
     "tanager.network.network": ["Network"],
+    "tanager.network.tree_average": ["TreeAverageNetwork"],
+    "tanager.sure.curve": ["learning_curve"],
+    "tanager.sure.stability": ["stability"],
     "tanager.table.discretize_mdl": ["MDLPDiscretizer"],
 }
 

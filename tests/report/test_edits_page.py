@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from report.models import mixed_table, random_codes, rows_of, with_trees
@@ -170,3 +171,38 @@ def test_a_loaded_row_shows_its_own_numbers_and_changed_cells_show_them_too(page
     assert page.run("return document.querySelector('.own-value').hidden")
     page.run("const n = document.getElementById('row-number'); n.value = 99999; n.dispatchEvent(new Event('change'))")
     assert "there is no row 99999" in page.text("#rows")
+
+
+def test_dates_are_typed_and_shown_as_dates_and_a_gap_may_be_a_state(page, tmp_path):
+    rng = np.random.default_rng(0)
+    n = 200
+    days = np.datetime64("2024-01-01") + rng.integers(0, 300, n).astype("timedelta64[D]")
+    X = pd.DataFrame(
+        {
+            "day": days.astype("datetime64[s]"),
+            "moment": (days + rng.integers(0, 86_400, n).astype("timedelta64[s]")).astype("datetime64[s]"),
+            "wait": rng.integers(1, 90_000, n).astype("timedelta64[s]"),
+            "x": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
+        }
+    )
+    y = np.where((days > np.datetime64("2024-06-01")) ^ (rng.random(n) < 0.1), "late", "early")
+    clf = BayesianNetworkClassifier(Pairwise(order=2), missing="category").fit(X, y)
+    page.open(report(clf, X, y, tmp_path / "page.html"))
+    row = int(X["x"].isna().argmax())
+    page.run(
+        "const n = document.getElementById('row-number'); n.value = arguments[0]; n.dispatchEvent(new Event('change'))",
+        row,
+    )
+    assert page.run("return document.getElementById('attribute-0').value")[:10] == str(days[row])
+    assert page.run("return document.getElementById('attribute-3').placeholder") == "missing"
+    proba = "const {posterior, store} = window.tanagerReport; return posterior(store.state.codes)"
+    np.testing.assert_allclose(page.run(proba), clf.predict_proba(X.iloc[[row]])[0], rtol=0, atol=1e-9)
+    day = "2024-02-03" if days[row] > np.datetime64("2024-06-01") else "2024-09-03"
+    kind = page.run("return document.getElementById('attribute-0').type")
+    typed = day if kind == "date" else f"{day}T00:00:00"
+    put = "const f = document.getElementById('attribute-0'); f.value = arguments[0];"
+    page.run(f"{put} f.dispatchEvent(new Event('change'))", typed)
+    changed = X.iloc[[row]].assign(day=pd.Timestamp(day))
+    np.testing.assert_allclose(page.run(proba), clf.predict_proba(changed)[0], rtol=0, atol=1e-9)
+    assert not np.allclose(clf.predict_proba(changed), clf.predict_proba(X.iloc[[row]]))
+    assert str(days[row]) in page.text(".own-value")

@@ -29,7 +29,7 @@ def apply_edits(
 
     The model must be a sum of effects (`structure="pairwise"`). The new one keeps the edits, with who, when and why, in
     `edits_` and in its file, and `undo_edits` takes them back. What was measured of the old model is not said of the
-    new one: its `quality_` is None.
+    new one: its `quality_` is None, and intervals are to be prepared again.
 
     A removed attribute has no say whatever: its effect, its pairs and every tree that asks for it go, and what it holds
     says nothing of cells that are missing. A flattened or monotone curve is the attribute's own; what its pairs and
@@ -37,15 +37,19 @@ def apply_edits(
 
     Parameters
     ----------
-    clf : fitted classifier
+    clf : BayesianNetworkClassifier
+        Fitted, or read from a file.
     edits : Edits, Edit or list of Edit
         In their order. An `Edits` that names another model is refused.
-    X, y : table and classes, optional
+    X : table, optional
         With rows the intercept is fitted to them again, so that the mean probability of each class is its share.
+    y : array of shape (n_rows,), optional
+        The classes of these rows.
 
     Returns
     -------
     BayesianNetworkClassifier
+        The corrected one.
 
     Examples
     --------
@@ -88,19 +92,32 @@ def apply_edits(
     edited.network_ = with_rule(network, edited.gaps_)
     signed = replace(listed.signed(), model=digest)
     edited.edits_ = (*clf.edits_, Revision(signed, before, clf.gaps_, clf.quality_, X is not None))
-    edited.quality_ = None
+    edited.quality_ = edited.posterior_ = None
     return edited
 
 
 def undo_edits(clf: BayesianNetworkClassifier) -> BayesianNetworkClassifier:
-    """The classifier from before the last edits, bit by bit, with the quality that was measured of it."""
+    """The classifier from before the last edits, bit by bit, with the quality that was measured of it.
+
+    Intervals are to be prepared again.
+
+    Parameters
+    ----------
+    clf : BayesianNetworkClassifier
+        One that `apply_edits` gave, or read from a file that keeps edits.
+
+    Returns
+    -------
+    BayesianNetworkClassifier
+        What `apply_edits` was given.
+    """
     check_is_fitted(clf)
     if not clf.edits_:
         raise OptionError("the model has no edits to undo.")
     *earlier, last = clf.edits_
     undone = copy(clf)
     undone.gaps_, undone.network_ = last.gaps, with_rule(last.network, last.gaps)
-    undone.edits_, undone.quality_ = tuple(earlier), last.quality
+    undone.edits_, undone.quality_, undone.posterior_ = tuple(earlier), last.quality, None
     return undone
 
 

@@ -183,7 +183,8 @@ def _print_row(row: RowExplanation, why: SufficientReason | OptionError | None, 
         table.add_row(escape(label), *blanks, _coloured(value))
     for each in ranked[:top]:
         cells = map(escape, (each.attribute, each.cell, each.condition)[: 1 + len(blanks)])
-        table.add_row(*cells, _coloured(each.log_odds))
+        margin = "" if each.margin is None else f" ± {each.margin:.4f}"
+        table.add_row(*cells, _coloured(each.log_odds) + margin)
     rest = ranked[top:]
     if rest:
         table.add_row(f"{len(rest)} other {row.nouns}", *blanks, _coloured(sum(each.log_odds for each in rest)))

@@ -26,6 +26,7 @@ from tanager.cli.fit import fit
 from tanager.cli.options import ModelCommand
 from tanager.cli.predict import predict
 from tanager.cli.report import report
+from tanager.cli.stability import stability
 from tanager.cli.tune import tune
 from tanager.errors import DataWarning, TanagerError
 
@@ -54,6 +55,7 @@ app.command()(compare)
 app.command()(explain)
 app.command()(convert)
 app.command()(export)
+app.command(cls=ModelCommand)(stability)
 app.command()(tune)
 app.command()(edit)
 app.command()(report)

@@ -30,6 +30,11 @@ class Edit:
     states      the categories of a stretch
     direction   of a monotone curve
     of          the class whose log odds are made monotone; None for the second of two
+
+    >>> print(Edit("remove", ("race",), reason="must not matter"))
+    remove race: must not matter
+    >>> print(Edit.flatten("age", 70, reason="few rows", who="A. Nurse"))
+    flatten age from 70: few rows (A. Nurse)
     """
 
     what: What

@@ -58,7 +58,7 @@ def collect(
 ) -> dict[str, Json]:
     """The content of the page, ready for JSON."""
     network = clf.network_
-    if network.kind == "mixtures":
+    if network.kind == "mixtures" or network.kind == "trees":
         raise OptionError(
             "the page answers for one network; this classifier is a mean of several.",
             hint="explain(clf, X) says what each attribute adds; structure='tan' learns one network.",

@@ -60,7 +60,8 @@ function makeChanges(network, target, model, decide) {
     attributes.forEach((i, first) => attributes.slice(first + 1).forEach((j) => {
       const pair = table.get(`${i}.${j}`) ?? table.get(`${j}.${i}`);
       const at = (a, b) => (pair.parent === i ? network.pairCell(pair, a, b) : network.pairCell(pair, b, a));
-      let least = Infinity, cells = null;
+      // No larger change than the last of those that will be shown.
+      let least = pairs.length < MOST_CHANGES ? Infinity : pairs[MOST_CHANGES - 1].size, cells = null;
       if (performance.now() > end) { complete = false; return; }
       for (const one of moves.get(i)) {
         if (one.size >= least) break;
@@ -79,7 +80,7 @@ function makeChanges(network, target, model, decide) {
       }
       changed[i] = codes[i];
       changed[j] = codes[j];
-      if (cells) pairs.push(found(least, cells));
+      if (cells) { pairs.push(found(least, cells)); pairs.sort(bySize); }
     }));
     return { now, changes: [...best(singles), ...best(pairs)], complete };
   }

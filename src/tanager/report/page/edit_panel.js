@@ -12,12 +12,13 @@ function makeEditPanel(network, target, gaps, model, given, { digest, version, b
   const who = el("input", { type: "text", maxlength: 200, placeholder: "your name", autocomplete: "name" });
   const complaint = el("p", { class: "note", role: "alert", hidden: true });
   const list = el("ol", { class: "edits" }), figures = el("div", { "aria-live": "polite" });
+  const standing = el("p", { class: "muted small", hidden: true }, "What-if and shapes follow the corrections; all other figures of this page are those of the model as it came.");
   const back = el("button", { type: "button", onclick: () => change(edits.slice(0, -1)) }, "Undo last");
   const save = el("button", { type: "button", id: "save-edits", onclick: () => download("edits.json", text()) }, "Save edits");
   const panel = el("div", { class: "card corrections", hidden: true }, el("div", { class: "head" }, el("h3", {}, "Corrections"), el("span", { class: "buttons" }, back, save)),
     ...earlier.map((words) => el("p", { class: "small" }, `Already in this model: ${words}`)),
     el("p", { class: "muted small" }, "Open “Edit” at a shape. The page follows at once; the model file does not: save the edits, then ", el("code", {}, "tanager edit model.json edits.json -o new.json"), "."),
-    list, figures);
+    list, figures, standing);
 
   const text = () => `${JSON.stringify({ format: 1, versions: { tanager: version }, model: digest, edits }, null, 2)}\n`;
 
@@ -45,7 +46,7 @@ function makeEditPanel(network, target, gaps, model, given, { digest, version, b
   }
 
   function show() {
-    back.disabled = save.disabled = !edits.length;
+    back.disabled = save.disabled = standing.hidden = !edits.length;
     list.replaceChildren(...edits.map((edit, k) => el("li", {}, el("strong", {}, words(edit)), `: ${edit.reason} `,
       el("span", { class: "muted" }, [edit.who, edit.when.slice(0, 10)].filter(Boolean).join(", ")), " ",
       el("button", { type: "button", class: "link", "aria-label": `Take back: ${words(edit)}`, onclick: () => change(edits.filter((_, other) => other !== k)) }, "take back"))));

@@ -116,6 +116,13 @@ function pairCounts({ given, nodes }, { parent, child }) {
   return counts;
 }
 
+// A coarse state in few letters: of bins where they begin.
+function coarseLabel({ kind, coarse, groups, cuts, cut_labels: labels }, state) {
+  if (kind !== "numeric" || !/^[[>]/.test(coarse[state])) return coarse[state];
+  const first = groups.indexOf(state) - 1;
+  return `≥ ${labels ? labels[first] : short(cuts[first], 3)}`;
+}
+
 // Each so-manieth of a list with its position, so that labels do not overlap.
 function every(list, step) {
   return list.map((item, position) => [item, position]).filter(([, position]) => position % Math.max(1, Math.ceil(step)) === 0);
@@ -135,7 +142,7 @@ function pairShape(network, pair, c, size, codes = null, reach = 0) {
     return range(coarse.length).sort((a, b) => shares[b] - shares[a]).slice(0, most).sort((a, b) => a - b);
   };
   const down = chosen(parent), across = chosen(child);
-  const label = (node, state, letters) => cut(network.nodes[node].coarse[state], letters);
+  const label = (node, state, letters) => cut(size === LARGE ? network.nodes[node].coarse[state] : coarseLabel(network.nodes[node], state), letters);
   const letters = size === LARGE ? 22 : 13;
   const left = 14 + 6.3 * Math.max(...down.map((i) => Array.from(label(parent, i, letters)).length));
   const below = 8 + 4.4 * Math.max(...across.map((j) => Array.from(label(child, j, letters)).length));
@@ -155,5 +162,5 @@ function pairShape(network, pair, c, size, codes = null, reach = 0) {
   return picture({ width, height }, `Heat map of ${network.nodes[parent].name} and ${network.nodes[child].name}, log odds from ${signed(-largest, decimals)} to ${signed(largest, decimals)}.`,
     cells,
     every(down, 12 / h).map(([i, y]) => svg("text", { class: "tick end", x: left - 5, y: Math.max(10, y * h + h / 2 + 4) }, label(parent, i, letters))),
-    every(across, 12 / w).map(([j, x]) => svg("text", { class: "tick end", transform: `translate(${(left + x * w + w / 2 + 3).toFixed(1)},${down.length * h + 12}) rotate(-38)` }, label(child, j, letters))));
+    every(across, 15 / w).map(([j, x]) => svg("text", { class: "tick end", transform: `translate(${(left + x * w + w / 2 + 3).toFixed(1)},${down.length * h + 12}) rotate(-38)` }, label(child, j, letters))));
 }
