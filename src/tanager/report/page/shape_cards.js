@@ -32,7 +32,7 @@ function effectViews(network, target, store) {
   return {
     nodeTip: (k) => node(k, SMALL), nodeDetails: (k) => node(k, room()),
     pairTip: (p) => pair(p, SMALL), pairDetails: (p) => pair(p, room()),
-    hint: `Hover a node for its effect${network.pairs.length ? ", an edge for that of the pair" : ""}, click to pin it. Drag to pan, Ctrl + wheel to zoom.`,
+    hint: `${touches ? "Tap" : "Hover"} a node for its effect${network.pairs.length ? ", an edge for that of the pair" : ""}${touches ? ". Drag to pan, pinch to zoom." : ", click to pin it. Drag to pan, Ctrl + wheel to zoom."}`,
   };
 }
 
@@ -87,8 +87,8 @@ function showShapes(network, target, store, makePanel) {
       shapeCard(nodes[node].name, `importance ${short(nodes[node].importance)}`, () => jump(() => store.pin(node)), () => mainShape(network, node, c, SMALL, same ? widest : 0), () => panel.below("node", node, c))));
     heats.replaceChildren(...(everything ? strongest : strongest.slice(0, FIRST_PAIRS)).map((p) =>
       shapeCard(pairName(network, pairs[p]), `importance ${short(pairs[p].importance)}, up to ±${short(pairEffect(network, pairs[p], c).largest)}`, () => jump(() => store.pinPair(p)), () => pairShape(network, pairs[p], c, SMALL, null, same ? hottest : 0), () => panel.below("pair", p, c))));
-    more.hidden = ranked.length <= FIRST_SHAPES && pairs.length <= FIRST_PAIRS;
-    more.textContent = everything ? "Show fewer" : `Show all ${plural(ranked.length, "attribute")}${pairs.length ? ` and ${plural(pairs.length, "pair")}` : ""}`;
+    more.hidden = ranked.length <= FIRST_SHAPES && strongest.length <= FIRST_PAIRS;
+    more.textContent = everything ? "Show fewer" : `Show all ${plural(ranked.length, "attribute")}${strongest.length ? ` and ${plural(strongest.length, "pair")}` : ""}`;
   }
 
   function jump(pin) {
