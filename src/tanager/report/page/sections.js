@@ -137,6 +137,6 @@ function showCard({ sections, measures, date, version }) {
   const section = byId("card");
   section.append(el("h2", { id: "card-title" }, "Model card"));
   section.append(el("div", { class: "card model-card" }, el("p", { class: "muted small" }, `Written on ${date} by Tanager ${version}. The same as Markdown or JSON: tanager report --card card.md`),
-    el("dl", {}, sections.map(([name, lines]) => el("div", {}, el("dt", {}, name), el("dd", {}, el("ul", { class: "sentences" }, lines.map((line) => el("li", {}, line))),
+    el("dl", {}, sections.map(([name, lines]) => el("div", { "data-section": name }, el("dt", {}, name), el("dd", {}, el("ul", { class: "sentences" }, lines.map((line) => el("li", {}, line))),
       name === "Quality" && measures.length ? dataTable("Measures", ["measure", "this model", "95 % interval", "base rate alone"], measures) : null))))));
 }

@@ -32,7 +32,7 @@ function effectViews(network, target, store) {
   return {
     nodeTip: (k) => node(k, SMALL), nodeDetails: (k) => node(k, room()),
     pairTip: (p) => pair(p, SMALL), pairDetails: (p) => pair(p, room()),
-    hint: `Hover a node for its effect${network.pairs.length ? ", an edge for that of the pair" : ""}, click to pin it. Drag to pan, Ctrl + wheel to zoom.`,
+    hint: `${touches ? "Tap" : "Hover"} a node for its effect${network.pairs.length ? ", an edge for that of the pair" : ""}${touches ? ". Drag to pan, pinch to zoom." : ", click to pin it. Drag to pan, Ctrl + wheel to zoom."}`,
   };
 }
 
@@ -50,7 +50,7 @@ function showShapes(network, target, store, makePanel) {
   let c = usualClass(network), everything = false, same = true;
   const ranked = range(target).filter((node) => nodes[node].importance > 0).sort((a, b) => nodes[b].importance - nodes[a].importance || a - b);
   const silent = silentNodes(network, target).map((node) => nodes[node].name);
-  const strongest = range(pairs.length).sort((a, b) => pairs[b].importance - pairs[a].importance || a - b);
+  const strongest = range(pairs.length).filter((p) => pairs[p].importance > 0).sort((a, b) => pairs[b].importance - pairs[a].importance || a - b);
   const choice = el("select", { id: "shape-class", onchange: () => { c = Number(choice.value); draw(); } }, classes.map((name, k) => el("option", { value: k, selected: k === c }, name)));
   const about = el("p", { class: "muted" });
   const scale = el("input", { type: "checkbox", id: "same-scale", checked: true, onchange: () => { same = scale.checked; draw(); } });
@@ -61,7 +61,7 @@ function showShapes(network, target, store, makePanel) {
   const more = el("button", { type: "button", onclick: () => { everything = !everything; draw(); } });
   section.append(el("h2", { id: "shapes-title" }, "Shapes"), el("div", { class: "head" }, el("label", { class: "small" }, "log odds of ", choice), el("label", { class: "small" }, scale, " same scale for all"), el("span", { class: "buttons" }, correct)), about, panel.panel, mains,
     ...(silent.length ? [el("p", { class: "muted small", id: "silent" }, `Exactly zero, so of no say: ${silent.join(", ")}.`)] : []),
-    ...(pairs.length ? [el("h3", { class: "between" }, "Pairs: what two attributes say beyond their parts"), legend, heats] : []), more);
+    ...(strongest.length ? [el("h3", { class: "between" }, "Pairs: what two attributes say beyond their parts"), legend, heats] : []), more);
   // Drawn when scrolled to: a wide table has thousands of steps.
   const watcher = new IntersectionObserver((entries) => entries.forEach((entry) => {
     if (!entry.isIntersecting) return;
@@ -81,13 +81,14 @@ function showShapes(network, target, store, makePanel) {
     const hottest = Math.max(1e-9, ...pairs.map((pair) => pairEffect(network, pair, c).largest));
     legend.replaceChildren("Each cell: ", swatch("against"), "lowers ", swatch(""), `raises the log odds${same ? `, up to ±${short(hottest)}` : ", each map to its own largest"}.${network.given ? " The bar in a cell: how many rows of this page are in it." : ""}`);
     about.textContent = `Each attribute's part of the log odds of ${againstWords(classes, c)}, the most important first.`
-      + (network.has_spreads ? " The band is twice the spread between fits on parts of the training rows." : "") + " Below it: where the training rows are.";
+      + (network.has_spreads ? " The band is twice the spread between fits on parts of the training rows." : "") + " Below it: where the training rows are."
+      + (network.trees ? " What the trees add depends on several attributes and is not in the curves; it counts in the importance." : "");
     mains.replaceChildren(...(everything ? ranked : ranked.slice(0, FIRST_SHAPES)).map((node) =>
       shapeCard(nodes[node].name, `importance ${short(nodes[node].importance)}`, () => jump(() => store.pin(node)), () => mainShape(network, node, c, SMALL, same ? widest : 0), () => panel.below("node", node, c))));
     heats.replaceChildren(...(everything ? strongest : strongest.slice(0, FIRST_PAIRS)).map((p) =>
       shapeCard(pairName(network, pairs[p]), `importance ${short(pairs[p].importance)}, up to ±${short(pairEffect(network, pairs[p], c).largest)}`, () => jump(() => store.pinPair(p)), () => pairShape(network, pairs[p], c, SMALL, null, same ? hottest : 0), () => panel.below("pair", p, c))));
-    more.hidden = ranked.length <= FIRST_SHAPES && pairs.length <= FIRST_PAIRS;
-    more.textContent = everything ? "Show fewer" : `Show all ${plural(ranked.length, "attribute")}${pairs.length ? ` and ${plural(pairs.length, "pair")}` : ""}`;
+    more.hidden = ranked.length <= FIRST_SHAPES && strongest.length <= FIRST_PAIRS;
+    more.textContent = everything ? "Show fewer" : `Show all ${plural(ranked.length, "attribute")}${strongest.length ? ` and ${plural(strongest.length, "pair")}` : ""}`;
   }
 
   function jump(pin) {
