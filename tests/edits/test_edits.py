@@ -288,7 +288,7 @@ def test_edits_that_cannot_be_made_are_refused(edit, words):
 
 
 def test_a_network_of_tables_has_no_effects_to_edit(rows):
-    with pytest.raises(OptionError, match="network of tables"):
+    with pytest.raises(OptionError, match="made of tables"):
         apply_edits(TANClassifier().fit(*rows), Edit.remove("age", reason="a"))
     with pytest.raises(OptionError, match="no edits to undo"):
         undo_edits(small_model())

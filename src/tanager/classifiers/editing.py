@@ -125,7 +125,7 @@ def editable_network(clf: BayesianNetworkClassifier) -> AdditiveNetwork:
     """The network of a classifier that can be edited: a sum of effects."""
     if clf.network_.kind != "effects":
         raise OptionError(
-            "edits change the effects of a model that is a sum of them; this one is a network of tables.",
+            "edits change the effects of a model that is a sum of them; this one is made of tables.",
             hint="structure='pairwise' learns a sum of effects.",
         )
     return clf.network_
