@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tanager.classifiers.editing import apply_edits, undo_edits
     from tanager.classifiers.studies import information, structure_score
     from tanager.doctor import check
-    from tanager.edits import Edit, Edits
+    from tanager.edits.edit import Edit, Edits
     from tanager.experiments.cross_validate import cross_validate_model
     from tanager.explain.counterfactual import counterfactuals
     from tanager.files.edits_file import load_edits, save_edits
@@ -118,7 +118,7 @@ _HOMES = {
     "tanager.classifiers.conformal": ["ConformalClassifier", "conformal_sets"],
     "tanager.classifiers.deciding": ["FixedDecisionClassifier", "TunedDecisionClassifierCV"],
     "tanager.classifiers.editing": ["apply_edits", "undo_edits"],
-    "tanager.edits": ["Edit", "Edits"],
+    "tanager.edits.edit": ["Edit", "Edits"],
     "tanager.files.edits_file": ["load_edits", "save_edits"],
     "tanager.classifiers.studies": ["information", "structure_score"],
     "tanager.doctor": ["check"],

@@ -55,7 +55,7 @@ def test_the_command_writes_what_the_function_makes_and_undoes_it(folder, capsys
         ("edit m.json rows.csv -o new.json", "is not a file of edits"),
         ("edit m.json edits.json -o new.json --refit unlabelled.csv", "no class column 'y'"),
         ("edit other.json edits.json -o new.json", "made for another model"),
-        ("edit tan.json edits.json -o new.json", "network of tables"),
+        ("edit tan.json edits.json -o new.json", "made of tables"),
         ("edit m.json edits.json -o m.json", "cannot write 'm.json'"),
     ],
 )

@@ -56,10 +56,11 @@ def test_the_page_corrects_a_model_as_python_does_and_saves_what_python_reads(pa
     rows = rows_of(clf.network_, patterns[:, :-1])
     for edit in edits_of(clf.network_):
         page.run("window.tanagerReport.edits.add({...arguments[0], reason: 'r', who: 'w', when: '2024'})", edit)
-        (tmp_path / "edits.json").write_text(page.run("return window.tanagerReport.edits.text()"))
-        edited = apply_edits(clf, load_edits(tmp_path / "edits.json"))
-        found = page.run(POSTERIOR, patterns.tolist())
-        np.testing.assert_allclose(found, edited.predict_proba(rows), rtol=0, atol=1e-9)
+    (tmp_path / "edits.json").write_text(page.run("return window.tanagerReport.edits.text()"))
+    edited = apply_edits(clf, load_edits(tmp_path / "edits.json"))
+    found = page.run(POSTERIOR, patterns.tolist())
+    np.testing.assert_allclose(found, edited.predict_proba(rows), rtol=0, atol=1e-9)
+    assert np.abs(edited.predict_proba(rows) - clf.predict_proba(rows)).max() > 0.01
     assert len(edited.edits_[0].edits) == len(edits_of(clf.network_))
     page.wait("return window.tanagerReport.edits.latest().after !== null")
     quality = page.run("return window.tanagerReport.edits.latest()")
@@ -171,6 +172,24 @@ def test_a_loaded_row_shows_its_own_numbers_and_changed_cells_show_them_too(page
     assert page.run("return document.querySelector('.own-value').hidden")
     page.run("const n = document.getElementById('row-number'); n.value = 99999; n.dispatchEvent(new Event('change'))")
     assert "there is no row 99999" in page.text("#rows")
+
+
+def test_axe_finds_nothing_in_forms_and_changes(page, axe, tmp_path):
+    X, y = mixed_table(3, n_rows=200)
+    page.open(report(BayesianNetworkClassifier(Pairwise(2, order=2)).fit(X, y), X, y, tmp_path / "page.html"))
+    page.run("document.getElementById('correct').click(); document.getElementById('shapes').scrollIntoView()")
+    for name in ("town", "age"):  # the second form takes the place of the first
+        opener = f"[...document.querySelectorAll('#shapes .edit')].find((b) => b.ariaLabel === 'Edit {name}')"
+        page.wait(f"return !!{opener}")
+        page.run(f"{opener}.click()")
+    page.run("window.tanagerReport.edits.add({what: 'remove', attributes: ['noise'], reason: 'r'})")
+    page.run("const n = document.getElementById('row-number'); n.value = 3; n.dispatchEvent(new Event('change'))")
+    page.run("document.querySelector('.attribute input[type=range]').dispatchEvent(new Event('input'))")
+    page.run("document.getElementById('change').click()")
+    page.wait("return document.querySelectorAll('.changes li').length > 0 && document.querySelector('.edit-form')")
+    page.run(axe)
+    found = page.driver.execute_async_script("axe.run().then(arguments[0])")
+    assert [(each["id"], [node["target"] for node in each["nodes"]]) for each in found["violations"]] == []
 
 
 def test_dates_are_typed_and_shown_as_dates_and_a_gap_may_be_a_state(page, tmp_path):

@@ -91,7 +91,7 @@ def apply_edits(
     edited.gaps_ = choose_rule(network, filling, clf.missing)
     edited.network_ = with_rule(network, edited.gaps_)
     signed = replace(listed.signed(), model=digest)
-    edited.edits_ = (*clf.edits_, Revision(signed, before, clf.gaps_, clf.quality_, X is not None))
+    edited.edits_ = (*clf.edits_, Revision(signed, before, clf.gaps_, clf.quality_, clf.posterior_, X is not None))
     edited.quality_ = edited.posterior_ = None
     return edited
 
@@ -117,7 +117,7 @@ def undo_edits(clf: BayesianNetworkClassifier) -> BayesianNetworkClassifier:
     *earlier, last = clf.edits_
     undone = copy(clf)
     undone.gaps_, undone.network_ = last.gaps, with_rule(last.network, last.gaps)
-    undone.edits_, undone.quality_, undone.posterior_ = tuple(earlier), last.quality, None
+    undone.edits_, undone.quality_, undone.posterior_ = tuple(earlier), last.quality, last.posterior
     return undone
 
 
@@ -125,7 +125,7 @@ def editable_network(clf: BayesianNetworkClassifier) -> AdditiveNetwork:
     """The network of a classifier that can be edited: a sum of effects."""
     if clf.network_.kind != "effects":
         raise OptionError(
-            "edits change the effects of a model that is a sum of them; this one is a network of tables.",
+            "edits change the effects of a model that is a sum of them; this one is made of tables.",
             hint="structure='pairwise' learns a sum of effects.",
         )
     return clf.network_

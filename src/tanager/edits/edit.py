@@ -22,15 +22,31 @@ LONGEST_TEXT = 2_000
 class Edit:
     """One correction; `flatten`, `monotone` and `remove` make them.
 
-    what        "flatten", "monotone" or "remove"
-    attributes  one, or the two of a pair to remove
-    reason      why: nobody may change a model without one
-    who, when   by whom, and when (ISO 8601); `apply_edits` fills in an empty time
-    start, end  the stretch of a curve, start <= x < end: numbers, or the text of dates; None for no end
-    states      the categories of a stretch
-    direction   of a monotone curve
-    of          the class whose log odds are made monotone; None for the second of two
+    Parameters
+    ----------
+    what : "flatten", "monotone" or "remove"
+        The kind of correction.
+    attributes : tuple of str
+        One, or the two of a pair to remove.
+    reason : str
+        Why: nobody may change a model without one.
+    who : str
+        By whom.
+    when : str
+        The time, as ISO 8601 has it; `apply_edits` fills in an empty one.
+    start : float, str or None
+        The stretch of a curve is start <= x < end: numbers, or the text of dates; None for no end.
+    end : float, str or None
+        See `start`.
+    states : tuple
+        The categories of a stretch.
+    direction : "increasing", "decreasing" or None
+        Of a monotone curve.
+    of : class or None
+        The class whose log odds are made monotone; None for the second of two.
 
+    Examples
+    --------
     >>> print(Edit("remove", ("race",), reason="must not matter"))
     remove race: must not matter
     >>> print(Edit.flatten("age", 70, reason="few rows", who="A. Nurse"))
@@ -108,7 +124,15 @@ class Edit:
 
 @dataclass(frozen=True)
 class Edits:
-    """Corrections in their order, and the digest of the model they were made for (`model_digest`); empty for any."""
+    """Corrections in their order, and the model they were made for.
+
+    Parameters
+    ----------
+    edits : tuple of Edit
+        At least one.
+    model : str
+        The digest of the model (`model_digest`), which a page of `report` fills in; empty for any model.
+    """
 
     edits: tuple[Edit, ...]
     model: str = ""

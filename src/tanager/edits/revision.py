@@ -11,16 +11,21 @@ from tanager.edits.edit import Edits
 from tanager.gaps.rule import GapRule
 from tanager.measures import Quality
 from tanager.network.additive import AdditiveNetwork
+from tanager.posterior.any_posterior import AnyPosterior
 
 
 @dataclass(frozen=True)
 class Revision:
-    """Edits with the network, the rule about gaps and the quality from before them; `refitted`: the intercept too."""
+    """Edits, and what the model was before them: network, rule about gaps, quality, posterior.
+
+    `refitted` says that the intercept was fitted again too.
+    """
 
     edits: Edits
     network: AdditiveNetwork
     gaps: GapRule
     quality: Quality | None
+    posterior: AnyPosterior | None = None
     refitted: bool = False
 
     def __str__(self) -> str:

@@ -100,13 +100,26 @@ def counterfactuals(
 
     Parameters
     ----------
-    clf : fitted classifier; what it decides is its `decision_` or the most probable class
+    clf : fitted classifier
+        What it decides is its `decision_` or the most probable class.
     X : table
-    locked : names of attributes that cannot change
-    wanted : class to be decided for; by default any other than now
+        The rows.
+    locked : list of str
+        Attributes that cannot change.
+    wanted : class or None
+        The class to be decided for; by default any other than now.
     cells : 1 or 2
-    most : how many changes to give, of each number of cells
+        How many cells may change.
+    most : int
+        How many changes to give, of each number of cells.
 
+    Returns
+    -------
+    tuple of Counterfactuals
+        One for each row.
+
+    Examples
+    --------
     >>> from tanager import NaiveBayesClassifier, counterfactuals
     >>> X = [["sunny", "hot"], ["rainy", "mild"], ["sunny", "mild"], ["rainy", "hot"]]
     >>> clf = NaiveBayesClassifier().fit(X, ["out", "in", "out", "in"])

@@ -4,7 +4,8 @@
                                     "reason": "few rows", "who": "A. Nurse", "when": "2024-02-29T12:00:00+00:00"}, ...]}
 
 "states" in place of "from" and "to" names categories; "monotone" has a "direction" and, as "of", a class. A revision
-has the edits and, as "before", what they changed: parts of "effects" as a model has them, "filling" and "quality".
+has the edits and, as "before", what they changed: parts of "effects" as a model has them, "filling", "quality" and
+"posterior".
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from tanager.edits.edit import DIRECTIONS, WHATS, Bound, Direction, Edit, Edits, What
 from tanager.edits.revision import Revision
+from tanager.files.posterior_document import read_posterior, write_posterior
 from tanager.files.quality_document import read_quality, write_quality
 from tanager.gaps.rule import GapRule
 from tanager.network.additive import AdditiveNetwork
@@ -110,7 +112,8 @@ def write_revisions(
     for revision in reversed(revisions):
         before = effect_parts(revision.network), write_filling(revision.gaps)
         changed = {key: part for key, part in before[0].items() if json.dumps(part) != json.dumps(after[0][key])}
-        entry: dict[str, Json] = {"effects": cast(Json, changed), "quality": write_quality(revision.quality)}
+        measured = {"quality": write_quality(revision.quality), **write_posterior(revision.posterior)}
+        entry: dict[str, Json] = {"effects": cast(Json, changed), **measured}
         if before[1] != after[1]:
             entry["filling"] = before[1]
         written.append({**write_edits(revision.edits), "refitted": revision.refitted, "before": entry})
@@ -137,5 +140,7 @@ def read_revisions(
         if not isinstance(refitted, bool):
             raise DocumentError(f"edits.refitted must be true or false, got {shorten(refitted)}")
         quality = read_quality(before.get("quality"), classes)
-        found.append(Revision(read_edits(entry), network, read_rule(network, filling), quality, refitted))
+        posterior = read_posterior(before.get("posterior"), network, network.columns[:-1])
+        rule = read_rule(network, filling)
+        found.append(Revision(read_edits(entry), network, rule, quality, posterior, refitted))
     return tuple(found[::-1])

@@ -20,6 +20,15 @@ REMEDY = "save it again from the page of `tanager report`, or with save_edits"
 def save_edits(edits: Edits, path: str | os.PathLike[str]) -> None:
     """Write edits to a JSON file, all at once.
 
+    Parameters
+    ----------
+    edits : Edits
+        What to write.
+    path : str or path
+        Of the file.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from tanager import Edit, Edits, load_edits, save_edits
     >>> edits = Edits((Edit.flatten("age", 70, reason="few patients are so old"),))
@@ -34,7 +43,18 @@ def save_edits(edits: Edits, path: str | os.PathLike[str]) -> None:
 
 
 def load_edits(path: str | os.PathLike[str]) -> Edits:
-    """Read edits that `save_edits` or a page of `tanager report` wrote."""
+    """Read edits that `save_edits` or a page of `tanager report` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+        Of the file.
+
+    Returns
+    -------
+    Edits
+        What `apply_edits` takes.
+    """
 
     def parse(content: bytes) -> Edits:
         return read_edits(dict(check_form(parse_json(content), "file of edits", EDITS_FORMAT, ("edits",), REMEDY)))

@@ -52,8 +52,8 @@ function makeEditPanel(network, target, gaps, model, given, { digest, version, b
       el("button", { type: "button", class: "link", "aria-label": `Take back: ${words(edit)}`, onclick: () => change(edits.filter((_, other) => other !== k)) }, "take back"))));
     if (!measured?.rows.length) { figures.replaceChildren(el("p", { class: "muted small" }, "Without rows and their classes the page cannot say what a correction costs.")); return; }
     const before = measured.result, after = latest ?? before;
-    const better = (name, change) => (Math.abs(change) < 5e-5 ? "" : (name === "accuracy") === (change > 0) ? "better" : "worse");
-    figures.replaceChildren(dataTable("Quality before and after the corrections", [`on ${plural(before.rows, "row")} of this page`, "before", "after", ""],
+    const better = (name, change) => (Math.abs(change) < 5e-5 ? "same" : (name === "accuracy") === (change > 0) ? "better" : "worse");
+    figures.replaceChildren(dataTable("Quality before and after the corrections", [`on ${plural(before.rows, "row")} of this page`, "before", "after", "change"],
       ["accuracy", "log-loss", "Brier score"].map((name) => [name, before[name].toFixed(4), after[name].toFixed(4), better(name, after[name] - before[name])]), { id: "before-after" }));
   }
 
