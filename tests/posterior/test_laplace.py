@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit, log_softmax
 
-from posterior.tables_of_rows import categories
+from posterior.tables_of_rows import categories, numbers_and_letters
 from tanager import PairwiseClassifier, TANClassifier
+from tanager.classifiers.posteriors import Preparation
 from tanager.parameters import Conditional
+from tanager.posterior.effects import effects_posterior
 
 
 def one_hot(codes, n_states):
@@ -91,8 +95,6 @@ def test_ninety_percent_of_truths_drawn_from_the_prior_are_within():
 
 @pytest.mark.parametrize("names", [("b",), ("b", "c"), ("c", "b")])
 def test_bands_of_effects_lie_around_the_effects(names):
-    from posterior.tables_of_rows import numbers_and_letters
-
     X, y = numbers_and_letters(300, 0)
     clf = PairwiseClassifier(pairs=[("b", "c")], parameters=Conditional(strength=1.0)).fit(X, y)
     for method in ("laplace", "broad"):
@@ -103,3 +105,14 @@ def test_bands_of_effects_lie_around_the_effects(names):
         assert (found.lower < found.median).any()
         assert np.isfinite(found.upper).all()
         assert len(network.spreads) == 3
+
+
+def test_blocks_that_the_leading_model_does_not_have_get_the_strength_of_their_evidence():
+    X, y = numbers_and_letters(200, 0)
+    clf = PairwiseClassifier(pairs=[("b", "c")], parameters=Conditional(strength=1.0)).fit(X, y)
+    rows = Preparation.of(clf, X, y, None).rows()
+    p, trace = clf.predict_proba(X), replace(clf.trace_.parameters, strength=(1.0, np.inf))
+    found = effects_posterior(clf.network_, rows.codes, rows.weights, p, trace)
+    deviations = found.effect_deviations(clf.network_, clf.network_.pairs[0])
+    assert np.isfinite(deviations).all()
+    assert deviations.max() > 0.0

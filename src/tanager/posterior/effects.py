@@ -50,10 +50,13 @@ def effects_posterior(
         tuple(np.full(size, strength) for size, strength in zip(sizes, strengths, strict=True)),
         (*[0] * len(mains), *range(1, len(pairs) + 1), 0),
     )
-    if trace.norm_share > 0.5:
+    # Of a mean of models the leader's strengths are known: blocks that it does not have, or has by their norm, have
+    # the strength of their evidence.
+    chosen = [k for k, strength in enumerate(strengths[:-1]) if trace.norm_share > 0.5 or np.isinf(strength)]
+    if chosen:
         effects = [*(network.mains[a] for a in mains), *(network.tables[k] for k in pairs)]
         own = [_effects_of(basis, effect, p.shape[1]) for basis, effect in zip(bases, effects, strict=True)]
-        design = by_evidence(design, weights, p, own, range(len(bases)))
+        design = by_evidence(design, weights, p, own, chosen)
     factors = laplace_factor(design, weights, p)
     return _in_cells(network, mains, pairs, design, factors)
 
