@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.kernel import kernel, kernel_part
+from tanager.kernel import kernel
 
 Array = NDArray[np.float64]
 Shape = NDArray[np.int64]
@@ -33,7 +33,7 @@ Cells = NDArray[np.uint32]
 IDENTITY = -1
 
 
-@kernel_part
+@kernel
 def fill_table(shape: Shape, bases: Array, shares: Array, effects: Array, gaps: bool, table: Array) -> None:
     """table (cells,) = left basis @ effects @ right basis', of one class; with `gaps` also what missing cells expect.
 
@@ -88,7 +88,7 @@ def fill_table(shape: Shape, bases: Array, shares: Array, effects: Array, gaps: 
         _fill_gaps(shape, shares, table)
 
 
-@kernel_part
+@kernel
 def _fill_gaps(shape: Shape, shares: Array, table: Array) -> None:
     """A missing cell's entry is the mean of the entries it stands for, by their shares."""
     n_left, n_right, pair = shape[LEFT], shape[RIGHT], shape[IS_PAIR]
@@ -102,17 +102,15 @@ def _fill_gaps(shape: Shape, shares: Array, table: Array) -> None:
                 table[n_left * width + n_right] += shares[2 * size + cell] * value
 
 
-@kernel_part
-def sum_slopes(
-    shape: Shape, bases: Array, shares: Array, table: Array, gaps: bool, centred: bool, slopes: Array
-) -> None:
+@kernel
+def sum_slopes(shape: Shape, bases: Array, shares: Array, table: Array, slopes: Array) -> None:
     """slopes (effects,) from those of the cells, which are used up: the transpose of `fill_table`."""
     n_left, n_right = shape[LEFT], shape[RIGHT]
     k_left, k_right = shape[LEFT_EFFECTS], shape[RIGHT_EFFECTS]
     width = n_right + shape[IS_PAIR]
-    if gaps:
+    if shape[HAS_GAPS]:
         _spread_gaps(shape, shares, table)
-    if centred:
+    if shape[CENTRED]:
         total, at = 0.0, shape[SHARES_AT] + 2 * shape[IS_PAIR] * n_left * n_right
         for i in range(n_left):
             for j in range(n_right):
@@ -149,7 +147,7 @@ def sum_slopes(
                     own[b] += bases[shape[RIGHT_AT] + j * k_right + b] * right[a, j]
 
 
-@kernel_part
+@kernel
 def _spread_gaps(shape: Shape, shares: Array, table: Array) -> None:
     n_left, n_right, pair = shape[LEFT], shape[RIGHT], shape[IS_PAIR]
     width, size, at = n_right + pair, n_left * n_right, shape[SHARES_AT]

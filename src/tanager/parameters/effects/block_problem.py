@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +15,6 @@ from tanager.parameters.effects.blocks import block_cells, make_blocks
 from tanager.parameters.effects.layout import EffectLayout
 from tanager.table.batch import EncodedBatch
 
-if TYPE_CHECKING:
-    from tanager.parameters.effects.block_model import Model
-
 Array = NDArray[np.float64]
 
 
@@ -29,7 +25,7 @@ class BlockRows:
         self.cells = block_cells(layout, batch)
         self._offsets = layout.cells.offsets
         self.classes = batch.class_codes.astype(np.int64)
-        self.weights = batch.row_weights
+        self.weights = np.array(batch.row_weights)  # one that may be written, or the compiler would begin anew
 
     def count(self, n_classes: int) -> Array:
         """(n_cells, n_classes) rows in each cell."""
@@ -40,21 +36,26 @@ class BlockRows:
         return counted
 
     def scores(self, beta: Array) -> Array:
-        """(n_odds, n_rows) sums of the entries of beta (n_cells, n_classes): log odds of two classes, or of each."""
-        from tanager.parameters.effects.row_kernels import add_tables
+        """(n_rows, width) sums of the entries of beta (n_cells, n_classes): log odds of two classes, or of each.
 
-        odds = np.ascontiguousarray((beta[:, :1] - beta[:, 1:] if beta.shape[1] == 2 else beta).T)
-        total = np.zeros((len(odds), len(self.classes)))
-        filled = np.add.reduceat((odds != 0.0).any(axis=0), self._offsets[:-1])  # a block of zeros adds nothing
-        add_tables(self._offsets, np.flatnonzero(filled), self.cells, odds, total)
+        The width is that of `row_kernels.padded`.
+        """
+        from tanager.parameters.effects.row_kernels import add_tables, padded
+
+        odds = beta[:, :1] - beta[:, 1:] if beta.shape[1] == 2 else beta
+        tables = np.zeros((len(odds), padded(odds.shape[1])))
+        tables[:, : odds.shape[1]] = odds
+        total = np.zeros((len(self.classes), tables.shape[1]))
+        filled = np.add.reduceat((odds != 0.0).any(axis=1), self._offsets[:-1])  # a block of zeros adds nothing
+        add_tables(self._offsets, np.flatnonzero(filled), self.cells, tables, total)
         return total
 
     def losses(self, beta: Array) -> Array:
         """- log P(class | attributes) of every row, (n_rows,)."""
-        scores = self.scores(beta)
+        scores = self.scores(beta).T[: 1 if beta.shape[1] == 2 else beta.shape[1]]
         if len(scores) == 1:
             return np.logaddexp(0.0, np.where(self.classes == 0, -scores[0], scores[0]))
-        scores -= scores.max(axis=0)
+        scores = scores - scores.max(axis=0)
         losses: Array = np.log(np.exp(scores).sum(axis=0)) - scores[self.classes, np.arange(len(self.classes))]
         return losses
 
@@ -129,31 +130,32 @@ class BlockProblem:
 
     def descend(self, u: Array, max_iter: int, tolerance: float) -> Descent:
         """Descend from effects u (n_effects, n_odds) until about `tolerance` (value + rows / 100) is left to gain."""
-        from tanager.parameters.effects.block_descent import descend
-        from tanager.parameters.effects.block_model import Penalty
+        from tanager.parameters.effects.block_descent import BlockDescent
 
         u = self._only_used(u.T)
         scores = self._start_scores + self.rows.scores(self._tables(u.T))
-        penalty = Penalty(self._used, self._squared, self._norm)
-        values, gains = np.zeros((2, max_iter + 1))
-        n_steps, n_sweeps, finished = descend(
-            self._model, penalty, self._widths, u, scores, tolerance, max_iter, values, gains
-        )
-        self.n_passes += n_sweeps
-        norms = np.sqrt(2.0 * np.maximum(gains[: n_steps + 1], 0.0))  # half of its square is what is left to gain
-        return Descent(u.T, values[: n_steps + 1].tolist(), norms.tolist(), "tolerance" if finished else "max_iter")
+        rows = self.rows.cells, self.rows.classes, self.rows.weights
+        penalty = np.stack([self._squared, self._norm], axis=1)
+        descent = BlockDescent(self.blocks, *rows, self._free, self._used, penalty, self._widths)
+        steps = descent.descend(u, scores, tolerance, max_iter)
+        self.n_passes += steps.n_sweeps
+        # Half of the square of a norm is what is left to gain.
+        norms = np.sqrt(2.0 * np.maximum([*steps.gains, *steps.gains[-1:]], 0.0))
+        return Descent(u.T, steps.values, norms.tolist(), "tolerance" if steps.finished else "max_iter")
 
     def certify(self, descent: Descent) -> None:
         """Solve for the intercepts, and set the bound of the descent: what is left to gain at most (`block_gap`)."""
-        from tanager.parameters.effects.block_model import sum_all_rows
+        from tanager.parameters.effects.block_model import sum_blocks
 
         rows, free = self.rows, self._free
         scores = self._start_scores + rows.scores(self._tables(descent.u))
-        shift, p = solve_intercepts(scores, rows.classes, rows.weights, free)
+        shift, p = solve_intercepts(scores.T[: self._n_odds], rows.classes, rows.weights, free)
         descent.u[-1] += shift
-        residuals = rows.weights * (p - (rows.classes == np.arange(self._n_odds)[:, np.newaxis]))
-        slopes = np.empty((self._n_odds, self.blocks.n_effects))
-        sum_all_rows(self._model, residuals, slopes)
+        residuals = np.zeros_like(scores)
+        residuals.T[: self._n_odds] = rows.weights * (p - (rows.classes == np.arange(self._n_odds)[:, np.newaxis]))
+        slopes = np.zeros((self._n_odds, self.blocks.n_effects))
+        blocks = self.blocks
+        sum_blocks(blocks.shapes, blocks.bases, blocks.shares, rows.cells, self._used, residuals, slopes)
         used, ends = self._used[:-1], self.blocks.shapes[:, 7]
         u, by_block = ([values[ends[b] : ends[b + 1]] for b in used] for values in (descent.u, slopes.T))
         strengths = self._squared[used], self._norm[used]
@@ -184,21 +186,14 @@ class BlockProblem:
         return np.divide(largest, sizes, out=np.full(len(sizes), np.inf), where=sizes > 0.0)
 
     @cached_property
-    def _model(self) -> Model:
-        from tanager.parameters.effects.block_model import Model
-
-        blocks, rows = self.blocks, self.rows
-        bases = blocks.shapes, blocks.bases, blocks.bases**2, blocks.shares
-        return Model(*bases, rows.cells, rows.classes, rows.weights, self._free)
-
-    @cached_property
     def _start_scores(self) -> Array:
         return self.rows.scores(self.start)
 
     def _only_used(self, u: Array) -> Array:
         used = np.zeros(self.blocks.n_blocks, dtype=bool)
         used[self._used] = True
-        return np.where(np.repeat(used, np.diff(self.blocks.shapes[:, 7])), u, 0.0)
+        # In one order of memory: the compiler would begin anew for another.
+        return np.ascontiguousarray(np.where(np.repeat(used, np.diff(self.blocks.shapes[:, 7])), u, 0.0))
 
     def _tables(self, u: Array) -> Array:
         from tanager.parameters.effects.block_kernels import fill_tables
