@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tanager.parameters.effects.block_kernels import CELLS_AT, EFFECTS_AT, Array, Cells, Shape
+from tanager.parameters.effects.block_kernels import CELLS_AT, EFFECTS_AT, Array, Cells, Shape, padded
 from tanager.parameters.effects.block_model import BOUNDS, MOVED, NORM, SLOPES, SQUARED, P, sweep
 from tanager.parameters.effects.blocks import Blocks
 from tanager.parameters.effects.row_kernels import probabilities
@@ -59,16 +59,17 @@ class BlockDescent:
     ) -> None:
         self._classes, self._weights, self._used, self._penalty, self._widths = classes, weights, used, penalty, widths
         self._bases = blocks.shapes, blocks.bases, blocks.squares, blocks.shares
-        self._rows = cells, weights, free
+        self._rows = cells, weights, np.pad(free, (0, padded(len(free)) - len(free)))
+        self._n_odds = len(free)
         self._first = blocks.shapes[:-1, EFFECTS_AT]
         self._n_cells = int(blocks.shapes[-1, CELLS_AT])
         self._any_norm = bool(penalty[used, NORM].any())
         self._n_rows = float(weights.sum())
 
     def descend(self, u: Array, scores: Array, tolerance: float, max_iter: int) -> Steps:
-        """From effects u (n_odds, n_effects) and their scores (n_rows, width), both changed in place."""
-        rows = np.empty((4, *scores.shape))
-        values, gains, n_sweeps, zeros_too = [self._value(u, scores, rows[P])], [], 1, True
+        """From effects u (n_effects, width) and their scores (n_rows, width), both changed in place."""
+        rows, gains, n_sweeps, zeros_too = np.empty((4, *scores.shape)), list[float](), 1, True
+        values = [self._value(u, scores, rows[P])]
         while len(gains) < max_iter:
             before, goal = u.copy(), tolerance * (values[-1] + self._n_rows / 100.0)
             gained, n_more = self._minimize_model(rows, u, goal, zeros_too)
@@ -92,7 +93,7 @@ class BlockDescent:
         spread = p * (1.0 - p)
         np.multiply(spread if width == 1 else np.minimum(p, 2.0 * spread), weights, out=rows[BOUNDS])
         rows[MOVED] = 0.0
-        bounds, curvature = np.empty((len(u), self._n_cells)), np.full(u.shape, np.nan)
+        bounds, curvature = np.empty((self._n_cells, width)), np.full(u.shape, np.nan)
         gained = 0.0
         for n_sweeps in range(MAX_SWEEPS):
             gain = sweep(
@@ -132,6 +133,6 @@ class BlockDescent:
 
     def _value(self, u: Array, scores: Array, p: Array) -> float:
         """The objective; p (n_rows, width) receives the probabilities."""
-        sizes = np.add.reduceat(np.einsum("ce,ce->e", u, u), self._first)
+        sizes = np.add.reduceat(np.einsum("ec,ec->e", u, u), self._first)
         penalty = 0.5 * self._penalty[:, SQUARED] @ sizes + self._penalty[:, NORM] @ np.sqrt(sizes)
-        return float(probabilities(scores, len(u), self._classes, self._weights, p) + penalty)
+        return float(probabilities(scores, self._n_odds, self._classes, self._weights, p) + penalty)

@@ -19,7 +19,7 @@ from tanager.parameters.effects.block_kernels import (
     fill_table,
     sum_slopes,
 )
-from tanager.parameters.effects.row_kernels import LANES, move_rows, sum_cells
+from tanager.parameters.effects.row_kernels import move_rows, sum_cells
 
 # A block's bound of its Hessian is widened until it holds along the step, with so much room, but for rounding.
 ROOM = 1.05
@@ -38,28 +38,18 @@ SQUARED, NORM = range(2)
 
 @kernel
 def sum_block(
-    shape: Shape,
-    bases: Array,
-    shares: Array,
-    cells: NDArray[np.uint32],
-    values: Array,
-    sums: Array,
-    slopes: Array,
+    shape: Shape, bases: Array, shares: Array, cells: NDArray[np.uint32], values: Array, sums: Array, slopes: Array
 ) -> None:
-    """slopes (n_odds, effects) of a block from values (n_rows, width); `sums` (cells, width or more) of its cells."""
+    """slopes (effects, width) of a block from values (n_rows, width); `sums` (cells, width) are those of its cells."""
     sum_cells(cells, values, sums)
-    table = np.empty(len(sums))
-    for c in range(len(slopes)):
-        for i in range(len(sums)):
-            table[i] = sums[i, c]
-        sum_slopes(shape, bases, shares, table, slopes[c])
+    sum_slopes(shape, bases, shares, sums.copy(), slopes)
 
 
 @kernel
 def move_block(u: Array, slope: Array, curvature: Array, width: float, penalty: Array, step: Array) -> float:
     """The step d that makes slope d + width curvature d^2 / 2 + penalty(u + d) least; what it is bent by the bound.
 
-    All but the penalty are (n_odds, effects). With a = width curvature and z = a u - slope the end is
+    All but the penalty are (effects, width). With a = width curvature and z = a u - slope the end is
     z / (a + squared + norm / r), r its own length, and zero where z is no longer than `norm`. r solves the secular
     equation sum (z / ((a + squared) r + norm))^2 = 1.
     """
@@ -97,13 +87,12 @@ def move_block(u: Array, slope: Array, curvature: Array, width: float, penalty: 
 
 @kernel
 def fill_steps(shape: Shape, bases: Array, shares: Array, step: Array, bounds: Array, steps: Array) -> float:
-    """steps (cells, width) of a block's effects (n_odds, effects); what they are bent by bounds (n_odds, cells)."""
-    table, bent = np.empty(len(steps)), 0.0
-    for c in range(len(step)):
-        fill_table(shape, bases, shares, step[c], shape[HAS_GAPS] == 1, table)
-        for i in range(len(table)):
-            steps[i, c] = table[i]
-            bent += bounds[c, i] * table[i] * table[i]
+    """steps (cells, width) of a block's effects (effects, width); what they are bent by bounds (cells, width)."""
+    bent = 0.0
+    fill_table(shape, bases, shares, step, shape[HAS_GAPS] == 1, steps)
+    for i in range(len(steps)):
+        for c in range(steps.shape[1]):
+            bent += bounds[i, c] * steps[i, c] * steps[i, c]
     return bent
 
 
@@ -125,46 +114,39 @@ def sweep(
     u: Array,
     zeros_too: bool,
 ) -> float:
-    """Move each of these blocks in turn, in `rows` and u (n_odds, n_effects); what the model gains.
+    """Move each of these blocks in turn, in `rows` and u (n_effects, width); what the model gains.
 
     A block of zeros that a norm keeps at zero is left alone, and without `zeros_too` not looked at.
 
     squares    of the bases, for an upper bound of the diagonal of the Hessian
-    free       (n_odds,) zero for an intercept that may not move, else one
+    free       (width,) zero for an intercept that may not move, else one
     penalty    (n_blocks, 2)
-    bounds     (n_odds, n_cells) of the curvature in cells, where
-    curvature  (n_odds, n_effects) of the effects, is known: not a nan
+    bounds     (n_cells, width) of the curvature in cells, where
+    curvature  (n_effects, width) of the effects, is known: not a nan
     widths     (n_blocks,) by how much each bound of a block's Hessian had to be widened
     """
     gain, p, slopes = 0.0, rows[P], rows[SLOPES]
     for b in blocks:
         shape, first, last = shapes[b], shapes[b, EFFECTS_AT], shapes[b + 1, EFFECTS_AT]
-        at, end, norm = shapes[b, CELLS_AT], shapes[b + 1, CELLS_AT], penalty[b, NORM]
-        old = u[:, first:last].copy()
-        before = sum_of_squares(old)
+        own, known, norm = u[first:last], curvature[first:last], penalty[b, NORM]
+        by_cell = bounds[shapes[b, CELLS_AT] : shapes[b + 1, CELLS_AT]]
+        before = sum_of_squares(own)
         stays = norm > 0.0 and before == 0.0
         if stays and not zeros_too:
             continue
-        slope, step, sums = np.empty_like(old), np.empty_like(old), np.empty((end - at, max(LANES, p.shape[1])))
-        sum_block(shape, bases, shares, cells[b], slopes, sums, slope)
+        slope, step, steps = np.empty_like(own), np.empty_like(own), np.empty_like(by_cell)
+        sum_block(shape, bases, shares, cells[b], slopes, steps, slope)
         if b == len(shapes) - 2:
-            for c in range(len(u)):
-                slope[c, 0] *= free[c]
+            for c in range(len(free)):
+                slope[0, c] *= free[c]
         if stays and sum_of_squares(slope) <= norm * norm:
             continue
-        if math.isnan(curvature[0, first]):
+        if math.isnan(known[0, 0]):
             apart = shape.copy()
             apart[CENTRED] = 0  # squares are not
-            sum_block(apart, squares, shares, cells[b], rows[BOUNDS], sums, step)
-            put(step, curvature, first)
-            put(sums.T, bounds, at)
-        known, by_cell, steps = (
-            curvature[:, first:last].copy(),
-            bounds[:, at:end].copy(),
-            np.zeros((end - at, p.shape[1])),
-        )
+            sum_block(apart, squares, shares, cells[b], rows[BOUNDS], by_cell, known)
         while True:
-            bounded = move_block(old, slope, known, widths[b], penalty[b], step)
+            bounded = move_block(own, slope, known, widths[b], penalty[b], step)
             bent = fill_steps(shape, bases, shares, step, by_cell, steps)
             if bent <= bounded * (1.0 + ROUNDING):
                 break
@@ -172,31 +154,22 @@ def sweep(
         # Of two classes the bound is the curvature itself.
         within = move_rows(steps, cells[b], weights, p, rows[BOUNDS], rows[MOVED], slopes)
         along = 0.0
-        for c in range(len(u)):
-            for e in range(last - first):
-                along += slope[c, e] * step[c, e]
-                u[c, first + e] += step[c, e]
-                old[c, e] += step[c, e]
-        after = sum_of_squares(old)
-        gain -= along + 0.5 * (bent if len(u) == 1 else within) + 0.5 * penalty[b, SQUARED] * (after - before)
+        for e in range(len(own)):
+            for c in range(own.shape[1]):
+                along += slope[e, c] * step[e, c]
+                own[e, c] += step[e, c]
+        after = sum_of_squares(own)
+        gain -= along + 0.5 * (bent if p.shape[1] == 1 else within) + 0.5 * penalty[b, SQUARED] * (after - before)
         gain -= norm * (math.sqrt(after) - math.sqrt(before))
     return gain
 
 
 @kernel
-def put(values: Array, into: Array, first: int) -> None:
-    """Into the columns from the first on, for each of the classes."""
-    for c in range(len(into)):
-        for i in range(values.shape[1]):
-            into[c, first + i] = values[c, i]
-
-
-@kernel
 def sum_of_squares(values: Array) -> float:
     total = 0.0
-    for c in range(len(values)):
-        for e in range(values.shape[1]):
-            total += values[c, e] * values[c, e]
+    for e in range(len(values)):
+        for c in range(values.shape[1]):
+            total += values[e, c] * values[e, c]
     return total
 
 
@@ -204,10 +177,8 @@ def sum_of_squares(values: Array) -> float:
 def sum_blocks(
     shapes: Shape, bases: Array, shares: Array, cells: Cells, blocks: Shape, values: Array, slopes: Array
 ) -> None:
-    """slopes (n_odds, n_effects) of these blocks from values (n_rows, width)."""
+    """slopes (n_effects, width) of these blocks from values (n_rows, width)."""
     for b in blocks:
-        first, last = shapes[b, EFFECTS_AT], shapes[b + 1, EFFECTS_AT]
-        sums = np.empty((shapes[b + 1, CELLS_AT] - shapes[b, CELLS_AT], max(LANES, values.shape[1])))
-        own = np.empty((len(slopes), last - first))
+        sums = np.empty((shapes[b + 1, CELLS_AT] - shapes[b, CELLS_AT], values.shape[1]))
+        own = slopes[shapes[b, EFFECTS_AT] : shapes[b + 1, EFFECTS_AT]]
         sum_block(shapes[b], bases, shares, cells[b], values, sums, own)
-        put(own, slopes, first)

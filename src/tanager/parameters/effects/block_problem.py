@@ -38,15 +38,16 @@ class BlockRows:
     def scores(self, beta: Array) -> Array:
         """(n_rows, width) sums of the entries of beta (n_cells, n_classes): log odds of two classes, or of each.
 
-        The width is that of `row_kernels.padded`.
+        The width is that of `block_kernels.padded`.
         """
-        from tanager.parameters.effects.row_kernels import add_tables, padded
+        return self.sums(pad(beta[:, :1] - beta[:, 1:] if beta.shape[1] == 2 else beta))
 
-        odds = beta[:, :1] - beta[:, 1:] if beta.shape[1] == 2 else beta
-        tables = np.zeros((len(odds), padded(odds.shape[1])))
-        tables[:, : odds.shape[1]] = odds
+    def sums(self, tables: Array) -> Array:
+        """(n_rows, width) sums of the entries of tables (n_cells, width)."""
+        from tanager.parameters.effects.row_kernels import add_tables
+
         total = np.zeros((len(self.classes), tables.shape[1]))
-        filled = np.add.reduceat((odds != 0.0).any(axis=1), self._offsets[:-1])  # a block of zeros adds nothing
+        filled = np.add.reduceat(tables.any(axis=1), self._offsets[:-1])  # a block of zeros adds nothing
         add_tables(self._offsets, np.flatnonzero(filled), self.cells, tables, total)
         return total
 
@@ -132,8 +133,8 @@ class BlockProblem:
         """Descend from effects u (n_effects, n_odds) until about `tolerance` (value + rows / 100) is left to gain."""
         from tanager.parameters.effects.block_descent import BlockDescent
 
-        u = self._only_used(u.T)
-        scores = self._start_scores + self.rows.scores(self._tables(u.T))
+        u = pad(self._only_used(u))
+        scores = self._start_scores + self.rows.sums(self._odds_tables(u))
         rows = self.rows.cells, self.rows.classes, self.rows.weights
         penalty = np.stack([self._squared, self._norm], axis=1)
         descent = BlockDescent(self.blocks, *rows, self._free, self._used, penalty, self._widths)
@@ -141,25 +142,52 @@ class BlockProblem:
         self.n_passes += steps.n_sweeps
         # Half of the square of a norm is what is left to gain.
         norms = np.sqrt(2.0 * np.maximum([*steps.gains, *steps.gains[-1:]], 0.0))
-        return Descent(u.T, steps.values, norms.tolist(), "tolerance" if steps.finished else "max_iter")
+        return Descent(
+            u[:, : self._n_odds].copy(), steps.values, norms.tolist(), "tolerance" if steps.finished else "max_iter"
+        )
 
     def certify(self, descent: Descent) -> None:
         """Solve for the intercepts, and set the bound of the descent: what is left to gain at most (`block_gap`)."""
-        from tanager.parameters.effects.block_model import sum_blocks
-
         rows, free = self.rows, self._free
-        scores = self._start_scores + rows.scores(self._tables(descent.u))
+        scores = self._start_scores + rows.sums(self._odds_tables(pad(descent.u)))
         shift, p = solve_intercepts(scores.T[: self._n_odds], rows.classes, rows.weights, free)
         descent.u[-1] += shift
-        residuals = np.zeros_like(scores)
-        residuals.T[: self._n_odds] = rows.weights * (p - (rows.classes == np.arange(self._n_odds)[:, np.newaxis]))
-        slopes = np.zeros((self._n_odds, self.blocks.n_effects))
-        blocks = self.blocks
-        sum_blocks(blocks.shapes, blocks.bases, blocks.shares, rows.cells, self._used, residuals, slopes)
+        slopes = self._slopes(pad(p.T))
         used, ends = self._used[:-1], self.blocks.shapes[:, 7]
-        u, by_block = ([values[ends[b] : ends[b + 1]] for b in used] for values in (descent.u, slopes.T))
+        u, by_block = (
+            [values[ends[b] : ends[b + 1]] for b in used] for values in (descent.u, slopes[:, : self._n_odds])
+        )
         strengths = self._squared[used], self._norm[used]
         descent.bound = duality_gap(p, rows.classes, rows.weights, u, by_block, *strengths)
+
+    def loss_and_slopes(self, u: Array) -> tuple[float, Array]:
+        """Without the penalty, at padded effects u (n_effects, width); slopes (n_effects, width) of blocks in use."""
+        from tanager.parameters.effects.row_kernels import probabilities
+
+        scores = self._start_scores + self.rows.sums(self._odds_tables(u))
+        p = np.empty_like(scores)
+        loss = probabilities(scores, self._n_odds, self.rows.classes, self.rows.weights, p)
+        self.n_passes += 1
+        return float(loss), self._slopes(p)
+
+    @property
+    def precision(self) -> Array:
+        """(n_effects, n_odds) of the squared penalty; infinite for what may not move."""
+        each = np.full(self.blocks.n_blocks, np.inf)
+        each[self._used] = self._squared[self._used]
+        by_effect = np.repeat(np.repeat(each, np.diff(self.blocks.shapes[:, 7]))[:, np.newaxis], self._n_odds, axis=1)
+        by_effect[-1, self._free == 0.0] = np.inf
+        return by_effect
+
+    def rows_behind(self) -> Array:
+        """(n_effects, n_odds) the rows that an effect moves, by the square of how far it moves them."""
+        from tanager.parameters.effects.block_model import sum_blocks
+
+        blocks, shapes = self.blocks, self.blocks.shapes.copy()
+        shapes[:, 11] = 0  # squares are not centred
+        moved, weights = np.zeros((blocks.n_effects, 1)), self.rows.weights[:, np.newaxis].copy()
+        sum_blocks(shapes, blocks.squares, blocks.shares, self.rows.cells, self._used, weights, moved)
+        return np.repeat(moved, self._n_odds, axis=1) * (0.5 if self._mirrored else 1.0) ** 2
 
     def to_odds(self, u: Array) -> Array:
         """(n_effects, n_odds) from effects on every class, (n_effects, n_classes)."""
@@ -189,16 +217,42 @@ class BlockProblem:
     def _start_scores(self) -> Array:
         return self.rows.scores(self.start)
 
+    def _slopes(self, p: Array) -> Array:
+        """(n_effects, width) of the loss by the effects of blocks in use, at probabilities p (n_rows, width)."""
+        from tanager.parameters.effects.block_model import sum_blocks
+
+        blocks, rows = self.blocks, self.rows
+        residuals = p * rows.weights[:, np.newaxis]
+        own = np.flatnonzero(rows.classes < p.shape[1])  # of two classes the second has no column
+        residuals[own, rows.classes[own]] -= rows.weights[own]
+        slopes = np.zeros((blocks.n_effects, p.shape[1]))
+        sum_blocks(blocks.shapes, blocks.bases, blocks.shares, rows.cells, self._used, residuals, slopes)
+        return slopes
+
     def _only_used(self, u: Array) -> Array:
         used = np.zeros(self.blocks.n_blocks, dtype=bool)
         used[self._used] = True
-        # In one order of memory: the compiler would begin anew for another.
-        return np.ascontiguousarray(np.where(np.repeat(used, np.diff(self.blocks.shapes[:, 7])), u, 0.0))
+        return np.where(np.repeat(used, np.diff(self.blocks.shapes[:, 7]))[:, np.newaxis], u, 0.0)
 
     def _tables(self, u: Array) -> Array:
+        """(n_cells, n_classes) of effects u (n_effects, n_odds)."""
+        tables = self._odds_tables(pad(u))[:, : self._n_odds]
+        return np.hstack([0.5 * tables, -0.5 * tables]) if self._mirrored else tables
+
+    def _odds_tables(self, u: Array) -> Array:
+        """(n_cells, width) of padded effects."""
         from tanager.parameters.effects.block_kernels import fill_tables
 
         blocks = self.blocks
-        tables = np.zeros((self._n_odds, blocks.n_cells))
-        fill_tables(blocks.shapes, blocks.bases, blocks.shares, np.ascontiguousarray(u.T), tables)
-        return np.stack([0.5 * tables[0], -0.5 * tables[0]], axis=1) if self._mirrored else tables.T
+        tables = np.zeros((blocks.n_cells, u.shape[1]))
+        fill_tables(blocks.shapes, blocks.bases, blocks.shares, u, tables)
+        return tables
+
+
+def pad(values: Array) -> Array:
+    """(n, width) from (n, n_odds), in one order of memory: the compiler would begin anew for another."""
+    from tanager.parameters.effects.block_kernels import padded
+
+    result = np.zeros((len(values), padded(values.shape[1])))
+    result[:, : values.shape[1]] = values
+    return result
