@@ -1,10 +1,15 @@
-"""SquaredBlocks: effects under a squared penalty as a function of a vector, by compiled passes over blocks."""
+"""Effects under a squared penalty as a function of a vector, by compiled passes over blocks.
+
+The last steps to an optimum are far fewer by L-BFGS than block by block: attributes repeat each other. Under a norm
+they are not: what becomes zero has no end of curvature.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.parameters.conditional.certificate import DAMPING
 from tanager.parameters.conditional.lbfgs import Memory
 from tanager.parameters.effects.block_problem import BlockProblem, pad
 
@@ -12,19 +17,19 @@ Array = NDArray[np.float64]
 
 
 class SquaredBlocks:
-    """A `BlockProblem` as L-BFGS wants it: scaled effects v, u = v / sqrt(precision + damping sqrt(rows) / 4).
+    """A `BlockProblem` under a squared penalty as L-BFGS wants it: what `Penalized` is for rows anywhere.
 
-    What `Penalized` is for rows anywhere: the last steps to an optimum are far shorter by L-BFGS than block by block.
+    Of scaled effects v, u = v / sqrt(precision + damping sqrt(rows) / 4).
     """
 
     bounded = True
 
-    def __init__(self, problem: BlockProblem, damping: float) -> None:
+    def __init__(self, problem: BlockProblem) -> None:
         self._problem = problem
         self.n_rows = problem.n_rows
         precision = problem.precision
         self._used = np.isfinite(precision)
-        least = 0.25 * damping * np.sqrt(np.maximum(problem.rows_behind(), 1.0))
+        least = 0.25 * DAMPING * np.sqrt(np.maximum(problem.rows_behind(), 1.0))
         self._precision = precision[self._used]
         self._scale = 1.0 / np.sqrt(self._precision + least[self._used])
 

@@ -192,12 +192,12 @@ class EffectsFit:
         """From the folds' mean, by passes: they prove how near the optimum is."""
         max_iter, every_row = self._options.max_iter, self._every_row
         tol = self._options.tol / (1.0 if every_row else choice.share)
-        if choice.found and self._problems.in_blocks(self._problems.rows.n_rows):
+        if choice.found and self._problems.passes_in_blocks:
             blocks = self._problems.block_problem(layout, self._problems.rows)
             self._set_prior(blocks, layout, blocks.counted, choice)
             blocks.set_strengths(choice.chosen.strengths)
             start = blocks.to_odds(start_from_folds(layout, blocks.start, blocks.counted, choice.found))
-            descent = minimize_closely(SquaredBlocks(blocks, DAMPING), start, max_iter, tol, every_row=every_row)
+            descent = minimize_closely(SquaredBlocks(blocks), start, max_iter, tol, every_row=every_row)
             return blocks, blocks.counted, descent
         problem, rows = self._problems.problem(layout, self._problems.rows, self._task.counts.engine)
         self._set_prior(problem, layout, rows, choice)

@@ -120,12 +120,17 @@ class EffectProblems:
         """Whether there are few enough rows to have them all in memory for the fit of a norm."""
         return self._objective == "cll" and self.rows.n_rows <= 2 * MAX_ROWS_FOR_FOLDS
 
-    def in_blocks(self, n_rows: int) -> bool:
+    def _in_blocks(self, n_rows: int) -> bool:
         """Whether a rough fit of the squared penalty is best left to the compiled descent; of many attributes it is."""
         if len(self.columns) > MAX_PAIRED and self.fits_norm:
             return True
         n_look_ups = n_rows * (len(self.columns) + self.ranked.numbers[-1]) * self.rows.n_classes
         return self._objective == "cll" and n_look_ups <= MAX_LOOK_UPS_IN_BLOCKS
+
+    @property
+    def passes_in_blocks(self) -> bool:
+        """Whether a close fit of all rows is best left to compiled passes over blocks: not of many rows, by threads."""
+        return self.rows.n_rows <= MAX_ROWS_FOR_FOLDS and self._in_blocks(self.rows.n_rows)
 
     @cached_property
     def splits(self) -> list[RowSplit]:
@@ -143,7 +148,7 @@ class EffectProblems:
         if self.ranked.monotone:
             monotone, counted = self.monotone_problem(layout, split.kept, AutoEngine())
             return EffectFold(monotone, monotone.zero, HeldOut(layout.cells, rest, False), layout, counted)
-        if norm or self.in_blocks(split.kept.n_rows):
+        if norm or self._in_blocks(split.kept.n_rows):
             bases = fewer.problem.bases if fewer is not None and isinstance(fewer.problem, BlockProblem) else None
             blocks = self.block_problem(layout, split.kept, bases)
             return EffectFold(blocks, blocks.zero, BlockRows(layout, rest), layout, blocks.counted)
