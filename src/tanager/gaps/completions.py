@@ -18,7 +18,7 @@ from tanager.table.batch import Codes, code_dtype
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MAX_COMPLETIONS = 1_024
+MAX_COMPLETIONS = 4_096
 N_DRAWS = 512
 
 
