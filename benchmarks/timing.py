@@ -43,9 +43,10 @@ def print_row(workload: str, ours: float, peer_name: str, peer: float | None, as
     if peer is None:
         print(f"| {workload} | {format_time(ours)} | {peer_name} | | {asked} |", flush=True)
     else:
+        ratio = peer / ours
+        times = f"{ratio:.1f}x" if ratio >= 1.0 else f"{ratio:.2f}x"
         print(
-            f"| {workload} | {format_time(ours)} | {peer_name}: {format_time(peer)} | {peer / ours:.1f}x | {asked} |",
-            flush=True,
+            f"| {workload} | {format_time(ours)} | {peer_name}: {format_time(peer)} | {times} | {asked} |", flush=True
         )
 
 

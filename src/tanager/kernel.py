@@ -19,6 +19,14 @@ def kernel(function: F) -> F:
     return cast(F, njit(nogil=True, cache=True)(function))
 
 
+def summing_kernel(function: F) -> F:
+    """A kernel whose sums may be taken in another order, several terms at a time.
+
+    The order is fixed when it is compiled: the same rows give the same sums, whatever the number of threads.
+    """
+    return cast(F, njit(nogil=True, cache=True, fastmath={"reassoc", "nsz", "contract"})(function))
+
+
 def kernel_part(function: F) -> F:
     """A piece of a kernel, compiled within the kernel that calls it and never for itself.
 

@@ -9,7 +9,7 @@ from tanager import BayesianNetworkClassifier, PairwiseClassifier, TANClassifier
 from tanager.errors import OptionError
 from tanager.explain import explain
 from tanager.parameters import Conditional
-from tanager.parameters.effects.block_problem import BlockProblem
+from tanager.parameters.effects.block_problem import BlockProblem, pad
 from tanager.parameters.effects.layout import EffectLayout
 from tanager.parameters.effects.prior import effect_prior
 from tanager.structure import pairwise as structure
@@ -111,6 +111,20 @@ def test_a_rough_descent_is_above_the_optimum_by_no_more_than_its_bound_which_en
         bounds.append(descent.bound)
     assert bounds[0] > bounds[-1]
     assert bounds[-1] < 1e-3
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 6, 40])
+def test_slopes_of_the_loss_are_its_differences_for_any_number_of_classes(n_classes):
+    fitted, rng = problem(n_classes), np.random.default_rng(1)
+    fitted.set_strengths((1.0, 1.0))
+    u, direction = 0.3 * rng.normal(size=(2, *fitted.zero.shape))
+    loss, slopes = fitted.loss_and_slopes(pad(u))
+    scores = fitted.rows.scores(fitted.beta(u))
+    expected = fitted.rows.losses(fitted.beta(u)).sum()
+    assert loss == pytest.approx(expected, rel=1e-12)
+    assert not scores[:, 1 if n_classes == 2 else n_classes :].any()
+    after, before = (fitted.loss_and_slopes(pad(u + h * direction))[0] for h in (1e-5, -1e-5))
+    assert (slopes[:, : u.shape[1]] * direction).sum() == pytest.approx((after - before) / 2e-5, rel=1e-6)
 
 
 @pytest.mark.parametrize("norm", [False, True])

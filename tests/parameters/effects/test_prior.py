@@ -111,10 +111,12 @@ def test_many_rows_keep_every_part_of_a_walk(layout, monkeypatch):
     assert (few, effect_bases(own, rows).coarse[0].shape[1]) == (5 + 1, COLUMNS[0].coarse.n_states - 1)
 
 
-def test_many_rows_change_the_scale_of_the_descent_and_not_the_optimum(monkeypatch):
+def test_passes_over_blocks_and_the_scale_of_many_rows_change_the_descent_and_not_the_optimum(monkeypatch):
     X, y = make_moons(500, noise=0.3, random_state=0)
     clf = BayesianNetworkClassifier(parameters=Conditional(strength=(1.0, 1.0), tol=1e-12, max_iter=5_000))
     expected = clf.fit(X, y).predict_proba(X)
+    monkeypatch.setattr("tanager.parameters.effects.problems.MAX_LOOK_UPS_IN_BLOCKS", 0)
+    np.testing.assert_allclose(clf.fit(X, y).predict_proba(X), expected, atol=1e-5)
     passes = clf.trace_.parameters.passes
     monkeypatch.setattr("tanager.parameters.effects.problems.MANY_ROWS", 1)
     np.testing.assert_allclose(clf.fit(X, y).predict_proba(X), expected, atol=1e-5)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.parameters.conditional.descent import Descent
-from tanager.parameters.conditional.optimize import Penalized, descend, gain_of_late
+from tanager.parameters.conditional.optimize import ScaledProblem, descend, gain_of_late
 
 Array = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ DIFFERENCE, NO_SLOPE, MAX_SOLVES = 1e-4, 1e-9, 6
 
 
 def minimize_closely(
-    problem: Penalized, u: Array, max_iter: int, tol: float, bound: float = np.inf, every_row: bool = True
+    problem: ScaledProblem, u: Array, max_iter: int, tol: float, bound: float = np.inf, every_row: bool = True
 ) -> Descent:
     """Descend until P(class | row) is within `tol` of the optimum's for every training row.
 
@@ -62,7 +62,7 @@ def minimize_closely(
     return descent
 
 
-def _solve_intercepts(problem: Penalized, descent: Descent) -> None:
+def _solve_intercepts(problem: ScaledProblem, descent: Descent) -> None:
     """Newton's method for what nothing pulls back, with the Hessian at its start; sets the bound of the descent."""
     vector, places = problem.to_vector(descent.u), problem.unpenalized
     value, gradient = problem(vector)

@@ -33,6 +33,23 @@ class Loss(Protocol):
     def __call__(self, beta: Array) -> tuple[float, Array]: ...
 
 
+class ScaledProblem(Protocol):
+    """What a descent asks of a problem: value and gradient by a vector of scaled effects (`Penalized`)."""
+
+    n_rows: float
+
+    @property
+    def bounded(self) -> bool: ...
+    @property
+    def unpenalized(self) -> NDArray[np.intp]: ...
+    def __call__(self, vector: Array) -> tuple[float, Array]: ...
+    def gap_bound(self, gradient: Array) -> float: ...
+    def note(self, vector: Array, gradient: Array) -> None: ...
+    def recall(self) -> Memory: ...
+    def to_vector(self, u: Array) -> Array: ...
+    def to_effects(self, vector: Array) -> Array: ...
+
+
 class Penalized:
     """Objective plus prior as a function of a vector v of scaled effects, u = v / sqrt(precision + sqrt(rows) / 4).
 
@@ -202,7 +219,7 @@ class Penalized:
 
 
 def minimize(
-    problem: Penalized,
+    problem: ScaledProblem,
     u: Array,
     max_iter: int,
     tol: float,
@@ -229,7 +246,7 @@ def gain_of_late(values: list[float]) -> float:
 
 
 def descend(
-    problem: Penalized,
+    problem: ScaledProblem,
     u: Array,
     max_iter: int,
     rule: Callable[[list[float], Array], tuple[float, float]],

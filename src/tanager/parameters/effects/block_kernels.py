@@ -1,7 +1,7 @@
 """Compiled: the tables of a block from its effects, and the slopes of its effects from those of its cells.
 
-A block is a line of integers (`blocks.Blocks.shapes`). Values are stored class by class, so that every inner loop runs
-over neighbouring numbers.
+A block is a line of integers (`blocks.Blocks.shapes`). Values are (effects, cells or rows; width): the log odds of two
+classes, or a number for every class and zeros up to a multiple of four, so that loops over classes run in fours.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.kernel import kernel, kernel_part
+from tanager.kernel import kernel
 
 Array = NDArray[np.float64]
 Shape = NDArray[np.int64]
@@ -31,152 +31,198 @@ Cells = NDArray[np.uint32]
     CENTRED,
 ) = range(12)
 IDENTITY = -1
+LANES = 4
+MAX_LANES = 32
 
 
-@kernel_part
+def padded(n_odds: int) -> int:
+    """The width."""
+    return 1 if n_odds == 1 else -(-n_odds // LANES) * LANES
+
+
+@kernel
+def add_product(bases: Array, at: int, values: Array, out: Array) -> None:
+    """out (n, width) += B^T values, B the (m, n) matrix that begins `at` a place of the bases, values (m, width)."""
+    m, width = values.shape
+    n = len(out)
+    if width == 1:
+        for i in range(m):
+            line, value = bases[at + i * n : at + (i + 1) * n], values[i, 0]
+            for j in range(n):
+                out[j, 0] += line[j] * value
+    elif width <= MAX_LANES and width % LANES == 0:
+        for c in range(0, width, LANES):
+            for i in range(m):
+                line = bases[at + i * n : at + (i + 1) * n]
+                v0, v1, v2, v3 = values[i, c], values[i, c + 1], values[i, c + 2], values[i, c + 3]
+                for j in range(n):
+                    b, own = line[j], out[j]
+                    o0, o1, o2, o3 = own[c], own[c + 1], own[c + 2], own[c + 3]
+                    own[c], own[c + 1], own[c + 2], own[c + 3] = o0 + b * v0, o1 + b * v1, o2 + b * v2, o3 + b * v3
+    else:
+        for i in range(m):
+            for j in range(n):
+                b, own, value = bases[at + i * n + j], out[j], values[i]
+                for c in range(width):
+                    own[c] += b * value[c]
+
+
+@kernel
+def add(values: Array, out: Array) -> None:
+    """Add to the first lines of `out`; a slice would compile for long."""
+    for i in range(len(values)):
+        for c in range(values.shape[1]):
+            out[i, c] += values[i, c]
+
+
+@kernel
 def fill_table(shape: Shape, bases: Array, shares: Array, effects: Array, gaps: bool, table: Array) -> None:
-    """table (cells,) = left basis @ effects @ right basis', of one class; with `gaps` also what missing cells expect.
+    """table (cells, width) = left basis @ effects @ right basis'; with `gaps` also what missing cells expect.
 
     A centred block is less its mean over the rows, which the free intercept takes: so the two are apart in the Hessian.
     """
-    n_left, n_right = shape[LEFT], shape[RIGHT]
+    n_left, n_right, width = shape[LEFT], shape[RIGHT], effects.shape[1]
     k_left, k_right = shape[LEFT_EFFECTS], shape[RIGHT_EFFECTS]
-    width = n_right + shape[IS_PAIR]
-    at = shape[LEFT_AT]
-    for i in range(len(table)):
-        table[i] = 0.0
+    line = (n_right + shape[IS_PAIR]) * width  # of the table, one for each left state
+    flat, at = table.reshape(-1), shape[LEFT_AT]
+    flat[:] = 0.0
     if not shape[IS_PAIR]:
         if at == IDENTITY:
-            for i in range(n_left):
-                table[i] = effects[i]
+            add(effects, table)
         else:
-            for a in range(k_left):
-                column, value = bases[at + (k_left + a) * n_left : at + (k_left + a + 1) * n_left], effects[a]
-                for i in range(n_left):
-                    table[i] += column[i] * value
+            add_product(bases, at + k_left * n_left, effects, table[:n_left])
     else:
-        right = np.zeros((k_left, n_right))
+        right = np.zeros((k_left, n_right * width))
         for a in range(k_left):
-            own = effects[a * k_right : (a + 1) * k_right]
+            own, out = effects[a * k_right : (a + 1) * k_right], right[a].reshape(n_right, width)
             if shape[RIGHT_AT] == IDENTITY:
-                for j in range(n_right):
-                    right[a, j] = own[j]
+                add(own, out)
             else:
-                for b in range(k_right):
-                    first, value = shape[RIGHT_AT] + (k_right + b) * n_right, own[b]
-                    for j in range(n_right):
-                        right[a, j] += bases[first + j] * value
+                add_product(bases, shape[RIGHT_AT] + k_right * n_right, own, out)
+        both = right
+        if at != IDENTITY:
+            both = np.zeros((n_left, n_right * width))
+            add_product(bases, at + k_left * n_left, right, both)
         for i in range(n_left):
-            line = table[i * width : i * width + n_right]
-            if at == IDENTITY:
-                for j in range(n_right):
-                    line[j] = right[i, j]
-            else:
-                for a in range(k_left):
-                    value = bases[at + i * k_left + a]
-                    for j in range(n_right):
-                        line[j] += value * right[a, j]
+            for j in range(n_right * width):
+                flat[i * line + j] = both[i, j]
     if shape[CENTRED]:
-        mean, at = 0.0, shape[SHARES_AT] + 2 * shape[IS_PAIR] * n_left * n_right
-        for i in range(n_left):
-            for j in range(n_right):
-                mean += shares[at + i * n_right + j] * table[i * width + j]
-        for i in range(n_left):
-            for j in range(n_right):
-                table[i * width + j] -= mean
+        _center(shape, shares, table)
     if gaps:
         _fill_gaps(shape, shares, table)
 
 
-@kernel_part
+@kernel
+def _center(shape: Shape, shares: Array, table: Array) -> None:
+    """Take the mean over the rows from every cell."""
+    n_left, n_right, pair = shape[LEFT], shape[RIGHT], shape[IS_PAIR]
+    at, mean = shape[SHARES_AT] + 2 * pair * n_left * n_right, np.zeros(table.shape[1])
+    for i in range(n_left):
+        for j in range(n_right):
+            share, cell = shares[at + i * n_right + j], table[i * (n_right + pair) + j]
+            for c in range(len(mean)):
+                mean[c] += share * cell[c]
+    for i in range(n_left):
+        for j in range(n_right):
+            cell = table[i * (n_right + pair) + j]
+            for c in range(len(mean)):
+                cell[c] -= mean[c]
+
+
+@kernel
 def _fill_gaps(shape: Shape, shares: Array, table: Array) -> None:
     """A missing cell's entry is the mean of the entries it stands for, by their shares."""
     n_left, n_right, pair = shape[LEFT], shape[RIGHT], shape[IS_PAIR]
-    width, size, at = n_right + pair, n_left * n_right, shape[SHARES_AT]
-    for i in range(n_left):
-        for j in range(n_right):
-            value, cell = table[i * width + j], at + i * n_right + j
-            table[n_left * width + j] += shares[cell] * value
-            if pair:
-                table[i * width + n_right] += shares[size + cell] * value
-                table[n_left * width + n_right] += shares[2 * size + cell] * value
-
-
-@kernel_part
-def sum_slopes(
-    shape: Shape, bases: Array, shares: Array, table: Array, gaps: bool, centred: bool, slopes: Array
-) -> None:
-    """slopes (effects,) from those of the cells, which are used up: the transpose of `fill_table`."""
-    n_left, n_right = shape[LEFT], shape[RIGHT]
-    k_left, k_right = shape[LEFT_EFFECTS], shape[RIGHT_EFFECTS]
-    width = n_right + shape[IS_PAIR]
-    if gaps:
-        _spread_gaps(shape, shares, table)
-    if centred:
-        total, at = 0.0, shape[SHARES_AT] + 2 * shape[IS_PAIR] * n_left * n_right
-        for i in range(n_left):
-            for j in range(n_right):
-                total += table[i * width + j]
-        for i in range(n_left):
-            for j in range(n_right):
-                table[i * width + j] -= shares[at + i * n_right + j] * total
-    at = shape[LEFT_AT]
-    for e in range(len(slopes)):
-        slopes[e] = 0.0
-    if not shape[IS_PAIR]:
-        for i in range(n_left):
-            if at == IDENTITY:
-                slopes[i] = table[i]
-            else:
-                for a in range(k_left):
-                    slopes[a] += bases[at + i * k_left + a] * table[i]
-        return
-    right = np.zeros((k_left, n_right))
-    for i in range(n_left):
-        for j in range(n_right):
-            if at == IDENTITY:
-                right[i, j] = table[i * width + j]
-            else:
-                for a in range(k_left):
-                    right[a, j] += bases[at + i * k_left + a] * table[i * width + j]
-    for a in range(k_left):
-        own = slopes[a * k_right : (a + 1) * k_right]
-        for j in range(n_right):
-            if shape[RIGHT_AT] == IDENTITY:
-                own[j] = right[a, j]
-            else:
-                for b in range(k_right):
-                    own[b] += bases[shape[RIGHT_AT] + j * k_right + b] * right[a, j]
-
-
-@kernel_part
-def _spread_gaps(shape: Shape, shares: Array, table: Array) -> None:
-    n_left, n_right, pair = shape[LEFT], shape[RIGHT], shape[IS_PAIR]
-    width, size, at = n_right + pair, n_left * n_right, shape[SHARES_AT]
+    across, size, at = n_right + pair, n_left * n_right, shape[SHARES_AT]
     for i in range(n_left):
         for j in range(n_right):
             cell = at + i * n_right + j
-            value = shares[cell] * table[n_left * width + j]
-            if pair:
-                value += shares[size + cell] * table[i * width + n_right]
-                value += shares[2 * size + cell] * table[n_left * width + n_right]
-            table[i * width + j] += value
+            for c in range(table.shape[1]):
+                value = table[i * across + j, c]
+                table[n_left * across + j, c] += shares[cell] * value
+                if pair:
+                    table[i * across + n_right, c] += shares[size + cell] * value
+                    table[n_left * across + n_right, c] += shares[2 * size + cell] * value
+
+
+@kernel
+def sum_slopes(shape: Shape, bases: Array, shares: Array, table: Array, slopes: Array) -> None:
+    """slopes (effects, width) from those of the cells, which are used up: the transpose of `fill_table`."""
+    n_left, n_right, width = shape[LEFT], shape[RIGHT], slopes.shape[1]
+    k_left, k_right = shape[LEFT_EFFECTS], shape[RIGHT_EFFECTS]
+    line = (n_right + shape[IS_PAIR]) * width
+    flat, at = table.reshape(-1), shape[LEFT_AT]
+    if shape[HAS_GAPS]:
+        _spread_gaps(shape, shares, table)
+    if shape[CENTRED]:
+        _spread_mean(shape, shares, table)
+    slopes[:] = 0.0
+    if not shape[IS_PAIR]:
+        if at == IDENTITY:
+            add(table[:n_left], slopes)
+        else:
+            add_product(bases, at, table[:n_left], slopes)
+        return
+    both = np.empty((n_left, n_right * width))
+    for i in range(n_left):
+        for j in range(n_right * width):
+            both[i, j] = flat[i * line + j]
+    right = both
+    if at != IDENTITY:
+        right = np.zeros((k_left, n_right * width))
+        add_product(bases, at, both, right)
+    for a in range(k_left):
+        own, by_state = slopes[a * k_right : (a + 1) * k_right], right[a].reshape(n_right, width)
+        if shape[RIGHT_AT] == IDENTITY:
+            add(by_state, own)
+        else:
+            add_product(bases, shape[RIGHT_AT], by_state, own)
+
+
+@kernel
+def _spread_mean(shape: Shape, shares: Array, table: Array) -> None:
+    """The transpose of `_center`."""
+    n_left, n_right, pair = shape[LEFT], shape[RIGHT], shape[IS_PAIR]
+    at, total = shape[SHARES_AT] + 2 * pair * n_left * n_right, np.zeros(table.shape[1])
+    for i in range(n_left):
+        for j in range(n_right):
+            cell = table[i * (n_right + pair) + j]
+            for c in range(len(total)):
+                total[c] += cell[c]
+    for i in range(n_left):
+        for j in range(n_right):
+            share, cell = shares[at + i * n_right + j], table[i * (n_right + pair) + j]
+            for c in range(len(total)):
+                cell[c] -= share * total[c]
+
+
+@kernel
+def _spread_gaps(shape: Shape, shares: Array, table: Array) -> None:
+    """The transpose of `_fill_gaps`."""
+    n_left, n_right, pair = shape[LEFT], shape[RIGHT], shape[IS_PAIR]
+    across, size, at = n_right + pair, n_left * n_right, shape[SHARES_AT]
+    for i in range(n_left):
+        for j in range(n_right):
+            cell = at + i * n_right + j
+            for c in range(table.shape[1]):
+                value = shares[cell] * table[n_left * across + j, c]
+                if pair:
+                    value += shares[size + cell] * table[i * across + n_right, c]
+                    value += shares[2 * size + cell] * table[n_left * across + n_right, c]
+                table[i * across + j, c] += value
 
 
 @kernel
 def fill_tables(shapes: Shape, bases: Array, shares: Array, u: Array, tables: Array) -> None:
-    """tables (n_odds, n_cells) of effects u (n_odds, n_effects), those of missing cells among them."""
+    """tables (n_cells, width) of effects u (n_effects, width), those of missing cells among them."""
     for b in range(len(shapes) - 1):
-        first, last = shapes[b, EFFECTS_AT], shapes[b + 1, EFFECTS_AT]
-        for c in range(len(u)):
-            effects, filled = u[c, first:last], False
-            for effect in effects:
-                filled = filled or effect != 0.0
-            if filled:
-                gaps = b < len(shapes) - 2  # the intercept has none
-                fill_table(
-                    shapes[b], bases, shares, effects, gaps, tables[c, shapes[b, CELLS_AT] : shapes[b + 1, CELLS_AT]]
-                )
+        effects, filled = u[shapes[b, EFFECTS_AT] : shapes[b + 1, EFFECTS_AT]], False
+        for e in range(len(effects)):
+            for c in range(effects.shape[1]):
+                filled = filled or effects[e, c] != 0.0
+        if filled:
+            gaps = b < len(shapes) - 2  # the intercept has none
+            fill_table(shapes[b], bases, shares, effects, gaps, tables[shapes[b, CELLS_AT] : shapes[b + 1, CELLS_AT]])
 
 
 @kernel

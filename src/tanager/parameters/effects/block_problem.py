@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +15,6 @@ from tanager.parameters.effects.blocks import block_cells, make_blocks
 from tanager.parameters.effects.layout import EffectLayout
 from tanager.table.batch import EncodedBatch
 
-if TYPE_CHECKING:
-    from tanager.parameters.effects.block_model import Model
-
 Array = NDArray[np.float64]
 
 
@@ -29,7 +25,7 @@ class BlockRows:
         self.cells = block_cells(layout, batch)
         self._offsets = layout.cells.offsets
         self.classes = batch.class_codes.astype(np.int64)
-        self.weights = batch.row_weights
+        self.weights = np.array(batch.row_weights)  # one that may be written, or the compiler would begin anew
 
     def count(self, n_classes: int) -> Array:
         """(n_cells, n_classes) rows in each cell."""
@@ -40,21 +36,27 @@ class BlockRows:
         return counted
 
     def scores(self, beta: Array) -> Array:
-        """(n_odds, n_rows) sums of the entries of beta (n_cells, n_classes): log odds of two classes, or of each."""
+        """(n_rows, width) sums of the entries of beta (n_cells, n_classes): log odds of two classes, or of each.
+
+        The width is that of `block_kernels.padded`.
+        """
+        return self.sums(pad(beta[:, :1] - beta[:, 1:] if beta.shape[1] == 2 else beta))
+
+    def sums(self, tables: Array) -> Array:
+        """(n_rows, width) sums of the entries of tables (n_cells, width)."""
         from tanager.parameters.effects.row_kernels import add_tables
 
-        odds = np.ascontiguousarray((beta[:, :1] - beta[:, 1:] if beta.shape[1] == 2 else beta).T)
-        total = np.zeros((len(odds), len(self.classes)))
-        filled = np.add.reduceat((odds != 0.0).any(axis=0), self._offsets[:-1])  # a block of zeros adds nothing
-        add_tables(self._offsets, np.flatnonzero(filled), self.cells, odds, total)
+        total = np.zeros((len(self.classes), tables.shape[1]))
+        filled = np.add.reduceat(tables.any(axis=1), self._offsets[:-1])  # a block of zeros adds nothing
+        add_tables(self._offsets, np.flatnonzero(filled), self.cells, tables, total)
         return total
 
     def losses(self, beta: Array) -> Array:
         """- log P(class | attributes) of every row, (n_rows,)."""
-        scores = self.scores(beta)
+        scores = self.scores(beta).T[: 1 if beta.shape[1] == 2 else beta.shape[1]]
         if len(scores) == 1:
             return np.logaddexp(0.0, np.where(self.classes == 0, -scores[0], scores[0]))
-        scores -= scores.max(axis=0)
+        scores = scores - scores.max(axis=0)
         losses: Array = np.log(np.exp(scores).sum(axis=0)) - scores[self.classes, np.arange(len(self.classes))]
         return losses
 
@@ -129,35 +131,63 @@ class BlockProblem:
 
     def descend(self, u: Array, max_iter: int, tolerance: float) -> Descent:
         """Descend from effects u (n_effects, n_odds) until about `tolerance` (value + rows / 100) is left to gain."""
-        from tanager.parameters.effects.block_descent import descend
-        from tanager.parameters.effects.block_model import Penalty
+        from tanager.parameters.effects.block_descent import BlockDescent
 
-        u = self._only_used(u.T)
-        scores = self._start_scores + self.rows.scores(self._tables(u.T))
-        penalty = Penalty(self._used, self._squared, self._norm)
-        values, gains = np.zeros((2, max_iter + 1))
-        n_steps, n_sweeps, finished = descend(
-            self._model, penalty, self._widths, u, scores, tolerance, max_iter, values, gains
+        u = pad(self._only_used(u))
+        scores = self._start_scores + self.rows.sums(self._odds_tables(u))
+        rows = self.rows.cells, self.rows.classes, self.rows.weights
+        penalty = np.stack([self._squared, self._norm], axis=1)
+        descent = BlockDescent(self.blocks, *rows, self._free, self._used, penalty, self._widths)
+        steps = descent.descend(u, scores, tolerance, max_iter)
+        self.n_passes += steps.n_sweeps
+        # Half of the square of a norm is what is left to gain.
+        norms = np.sqrt(2.0 * np.maximum([*steps.gains, *steps.gains[-1:]], 0.0))
+        return Descent(
+            u[:, : self._n_odds].copy(), steps.values, norms.tolist(), "tolerance" if steps.finished else "max_iter"
         )
-        self.n_passes += n_sweeps
-        norms = np.sqrt(2.0 * np.maximum(gains[: n_steps + 1], 0.0))  # half of its square is what is left to gain
-        return Descent(u.T, values[: n_steps + 1].tolist(), norms.tolist(), "tolerance" if finished else "max_iter")
 
     def certify(self, descent: Descent) -> None:
         """Solve for the intercepts, and set the bound of the descent: what is left to gain at most (`block_gap`)."""
-        from tanager.parameters.effects.block_model import sum_all_rows
-
         rows, free = self.rows, self._free
-        scores = self._start_scores + rows.scores(self._tables(descent.u))
-        shift, p = solve_intercepts(scores, rows.classes, rows.weights, free)
+        scores = self._start_scores + rows.sums(self._odds_tables(pad(descent.u)))
+        shift, p = solve_intercepts(scores.T[: self._n_odds], rows.classes, rows.weights, free)
         descent.u[-1] += shift
-        residuals = rows.weights * (p - (rows.classes == np.arange(self._n_odds)[:, np.newaxis]))
-        slopes = np.empty((self._n_odds, self.blocks.n_effects))
-        sum_all_rows(self._model, residuals, slopes)
+        slopes = self._slopes(pad(p.T))
         used, ends = self._used[:-1], self.blocks.shapes[:, 7]
-        u, by_block = ([values[ends[b] : ends[b + 1]] for b in used] for values in (descent.u, slopes.T))
+        u, by_block = (
+            [values[ends[b] : ends[b + 1]] for b in used] for values in (descent.u, slopes[:, : self._n_odds])
+        )
         strengths = self._squared[used], self._norm[used]
         descent.bound = duality_gap(p, rows.classes, rows.weights, u, by_block, *strengths)
+
+    def loss_and_slopes(self, u: Array) -> tuple[float, Array]:
+        """Without the penalty, at padded effects u (n_effects, width); slopes (n_effects, width) of blocks in use."""
+        from tanager.parameters.effects.row_kernels import probabilities
+
+        scores = self._start_scores + self.rows.sums(self._odds_tables(u))
+        p = np.empty_like(scores)
+        loss = probabilities(scores, self._n_odds, self.rows.classes, self.rows.weights, p)
+        self.n_passes += 1
+        return float(loss), self._slopes(p)
+
+    @property
+    def precision(self) -> Array:
+        """(n_effects, n_odds) of the squared penalty; infinite for what may not move."""
+        each = np.full(self.blocks.n_blocks, np.inf)
+        each[self._used] = self._squared[self._used]
+        by_effect = np.repeat(np.repeat(each, np.diff(self.blocks.shapes[:, 7]))[:, np.newaxis], self._n_odds, axis=1)
+        by_effect[-1, self._free == 0.0] = np.inf
+        return by_effect
+
+    def rows_behind(self) -> Array:
+        """(n_effects, n_odds) the rows that an effect moves, by the square of how far it moves them."""
+        from tanager.parameters.effects.block_model import sum_blocks
+
+        blocks, shapes = self.blocks, self.blocks.shapes.copy()
+        shapes[:, 11] = 0  # squares are not centred
+        moved, weights = np.zeros((blocks.n_effects, 1)), self.rows.weights[:, np.newaxis].copy()
+        sum_blocks(shapes, blocks.squares, blocks.shares, self.rows.cells, self._used, weights, moved)
+        return np.repeat(moved, self._n_odds, axis=1) * (0.5 if self._mirrored else 1.0) ** 2
 
     def to_odds(self, u: Array) -> Array:
         """(n_effects, n_odds) from effects on every class, (n_effects, n_classes)."""
@@ -184,26 +214,45 @@ class BlockProblem:
         return np.divide(largest, sizes, out=np.full(len(sizes), np.inf), where=sizes > 0.0)
 
     @cached_property
-    def _model(self) -> Model:
-        from tanager.parameters.effects.block_model import Model
-
-        blocks, rows = self.blocks, self.rows
-        bases = blocks.shapes, blocks.bases, blocks.bases**2, blocks.shares
-        return Model(*bases, rows.cells, rows.classes, rows.weights, self._free)
-
-    @cached_property
     def _start_scores(self) -> Array:
         return self.rows.scores(self.start)
+
+    def _slopes(self, p: Array) -> Array:
+        """(n_effects, width) of the loss by the effects of blocks in use, at probabilities p (n_rows, width)."""
+        from tanager.parameters.effects.block_model import sum_blocks
+
+        blocks, rows = self.blocks, self.rows
+        residuals = p * rows.weights[:, np.newaxis]
+        own = np.flatnonzero(rows.classes < p.shape[1])  # of two classes the second has no column
+        residuals[own, rows.classes[own]] -= rows.weights[own]
+        slopes = np.zeros((blocks.n_effects, p.shape[1]))
+        sum_blocks(blocks.shapes, blocks.bases, blocks.shares, rows.cells, self._used, residuals, slopes)
+        return slopes
 
     def _only_used(self, u: Array) -> Array:
         used = np.zeros(self.blocks.n_blocks, dtype=bool)
         used[self._used] = True
-        return np.where(np.repeat(used, np.diff(self.blocks.shapes[:, 7])), u, 0.0)
+        return np.where(np.repeat(used, np.diff(self.blocks.shapes[:, 7]))[:, np.newaxis], u, 0.0)
 
     def _tables(self, u: Array) -> Array:
+        """(n_cells, n_classes) of effects u (n_effects, n_odds)."""
+        tables = self._odds_tables(pad(u))[:, : self._n_odds]
+        return np.hstack([0.5 * tables, -0.5 * tables]) if self._mirrored else tables
+
+    def _odds_tables(self, u: Array) -> Array:
+        """(n_cells, width) of padded effects."""
         from tanager.parameters.effects.block_kernels import fill_tables
 
         blocks = self.blocks
-        tables = np.zeros((self._n_odds, blocks.n_cells))
-        fill_tables(blocks.shapes, blocks.bases, blocks.shares, np.ascontiguousarray(u.T), tables)
-        return np.stack([0.5 * tables[0], -0.5 * tables[0]], axis=1) if self._mirrored else tables.T
+        tables = np.zeros((blocks.n_cells, u.shape[1]))
+        fill_tables(blocks.shapes, blocks.bases, blocks.shares, u, tables)
+        return tables
+
+
+def pad(values: Array) -> Array:
+    """(n, width) from (n, n_odds), in one order of memory: the compiler would begin anew for another."""
+    from tanager.parameters.effects.block_kernels import padded
+
+    result = np.zeros((len(values), padded(values.shape[1])))
+    result[:, : values.shape[1]] = values
+    return result

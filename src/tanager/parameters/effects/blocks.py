@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,11 @@ class Blocks:
     bases: Array
     shares: Array
     weights: Array
+
+    @cached_property
+    def squares(self) -> Array:
+        """Of the bases."""
+        return self.bases**2
 
     @property
     def n_blocks(self) -> int:

@@ -23,6 +23,7 @@ from tanager.parameters.conditional.losses import MIXED
 from tanager.parameters.conditional.optimize import Penalized
 from tanager.parameters.conditional.trace import ConditionalTrace
 from tanager.parameters.effects.bases import shares_of
+from tanager.parameters.effects.block_pass import SquaredBlocks
 from tanager.parameters.effects.block_problem import BlockProblem
 from tanager.parameters.effects.layout import EffectLayout, Effects, center_effects, mean_effects, without_zeros
 from tanager.parameters.effects.models import Choice, choose_models
@@ -189,14 +190,24 @@ class EffectsFit:
 
     def _fit_square(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized | BlockProblem, Array, Descent]:
         """From the folds' mean, by passes: they prove how near the optimum is."""
-        problem, rows = self._problems.problem(layout, self._problems.rows, self._task.counts.engine)
-        if choice.kind == "naive Bayes":
-            problem.set_prior_mean(naive_bayes_odds(layout, rows))
-        problem.set_strengths(choice.chosen.strengths, DAMPING)
-        start = start_from_folds(layout, problem.start, rows, choice.found) if choice.found else problem.zero
         max_iter, every_row = self._options.max_iter, self._every_row
         tol = self._options.tol / (1.0 if every_row else choice.share)
+        if choice.found and self._problems.passes_in_blocks:
+            blocks = self._problems.block_problem(layout, self._problems.rows)
+            self._set_prior(blocks, layout, blocks.counted, choice)
+            blocks.set_strengths(choice.chosen.strengths)
+            start = blocks.to_odds(start_from_folds(layout, blocks.start, blocks.counted, choice.found))
+            descent = minimize_closely(SquaredBlocks(blocks), start, max_iter, tol, every_row=every_row)
+            return blocks, blocks.counted, descent
+        problem, rows = self._problems.problem(layout, self._problems.rows, self._task.counts.engine)
+        self._set_prior(problem, layout, rows, choice)
+        problem.set_strengths(choice.chosen.strengths, DAMPING)
+        start = start_from_folds(layout, problem.start, rows, choice.found) if choice.found else problem.zero
         return problem, rows, minimize_closely(problem, start, max_iter, tol, every_row=every_row)
+
+    def _set_prior(self, problem: Penalized | BlockProblem, layout: EffectLayout, rows: Array, choice: Choice) -> None:
+        if choice.kind == "naive Bayes":
+            problem.set_prior_mean(naive_bayes_odds(layout, rows))
 
     def _fit_norm(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized | BlockProblem, Array, Descent]:
         problem = self._problems.block_problem(layout, self._problems.rows)

@@ -127,6 +127,11 @@ class EffectProblems:
         n_look_ups = n_rows * (len(self.columns) + self.ranked.numbers[-1]) * self.rows.n_classes
         return self._objective == "cll" and n_look_ups <= MAX_LOOK_UPS_IN_BLOCKS
 
+    @property
+    def passes_in_blocks(self) -> bool:
+        """Whether a close fit of all rows is best left to compiled passes over blocks: not of many rows, by threads."""
+        return self.rows.n_rows <= MAX_ROWS_FOR_FOLDS and self._in_blocks(self.rows.n_rows)
+
     @cached_property
     def splits(self) -> list[RowSplit]:
         """The folds."""

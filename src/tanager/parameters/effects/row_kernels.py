@@ -1,4 +1,7 @@
-"""Compiled: what rows find in the tables of blocks, their probabilities, and counts of their cells."""
+"""Compiled: what rows find in the tables of blocks, what they add to cells, and their probabilities.
+
+What belongs to rows is (n_rows, width), the width as in `block_kernels`.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,75 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.kernel import kernel
-from tanager.parameters.effects.block_kernels import Array, Cells, Shape
+from tanager.kernel import kernel, summing_kernel
+from tanager.parameters.effects.block_kernels import LANES, Array, Cells, Shape
 
 
 @kernel
 def add_tables(offsets: Shape, blocks: Shape, cells: Cells, tables: Array, scores: Array) -> None:
-    """Add to scores (n_odds, n_rows) what the rows find in the tables (n_odds, n_cells) of these blocks."""
-    for c in range(len(scores)):
-        line = scores[c]
-        for b in blocks:
-            table, own = tables[c, offsets[b] :], cells[b]
-            for i in range(len(line)):
-                line[i] += table[own[i]]
+    """Add to scores (n_rows, width) what the rows find in the tables (n_cells, width) of these blocks."""
+    n_rows, width = scores.shape
+    for b in blocks:
+        table, own = tables[offsets[b] :], cells[b]
+        if width == 1:
+            for i in range(n_rows):
+                scores[i, 0] += table[own[i], 0]
+        else:
+            for i in range(n_rows):
+                line, score = table[own[i]], scores[i]
+                for c in range(width):
+                    score[c] += line[c]
+
+
+@kernel
+def sum_cells(cells: NDArray[np.uint32], values: Array, sums: Array) -> None:
+    """sums (cells, width): those of the values (n_rows, width) of the rows in each cell."""
+    n_rows, width = values.shape
+    sums[:] = 0.0
+    if width == 1:
+        # Four sums for every cell: one would wait for the addition before.
+        lanes, last = np.zeros((len(sums), LANES)), n_rows - n_rows % LANES
+        for i in range(0, last, LANES):
+            for lane in range(LANES):
+                lanes[cells[i + lane], lane] += values[i + lane, 0]
+        for i in range(last, n_rows):
+            lanes[cells[i], 0] += values[i, 0]
+        for i in range(len(sums)):
+            sums[i, 0] = (lanes[i, 0] + lanes[i, 1]) + (lanes[i, 2] + lanes[i, 3])
+        return
+    for i in range(n_rows):
+        own, line = sums[cells[i]], values[i]
+        for c in range(width):
+            own[c] += line[c]
+
+
+@summing_kernel
+def move_rows(
+    steps: Array, cells: NDArray[np.uint32], weights: Array, p: Array, bounds: Array, moved: Array, slopes: Array
+) -> float:
+    """Add a block's steps (cells, width) to the scores, and to the model's slopes of them.
+
+    Returns the model's curvature along the step; zero for two classes, whose bounds are the curvature.
+    """
+    n_rows, width = p.shape
+    if width == 1:
+        for i in range(n_rows):
+            moved[i, 0] += steps[cells[i], 0]
+            slopes[i, 0] += bounds[i, 0] * steps[cells[i], 0]
+        return 0.0
+    bent = 0.0
+    for i in range(n_rows):
+        step, own, weight = steps[cells[i]], p[i], weights[i]
+        line, slope, mean, square = moved[i], slopes[i], 0.0, 0.0
+        for c in range(width):
+            mean += own[c] * step[c]
+        for c in range(width):
+            square += own[c] * step[c] * step[c]
+        for c in range(width):
+            line[c] += step[c]
+            slope[c] += weight * own[c] * (step[c] - mean)
+        bent += weight * (square - mean * mean)
+    return bent
 
 
 @kernel
@@ -32,30 +91,26 @@ def count_cells(offsets: Shape, cells: Cells, classes: NDArray[np.int64], weight
 
 
 @kernel
-def probabilities(scores: Array, classes: NDArray[np.int64], weights: Array, p: Array) -> float:
-    """The loss at scores (n_odds, n_rows), and p (n_odds, n_rows): of the first class of two, or of each of several."""
-    n_odds, n_rows = scores.shape
+def probabilities(scores: Array, n_odds: int, classes: NDArray[np.int64], weights: Array, p: Array) -> float:
+    """The loss at scores (n_rows, width), and p (n_rows, width): of the first class of two, or of each of several."""
     loss = 0.0
-    if n_odds == 1:
-        for i in range(n_rows):
-            z = scores[0, i]
+    for i in range(len(scores)):
+        if n_odds == 1:
+            z = scores[i, 0]
             smaller = math.exp(-abs(z))
-            p[0, i] = (1.0 if z > 0.0 else smaller) / (1.0 + smaller)
+            p[i, 0] = (1.0 if z > 0.0 else smaller) / (1.0 + smaller)
             missed = abs(z) if (z > 0.0) != (classes[i] == 0) else 0.0
             loss += weights[i] * (missed + math.log1p(smaller))
-        return loss
-    top, total = np.full(n_rows, -np.inf), np.zeros(n_rows)
-    for c in range(n_odds):
-        for i in range(n_rows):
-            top[i] = max(top[i], scores[c, i])
-    for c in range(n_odds):
-        for i in range(n_rows):
-            p[c, i] = math.exp(scores[c, i] - top[i])
-            total[i] += p[c, i]
-    for i in range(n_rows):
-        loss += weights[i] * (math.log(total[i]) + top[i] - scores[classes[i], i])
-        total[i] = 1.0 / total[i]
-    for c in range(n_odds):
-        for i in range(n_rows):
-            p[c, i] *= total[i]
+        else:
+            top, total = scores[i, 0], 0.0
+            for c in range(1, n_odds):
+                top = max(top, scores[i, c])
+            for c in range(n_odds):
+                p[i, c] = math.exp(scores[i, c] - top)
+                total += p[i, c]
+            for c in range(n_odds):
+                p[i, c] /= total
+            for c in range(n_odds, scores.shape[1]):
+                p[i, c] = 0.0
+            loss += weights[i] * (math.log(total) + top - scores[i, classes[i]])
     return loss
