@@ -23,12 +23,12 @@ from tanager.parameters.conditional.trace import ConditionalTrace
 from tanager.parameters.effects.bases import shares_of
 from tanager.parameters.effects.block_problem import BlockProblem
 from tanager.parameters.effects.layout import EffectLayout, Effects, center_effects, mean_effects, without_zeros
-from tanager.parameters.effects.models import Choice, choose_models
+from tanager.parameters.effects.models import Choice, choose_models, fit_more
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
 from tanager.parameters.effects.norm_models import adapt
 from tanager.parameters.effects.prior import start_from_folds
-from tanager.parameters.effects.problems import EffectProblems
-from tanager.parameters.effects.trees import TreeChoice, add_trees
+from tanager.parameters.effects.problems import EffectProblems, RowSplit
+from tanager.parameters.effects.trees import ONE_FOLD_ROWS, JudgedFold, TreeChoice, add_trees
 from tanager.parameters.protocol import LearntNetwork, ParameterTask
 from tanager.structure.protocol import Pairs
 from tanager.threads import map_threads
@@ -56,6 +56,7 @@ class EffectsTrace(ConditionalTrace):
     share_of_folds     of the folds' fits in the network
     tree_rounds        rounds of trees beside the effects
     tree_share         of the trees in the mean of effects and trees
+    tree_forests       how many forests of so many rounds are averaged
     """
 
     pairs: int = 0
@@ -65,6 +66,7 @@ class EffectsTrace(ConditionalTrace):
     share_of_folds: float = 0.0
     tree_rounds: int = 0
     tree_share: float = 0.0
+    tree_forests: int = 0
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ class EffectsFit:
             bound=certificate.bound,
             p_bound=certificate.p_bound,
             p_rms_bound=certificate.p_rms_bound,
-            mean_of_fits=sum(1 + (len(model.folds) if folded > 0.0 else 0) for model in models) + (trees.share > 0.0),
+            mean_of_fits=sum(1 + (len(model.folds) if folded > 0.0 else 0) for model in models) + trees.n_forests,
             pairs=len(pairs),
             zero_attributes=_zero_attributes(self._task, effects, pairs),
             naive_bayes_share=sum(choice.share for choice in choices if choice.kind == "naive Bayes"),
@@ -127,6 +129,7 @@ class EffectsFit:
             share_of_folds=folded,
             tree_rounds=trees.rounds,
             tree_share=trees.share,
+            tree_forests=trees.n_forests,
         )
         return LearntNetwork(network, trace)
 
@@ -136,14 +139,30 @@ class EffectsFit:
 
     def _with_trees(self, models: Sequence[_Fitted], network: AdditiveNetwork) -> tuple[AdditiveNetwork, TreeChoice]:
         order = self._problems.ranked.order
-        if self._options.objective != "cll" or (order is not None and order < 3):
+        if self._options.objective != "cll" or (order is not None and order < 3) or not models[0].folds:
             return network, TreeChoice()
-        first = [pairs for _, pairs in models[0].folds]
-        folds = [self._network(*fold) for fold in zip(_fold_means(models), first, strict=True)]
-        network, trees = add_trees(network, folds, self._problems.splits, self._problems.rows, order)
+        by_fold = zip(*(model.folds for model in models), strict=True)
+        pairs = zip(by_fold, self._problems.splits, strict=True)
+        folds = [self._judged(fits, models, split) for fits, split in pairs]
+        network, trees = add_trees(network, folds, lambda: self._more_folds(models), self._problems.rows, order)
         if trees.share and self._task.report is not None:
             self._task.report(f"{trees.share:.0%} of the model: {trees.rounds} rounds of trees")
         return network, trees
+
+    def _more_folds(self, models: Sequence[_Fitted]) -> list[JudgedFold]:
+        """Of a table of so many rows that strengths were chosen on one fold."""
+
+        def fit(split: RowSplit) -> JudgedFold:
+            found = (fit_more(self._problems, split, model.choice) for model in models)
+            fits = [_center(*own, model.whole[0].densities) for own, model in zip(found, models, strict=True)]
+            return self._judged(fits, models, split)
+
+        return map_threads(fit, self._problems.more_splits(ONE_FOLD_ROWS))
+
+    def _judged(self, fits: Sequence[Centered], models: Sequence[_Fitted], split: RowSplit) -> JudgedFold:
+        """The mean of the fits of a fold by the models' shares; the first has all pairs."""
+        effects = mean_effects(fits, [model.choice.share for model in models])
+        return JudgedFold(self._network(effects, fits[0][1]), split)
 
     @property
     def _every_row(self) -> bool:
