@@ -8,7 +8,7 @@ import pytest
 
 from tanager import PairwiseClassifier, explain, load_model, save_model
 from tanager.errors import OptionError
-from tanager.parameters.effects.trees import CLEAR_ERRORS, FEWER_ERRORS, gains_clearly
+from tanager.parameters.effects.trees import CLEAR_ERRORS, FEWER_ERRORS, STRETCH, Gain, where_it_ends
 
 
 def three_way(seed, n_rows, n_classes=2, gaps=0.0):
@@ -75,16 +75,14 @@ def test_what_comes_from_pairs_alone_gets_no_trees(seed):
     ],
 )
 def test_a_gain_is_clear_by_itself_or_with_that_of_equal_shares(best, halves, clear):
-    random = np.random.default_rng(0)
-    alone = random.exponential(size=400)
+    assert Gain(best, halves).is_clear == clear
 
-    def better_by(errors):
-        """Losses whose mean is below that of `alone` by so many standard errors of the difference."""
-        gains = random.normal(size=400)
-        gains = (gains - gains.mean()) / gains.std()
-        return alone - gains - errors / np.sqrt(400)
 
-    assert gains_clearly(alone, better_by(best), better_by(halves), np.ones(400)) == clear
+def test_a_loss_that_falls_by_a_share_of_what_is_left_ends_where_it_is_said_to():
+    course = [0.3 + 0.7 * 0.98**k for k in range(2 * STRETCH + 1)]
+    assert where_it_ends(course) == pytest.approx(0.3, abs=1e-12)
+    assert where_it_ends(course[:-1]) == -np.inf
+    assert where_it_ends([1.0 - 0.001 * k for k in range(2 * STRETCH + 1)]) == -np.inf
 
 
 def test_noise_gets_no_trees():
@@ -117,7 +115,7 @@ def test_the_model_is_the_mean_of_log_odds_that_the_trace_tells(model):
     assert 0.0 < trace.tree_share <= 1.0
     pairs = PairwiseClassifier(order=2).fit(X, y).network_
     np.testing.assert_allclose(clf.network_.mains[0], (1.0 - trace.tree_share) * pairs.mains[0], rtol=0, atol=1e-12)
-    assert len(clf.network_.forest.roots) == 3 * trace.tree_rounds
+    assert len(clf.network_.forest.roots) == 3 * trace.tree_rounds * trace.tree_forests
 
 
 def test_columns_in_another_order_give_the_same_model(model):
