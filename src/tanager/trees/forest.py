@@ -39,14 +39,6 @@ class Tree:
     values: Array
     weights: Array
 
-    def scaled(self, factor: float) -> Tree:
-        return replace(self, values=factor * self.values)
-
-    def centered(self) -> tuple[Tree, float]:
-        """The tree with a mean of zero over the training rows, and the mean it had."""
-        mean = float(np.average(self.values, weights=self.weights))
-        return replace(self, values=self.values - mean), mean
-
 
 @dataclass(frozen=True)
 class Forest:
@@ -139,10 +131,10 @@ class Forest:
         return result
 
     def _add(self, codes: Codes, out: Array) -> None:
-        for leaves, of_class in zip(self._leaves(codes).T, self.of_class.tolist(), strict=True):
+        for leaves, of_class in zip(self.leaves(codes).T, self.of_class.tolist(), strict=True):
             out[:, of_class] += self.values[leaves]
 
-    def _leaves(self, codes: Codes) -> Ints:
+    def leaves(self, codes: Codes) -> Ints:
         """(n_rows, n_trees) the leaves that rows end in."""
         at = np.tile(self.roots, (len(codes), 1))
         while True:
@@ -201,10 +193,42 @@ class Forest:
             credit[ends] = credit[splits, np.newaxis] + change
         return replace(self, values=self.values - credit[len(self.attributes) :])
 
+    def scaled(self, factor: float) -> Forest:
+        return replace(self, values=factor * self.values)
+
+    def centered(self) -> tuple[Forest, Array]:
+        """The forest with trees of mean zero over the training rows, and the means they had, summed by class."""
+        roots = self._place(self.roots)
+        lower = np.zeros(len(self.means))
+        lower[roots] = self.means[roots]
+        for splits in self._levels:
+            lower[self._place(self.ends[splits])] = lower[splits, np.newaxis]
+        means = np.bincount(self.of_class, self.means[roots], minlength=self.n_classes).astype(np.float64)
+        return replace(self, values=self.values - lower[len(self.attributes) :]), means
+
+    def joined(self, other: Forest) -> Forest:
+        """The trees of both."""
+        n_splits, n_leaves = len(self.attributes), len(self.values)
+
+        def shifted(ends: Ints) -> Ints:
+            return np.where(ends >= 0, ends + n_splits, ends - n_leaves)
+
+        return Forest(
+            self.n_classes,
+            np.concatenate([self.roots, shifted(other.roots)]),
+            np.concatenate([self.of_class, other.of_class]),
+            np.concatenate([self.attributes, other.attributes]),
+            np.concatenate([self.ends, shifted(other.ends)]),
+            np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),
+            np.concatenate([self.left, other.left]),
+            np.concatenate([self.values, other.values]),
+            np.concatenate([self.weights, other.weights]),
+        )
+
     def odds(self, favoured: int, against: int) -> Array:
         """(n_leaves,) what a leaf adds to the log odds of one class against another."""
         signs = np.array([(number == favoured) - (number == against) for number in range(self.n_classes)])
-        return signs[self._class_of_leaf] * self.values
+        return signs[self.class_of_leaf] * self.values
 
     def least(self, values: Array, codes: Sequence[int], fixed: Flags) -> Array:
         """(n_sets,) the sum over the trees of the least of the leaves that a set of fixed attributes leaves open.
@@ -241,7 +265,7 @@ class Forest:
         return levels
 
     @cached_property
-    def _class_of_leaf(self) -> Ints:
+    def class_of_leaf(self) -> Ints:
         """(n_leaves,) the class that the tree of a leaf adds to."""
         found = np.empty(len(self.attributes) + len(self.values), dtype=np.int64)
         found[self._place(self.roots)] = self.of_class

@@ -28,7 +28,8 @@ from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
 from tanager.parameters.effects.norm_models import adapt
 from tanager.parameters.effects.prior import start_from_folds
 from tanager.parameters.effects.problems import EffectProblems, RowSplit
-from tanager.parameters.effects.trees import ONE_FOLD_ROWS, JudgedFold, TreeChoice, add_trees
+from tanager.parameters.effects.trees import ONE_FOLD_ROWS, TreeChoice, add_trees
+from tanager.parameters.effects.triples import JudgedFold, TripleChoice, add_triples, fold_with_triples
 from tanager.parameters.protocol import LearntNetwork, ParameterTask
 from tanager.structure.protocol import Pairs
 from tanager.threads import map_threads
@@ -54,6 +55,7 @@ class EffectsTrace(ConditionalTrace):
     naive_bayes_share  of the model whose main effects shrink to those of naive Bayes
     norm_share         of the model whose penalty is the norm of each block of effects
     share_of_folds     of the folds' fits in the network
+    triples            how many effects of three attributes there are
     tree_rounds        rounds of trees beside the effects
     tree_share         of the trees in the mean of effects and trees
     tree_forests       how many forests of so many rounds are averaged
@@ -64,6 +66,7 @@ class EffectsTrace(ConditionalTrace):
     naive_bayes_share: float = 0.0
     norm_share: float = 0.0
     share_of_folds: float = 0.0
+    triples: int = 0
     tree_rounds: int = 0
     tree_share: float = 0.0
     tree_forests: int = 0
@@ -102,7 +105,7 @@ class EffectsFit:
         models.sort(key=lambda model: -model.choice.n_pairs)
         folded = self._share_of_folds(models[0])
         effects, pairs = without_zeros(_mean(models, folded), models[0].whole[1])
-        network, trees = self._with_trees(models, self._network(effects, pairs, _spreads(models)))
+        network, trees, triples = self._with_trees(models, self._network(effects, pairs, _spreads(models)))
         leader = max(models, key=lambda model: model.choice.share)
         chosen, descent = leader.choice.chosen, leader.descent
         bounds = [model.descent.bound for model in models]
@@ -127,6 +130,7 @@ class EffectsFit:
             naive_bayes_share=sum(choice.share for choice in choices if choice.kind == "naive Bayes"),
             norm_share=sum(choice.share for choice in choices if choice.kind == "norm"),
             share_of_folds=folded,
+            triples=triples.number,
             tree_rounds=trees.rounds,
             tree_share=trees.share,
             tree_forests=trees.n_forests,
@@ -137,17 +141,26 @@ class EffectsFit:
         columns, densities = self._task.columns, effects.densities
         return AdditiveNetwork(columns, effects.intercept, effects.mains, pairs, effects.tables, densities, spreads)
 
-    def _with_trees(self, models: Sequence[_Fitted], network: AdditiveNetwork) -> tuple[AdditiveNetwork, TreeChoice]:
+    def _with_trees(
+        self, models: Sequence[_Fitted], network: AdditiveNetwork
+    ) -> tuple[AdditiveNetwork, TreeChoice, TripleChoice]:
+        """What three attributes and more say together."""
         order = self._problems.ranked.order
         if self._options.objective != "cll" or (order is not None and order < 3) or not models[0].folds:
-            return network, TreeChoice()
+            return network, TreeChoice(), TripleChoice()
         by_fold = zip(*(model.folds for model in models), strict=True)
         pairs = zip(by_fold, self._problems.splits, strict=True)
         folds = [self._judged(fits, models, split) for fits, split in pairs]
-        network, trees = add_trees(network, folds, lambda: self._more_folds(models), self._problems.rows, order)
+        rows = self._problems.rows
+        network, folds, triples = add_triples(network, folds, rows)
+
+        def more_folds() -> list[JudgedFold]:
+            return [fold_with_triples(fold, triples) for fold in self._more_folds(models)]
+
+        network, trees = add_trees(network, folds, more_folds, rows, order)
         if trees.share and self._task.report is not None:
             self._task.report(f"{trees.share:.0%} of the model: {trees.rounds} rounds of trees")
-        return network, trees
+        return network, trees, triples
 
     def _more_folds(self, models: Sequence[_Fitted]) -> list[JudgedFold]:
         """Of a table of so many rows that strengths were chosen on one fold."""

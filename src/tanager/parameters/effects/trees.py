@@ -9,26 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, count
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.network.additive import AdditiveNetwork
 from tanager.parameters.conditional.strengths import excess_errors
-from tanager.parameters.effects.problems import MAX_ROWS_FOR_FOLDS, RowSplit
-from tanager.table.batch import Codes, EncodedBatch
-from tanager.table.granularity import fine_places
+from tanager.parameters.effects.problems import MAX_ROWS_FOR_FOLDS
+from tanager.parameters.effects.tree_rows import MIN_ROWS, fine_codes, n_codes
+from tanager.parameters.effects.triples import JudgedFold
+from tanager.table.batch import EncodedBatch
 from tanager.table.rows import Rows
 from tanager.table.schema import ColumnSchema
 from tanager.threads import map_threads
 from tanager.trees.boost import Boosting, TreeOptions, losses, one_type
-from tanager.trees.forest import Forest, Tree
+from tanager.trees.forest import Forest
 
 Array = NDArray[np.float64]
 
-# Fewer rows cannot show that trees gain, and need not wait for the compiler.
-MIN_ROWS = 500
 # Trees are grown on so many rows at most, evenly spaced ones.
 MAX_ROWS = 200_000
 # Rows times attributes times classes of a fold: with more of them a round takes longer than trees are worth.
@@ -87,14 +86,6 @@ class Gain:
         return self.best > CLEAR_ERRORS or min(self.best, self.halves) > FEWER_ERRORS
 
 
-@dataclass(frozen=True)
-class JudgedFold:
-    """A network fitted on the rows kept of a split."""
-
-    network: AdditiveNetwork
-    split: RowSplit
-
-
 def add_trees(
     network: AdditiveNetwork,
     folds: Sequence[JudgedFold],
@@ -134,7 +125,7 @@ def _choose(
     splits = [fold.split for fold in folds]
     weights = np.concatenate([split.rest.row_weights for split in splits])
     classes = np.concatenate([split.rest.class_codes for split in splits]).astype(np.intp)
-    pairs = ((fold.network, _fine(fold.split.rest, columns)) for fold in folds)
+    pairs = ((fold.network, fine_codes(fold.split.rest, columns)) for fold in folds)
     effects = np.concatenate([network.log_joint(codes, normalized=True).T for network, codes in pairs], axis=1)
     alone = losses(effects, classes)
     choice, best, halves = TreeChoice(), alone, alone
@@ -194,7 +185,7 @@ class _TreeFold:
     def __init__(
         self, kept: EncodedBatch, rest: EncodedBatch, columns: Sequence[ColumnSchema], options: TreeOptions
     ) -> None:
-        self._codes = one_type(_fine(rest, columns), n_codes(columns))
+        self._codes = one_type(fine_codes(rest, columns), n_codes(columns))
         self._boosting = _begin(kept, columns, options)
         self.scores = np.repeat(self._boosting.start[:, np.newaxis], rest.n_rows, axis=1)
 
@@ -210,32 +201,25 @@ def _begin(rows: EncodedBatch, columns: Sequence[ColumnSchema], options: TreeOpt
     classes = np.bincount(rows.class_codes, weights, minlength=rows.n_classes)
     start = np.log(np.maximum(classes, 0.5) / classes.sum())  # a class without rows counts as half a row
     ordered = np.array([column.n_states - column.gap_state if column.has_order else 0 for column in columns])
-    return Boosting(_fine(rows, columns), rows.class_codes, weights, start, n_codes(columns), ordered, options)
-
-
-def _fine(rows: EncodedBatch, columns: Sequence[ColumnSchema]) -> Codes:
-    return rows.codes[:, fine_places(columns)]
-
-
-def n_codes(columns: Sequence[ColumnSchema]) -> NDArray[np.int64]:
-    """Codes of each attribute, that of a missing cell too."""
-    return np.array([column.n_states + 1 for column in columns])
+    return Boosting(fine_codes(rows, columns), rows.class_codes, weights, start, n_codes(columns), ordered, options)
 
 
 def _mean(network: AdditiveNetwork, forests: Sequence[Boosting], share: float) -> AdditiveNetwork:
     """(1 - share) of the network and the share of the forests' mean, whose trees' means go into the intercept."""
     intercept = (1.0 - share) * network.intercept + share * forests[0].start
-    trees: list[Tree] = []
-    for tree in chain.from_iterable(forest.trees for forest in forests):
-        centered, mean = tree.scaled(share / len(forests)).centered()
-        intercept[tree.of_class] += mean
-        if len(tree.nodes):
-            trees.append(centered)
+    trees = [tree for forest in forests for tree in forest.trees if len(tree.nodes)]
+    for forest in forests:
+        for tree in forest.trees:
+            if not len(tree.nodes):
+                intercept[tree.of_class] += share / len(forests) * tree.values[0]
+    grown = Forest.of(trees, n_codes(network.columns[:-1]), len(intercept)).scaled(share / len(forests))
+    centered, means = grown.centered()
+    intercept = intercept + means
     return replace(
         network,
         intercept=intercept - intercept.mean(),
         mains=tuple((1.0 - share) * main for main in network.mains),
         tables=tuple((1.0 - share) * table for table in network.tables),
         spreads=tuple((1.0 - share) * spread for spread in network.spreads),
-        forest=Forest.of(trees, n_codes(network.columns[:-1]), len(intercept)),
+        forest=centered if network.forest is None else network.forest.scaled(1.0 - share).joined(centered),
     )
