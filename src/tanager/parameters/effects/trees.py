@@ -55,7 +55,7 @@ ERRORS_TO_GO_ON = 0.5
 KINDS = (TreeOptions(max_leaves=24, asked=0.5), TreeOptions(max_leaves=8))
 PACE = 3  # rounds of the second that have as many leaves as one of the first
 # Forests of different draws are averaged: convexity makes the mean no worse than they are. So many trees in all.
-MAX_FORESTS, MAX_TREES = 4, 4_000
+MAX_FORESTS, MAX_TREES = 4, 1_600
 # Folds see one forest, so a kind that is not averaged must be ahead by so many standard errors of one that will be.
 ERRORS_FOR_ONE = 1.0
 
