@@ -39,6 +39,10 @@ def explain(
     reason: Annotated[
         bool, typer.Option("--reason", help="Also a set of attributes that fixes the class (trees, effects).")
     ] = False,
+    sets: Annotated[
+        bool,
+        typer.Option("--sets", help="Also what each set of up to three attributes adds together (effects and trees)."),
+    ] = False,
     row_numbers: Annotated[
         list[int] | None,
         typer.Option("--row", metavar="NUMBER", help="Only this row, counted from 0; may be repeated."),
@@ -71,8 +75,8 @@ def explain(
 
     clf = load_model(model)
     if data is None:
-        if against is not None or reason:
-            raise OptionError("--against and --reason are about rows, and no DATA was given.")
+        if against is not None or reason or sets:
+            raise OptionError("--against, --reason and --sets are about rows, and no DATA was given.")
         with working("Measuring the strength of attributes"):
             found = explain_model(clf)
         _print_headline(clf.quality_, as_json)
@@ -86,12 +90,16 @@ def explain(
         shown = _shown_rows(row_numbers, len(explained), as_json)
         rows = [explained[row] for row in shown]
         reasons = [_reason(clf, X, row) for row in rows] if reason else [None] * len(rows)
+        parts = [explained.sets(row) if sets else {} for row in shown]
     if as_json:
-        print(json.dumps([_document(row, why) for row, why in zip(rows, reasons, strict=True)], indent=2))
+        lines = zip(rows, reasons, parts, strict=True)
+        print(json.dumps([_document(*line) for line in lines], indent=2))
         return
     _print_headline(_quality_of(clf, X, y), as_json)
-    for row, why in zip(rows, reasons, strict=True):
+    for row, why, own in zip(rows, reasons, parts, strict=True):
         _print_row(row, why, top)
+        if own:
+            _print_sets(row.row, own, top)
     if row_numbers is None and len(rows) < len(explained):
         say(f"{len(explained) - len(rows):,} more rows: --row NUMBER shows any, --json all.")
 
@@ -136,10 +144,28 @@ def _reason(clf: BayesianNetworkClassifier, X: pa.Table, row: RowExplanation) ->
         return error
 
 
-def _document(row: RowExplanation, why: SufficientReason | OptionError | None) -> dict[str, object]:
-    if why is None:
-        return row.to_dict()
-    return {**row.to_dict(), "sufficient_reason": None if isinstance(why, OptionError) else why.to_dict()}
+def _document(
+    row: RowExplanation, why: SufficientReason | OptionError | None, sets: dict[tuple[str, ...], float]
+) -> dict[str, object]:
+    document = row.to_dict()
+    if why is not None:
+        document["sufficient_reason"] = None if isinstance(why, OptionError) else why.to_dict()
+    if sets:
+        document["sets"] = [{"attributes": list(names), "log_odds": value} for names, value in sets.items()]
+    return document
+
+
+def _print_sets(row: int, sets: dict[tuple[str, ...], float], top: int) -> None:
+    """A line per set, the largest first; they add up to what the attributes above do."""
+    from rich.markup import escape
+
+    table = new_table(["attributes"], ["log odds"])
+    lines = list(sets.items())
+    for names, value in lines[:top]:
+        table.add_row(escape(" & ".join(names) or "what is missing"), _coloured(value))
+    if lines[top:]:
+        table.add_row(f"{len(lines) - top} other sets", _coloured(sum(value for _, value in lines[top:])))
+    print_table(f"Row {row}: what attributes add together", table)
 
 
 def _print_row(row: RowExplanation, why: SufficientReason | OptionError | None, top: int) -> None:

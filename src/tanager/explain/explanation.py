@@ -203,6 +203,26 @@ class Explanation:
             self.decisions[row] if self.decisions else None,
         )
 
+    def sets(self, row: int) -> dict[tuple[str, ...], float]:
+        """What each set of attributes adds to the log odds of a row, in nats, the largest first; of effects alone.
+
+        Main effects, pairs, and what trees say of up to three attributes together; leaves of trees that depend on more
+        are put down to single attributes. Base rate, baseline and the sets add up to `log_odds`; what averaging over
+        missing cells adds is the part of no attribute, ().
+        """
+        network, row = self.cells.network, range(len(self))[row]
+        if network.kind != "effects":
+            raise OptionError("only a network of effects has parts of sets of attributes.", hint="use contributions.")
+        one, other = int(self.favoured[row]), int(self.against[row])
+        effects = network.set_effects(self.cells.codes[row : row + 1])
+        parts = {
+            tuple(network.nodes[node] for node in term): float(own[0, one] - own[0, other])
+            for term, own in effects.items()
+        }
+        if not self.cells.present[row].all():
+            parts[()] = float(self.log_odds[row] - self.base_rate[row] - self.baseline[row]) - sum(parts.values())
+        return dict(sorted(parts.items(), key=lambda part: -abs(part[1])))
+
     def to_dict(self) -> dict[str, object]:
         """As JSON has it: every row with its contributions."""
         return {"target": self.target, "classes": list(self.classes), "rows": [row.to_dict() for row in self]}

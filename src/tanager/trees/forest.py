@@ -171,22 +171,26 @@ class Forest:
 
             add_credits(np.ascontiguousarray(codes), *self._arrays, self.means, result)
             return result
-        at = np.tile(self.roots, (len(codes), 1))
+        self.credit_walks(np.tile(self.roots, (len(codes), 1)), codes, result)
+        return result
+
+    def credit_walks(self, at: Ints, codes: Codes, out: Array) -> None:
+        """Add to `out` what the walks from the ends `at` (n_rows, n_trees) change."""
         while True:
             rows, trees = np.nonzero(at >= 0)
             if not len(rows):
-                return result
+                return
             before, attributes = at[rows, trees], self.attributes[at[rows, trees]]
             after = self.follow(before, codes[rows, attributes])
-            change = self.means[self._place(after)] - self.means[before]
-            np.add.at(result, (rows, attributes, self.of_class[trees]), change)
+            change = self.means[self.place(after)] - self.means[before]
+            np.add.at(out, (rows, attributes, self.of_class[trees]), change)
             at[rows, trees] = after
 
     def without(self, attribute: int) -> Forest:
         """The same less what is put down to an attribute: a leaf's part of it is the same for all rows it holds."""
         credit = np.zeros(len(self.means))
-        for splits in self._levels:
-            ends = self._place(self.ends[splits])
+        for splits in self.levels:
+            ends = self.place(self.ends[splits])
             change = (self.means[ends] - self.means[splits, np.newaxis]) * (
                 self.attributes[splits, np.newaxis] == attribute
             )
@@ -198,11 +202,11 @@ class Forest:
 
     def centered(self) -> tuple[Forest, Array]:
         """The forest with trees of mean zero over the training rows, and the means they had, summed by class."""
-        roots = self._place(self.roots)
+        roots = self.place(self.roots)
         lower = np.zeros(len(self.means))
         lower[roots] = self.means[roots]
-        for splits in self._levels:
-            lower[self._place(self.ends[splits])] = lower[splits, np.newaxis]
+        for splits in self.levels:
+            lower[self.place(self.ends[splits])] = lower[splits, np.newaxis]
         means = np.bincount(self.of_class, self.means[roots], minlength=self.n_classes).astype(np.float64)
         return replace(self, values=self.values - lower[len(self.attributes) :]), means
 
@@ -238,24 +242,24 @@ class Forest:
         fixed   (n_sets, n_attributes) which attributes keep their codes; the others may have any
         """
         lowest = np.concatenate([np.empty((len(self.attributes), len(fixed))), np.tile(values, (len(fixed), 1)).T])
-        for splits in reversed(self._levels):
+        for splits in reversed(self.levels):
             attributes = self.attributes[splits]
-            own = lowest[self._place(self.follow(splits, np.asarray(codes)[attributes]))]
-            either = lowest[self._place(self.ends[splits])].min(axis=1)
+            own = lowest[self.place(self.follow(splits, np.asarray(codes)[attributes]))]
+            either = lowest[self.place(self.ends[splits])].min(axis=1)
             lowest[splits] = np.where(fixed[:, attributes].T, own, either)
-        found: Array = lowest[self._place(self.roots)].sum(axis=0)
+        found: Array = lowest[self.place(self.roots)].sum(axis=0)
         return found
 
     def with_attributes(self, places: Ints) -> Forest:
         """The same over attributes in another order: attribute k is attribute places[k] there."""
         return replace(self, attributes=places[self.attributes])
 
-    def _place(self, ends: Ints) -> Ints:
+    def place(self, ends: Ints) -> Ints:
         """Where ends stand in arrays of the splits and then the leaves."""
         return np.where(ends >= 0, ends, len(self.attributes) + ~ends)
 
     @cached_property
-    def _levels(self) -> list[Ints]:
+    def levels(self) -> list[Ints]:
         """The splits of each depth."""
         levels, splits = [], self.roots[self.roots >= 0]
         while len(splits):
@@ -268,9 +272,9 @@ class Forest:
     def class_of_leaf(self) -> Ints:
         """(n_leaves,) the class that the tree of a leaf adds to."""
         found = np.empty(len(self.attributes) + len(self.values), dtype=np.int64)
-        found[self._place(self.roots)] = self.of_class
-        for splits in self._levels:
-            found[self._place(self.ends[splits])] = found[splits, np.newaxis]
+        found[self.place(self.roots)] = self.of_class
+        for splits in self.levels:
+            found[self.place(self.ends[splits])] = found[splits, np.newaxis]
         return found[len(self.attributes) :]
 
     @cached_property
@@ -279,7 +283,7 @@ class Forest:
         n_splits = len(self.attributes)
         sums = np.concatenate([np.zeros(n_splits), self.values * self.weights])
         weights = np.concatenate([np.zeros(n_splits), self.weights])
-        for splits in reversed(self._levels):
-            below = self._place(self.ends[splits])
+        for splits in reversed(self.levels):
+            below = self.place(self.ends[splits])
             sums[splits], weights[splits] = sums[below].sum(axis=1), weights[below].sum(axis=1)
         return sums / weights
