@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-exports test-torch browser lint format bench bench-scale experiments experiments-slow mutants fuzz faults dist docs pictures summary clean
+.PHONY: demo test test-exports test-torch browser lint format bench bench-scale experiments experiments-slow mutants coverage fuzz faults dist docs pictures summary clean
 
 demo: $(VENV)/.installed  ## learn a classifier on a real table, print the comparison, write the model and a page about it
 	$(BIN)/tanager demo -o demo
@@ -107,6 +107,16 @@ SHARE ?= 0.1
 
 mutants: $(VENV)/.test  ## small faults in four folders that no test notices, within an hour, written to docs/mutants.md
 	$(BIN)/python -m mutation.run --share $(SHARE)
+
+COVERED := $(VENV)/.coverage-tools
+
+coverage: $(COVERED) browser  ## which lines the tests run, written to docs/coverage.md
+	$(BIN)/pytest -n auto -q --cov=tanager --cov-report=json:build/coverage.json --cov-report=
+	$(BIN)/python docs/write_coverage.py build/coverage.json
+
+$(COVERED): $(VENV)/.test
+	$(BIN)/python -m pip install -q pytest-cov
+	touch $@
 
 # Seconds of an attack.
 SECONDS ?= 60

@@ -1,11 +1,12 @@
 """Exports: rows a second of one core's time on each engine, of a model of 20 numbers, and the size of its files.
 
 The model is the default without trees: effects of attributes and pairs. DuckDB and onnxruntime use all cores, and are
-as many times faster by the clock. SQLite, node and Python run on fewer rows.
+as many times faster by the clock. SQLite, node and Python run on fewer rows. Writes docs/export_speed.md.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import subprocess
@@ -20,6 +21,7 @@ import pyarrow as pa
 from tanager import PairwiseClassifier, export, save_model
 
 N_ROWS, N_TRAINING, N_ATTRIBUTES = 1_000_000, 20_000, 20
+PAGE = Path(__file__).parents[1] / "docs" / "export_speed.md"
 C_DRIVER = """
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +62,12 @@ def main() -> None:
     y = rng.random(N_TRAINING) < 1 / (1 + np.exp(-logits[:N_TRAINING]))
     table = pa.table(dict(zip(names, X.T.copy(), strict=True)))
     clf = PairwiseClassifier(order=2).fit(table.slice(0, N_TRAINING), y)
-    print(f"{clf.network_!r}\n\n| engine | rows/s of a core | asked |\n| --- | ---: | ---: |")
+    n_bins = max(len(column.states) for column in clf.network_.columns)
+    lines = [
+        f"A model of {N_ATTRIBUTES} numbers in {n_bins} bins each and {len(clf.network_.pairs)} pairs, on a machine "
+        f"with {os.cpu_count()} cores ({time.strftime('%Y-%m-%d')}, load {os.getloadavg()[0]:.0f}):",
+        "\n| engine | rows/s of a core | asked |\n| --- | ---: | ---: |",
+    ]
     with tempfile.TemporaryDirectory() as folder:
         engines: dict[str, tuple[Callable[[], float], str]] = {
             "predict_proba": (lambda: N_ROWS / core_time(lambda: clf.predict_proba(table)), ""),
@@ -73,16 +80,19 @@ def main() -> None:
         }
         for name, (measure, asked) in engines.items():
             try:
-                print(f"| {name} | {measure():,.0f} | {asked} |", flush=True)
+                lines.append(f"| {name} | {measure():,.0f} | {asked} |")
             except (ImportError, FileNotFoundError) as error:
-                print(f"| {name} | not here: {error} | {asked} |", flush=True)
+                lines.append(f"| {name} | not here: {error} | {asked} |")
+            print(lines[-1], flush=True)
         save_model(clf, Path(folder, "model.json"))
         size = Path(folder, "model.json").stat().st_size
-        print(f"\n| file | of the model's JSON, {size:,} bytes | asked |\n| --- | ---: | ---: |")
+        lines.append(f"\n| file | times the model's JSON, {size:,} bytes | asked |\n| --- | ---: | ---: |")
         options = {"sql": {"table": "t", "key": "id"}}
         for to, most in {"onnx": "at most 2", "sql": "", "c": "", "js": "", "python": "", "excel": ""}.items():
             content = export(clf, to, missing="refuse", **options.get(to, {}))
-            print(f"| {to} | {len(content) / size:.2f} | {most} |")
+            lines.append(f"| {to} | {len(content) / size:.2f} | {most} |")
+    PAGE.write_text("\n".join(lines) + "\n")
+    print(PAGE.read_text())
 
 
 def core_time(work: Callable[[], object], n_times: int = 3) -> float:

@@ -32,6 +32,7 @@ PACKAGES = [
     "lightgbm",
     "catboost",
     "interpret-core",
+    "scikit-bayes",
 ]
 
 

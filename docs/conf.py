@@ -12,7 +12,8 @@ author = "the Tanager developers"
 version = release = tanager.__version__
 
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser", "sphinx_gallery.gen_gallery"]
-exclude_patterns = ["_build", "missing_data_table.md"]  # the table is included by missing_data.md
+# Included by other pages.
+exclude_patterns = ["_build", "missing_data_table.md", "classics_table.md", "export_speed.md"]
 templates_path = ["_templates"]
 default_role = "py:obj"
 myst_heading_anchors = 3

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import cross_validate
 
-from tanager import NaiveBayesClassifier, TANClassifier
+from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
 from tanager.plots import plot_network
 
 table = load_breast_cancer(as_frame=True)
@@ -27,6 +27,7 @@ models = {
     "naive Bayes": NaiveBayesClassifier(parameters="frequency"),
     "TAN": TANClassifier(criterion="bic", parameters="frequency"),
     "TAN, forest": clf,
+    "the default": BayesianNetworkClassifier(),
 }
 print("5 folds:           accuracy   log loss")
 for name, model in models.items():

@@ -2,8 +2,8 @@
 Explaining a prediction
 =======================
 
-Each attribute, given its parents, adds its part to the log odds of the predicted class against the runner-up. The parts
-and the prior add up to the log odds exactly. The same numbers are on the report page, where the cells can be changed.
+Each attribute adds its part to the log odds of the predicted class against the runner-up. The base rate, the baseline
+and the parts add up to the log odds exactly. The same numbers are on the report page, where the cells can be changed.
 """
 
 import tempfile
@@ -13,14 +13,14 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from tanager import TANClassifier, explain, report
+from tanager import BayesianNetworkClassifier, explain, report
 from tanager.explain import sufficient_reason
 from tanager.plots import plot_waterfall
 
 table = load_breast_cancer(as_frame=True)
 X, y = table.data, table.target.map(dict(enumerate(table.target_names))).rename("diagnosis")
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
-clf = TANClassifier(criterion="fcll", parameters="conditional").fit(X_train, y_train)
+clf = BayesianNetworkClassifier().fit(X_train, y_train)
 
 # %%
 # The row that the classifier is least sure of.

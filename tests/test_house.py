@@ -98,3 +98,15 @@ def test_every_public_name_has_an_example(name: str, code: str):
 @pytest.mark.parametrize(("name", "part"), PARTS)
 def test_every_registered_part_has_an_example(name: str, part: type, code: str):
     assert re.search(rf"\b{part.__name__}\(|\"{name}\"", code)
+
+
+# Left out: an extended summary and "see also" for everybody, and what a file of our style has no need of.
+NOT_ASKED = {"ES01", "SA01", "EX01"}
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_the_docstring_of_a_public_name_is_what_numpydoc_asks(name: str):
+    from numpydoc.validate import validate
+
+    faults = [f"{code}: {text}" for code, text in validate(f"tanager.{name}")["errors"] if code not in NOT_ASKED]
+    assert not faults

@@ -1,8 +1,9 @@
 """The papers' experiments again, and the field today, as one page.
 
-    python -m experiments.papers [zhou-4-2 ...] [--field] [--slow] [--page FILE]
+    python -m experiments.papers [zhou-4-2 ...] [--field] [--slow] [--renew] [--page FILE]
 
-Without a name all papers are repeated. Results are kept in experiments/results; a run goes on where it stopped.
+Without a name all papers are repeated. With --renew the page keeps the sections of others.
+Results are kept in experiments/results; a run goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ def main(arguments: Sequence[str]) -> None:
     studies = list(plan(options))
     check_outputs(studies, options.data, options.output, options.page.parent, options.page)
     finished = run_studies(studies, options.output, options.jobs)
-    write_studies(finished, options.page.parent, options.page, shlex.join([*COMMAND, *arguments]))
+    titles = [study.title for study in plan(every(options))] if options.renew else []
+    write_studies(finished, options.page.parent, options.page, shlex.join([*COMMAND, *arguments]), titles)
     check_measured(finished)
 
 
@@ -42,6 +44,7 @@ def parse(arguments: Sequence[str]) -> Namespace:
     parser.add_argument("papers", nargs="*", metavar="PAPER", help=", ".join(PAPERS))
     parser.add_argument("--field", action="store_true", help="the field too, after the papers")
     parser.add_argument("--slow", action="store_true", help="also the sets and rivals that take hours")
+    parser.add_argument("--renew", action="store_true", help="write these sections of the page and keep its others")
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("TANAGER_DATA", FOLDER / "../../shared/data")))
     parser.add_argument("--sets", type=lambda text: text.split(","), help="only these, by name")
     parser.add_argument("--output", type=Path, default=FOLDER / "results", help="where results are kept, to go on")
@@ -57,6 +60,11 @@ def plan(options: Namespace) -> Iterator[Study]:
         yield from PAPERS[check_option("paper", name, PAPERS)](sets, options.slow)
     if options.field:
         yield field_study(sets, slow=options.slow)
+
+
+def every(options: Namespace) -> Namespace:
+    """The same options for all papers and the field."""
+    return Namespace(**{**vars(options), "papers": [], "field": True, "sets": None})
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ class PaperProtocol(Protocol):
                 raise DataError(f"rows of {data_set.name!r} are incomplete; its own split counts rows that would go.")
             X, y = X.filter(pa.array(complete)), y[complete]
         if self.removed_share:
-            X = self._remove_cells(X)
+            X = remove_cells(X, self.removed_share, self.seed)
         if self.cuts == "all rows":
             X = cut_numbers(X, y, np.arange(len(y)), mdl_cuts)
         return X, y
@@ -56,10 +56,12 @@ class PaperProtocol(Protocol):
             return cut_numbers(data.X, data.y, data.folds[fold][1], two_bins_or_more)
         return data.X
 
-    def _remove_cells(self, X: pa.Table) -> pa.Table:
-        random = np.random.default_rng(self.seed)
-        columns = []
-        for column in X.columns:
-            removed = pa.array(random.random(X.num_rows) < self.removed_share)
-            columns.append(pc.if_else(removed, pa.scalar(None, column.type), column))
-        return pa.table(columns, names=X.column_names)
+
+def remove_cells(X: pa.Table, share: float, seed: int) -> pa.Table:
+    """The table with this share of its cells emptied at random."""
+    random = np.random.default_rng(seed)
+    columns = []
+    for column in X.columns:
+        removed = pa.array(random.random(X.num_rows) < share)
+        columns.append(pc.if_else(removed, pa.scalar(None, column.type), column))
+    return pa.table(columns, names=X.column_names)

@@ -51,6 +51,27 @@ class RandomSplits:
 
 
 @dataclass(frozen=True)
+class Trials:
+    """Random orders of the rows: the first `n_train` of the set train, the last `n_test` test.
+
+    Sets that differ in `n_train` alone have the same test rows, and more training rows hold the fewer.
+    """
+
+    n_trials: int
+    n_test: int
+
+    def count(self, data_set: SetDescription) -> int:
+        return self.n_trials
+
+    def train_rows(self, data_set: SetDescription) -> float:
+        return data_set.n_train or 0
+
+    def folds(self, data_set: SetDescription, y: Labels, seed: int) -> list[Fold]:
+        orders = [np.random.default_rng([seed, trial]).permutation(len(y)) for trial in range(self.n_trials)]
+        return [(np.sort(order[: data_set.n_train]), np.sort(order[-self.n_test :])) for order in orders]
+
+
+@dataclass(frozen=True)
 class TrainingRows:
     """Every row trains and tests: how well a classifier fits, not how well it predicts."""
 

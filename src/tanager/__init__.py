@@ -28,16 +28,25 @@ if TYPE_CHECKING:
         TANClassifier,
     )
     from tanager.classifiers.calibration import calibration
+    from tanager.classifiers.clustering import NaiveBayesClusterer
+    from tanager.classifiers.conformal import ConformalClassifier, conformal_sets
     from tanager.classifiers.deciding import FixedDecisionClassifier, TunedDecisionClassifierCV
+    from tanager.classifiers.editing import apply_edits, undo_edits
     from tanager.classifiers.studies import information, structure_score
     from tanager.doctor import check
+    from tanager.edits import Edit, Edits
     from tanager.experiments.cross_validate import cross_validate_model
+    from tanager.explain.counterfactual import counterfactuals
+    from tanager.files.edits_file import load_edits, save_edits
     from tanager.files.model_file import load_model, save_model
     from tanager.files.network_file import read_network, write_network
     from tanager.files.recipe_file import load_recipe, save_recipe
     from tanager.network.additive import AdditiveNetwork
     from tanager.network.mixture import MixtureNetwork
     from tanager.network.network import Network
+    from tanager.network.tree_average import TreeAverageNetwork
+    from tanager.sure.curve import learning_curve
+    from tanager.sure.stability import stability
     from tanager.table.discretize_mdl import MDLPDiscretizer
     from tanager.tuning.tune import tune
 
@@ -45,8 +54,11 @@ __all__ = [
     "AdditiveNetwork",
     "BCKGClassifier",
     "BayesianNetworkClassifier",
+    "ConformalClassifier",
     "DataError",
     "DataWarning",
+    "Edit",
+    "Edits",
     "FileError",
     "FixedDecisionClassifier",
     "HillClimbClassifier",
@@ -55,27 +67,37 @@ __all__ = [
     "MemoryLimitError",
     "MixtureNetwork",
     "NaiveBayesClassifier",
+    "NaiveBayesClusterer",
     "Network",
     "OptionError",
     "PairwiseClassifier",
     "SelectiveNaiveBayesClassifier",
     "TANClassifier",
     "TanagerError",
+    "TreeAverageNetwork",
     "TunedDecisionClassifierCV",
+    "apply_edits",
     "calibration",
     "check",
+    "conformal_sets",
+    "counterfactuals",
     "cross_validate_model",
     "explain",
     "export",
     "information",
+    "learning_curve",
+    "load_edits",
     "load_model",
     "load_recipe",
     "read_network",
     "report",
+    "save_edits",
     "save_model",
     "save_recipe",
+    "stability",
     "structure_score",
     "tune",
+    "undo_edits",
     "write_network",
 ]
 
@@ -92,9 +114,15 @@ _HOMES = {
         "TANClassifier",
     ],
     "tanager.classifiers.calibration": ["calibration"],
+    "tanager.classifiers.clustering": ["NaiveBayesClusterer"],
+    "tanager.classifiers.conformal": ["ConformalClassifier", "conformal_sets"],
     "tanager.classifiers.deciding": ["FixedDecisionClassifier", "TunedDecisionClassifierCV"],
+    "tanager.classifiers.editing": ["apply_edits", "undo_edits"],
+    "tanager.edits": ["Edit", "Edits"],
+    "tanager.files.edits_file": ["load_edits", "save_edits"],
     "tanager.classifiers.studies": ["information", "structure_score"],
     "tanager.doctor": ["check"],
+    "tanager.explain.counterfactual": ["counterfactuals"],
     "tanager.experiments.cross_validate": ["cross_validate_model"],
     "tanager.tuning.tune": ["tune"],
     "tanager.files.model_file": ["load_model", "save_model"],
@@ -103,6 +131,9 @@ _HOMES = {
     "tanager.network.additive": ["AdditiveNetwork"],
     "tanager.network.mixture": ["MixtureNetwork"],
     "tanager.network.network": ["Network"],
+    "tanager.network.tree_average": ["TreeAverageNetwork"],
+    "tanager.sure.curve": ["learning_curve"],
+    "tanager.sure.stability": ["stability"],
     "tanager.table.discretize_mdl": ["MDLPDiscretizer"],
 }
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 
 class TanagerError(Exception):
-    """Base of all errors. The message says what and where; `hint` says what to do about it."""
+    """Base of all errors. The message says what and where; `hint` says what to do about it.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, where, what was expected and what was found.
+    hint : str or None
+        What to do about it.
+    """
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message if hint is None else f"{message}\nHint: {hint}")

@@ -15,6 +15,7 @@ from tanager import BayesianNetworkClassifier
 from tanager.classifiers.reading import CodedTable
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.mixture import MixtureNetwork
+from tanager.network.tree_average import TreeAverageNetwork
 
 
 def mixed_table(n_rows: int = 400, gaps: float = 0.0, seed: int = 0) -> pa.Table:
@@ -90,7 +91,8 @@ def assert_same_model(one: BayesianNetworkClassifier, other: BayesianNetworkClas
 
 def model_arrays(clf: BayesianNetworkClassifier) -> list[np.ndarray]:
     network = clf.network_
-    if isinstance(network, MixtureNetwork):
-        return [network.weights, *(table for member in network.members for table in member.tables)]
+    if isinstance(network, MixtureNetwork | TreeAverageNetwork):
+        weights = network.weights if isinstance(network, MixtureNetwork) else network.log_weights
+        return [weights, *(table for member in network.members for table in member.tables)]
     effects = [network.intercept, *network.mains] if isinstance(network, AdditiveNetwork) else []
     return [*network.tables, *effects, *(clf.filler_.tables if clf.filler_ is not None else ())]

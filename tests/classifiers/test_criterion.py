@@ -23,7 +23,14 @@ NOT_ASKING = [*(name for name in STRUCTURES if name not in ASKING), Fixed({1: [0
 PRESETS_WITHOUT = ["KDBClassifier", "NaiveBayesClassifier", "PairwiseClassifier", "SelectiveNaiveBayesClassifier"]
 
 
-@pytest.mark.parametrize("structure", ASKING)
+def test_all_trees_are_weighed_by_k2_where_no_criterion_is_given():
+    default, given = (
+        BayesianNetworkClassifier("tree-average", criterion, "frequency").fit(X, y) for criterion in (None, "k2")
+    )
+    assert default.structure_score_ == given.structure_score_
+
+
+@pytest.mark.parametrize("structure", [name for name in ASKING if name != "tree-average"])
 def test_without_a_criterion_a_structure_that_asks_for_one_is_chosen_by_fcll(structure):
     default, given = (
         BayesianNetworkClassifier(structure, criterion, "frequency").fit(X, y) for criterion in (None, "fcll")

@@ -7,6 +7,7 @@ import json
 import random
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from tanager import load_model, load_recipe
@@ -192,3 +193,11 @@ def test_a_class_of_blanks_is_said(tmp_path, monkeypatch, capsys):
     assert "nothing but blanks" in capsys.readouterr().out
     assert run(["fit", "blank.csv", "-c", "y", "-o", "m.json"]) == 2
     assert "the class column holds nothing but blanks" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("file", ["dirty.csv", "dirty.parquet"])
+def test_a_fit_batch_by_batch_is_told_what_is_worst_about_the_first_rows(dirty, capsys, file):
+    write_table(pa.Table.from_pylist([dict(zip(HEADER, row, strict=True)) for row in dirty]), "dirty.parquet")
+    capsys.readouterr()
+    assert run(["fit", file, *NAIVE, "--stream", "-o", "m.json"]) == 0
+    assert "column 'id' names rows" in capsys.readouterr().err

@@ -23,6 +23,7 @@ from tanager.parameters import PARAMETERS
 from tanager.scores import SCORES, BDeu
 from tanager.structure import STRUCTURES, BFSConsistent
 from tanager.table.discretizer import DISCRETIZERS
+from tanager.version import __version__
 
 
 def test_fit_writes_the_model_that_python_would_fit(iris, capsys):
@@ -238,7 +239,7 @@ def test_the_help_names_every_command(capsys):
 
 def test_version_is_printed(capsys):
     assert run(["--version"]) == 0
-    assert capsys.readouterr().out == "tanager 0.1.0\n"
+    assert capsys.readouterr().out == f"tanager {__version__}\n"
 
 
 def test_the_process_runs_and_help_loads_neither_scikit_learn_nor_pyarrow(iris):

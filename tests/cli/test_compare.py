@@ -12,6 +12,7 @@ from experiments.small_sets import write_sets
 from tanager import BayesianNetworkClassifier
 from tanager.cli.main import run
 from tanager.experiments import jobs
+from tanager.experiments.field import CLASSICS
 from tanager.files.read_table import read_table
 
 
@@ -150,3 +151,11 @@ def test_a_folder_with_other_results_is_refused(sets, capsys):
 def test_help_has_an_example(capsys):
     assert run(["compare", "--help"]) == 0
     assert "tanager compare --field" in capsys.readouterr().out
+
+
+def test_the_classics_are_compared_beside_those_named(sets, capsys):
+    command = ["compare", "default", "--classics", "--data", "sets", "--sets", "easy", "--folds", "2", "--jobs", "1"]
+    assert run([*command, "-o", "out", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["compare"]["log_loss"]
+    assert list(found) == ["default", *CLASSICS]
+    assert all(np.isfinite(list(by_set.values())).all() for by_set in found.values())

@@ -14,7 +14,7 @@ import pytest
 import typer
 
 from experiments.small_sets import write_sets
-from tanager import load_model, read_network, report, save_model, write_network
+from tanager import Edit, Edits, load_model, read_network, report, save_edits, save_model, write_network
 from tanager.cli import demo
 from tanager.cli.main import app, run
 from tanager.files.network_file import FORMATS
@@ -34,6 +34,7 @@ COMMANDS = {
     ("export", "output"): ("export m.json --to python -o", ".py", ["m.json"]),
     ("convert", "output"): ("convert e.bif", ".bif", ["e.bif"]),
     ("tune", "output"): ("tune e.bif t.csv -q y --strength 1 --folds 2 -o", ".bif", ["e.bif", "t.csv"]),
+    ("edit", "output"): ("edit p.json edits.json --refit t.csv -o", ".json", ["p.json", "edits.json", "t.csv"]),
     ("check", "fix"): ("check t.csv -c y --fix", ".json", ["t.csv"]),
     ("compare", "page"): (f"{COMPARE} results --page", ".md", ["sets/a.csv"]),
 }
@@ -70,6 +71,8 @@ def originals(tmp_path_factory) -> Path:
         for structure, model in ("naive-bayes", "kinds/model"), ("tan", "m.json"):
             assert run([*FIT.replace("naive-bayes", structure).split(), model]) == 0
         assert run(["check", "t.csv", "--fix", "kinds/recipe"]) == 0
+        assert run(["fit", "t.csv", "-c", "y", "--no-validate", "-o", "p.json"]) == 0
+        save_edits(Edits((Edit.remove("c", reason="by hand"),)), "edits.json")
         write_network(read_network("m.json"), "e.bif")
         write_network(read_network("m.json"), "network.json")
         Path("network.json").rename("kinds/network")
@@ -93,6 +96,7 @@ OWN = {
     "convert": "bif",
     "export": "python",
     "tune": "bif",
+    "edit": "model",
     "compare": "study",
 }
 

@@ -113,3 +113,37 @@ def test_what_does_not_fit_is_refused_in_one_line_and_nothing_is_written(folder,
     assert err.count("\n") == 1
     assert words in err
     assert sorted(folder.iterdir()) == before
+
+
+def test_the_card_is_written_beside_the_page_and_the_title_is_the_name_of_the_table(folder, capsys):
+    command = ["report", "model.json", "table.csv", "--card", "card.json", "--purpose", "To try it", "--author", "Me"]
+    assert run(command) == 0
+    page = content((folder / "report.html").read_text("utf-8"))
+    card = json.loads((folder / "card.json").read_text("utf-8"))["model_card"]
+    assert page["title"] == card["title"] == "table"
+    assert page["card"] == card
+    assert dict(card["sections"])["Purpose"] == ["To try it"]
+    assert run([*command, "--title", "Mine"]) == 0  # over the older page and card
+    assert content((folder / "report.html").read_text("utf-8"))["title"] == "Mine"
+    assert run(["report", "model.json", "--card", "card.md"]) == 0
+    assert (folder / "card.md").read_text("utf-8").startswith("# model\n\nModel card for y, ")
+    assert run(["report", "model.json", "--card", "card.md"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("card", "words"),
+    [
+        ("card.txt", "neither .md nor .json"),
+        ("model.json", "which this command reads"),
+        ("other.md", "is not a model card"),
+        ("page.md", "each needs a file of its own"),
+    ],
+)
+def test_a_card_that_cannot_be_written_there_is_refused_in_one_line_and_nothing_is_written(folder, capsys, card, words):
+    (folder / "other.md").write_text("# Notes\n")
+    assert run(["report", "model.json", "table.csv", "-o", "page.md", "--card", card]) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert len(error.strip().splitlines()) == 1
+    assert not (folder / "page.md").exists()
+    assert (folder / "other.md").read_text() == "# Notes\n"

@@ -212,3 +212,31 @@ def test_a_decision_for_other_classes_is_not_saved(table, tmp_path):
         save_model(clf, tmp_path / "model.json")
     clf.decision_ = ThresholdDecision(("healthy", "ill"), "ill", 0.2)
     save_model(clf, tmp_path / "model.json")
+
+
+@pytest.mark.parametrize("tuned", [True, False])
+def test_on_noise_a_decision_costs_hardly_more_than_treating_everyone_or_no_one(tuned):
+    costs, excess = {("ill", "healthy"): 10}, []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        x, ill = rng.normal(size=(5_300, 5)), rng.random(5_300) < 0.2
+        y, new = np.where(ill, "ill", "healthy"), slice(300, None)
+        deciding = (
+            TunedDecisionClassifierCV(NaiveBayesClassifier(), costs=costs, pos_label="ill")
+            if tuned
+            else FixedDecisionClassifier(NaiveBayesClassifier(), costs=costs)
+        )
+        decided = deciding.fit(x[:300], y[:300]).predict(x[new]) == "ill"
+        cost = np.where(ill[new], 10.0 * ~decided, decided).mean()
+        excess.append(cost - min(10.0 * ill[new].mean(), 1.0 - ill[new].mean()))
+    assert np.mean(excess) < 0.02
+
+
+@pytest.mark.parametrize("wanted", [{"costs": {("ill", "healthy"): 10}}, {"sensitivity": 0.9}, {"specificity": 0.9}])
+def test_a_threshold_is_the_same_for_columns_in_any_order(wanted, table):
+    X, y = table
+    found = [
+        TunedDecisionClassifierCV(NaiveBayesClassifier(), **wanted, pos_label="ill", cv=3).fit(X[columns], y).decision_
+        for columns in (X.columns, X.columns[::-1])
+    ]
+    assert found[0].threshold == pytest.approx(found[1].threshold, abs=1e-12)

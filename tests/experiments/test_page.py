@@ -12,7 +12,7 @@ from experiments.small_sets import write_sets
 from tanager.errors import OptionError
 from tanager.experiments.data_sets import find_data_sets
 from tanager.experiments.field import QUICK_SETS, field_study, rivals
-from tanager.experiments.page import write_page
+from tanager.experiments.page import renew_page, write_page
 from tanager.experiments.pictures import draw_pictures
 from tanager.experiments.plan import Request
 from tanager.experiments.results import UNITS, Results
@@ -94,6 +94,21 @@ def test_a_page_has_notes_tables_pictures_versions_and_the_command(folder, tmp_p
     links = re.findall(r"\]\((pictures/[^)]+)\)", text)
     assert len(links) == len(pictures) == 5
     assert all((tmp_path / link).is_file() for link in links)
+
+
+def test_renewing_a_section_keeps_the_others_and_the_order_of_titles(folder, tmp_path):
+    (study,) = Request(["nb=naive-bayes:frequency", "tan"], sets=["easy"], n_folds=3).studies(folder)
+    results, page = study.run(tmp_path / "out"), tmp_path / "page.md"
+    first, last = (replace(study, title=title) for title in ("First", "Last"))
+    write_page(page, "all of it", [(last, results, [])])
+    before = page.read_text()
+    renew_page(page, "a part", [(first, results, [])], ["First", "Last"])
+    text = page.read_text()
+    assert re.findall(r"^## (.*)", text, re.MULTILINE) == ["First", "Last"]
+    assert text.count("`all of it`") == text.count("`a part`") == 1
+    assert text.partition("## Last")[2].strip() == before.partition("## Last")[2].strip()
+    renew_page(page, "again", [(first, results, [])], ["First", "Last"])
+    assert page.read_text() == text.replace("`a part`", "`again`")
 
 
 def test_results_as_a_dictionary_have_only_what_was_measured(folder, tmp_path):

@@ -64,13 +64,20 @@ def micro(cell: object) -> object:
     return cell
 
 
-def check_best(best: list[int | None], shares: np.ndarray) -> np.ndarray:
-    """The shares, if the class given with them is their greatest; none (-1) goes with no shares."""
+def check_best(clf: Model, best: list[int | None], shares: np.ndarray) -> np.ndarray:
+    """The shares, if the class given with them is their greatest, or what the model decides for.
+
+    None (-1) goes with no shares, and with a person to ask (also the number of classes).
+    """
+    rule = clf.decision_
     for chosen, share in zip(best, shares, strict=True):
         if math.isnan(share[0]):
             assert chosen in (None, -1)
-        else:
+        elif rule is None:
             assert share[chosen] >= share.max() - 1e-12
+        elif rule.explain(share[np.newaxis])[0].distance > 1e-9:
+            decided = int(rule.choose(share[np.newaxis])[0])
+            assert chosen == decided or (decided == len(share) and chosen in (None, -1))
     return shares
 
 
@@ -80,7 +87,7 @@ def by_python(clf: Model, table: pa.Table, folder: Path, **options: object) -> n
     rows = table.to_pylist()
     shares = np.array([scope["predict_proba"](row) for row in rows])
     labels = list(scope["CLASSES"])
-    return check_best([None if (b := scope["predict"](row)) is None else labels.index(b) for row in rows], shares)
+    return check_best(clf, [None if (b := scope["predict"](row)) is None else labels.index(b) for row in rows], shares)
 
 
 def by_node(clf: Model, table: pa.Table, folder: Path, **options: object) -> np.ndarray:
@@ -98,7 +105,7 @@ def by_node(clf: Model, table: pa.Table, folder: Path, **options: object) -> np.
     done = subprocess.run(["node", "run.mjs"], cwd=folder, input=text, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
-    return check_best([line[0] for line in lines], np.array([[float(p) for p in line[1:]] for line in lines]))
+    return check_best(clf, [line[0] for line in lines], np.array([[float(p) for p in line[1:]] for line in lines]))
 
 
 def by_gcc(clf: Model, table: pa.Table, folder: Path, **options: object) -> np.ndarray:
@@ -123,7 +130,7 @@ def by_gcc(clf: Model, table: pa.Table, folder: Path, **options: object) -> np.n
     assert done.returncode == 0, done.stderr[:2000]
     out = subprocess.run(["./run"], cwd=folder, capture_output=True, text=True, check=True).stdout
     numbers = np.array([[float(word) for word in line.split()] for line in out.splitlines()])
-    return check_best([int(best) for best in numbers[:, 0]], numbers[:, 1:])
+    return check_best(clf, [int(best) for best in numbers[:, 0]], numbers[:, 1:])
 
 
 def check_result(clf: Model, rows: list[tuple]) -> np.ndarray:
@@ -132,7 +139,7 @@ def check_result(clf: Model, rows: list[tuple]) -> np.ndarray:
     shares = np.array([[math.nan if p is None else p for p in row[2:]] for row in rows])
     labels = [str(label) for label in clf.classes_.tolist()]
     best = [None if row[1] is None else labels.index(str(row[1])) for row in rows]
-    return check_best(best, shares)
+    return check_best(clf, best, shares)
 
 
 def quoted(name: str) -> str:
@@ -189,7 +196,8 @@ def by_onnxruntime(clf: Model, table: pa.Table, folder: Path, **options: object)
     label, shares = session.run(["label", "probabilities"], cells)
     labels = [str(each) for each in clf.classes_.tolist()]
     refused = np.isnan(shares[:, 0])
-    return check_best([None if no else labels.index(str(one)) for one, no in zip(label, refused, strict=True)], shares)
+    best = [None if no or one == "" else labels.index(str(one)) for one, no in zip(label, refused, strict=True)]
+    return check_best(clf, best, shares)
 
 
 def by_libreoffice(clf: Model, table: pa.Table, folder: Path, **options: object) -> np.ndarray:
@@ -223,8 +231,12 @@ def by_libreoffice(clf: Model, table: pa.Table, folder: Path, **options: object)
     assert (folder / "filled.csv").exists(), done.stderr
     with (folder / "filled.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.reader(stream))[1:]
-    n_classes = len(clf.classes_)
-    return np.array([[math.nan if "N/A" in p else float(p) for p in row[-n_classes:]] for row in rows])
+    n_classes, labels = len(clf.classes_), [str(each) for each in clf.classes_.tolist()]
+    shares = np.array([[math.nan if "N/A" in p else float(p) for p in row[-n_classes:]] for row in rows])
+    if clf.decision_ is None:
+        return shares
+    decided = [row[-n_classes - 1] for row in rows]
+    return check_best(clf, [labels.index(label) if label in labels else None for label in decided], shares)
 
 
 class Server:

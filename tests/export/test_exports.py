@@ -17,6 +17,7 @@ from export.made_models import effects_model, made_rows, tables_model
 from files.mixed_table import CATEGORICAL, LABELS, MIXED
 from report.models import class_with_parents, table, with_hidden_node
 from tanager import BayesianNetworkClassifier, DataWarning, NaiveBayesClassifier, OptionError, TANClassifier
+from tanager.decide import CostDecision, ThresholdDecision
 from tanager.experiments.data_sets import find_data_sets
 
 TOLERANCE = 1e-12
@@ -29,6 +30,7 @@ MODELS = {
     "TAN of frequencies": lambda: TANClassifier(parameters="frequency"),
     "TAN with gaps skipped": lambda: TANClassifier(missing="skip"),
     "KDB": lambda: BayesianNetworkClassifier("kdb", parameters="frequency"),
+    "AODE": lambda: BayesianNetworkClassifier("aode", parameters="frequency"),
     "gaps as states": lambda: NaiveBayesClassifier(missing="category"),
     "the default": lambda: BayesianNetworkClassifier(),
 }
@@ -46,6 +48,7 @@ SETS = {
     "anneal": "gaps as states",
     "promoters": "TAN of frequencies",
     "ecoli": "the default",
+    "breast-cancer": "AODE",
 }
 
 
@@ -136,6 +139,32 @@ MADE = {
     "skipped": lambda seed: tables_model(seed, missing="skip"),
     "zeros": lambda seed: tables_model(seed, max_parents=0, zeros=True),
 }
+
+
+RULES = {
+    "costs": CostDecision(("a", "b", "c"), ((0.0, 1.0, 2.0), (6.0, 0.0, 1.0), (0.5, 3.0, 0.0))),
+    "a person": CostDecision(("a", "b", "c"), ((0.0, 1.0, 1.0), (1.0, 0.0, 1.0), (1.0, 1.0, 0.0)), 0.4),
+    "a threshold": ThresholdDecision(("a", "b", "c"), "b", 0.2),
+}
+
+
+def deciding_model(rule: str) -> tuple[BayesianNetworkClassifier, pa.Table]:
+    """A model of three classes that often decides for another than the most probable one, and its rows."""
+    rng = np.random.default_rng(0)
+    table = pa.table({"x": rng.normal(size=90), "kind": rng.choice(["red", "blue", "green"], 90)})
+    y = np.where(rng.random(90) < 0.6, rng.choice(list("abc"), 90), np.where(np.array(table["x"]) > 0, "a", "c"))
+    clf = NaiveBayesClassifier().fit(table, y)
+    clf.decision_ = RULES[rule]
+    most_probable = clf.classes_[clf.predict_proba(table).argmax(axis=1)]
+    assert (clf.predict(table) != most_probable).mean() > 0.1
+    return clf, table
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_what_the_model_decides_for_is_the_class_given(rule, engine, tmp_path):
+    """The engines compare the class with the decision about the probabilities."""
+    clf, table = deciding_model(rule)
+    np.testing.assert_allclose(engine(clf, table, tmp_path), clf.predict_proba(table), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", MADE)

@@ -24,6 +24,7 @@ from tanager.decide import ThresholdDecision
 from tanager.export.targets import TARGETS
 from tanager.recipe.recipe import Recipe
 from tanager.recipe.steps import Category, Drop
+from tanager.structure import AnDE
 
 X = pa.table({"size": [1.0, 2.0, 5.0, 6.0] * 5, "hue": ["a", "b", "a", "b"] * 5})
 Y = ["no", "no", "yes", "yes"] * 5
@@ -169,14 +170,19 @@ def test_types_of_the_module_name_its_columns_and_classes(naive):
     assert 'type Class = "no" | "yes"' in text
 
 
-def test_a_mean_of_networks_a_decision_and_a_recipe_are_refused_by_name():
+def test_what_a_language_cannot_say_and_a_recipe_are_refused_by_name():
     mean = BayesianNetworkClassifier("aode", parameters="frequency").fit(X, Y)
     with pytest.raises(OptionError, match=r"a mean of several networks[\s\S]*structure='tan'"):
-        export(mean, "python")
+        export(mean, "excel")
+    with pytest.raises(OptionError, match=r"sums a missing cell out[\s\S]*python can say it"):
+        export(mean, "js")
+    for structure in "tree-average", AnDE(subsumption=1):
+        with pytest.raises(OptionError, match=r"mean of all trees|leaves out cells that follow"):
+            export(BayesianNetworkClassifier(structure, parameters="frequency").fit(X, Y), "python")
     decider = NaiveBayesClassifier().fit(X, Y)
     decider.decision_ = ThresholdDecision(("no", "yes"), "yes", 0.2)
     with pytest.raises(OptionError, match=r"decides by[\s\S]*--no-decision"):
-        export(decider, "python")
+        export(decider, "scorecard")
     mended = NaiveBayesClassifier().fit(X, Y)
     mended.recipe_ = Recipe((Category("hue"),))
     with pytest.raises(OptionError, match=r"a recipe \('hue', say\)"):

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from export.engines import by_libreoffice
-from export.test_exports import with_gaps
+from export.test_exports import RULES, deciding_model, with_gaps
 from files.mixed_table import CATEGORICAL, LABELS, MIXED
 from tanager import (
     BayesianNetworkClassifier,
@@ -45,6 +45,13 @@ def test_the_workbook_is_equal_to_predict_proba_when_libreoffice_recalculates_it
     assert refused.any() == (kind == "effects")
     assert not refused[:10].any()
     np.testing.assert_allclose(shares[~refused], clf.predict_proba(rows)[~refused], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_workbook_gives_the_class_that_the_model_decides_for(rule, tmp_path):
+    clf, table = deciding_model(rule)
+    shares = by_libreoffice(clf, table, tmp_path)
+    np.testing.assert_allclose(shares, clf.predict_proba(table), rtol=0, atol=1e-9)
 
 
 def test_a_text_that_looks_like_a_formula_stays_text():

@@ -39,7 +39,7 @@ COMBINATIONS = [
 
 def assert_equal(ours, theirs, exactly):
     """Two fitted networks; but for the order of summation where they are not `exactly` equal."""
-    if isinstance(theirs, tanager.MixtureNetwork):
+    if isinstance(theirs, tanager.MixtureNetwork | tanager.TreeAverageNetwork):
         members = zip(ours.members, theirs.members, strict=True)
         assert all(own.parents == other.parents for own, other in members)
         arrays = [
@@ -47,6 +47,8 @@ def assert_equal(ours, theirs, exactly):
             for own, other in zip(ours.members, theirs.members, strict=True)
             for pair in zip(own.tables, other.tables, strict=True)
         ]
+        if isinstance(theirs, tanager.TreeAverageNetwork):
+            arrays.append((ours.log_weights[1:], theirs.log_weights[1:]))
     elif isinstance(theirs, tanager.Network):
         assert ours.parents == theirs.parents
         arrays = zip(ours.tables, theirs.tables, strict=True)

@@ -89,7 +89,7 @@ def test_extreme_odds_give_finite_numbers():
     assert np.isfinite(gradient).all()
 
 
-@pytest.mark.parametrize("objective", ["cll", "squared"])
+@pytest.mark.parametrize("objective", ["cll", "squared", "margin"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_fitted_tables_are_those_of_the_host(monkeypatch, objective, n_classes):
     monkeypatch.setattr(torch_pass, "LOOK_UPS_WORTH_DEVICE", 0)

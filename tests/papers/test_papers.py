@@ -13,6 +13,7 @@ from experiments.papers.acll_2013 import RareSites, TernarySet
 from experiments.papers.bckg_2007 import site_bits
 from experiments.papers.published import acll_2013, fcll_2011, roos_2005, zhou_4_2, zhou_4_3
 from experiments.papers.roos_2005 import count_parameters, count_within
+from experiments.papers.splits import Trials
 from experiments.papers.tables import claims_table, mean_difference, published_table, signed_rank_table
 from experiments.papers.zhou_2002 import paired_t
 from tanager import BayesianNetworkClassifier
@@ -43,6 +44,8 @@ GROUPS = {"zhou-4-2": "friedman25", "zhou-4-3": "friedman25", "fcll-2011": "frie
 
 
 def sets_for(paper):
+    if paper == "zhou-curves":
+        return [Sites(name, 40, n_train=20) for name in ("chess", "letter")]
     group = GROUPS.get(paper, "tfbs")
     names = {"friedman25": ["australian", "vote"], "roos18": ["iris", "vote"], "tfbs": ["tfbs-one", "tfbs-three"]}
     return [Sites(name, 40, groups=(group,)) for name in names[group]]
@@ -53,6 +56,8 @@ def test_every_paper_plans_its_studies_and_needs_its_sets(paper):
     studies = PAPERS[paper](sets_for(paper), False)
     assert all(study.jobs() and study.notes and study.measures for study in studies)
     assert len({study.name for study in studies}) == len(studies)
+    if paper == "zhou-wrong-structure":  # its rows are drawn
+        return
     with pytest.raises(OptionError, match="which this paper needs"):
         PAPERS[paper]([Sites("other")], False)
 
@@ -213,3 +218,27 @@ def test_parameters_are_counted_as_in_the_paper():
     assert count_parameters(BayesianNetworkClassifier("tan").fit(X, y)) is None
     pruned = BayesianNetworkClassifier("naive-bayes", parameters="pruned").fit(X, y)
     assert count_parameters(pruned) == pruned.trace_.parameters.kept < 63
+
+
+def test_evidence_that_repeats_itself_is_the_structure_that_is_asked_for():
+    (study,) = PAPERS["zhou-wrong-structure"]([], False)
+    for n_arcs, data_set in enumerate(study.data_sets):
+        X, y = data_set.read()
+        columns = [X.column(number).to_numpy(zero_copy_only=False) for number in range(5)]
+        assert [(columns[k] == columns[k + 1]).all() for k in range(4)] == [k < n_arcs for k in range(4)]
+        shares = [(column == y).mean() for column in columns]
+        assert shares == pytest.approx([0.7] * 5, abs=0.02)
+
+
+def test_gaps_that_grow_are_the_share_asked_for_and_rows_that_grow_keep_their_test_rows():
+    rows, gaps = PAPERS["zhou-curves"](sets_for("zhou-curves"), False)
+    shares = [np.mean([column.null_count / 40 for column in each.read()[0].columns]) for each in gaps.data_sets]
+    assert shares[0] == 0.0
+    assert shares == pytest.approx([0.0, 0.05, 0.1, 0.25, 0.5], abs=0.12)
+    y = np.array(["a", "b"] * 2_000)
+    few, many = (Trials(2, 1_000).folds(replace(rows.data_sets[k], n_train=n), y, 0) for k, n in ((0, 50), (1, 800)))
+    for (train, test), (larger, same) in zip(few, many, strict=True):
+        assert len(train) == 50
+        assert set(train) < set(larger)
+        np.testing.assert_array_equal(test, same)
+        assert not set(larger) & set(test)

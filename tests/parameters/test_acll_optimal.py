@@ -6,8 +6,8 @@ import pytest
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.errors import OptionError
-from tanager.parameters import ACLLOptimal, ParameterTask
-from tanager.scores.acll_constants import dirichlet_beta, uniform_beta
+from tanager.parameters import EM, ACLLOptimal, ExpectedACLL, ParameterTask
+from tanager.scores.acll_constants import dirichlet_line, uniform_beta
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
 
@@ -39,8 +39,8 @@ def approximate_cll(rows, tables, beta):
     ("learner", "beta"),
     [
         (ACLLOptimal(), uniform_beta(3)),
-        (ACLLOptimal("dirichlet"), float(dirichlet_beta(3, 1.0, 4_000))),
-        (ACLLOptimal("dirichlet", a=3, b=2), float(dirichlet_beta(3, 3, 2))),
+        (ACLLOptimal("dirichlet"), dirichlet_line(3, 1.0, 1.0, 4_000).beta),
+        (ACLLOptimal("dirichlet", a=3, b=2), dirichlet_line(3, 3, 3, 2).beta),
     ],
     ids=["uniform", "dirichlet", "dirichlet of 3 and 2"],
 )
@@ -57,6 +57,38 @@ def test_small_changes_of_any_table_lower_the_approximate_likelihood(learner, be
             other = table * np.exp(0.05 * generator.normal(size=table.shape))
             moved.append(other / other.sum(axis=1, keepdims=True))
         assert approximate_cll(rows, moved, beta) < best
+
+
+def test_without_gaps_expected_counts_are_the_counts():
+    problem, _ = task(300)
+    found = (learner.learn(problem).network.tables for learner in (ACLLOptimal(), ExpectedACLL()))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_missing_cell_counts_for_its_states_as_em_has_it():
+    """Expected counts by enumeration of all completions of each row."""
+    problem, rows = task(300)
+    generator = np.random.default_rng(2)
+    gaps = generator.random((300, 2)) < 0.3
+    codes = np.where(gaps, N_STATES[:2], rows[:, :2])
+    batch = EncodedBatch(np.asfortranarray(codes, np.uint8), rows[:, 2].astype(np.uint8), N_STATES, np.ones(2, bool))
+    problem = ParameterTask(problem.dag, CountStore(batch, choose_engine("numpy"), ("a", "b", "class")))
+    described = EM().learn(problem).network.tables
+    expected = np.zeros(N_STATES)
+    for row, y in zip(codes, rows[:, 2], strict=True):
+        shares = {
+            (a, b): described[0][y, a] * described[1][3 * a + y, b]
+            for a in (range(3) if row[0] == 3 else [row[0]])
+            for b in (range(2) if row[1] == 2 else [row[1]])
+        }
+        for (a, b), share in shares.items():
+            expected[a, b, y] += share / sum(shares.values())
+    beta = uniform_beta(3)
+    p = np.maximum(expected + beta * expected.sum(axis=2, keepdims=True), 5.0)
+    tables = ExpectedACLL().learn(problem).network.tables
+    for a, b, y in np.ndindex(N_STATES):
+        assert tables[1][3 * a + y, b] == pytest.approx(p[a, b, y] / p[a, :, y].sum(), rel=1e-9)
 
 
 def test_a_pseudo_count_above_all_counts_makes_all_states_alike():

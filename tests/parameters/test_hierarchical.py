@@ -10,8 +10,9 @@ import pytest
 from oracle import batch_of, random_batch
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
+from tanager.errors import OptionError
 from tanager.parameters import ParameterTask
-from tanager.parameters.hierarchical import CONCENTRATIONS, Hierarchical
+from tanager.parameters.hierarchical import Hierarchical
 from tanager.structure.dag import Dag
 
 N_STATES = (3, 2, 3, 2)
@@ -80,7 +81,7 @@ def test_the_pseudo_rows_of_a_level_are_those_that_predict_a_row_left_out_best(s
                 log(probability(rows[:t] + rows[t + 1 :], 2, order, row, concentrations)) for t, row in enumerate(rows)
             )
 
-        best = max(map(left_out, CONCENTRATIONS.tolist()))
+        best = max(map(left_out, [2.0**power for power in range(2, 15)]))
         assert left_out(chosen[depth - 1]) == pytest.approx(best, rel=1e-10)
 
 
@@ -95,9 +96,21 @@ def test_a_parent_that_says_nothing_is_smoothed_away_and_one_that_decides_is_not
     batch = batch_of(codes, generator.integers(0, 2, 600), (2, 2, 2, 2))
     found = learn(batch).trace
     assert found.parents["c"] == ["class", "b", "a"]
-    assert found.concentrations["c"][2] == CONCENTRATIONS[0]
+    assert found.concentrations["c"][2] == 4.0
     assert found.concentrations["b"][2] >= 64  # a says nothing of b
     assert found.concentrations["b"][1] >= 64  # nor does the class
+
+
+def test_no_level_has_fewer_pseudo_rows_than_the_least():
+    batch = leaning(0)
+    for least in (0.5, 16.0):
+        task = ParameterTask(DAG, CountStore(batch, choose_engine("numpy"), ("a", "b", "c", "class")))
+        found = Hierarchical(least).learn(task).trace.concentrations
+        chosen = [m for own in found.values() for m in own]
+        assert min(chosen) >= least
+        assert all(np.log2(m / least) % 1 == 0 for m in chosen)
+    with pytest.raises(OptionError, match="Hierarchical: least=0 cannot be used"):
+        Hierarchical(0).learn(task)
 
 
 def test_the_class_keeps_its_frequencies():

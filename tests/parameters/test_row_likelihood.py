@@ -83,3 +83,24 @@ def test_several_structures_are_judged_as_one_by_one(leave_one_out):
     growing = [Dag(((3,), (), (), ())), Dag(((3,), (0, 3), (), ())), DAGS["tree"], DAGS["naive Bayes"]]
     likelihood = RowLikelihood(store(batch), Frequency(), leave_one_out)
     np.testing.assert_allclose(likelihood.each(growing), [likelihood(dag) for dag in growing], rtol=1e-12)
+
+
+def test_counting_right_rows_is_counting_those_that_a_fit_without_them_gets_right():
+    """Of classes that are most probable alike each counts its share."""
+    batch = make_batch(3, n_rows=60)
+    for dag in (DAGS["naive Bayes"], DAGS["tree"], DAGS["an attribute apart"]):
+        expected = 0.0
+        for row in range(batch.n_rows):
+            tables = list(Frequency().learn(ParameterTask(dag, store(without(batch, row)))).network.tables)
+            rest = np.bincount(without(batch, row).class_codes, minlength=3) + 1.0
+            tables[3] = (rest / rest.sum())[np.newaxis]
+            p = np.exp(normalize_log(LogJoint.of(dag, tables, N_STATES)(batch.codes[[row]])))[0]
+            best = np.isclose(p, p.max(), rtol=1e-9)
+            expected += best[batch.class_codes[row]] / best.sum()
+        assert RowLikelihood(store(batch), Frequency(), leave_one_out=True).count_right(dag) == pytest.approx(expected)
+
+
+def test_classes_that_are_probable_alike_share_a_right_row():
+    codes = np.asfortranarray(np.zeros((6, 3)), np.uint8)
+    batch = EncodedBatch(codes, np.array([0, 0, 1, 1, 2, 2], np.uint8), N_STATES, np.zeros(3, bool))
+    assert RowLikelihood(store(batch), Frequency()).count_right(DAGS["naive Bayes"]) == pytest.approx(6 / 3)

@@ -19,6 +19,7 @@ from sklearn.metrics import (
     confusion_matrix,
     log_loss,
     precision_recall_fscore_support,
+    recall_score,
     roc_auc_score,
 )
 
@@ -91,10 +92,12 @@ def test_measures_equal_those_of_scikit_learn(model, content):
     assert quality["log_loss"] == pytest.approx(log_loss(y, probabilities, labels=clf.classes_))
     assert quality["auc"] == pytest.approx(roc_auc_score(y, probabilities, multi_class="ovr"))
     assert quality["confusion"] == confusion_matrix(y, predicted).tolist()
-    precision, recall, f1, support = precision_recall_fscore_support(y, predicted)
+    precision, recall, _, support = precision_recall_fscore_support(y, predicted)
     for k, row in enumerate(quality["classes"]):
-        assert [row["precision"], row["recall"], row["f1"]] == pytest.approx([precision[k], recall[k], f1[k]], rel=1e-5)
         assert row["support"] == support[k]
+        assert row["positive_predictive_value"] == pytest.approx(precision[k])
+        assert row["sensitivity"] == pytest.approx(recall[k])
+        assert row["specificity"] == pytest.approx(recall_score(y != clf.classes_[k], predicted != clf.classes_[k]))
 
 
 def test_the_base_rate_log_loss_is_that_of_the_class_frequencies(model, content):
@@ -124,7 +127,7 @@ def test_a_class_that_no_row_has_leaves_no_curve(model):
     kept = y != "class 1"
     quality = collect(clf, X[kept], y[kept])["quality"]
     assert quality["curves"][1] is None
-    assert quality["classes"][1]["recall"] is None
+    assert quality["classes"][1]["sensitivity"] is None
     assert quality["classes"][1]["support"] == 0
     json.dumps(quality, allow_nan=False)
 
@@ -214,31 +217,34 @@ def test_classes_without_rows_and_unknown_classes_are_refused(model):
 
 @dataclass(frozen=True)
 class Inner(ParameterTrace):
-    passes: int
+    tree_share: float
 
 
 @dataclass(frozen=True)
 class Outer(ParameterTrace):
     objective: tuple[float, ...]
     held_out: tuple[tuple[tuple[float, float], float], ...]
+    zero_attributes: tuple[str, ...]
     inner: Inner
 
 
-def replace_trace(clf, trace):
-    other = copy(clf)
-    other.trace_ = trace
-    return other
+def test_how_it_was_learnt_is_said_in_sentences_and_raw_traces_are_not_shown(model):
+    clf = copy(model[0])
+    noted = Outer((3.0, 2.0), (((np.inf, 1.0), 0.7), ((3.0, 1.0), 0.5)), ("a", "b"), Inner(0.25))
+    clf.trace_ = replace(clf.trace_, parameters=noted)
+    sentences = describe_learning(clf)["sentences"]
+    assert any("among 2 settings" in each and "0.5 with the best, 0.7" in each for each in sentences)
+    assert any("2 attributes turned out to say nothing: a, b." in each for each in sentences)
+    assert any("25 % of the model is boosted trees" in each for each in sentences)
+    assert not any("inf" in each or "(" in each for each in sentences[1:])
 
 
-def test_a_trace_is_shown_as_curves_where_it_is_a_series_and_else_in_short_words(model):
-    clf = model[0]
-    trace = clf.trace_
-    noted = Outer((3.0, 2.0, 1.5), (((1 / 3, np.inf), 2 / 3),), Inner(4))
-    found = describe_learning(replace_trace(clf, replace(trace, parameters=noted)))["parameters"]
-    assert found == [
-        {"name": "objective", "series": [[0, 3.0], [1, 2.0], [2, 1.5]]},
-        {"name": "held out", "words": "(((0.333333, inf), 0.666667),)"},
-        {"name": "inner passes", "words": "4"},
+def test_only_options_that_differ_from_the_default_are_listed():
+    X, y = table(7, n_rows=100)
+    assert describe_learning(TANClassifier().fit(X, y))["options"] == []
+    assert describe_learning(TANClassifier(criterion="bic", random_state=3).fit(X, y))["options"] == [
+        ["criterion", "bic"],
+        ["random_state", "3"],
     ]
 
 

@@ -144,9 +144,9 @@ def mit(rows: Rows, family: Family, level: float = 0.99) -> float:
     return 2 * information - sum(stats.chi2.ppf(level, degrees) for degrees in freedom if degrees)
 
 
-def fcll(rows: Rows, family: Family) -> float:
+def fcll(rows: Rows, family: Family, first_term: bool = True) -> float:
     alpha, beta, lambda_, rho = (pi**2 + 6) / 24, (pi**2 - 18) / 24, pi**2 / 6, pi**2 / 6
-    result = (alpha + beta) * ll(rows, family)
+    result = (alpha + beta) * ll(rows, family) if first_term else 0.0
     if family.child == rows.target:
         return result - beta * lambda_ * ll(rows, family) - beta * rows.total * rho
     if rows.target in family.parents:
@@ -158,9 +158,21 @@ def fcll(rows: Rows, family: Family) -> float:
     return result
 
 
-def acll(rows: Rows, family: Family, beta: float, pseudo_count: float = 5.0, at: str = "optimum") -> float:
-    """sum_t log U_t,ct + beta sum_c log U_t,c (aCLL 2013, eq. 22): this family's part, at theorem 3.8's parameters."""
+def acll(
+    rows: Rows,
+    family: Family,
+    beta: float,
+    pseudo_count: float = 5.0,
+    at: str = "optimum",
+    alpha: float | None = None,
+    gamma: float = 0.0,
+) -> float:
+    """sum_t alpha log U_t,ct + beta sum_c log U_t,c of the other classes + gamma (aCLL 2013, eqs. 15 and 22).
+
+    This family's part, at theorem 3.8's parameters. alpha is 1 + beta unless given. gamma belongs to the class.
+    """
     classes = range(rows.n_states[rows.target])
+    alpha = 1 + beta if alpha is None else alpha
 
     def with_class(row: Mapping[int, int], c: int) -> dict[int, int]:
         return {node: c if node == rows.target else value for node, value in row.items()}
@@ -173,7 +185,7 @@ def acll(rows: Rows, family: Family, beta: float, pseudo_count: float = 5.0, at:
             every_class = sum(rows.count(with_class(cell, c)) for c in classes)
         else:
             every_class = len(classes) * own
-        return max((1 + beta) * own + beta * (every_class - own), pseudo_count)
+        return max(alpha * own + beta * (every_class - own), pseudo_count)
 
     def log_parameter(cell: Mapping[int, int]) -> float:
         values = range(rows.n_states[family.child])
@@ -182,8 +194,9 @@ def acll(rows: Rows, family: Family, beta: float, pseudo_count: float = 5.0, at:
     result = 0.0
     for row, weight in zip(rows.cells, rows.weights, strict=True):
         cell = part(row, family.nodes)
-        result += weight * log_parameter(cell)
+        result += weight * (alpha - beta) * log_parameter(cell)
         result += weight * beta * sum(log_parameter(with_class(cell, c)) for c in classes)
+        result += weight * gamma * (family.child == rows.target)
     return result
 
 

@@ -10,7 +10,13 @@ from scipy.special import spence
 
 from scores.by_rows import Rows
 from tanager.scores import ACLL
-from tanager.scores.acll_constants import dirichlet_beta, dirichlet_gamma, uniform_beta
+from tanager.scores.acll_constants import (
+    dirichlet_line,
+    dirichlet_slopes,
+    sampled_line,
+    uniform_beta,
+    uniform_line,
+)
 from tanager.structure.dag import Dag
 
 UNIFORM = {
@@ -37,8 +43,51 @@ def test_beta_under_the_uniform_assumption(n_classes: int) -> None:
 @pytest.mark.parametrize("n_classes", DIRICHLET)
 def test_beta_and_gamma_under_the_dirichlet_assumption(n_classes: int) -> None:
     beta, gamma = DIRICHLET[n_classes]
-    assert dirichlet_beta(n_classes, 1, 1000) == pytest.approx(beta, abs=1e-10)
-    assert dirichlet_gamma(n_classes, 1, 1000) == pytest.approx(gamma, abs=1e-10)
+    line = dirichlet_line(n_classes, 1, 1, 1000)
+    assert line.beta == pytest.approx(beta, abs=1e-10)
+    assert line.alpha == pytest.approx(1 + beta, abs=1e-10)
+    assert line.gamma == pytest.approx(gamma, abs=1e-10)
+
+
+@pytest.mark.parametrize("p", [1.0, 0.05])
+def test_the_line_of_two_classes_is_that_of_theorems_1_to_3(p: float) -> None:
+    """fCLL 2011, eqs. 8 to 10 and theorem 3 in nats, with the -2 under the root (erratum)."""
+    line = uniform_line(2, p)
+    assert line.alpha == pytest.approx((pi**2 + 6) / 24, abs=1e-13)
+    assert line.gamma == pytest.approx(pi**2 / 12 - 2 * log(2) - (pi**2 - 6) / 12 * log(p), abs=1e-12)
+    assert line.mean == pytest.approx(0.5 - 2 * log(2), abs=1e-13)
+    assert line.variance == pytest.approx((36 + 36 * pi**2 - pi**4) / 288 - 2 * log(2) ** 2, abs=1e-12)
+    assert line.standard_error / log(2) == pytest.approx(0.352, abs=5e-4)
+    assert line.relative_error == pytest.approx(0.275, abs=5e-4)
+
+
+def test_the_variance_that_the_paper_takes_for_a_relative_error() -> None:
+    """METHODS, erratum 2: 0.13917 for Dirichlet(1, 1, 1000), as in example 3.7; E f = -1."""
+    line = dirichlet_line(2, 1, 1, 1000)
+    assert line.variance == pytest.approx(0.13917, abs=5e-6)
+    assert line.mean == pytest.approx(-1, abs=1e-12)
+
+
+@pytest.mark.parametrize("law", ["uniform", "symmetric", "asymmetric"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_every_line_is_that_of_a_regression_on_samples(law: str, n_classes: int) -> None:
+    """Algorithms 1 and 2; for eq. 23 the own class has a slope of its own."""
+    random = np.random.default_rng(n_classes)
+    own = 2.0 if law == "asymmetric" else 1.0
+    if law == "uniform":
+        u, line = random.random((400_000, n_classes)), uniform_line(n_classes)
+    else:
+        y = random.gamma([own] + [1.0] * (n_classes - 1) + [30.0], size=(400_000, n_classes + 1))
+        u, line = (y / y.sum(axis=1, keepdims=True))[:, :-1], dirichlet_line(n_classes, own, 1, 30)
+    sampled = sampled_line(u, symmetric=law != "asymmetric")
+    for name in ("alpha", "beta", "gamma", "mean", "variance"):
+        assert getattr(sampled, name) == pytest.approx(getattr(line, name), abs=0.012), name
+
+
+def test_the_own_class_of_an_asymmetric_law_leaves_less_variance_than_one_slope_for_all() -> None:
+    y = np.random.default_rng(0).gamma([2.0, 1.0, 1.0, 30.0], size=(100_000, 4))
+    u = (y / y.sum(axis=1, keepdims=True))[:, :-1]
+    assert sampled_line(u, symmetric=False).variance < sampled_line(u).variance - 0.005
 
 
 def test_beta_for_two_and_three_classes_in_closed_form() -> None:
@@ -64,29 +113,26 @@ def test_beta_for_many_classes_tends_to_one_half_of_minus_one_over_them(n_classe
 def test_one_class_has_a_beta_of_minus_one() -> None:
     """A = -log U and B = log U."""
     assert uniform_beta(1) == pytest.approx(-1, abs=1e-14)
-    assert dirichlet_beta(1, 2.5, 40) == pytest.approx(-1, abs=1e-14)
+    assert dirichlet_slopes(1, 2.5, 2.5, 40)[0] == pytest.approx(-1, abs=1e-14)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 @pytest.mark.parametrize("a_of_dirichlet", [None, 1.0, 2.5], ids=["uniform", "dirichlet", "dirichlet of 2.5"])
-def test_a_regression_on_samples_agrees_within_its_error(a_of_dirichlet: float | None, n_classes: int) -> None:
-    """Algorithms 1 and 2 of aCLL 2013."""
+def test_beta_is_within_the_error_of_a_regression_on_samples(a_of_dirichlet: float | None, n_classes: int) -> None:
     random = np.random.default_rng(n_classes)
     if a_of_dirichlet is None:
-        u, beta = random.random((200_000, n_classes)), uniform_beta(n_classes)
+        u, line = random.random((200_000, n_classes)), uniform_line(n_classes)
     else:
         y = random.gamma([a_of_dirichlet] * n_classes + [50.0], size=(200_000, n_classes + 1))
-        u, beta = (y / y.sum(axis=1, keepdims=True))[:, :-1], float(dirichlet_beta(n_classes, a_of_dirichlet, 50))
+        u, line = (y / y.sum(axis=1, keepdims=True))[:, :-1], dirichlet_line(n_classes, *[a_of_dirichlet] * 2, 50)
     a, b = -np.log(u.sum(axis=1)), np.log(u).sum(axis=1)
     centred = b - b.mean()
     estimate = (centred * a).sum() / (centred**2).sum()
     residual = a - a.mean() - estimate * centred
     error = np.sqrt((centred**2 * residual**2).sum()) / (centred**2).sum()
-    assert abs(beta - estimate) < 5 * error
-    assert error < 0.01 * abs(beta)
-    if a_of_dirichlet is not None:
-        gamma = dirichlet_gamma(n_classes, a_of_dirichlet, 50)
-        assert gamma == pytest.approx((a - beta * b).mean(), abs=5 * residual.std() / np.sqrt(len(a)))
+    assert abs(line.beta - estimate) < 5 * error
+    assert error < 0.01 * abs(line.beta)
+    assert line.gamma == pytest.approx((a - line.beta * b).mean(), abs=5 * residual.std() / np.sqrt(len(a)))
 
 
 def test_the_constants_of_the_pooled_score_fit_one_class_against_all_others_best() -> None:

@@ -10,7 +10,7 @@ from scores import by_rows
 from scores.by_rows import Rows, random_rows
 from tanager.counts.family import Family
 from tanager.scores import ACLL, AIC, BIC, FCLL, K2, LL, MIT, BDe, BDeu, FamilyScore
-from tanager.scores.acll_constants import dirichlet_beta, uniform_beta
+from tanager.scores.acll_constants import dirichlet_line, uniform_beta
 
 # The class is node 4. Attributes: no parent, the class alone, one and two attributes beside it, none of the class.
 FAMILIES = [(0, ()), (1, (4,)), (0, (3, 4)), (2, (0, 1, 4)), (3, (1,)), (1, (0, 2)), (4, ()), (4, (1, 3))]
@@ -42,6 +42,11 @@ def uniform_acll(rows: Rows, family: Family, **options) -> float:
     return by_rows.acll(rows, family, uniform_beta(rows.n_states[-1]), **options)
 
 
+def asymmetric_acll(rows: Rows, family: Family) -> float:
+    line = dirichlet_line(rows.n_states[-1], 2, 1, rows.total)
+    return by_rows.acll(rows, family, line.beta, 0.7, alpha=line.alpha)
+
+
 ORACLES = {
     "ll": (LL(), by_rows.ll),
     "aic": (AIC(), by_rows.aic),
@@ -59,7 +64,17 @@ ORACLES = {
     "mit": (MIT(), by_rows.mit),
     "mit at 0.9": (MIT(level=0.9), lambda rows, family: by_rows.mit(rows, family, 0.9)),
     "fcll": (FCLL(), by_rows.fcll),
+    "fcll, second term": (FCLL("information"), lambda rows, family: by_rows.fcll(rows, family, first_term=False)),
     "acll": (ACLL(), uniform_acll),
+    "acll of a given law": (
+        ACLL(beta=-0.15, gamma=0.3),
+        lambda rows, family: by_rows.acll(rows, family, -0.15, gamma=0.3),
+    ),
+    "acll of a given law with two slopes": (
+        ACLL(alpha=0.5, beta=-0.2, at="frequency"),
+        lambda rows, family: by_rows.acll(rows, family, -0.2, 0.5, "frequency", alpha=0.5),
+    ),
+    "acll, asymmetric": (ACLL("asymmetric", pseudo_count=0.7), lambda rows, family: asymmetric_acll(rows, family)),
     "acll with 0.7": (ACLL(pseudo_count=0.7), lambda rows, family: uniform_acll(rows, family, pseudo_count=0.7)),
     "acll at frequencies": (
         ACLL(at="frequency"),
@@ -71,15 +86,15 @@ ORACLES = {
     ),
     "acll, pooled, dirichlet": (
         ACLL("dirichlet", b=9, at="pooled", pseudo_count=2),
-        lambda rows, family: by_rows.pooled_acll(rows, family, float(dirichlet_beta(2, 1, 9)), 2.0),
+        lambda rows, family: by_rows.pooled_acll(rows, family, dirichlet_line(2, 1, 1, 9).beta, 2.0),
     ),
     "acll, dirichlet": (
         ACLL("dirichlet"),
-        lambda rows, family: by_rows.acll(rows, family, float(dirichlet_beta(rows.n_states[-1], 1, rows.total))),
+        lambda rows, family: by_rows.acll(rows, family, dirichlet_line(rows.n_states[-1], 1, 1, rows.total).beta),
     ),
     "acll, dirichlet of 2 and 30": (
         ACLL("dirichlet", a=2, b=30),
-        lambda rows, family: by_rows.acll(rows, family, float(dirichlet_beta(rows.n_states[-1], 2, 30))),
+        lambda rows, family: by_rows.acll(rows, family, dirichlet_line(rows.n_states[-1], 2, 2, 30).beta),
     ),
 }
 

@@ -9,7 +9,7 @@ from scores.by_rows import random_rows
 from tanager.counts.family import Family
 from tanager.errors import OptionError
 from tanager.registry import resolve
-from tanager.scores import ACLL, MIT, SCORES, BDe, BDeu
+from tanager.scores import ACLL, FCLL, MIT, SCORES, BDe, BDeu
 
 
 class WrongShape:
@@ -42,6 +42,12 @@ class WrongShape:
         (ACLL("dirichlet", a=0), "ACLL: a=0"),
         (ACLL("dirichlet", a=None), "ACLL: a=None"),
         (ACLL("dirichlet", b=-1), "ACLL: b=-1"),
+        (ACLL(beta="low"), "ACLL: beta='low'"),
+        (ACLL("dirichlet", beta=-0.3), "beta=-0.3 takes the place of assumption='dirichlet'"),
+        (ACLL(alpha=0.5), "alpha=0.5 cannot be used without beta"),
+        (ACLL(alpha=-0.5, beta=-0.3), "ACLL: alpha=-0.5 cannot be used; expected a number above -0.3"),
+        (ACLL(gamma=float("nan")), "ACLL: gamma=nan"),
+        (FCLL("first"), "part='first' is not known"),
     ],
     ids=lambda value: None if isinstance(value, str) else repr(value),
 )

@@ -139,6 +139,14 @@ def test_a_constant_attribute_is_in_no_pair():
     assert len(pairs) == 1
 
 
+def test_a_column_that_names_rows_is_in_no_pair_unless_it_is_asked_for():
+    others = random_batch(3, 600, (3, 6, 2))
+    codes = np.asfortranarray(np.column_stack([np.arange(600), others.codes]).astype(np.uint16))
+    batch = EncodedBatch(codes, others.class_codes, (600, *others.n_states), np.zeros(3, dtype=bool))
+    assert Pairwise(3).rank(make_task(batch).counts) in {((1, 2),), ((2, 1),)}
+    assert Pairwise(pairs=[("n0", "n1")]).learn(make_task(batch)).pairs.pairs == ((0, 1),)
+
+
 def test_one_attribute_has_no_pair():
     assert Pairwise().learn(task(1)).pairs.pairs == ()
 

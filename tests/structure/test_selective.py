@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import accumulate
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from structure.small_tasks import make_task, random_rows
+from tanager import BayesianNetworkClassifier
 from tanager.errors import OptionError
 from tanager.structure import Dag, Selective
 
@@ -46,3 +49,30 @@ def test_the_search_is_greedy_and_stops_when_no_single_attribute_helps():
 def test_without_anyone_to_judge_classifiers_it_is_refused():
     with pytest.raises(OptionError, match="use it through a classifier"):
         Selective().learn(make_task(random_rows(0)))
+
+
+def test_by_accuracy_it_asks_how_many_rows_are_right_and_nothing_else():
+    task = replace(
+        make_task(random_rows(0), evaluate=lambda dag: -1.0 if chosen(dag) else 0.0),
+        count_right=lambda dag: float(len(chosen(dag) & {1, 3})),
+    )
+    learnt = Selective(by="accuracy").learn(task)
+    assert chosen(learnt.dag) == {1, 3}
+    assert learnt.steps[-1].score == 2.0
+    assert chosen(Selective().learn(task).dag) == set()
+
+
+def test_a_measure_that_is_not_known_is_refused():
+    with pytest.raises(OptionError, match="by='auc' is not known; expected one of 'accuracy', 'likelihood'"):
+        Selective(by="auc").learn(make_task(random_rows(0), evaluate=lambda dag: 0.0))
+
+
+def test_a_classifier_selects_by_accuracy_what_it_could_not_lose_a_row_by():
+    """One column is the class, the others are noise: by accuracy the first is all that is needed."""
+    random = np.random.default_rng(0)
+    y = random.integers(2, size=80)
+    X = np.column_stack([random.integers(3, size=80), y, random.integers(3, size=80)])
+    clf = BayesianNetworkClassifier(Selective(by="accuracy"), parameters="frequency", categorical_features="all")
+    clf.fit(X, y)
+    assert clf.network_.edges == (("class", "x1"),)
+    assert clf.trace_.structure[-1].score == 80.0

@@ -14,11 +14,13 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers.hidden import add_hidden_codes
+from tanager.classifiers.intervals import GivesIntervals
 from tanager.classifiers.learning import Learning, Learnt
 from tanager.classifiers.parts import Parts
-from tanager.classifiers.reading import CodedTable, ReadsTables
+from tanager.classifiers.reading import CodedTable
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.decide import Decision
+from tanager.edits.revision import Revision
 from tanager.errors import MissingMethodError
 from tanager.gaps.choose import choose_rule, needs_filler, with_rule
 from tanager.gaps.rule import GapRule
@@ -37,7 +39,7 @@ from tanager.table.stream.source import is_stream, open_stream
 from tanager.threads import thread_limit
 
 
-class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
+class BayesianNetworkClassifier(GivesIntervals, ClassifierMixin, BaseEstimator):
     """Classify by a Bayesian network learnt from a table.
 
     Parameters
@@ -88,7 +90,8 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
     class_count_ : array of shape (n_classes,)
         How many training rows each class has, or their weights: the base rate of every explanation.
     network_ : Network, AdditiveNetwork or MixtureNetwork
-        The distribution learnt; with structure "pairwise" the sum of effects, with "aode" a mean of networks.
+        The distribution learnt; with structure "pairwise" the sum of effects, with "aode" and "tree-average"
+        a mean of networks.
     gaps_ : GapRule
         What a missing cell means: `tanager.gaps`. Set by `fit`: another `missing` needs another fit.
     filler_ : Network or None
@@ -106,8 +109,12 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         How strong each attribute is, in nats.
     decision_ : Decision or None
         How `predict` decides, where the model was read from a file that says so; None for the most probable class.
+    posterior_ : posterior or None
+        How sure the model is, once `prepare_intervals` was called or where it was read from a file that says so.
     recipe_ : Recipe
         What is done to a table before the model sees it, where it was read from a file that says so.
+    edits_ : tuple of Revision
+        What was corrected by hand, by whom, when and why (`apply_edits`); empty for a model as it was learnt.
 
     Examples
     --------
@@ -127,6 +134,7 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
     quality_: Quality | None = None
     decision_: Decision | None = None
     recipe_: Recipe = NOTHING_TO_DO
+    edits_: tuple[Revision, ...] = ()
 
     def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from the rows of X with classes y; a row of weight w counts as w rows.
@@ -177,6 +185,7 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         self.network_ = with_rule(learnt.network, self.gaps_)
         self.structure_score_, self.trace_ = learnt.structure_score, learnt.trace
         self.quality_, self.decision_, self.recipe_ = None, None, NOTHING_TO_DO
+        self.posterior_, self.edits_ = None, ()
         return learnt
 
     def _learning(self, engine: CountEngine) -> Learning:
@@ -219,6 +228,7 @@ class BayesianNetworkClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
             if (
                 self.engine == "torch"
                 and network.kind != "mixtures"
+                and network.kind != "trees"
                 and network.is_looked_up
                 and not self.gaps_.with_gap(codes).any()
             ):

@@ -28,8 +28,23 @@ def calibration(
 ) -> Calibration:
     """Compare the probabilities of a fitted classifier with what happened, on rows it has not learnt from.
 
-    strategy="uniform"   bins of equal width
-    strategy="quantile"  bins of about equally many rows
+    Parameters
+    ----------
+    clf : fitted classifier with predict_proba
+        Any, not only ours.
+    X : table
+        Rows that it has not learnt from.
+    y : array of shape (n_rows,)
+        Their classes.
+    n_bins : int
+        Of predicted probabilities.
+    strategy : "uniform" or "quantile"
+        Bins of equal width, or of about equally many rows.
+
+    Returns
+    -------
+    Calibration
+        Predicted and observed shares of every class in each bin, and the expected error.
 
     Examples
     --------

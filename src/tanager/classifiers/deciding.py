@@ -9,12 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import Tags, get_tags
+from sklearn.base import clone
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.classifiers.out_of_fold import out_of_fold
+from tanager.classifiers.wrapping import WrappingClassifier
 from tanager.decide import (
     CostDecision,
     Decision,
@@ -33,10 +33,9 @@ from tanager.table.training_table import encode_labels, read_labels
 Weights = NDArray[np.float64] | None
 
 
-class DecidingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, ABC):
+class DecidingClassifier(WrappingClassifier, ABC):
     """What the two have in common: a classifier within gives the probabilities, `decision_` makes decisions of them."""
 
-    estimator: Any
     decision_: Decision
 
     def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -86,27 +85,11 @@ class DecidingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, ABC
         classes: NDArray[np.generic] = self.estimator_.classes_
         return classes
 
-    @property
-    def n_features_in_(self) -> int:
-        """How many attributes there are."""
-        return int(self.estimator_.n_features_in_)
-
-    @property
-    def feature_names_in_(self) -> NDArray[np.object_]:
-        """Their names, where they have any."""
-        names: NDArray[np.object_] = self.estimator_.feature_names_in_
-        return names
-
     def _labels(self) -> tuple[Category, ...]:
         return tuple(self.classes_.tolist())
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "decision_")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self.estimator).input_tags
-        return tags
 
 
 @dataclass(eq=False, repr=False)

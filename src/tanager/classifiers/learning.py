@@ -17,6 +17,7 @@ from tanager.gaps.filling import FillingTask
 from tanager.network.any_network import AnyNetwork, LookedUpNetwork
 from tanager.network.mixture import MixtureNetwork
 from tanager.network.network import Network
+from tanager.network.tree_average import TreeAverageNetwork
 from tanager.parameters import Conditional, Frequency, LearntNetwork, ParameterLearner, ParameterTask
 from tanager.parameters.memory import check_memory
 from tanager.parameters.protocol import ParameterTrace
@@ -70,7 +71,8 @@ class Learning:
             counts, columns = count_with_hidden(counts, hidden), (*columns[:-1], *hidden, columns[-1])
             unlabelled = None if unlabelled is None else add_hidden(unlabelled, hidden)
         order = table.table_order(len(hidden))
-        structure = parts.structure.learn(self._structure_task(counts, order, table.schema.named))
+        structure_task = replace(self._structure_task(counts, order, table.schema.named), schema=columns)
+        structure = parts.structure.learn(structure_task)
         if self.verbose:
             score = "" if structure.score is None else f", score {structure.score:.6g}"
             print(f"structure: {len(structure.steps):,} steps{score}")
@@ -117,16 +119,19 @@ class Learning:
         structure, criterion, parameters = self.parts.structure, self.parts.criterion, self.parts.parameters
         if named and isinstance(criterion, FamilyScore):
             criterion = criterion.for_nodes(counts.names)
-        evaluate = each = None
+        evaluate = each = right = None
         if structure.evaluates or (criterion is not None and not criterion.decomposable):
             smoothing = cast(Frequency, parameters) if parameters.smooths_counts else Frequency()
             evaluate = RowLikelihood(counts, smoothing, structure.leaves_one_out)
-            each = evaluate.each
+            each, right = evaluate.each, evaluate.count_right
         report = print if self.verbose > 1 else None
-        return StructureTask(counts, criterion, counts.names, self.seed, report, evaluate, columns, each)
+        return StructureTask(counts, criterion, counts.names, self.seed, report, evaluate, columns, each, right)
 
 
 def learn_members(parameters: ParameterLearner, task: ParameterTask, structure: LearntStructure) -> LearntNetwork:
-    """A mixture whose members are learnt one by one."""
-    members = [parameters.learn(replace(task, dag=dag, relearn=None)).network for dag in structure.members]
-    return LearntNetwork(MixtureNetwork(tuple(cast(list[Network], members)), np.array(structure.weights)))
+    """A mixture, or the mean of all trees, whose members are learnt one by one."""
+    learnt = [parameters.learn(replace(task, dag=dag, relearn=None)).network for dag in structure.members]
+    members = tuple(cast(list[Network], learnt))
+    if structure.log_weights is not None:
+        return LearntNetwork(TreeAverageNetwork(members, structure.log_weights))
+    return LearntNetwork(MixtureNetwork(members, np.array(structure.weights), structure.subsumption))

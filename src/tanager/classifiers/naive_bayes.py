@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
+from tanager.classifiers.describe import described_by
 from tanager.classifiers.learning import Learnt
 from tanager.classifiers.options import ClassifierOptions
 from tanager.classifiers.reading import CodedTable, code_table
@@ -39,14 +40,13 @@ class NaiveBayesOptions(ClassifierOptions):
     parameters: str | ParameterLearner = "frequency"
 
 
+@described_by(NaiveBayes, BayesianNetworkClassifier)
 class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
     """Naive Bayes over any table: P(class) times P(attribute | class) for every attribute.
 
     A missing cell is left out, in training and in prediction, which is exact. `partial_fit` learns batch by batch and
     gives the very model that one `fit` on all rows gives: it keeps how often each class has each distinct value, and
     derives categories, cut points and tables from that. Its memory grows with the number of distinct values.
-
-    Parameters are those of `BayesianNetworkClassifier`, less structure and criterion.
 
     Examples
     --------

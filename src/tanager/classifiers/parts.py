@@ -13,7 +13,7 @@ from tanager.scores import CLL, SCORES, FamilyScore
 from tanager.structure import STRUCTURES, StructureLearner
 from tanager.table.needs import Needs, Place, check_needs, most_needed
 
-DEFAULT_CRITERION = "fcll"
+DEFAULT_CRITERION = StructureLearner.default_criterion
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Parts:
                 f"parameters={fitter!r} cannot fit the {learner.learns} of structure={learner!r}.",
                 hint=f"use parameters={fitting!r}, or structure='tan'.",
             )
-        if learner.learns == "mixtures" and missing in ("average", "skip"):
+        if learner.learns in ("mixtures", "trees") and missing in ("average", "skip"):
             raise OptionError(
                 f"missing={missing!r} is defined for one network; structure={learner!r} is a mixture of them.",
                 hint="use missing='auto', which sums a missing cell out of each.",
@@ -70,7 +70,9 @@ class Parts:
 def choose_criterion(criterion: object, structure: StructureLearner) -> FamilyScore | CLL | None:
     """The score that `structure` is chosen by; None where it asks for none, and then none may be given."""
     if structure.asks_criterion:
-        score = resolve("criterion", DEFAULT_CRITERION if criterion is None else criterion, SCORES, "check_options")
+        score = resolve(
+            "criterion", structure.default_criterion if criterion is None else criterion, SCORES, "check_options"
+        )
         score.check_options()
         return score
     if criterion is None:

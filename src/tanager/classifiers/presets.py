@@ -7,10 +7,12 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
+from tanager.classifiers.describe import described_by
 from tanager.classifiers.options import ClassifierOptions
 from tanager.scores import CLL, FamilyScore
 from tanager.structure import BFSConsistent, HillClimb, KDependence, Pairwise, Selective, StructureLearner, Tree
 from tanager.structure.constraints import Edges, Node
+from tanager.structure.monotone import MonotonicConstraints
 
 
 @dataclass(eq=False, repr=False)
@@ -25,12 +27,12 @@ class TANOptions(ClassifierOptions):
     forbidden_edges: Edges = ()
 
 
+@described_by(Tree, BayesianNetworkClassifier)
 class TANClassifier(TANOptions, BayesianNetworkClassifier):
     """Tree-augmented naive Bayes: each attribute has the class and at most one other attribute as parents.
 
     The tree is the best of all trees by the criterion: a maximum spanning tree where it is the same for both
-    directions of an edge, a maximum arborescence otherwise. `root`, `forest`, `required_edges` and `forbidden_edges`
-    are the options of `tanager.structure.Tree`; the others are those of `BayesianNetworkClassifier`.
+    directions of an edge, a maximum arborescence otherwise.
 
     Examples
     --------
@@ -55,11 +57,12 @@ class BCKGOptions(ClassifierOptions):
     max_parents: int = 2
 
 
+@described_by(BFSConsistent, BayesianNetworkClassifier)
 class BCKGClassifier(BCKGOptions, BayesianNetworkClassifier):
     """BFS-consistent k-graph: each attribute has the class and up to `max_parents` attributes as parents.
 
     The parents come earlier in the breadth-first order of the best tree and are the best such set by the criterion,
-    so the network never scores below the tree. The other options are those of `BayesianNetworkClassifier`.
+    so the network never scores below the tree.
 
     Examples
     --------
@@ -84,10 +87,9 @@ class KDBOptions(ClassifierOptions):
     k: int = 2
 
 
+@described_by(KDependence, BayesianNetworkClassifier)
 class KDBClassifier(KDBOptions, BayesianNetworkClassifier):
-    """k-dependence Bayes: attributes ordered by what they tell of the class, each with its `k` closest predecessors.
-
-    The other options are those of `BayesianNetworkClassifier`, less structure and criterion.
+    """K-dependence Bayes: attributes ordered by what they tell of the class, each with its `k` closest predecessors.
 
     Examples
     --------
@@ -116,11 +118,11 @@ class HillClimbOptions(ClassifierOptions):
     forbidden_edges: Edges = ()
 
 
+@described_by(HillClimb, BayesianNetworkClassifier)
 class HillClimbClassifier(HillClimbOptions, BayesianNetworkClassifier):
     """Greedy search: add, delete or reverse the edge that raises the criterion most, starting from naive Bayes.
 
-    Takes every criterion, `cll` included. The options of the search are those of `tanager.structure.HillClimb`; the
-    others are those of `BayesianNetworkClassifier`.
+    Takes every criterion, `cll` included.
 
     Examples
     --------
@@ -145,10 +147,9 @@ class SelectiveNaiveBayesOptions(ClassifierOptions):
     criterion: str | FamilyScore | CLL | None = field(default=None, init=False)
 
 
+@described_by(Selective, BayesianNetworkClassifier)
 class SelectiveNaiveBayesClassifier(SelectiveNaiveBayesOptions, BayesianNetworkClassifier):
     """Naive Bayes over the attributes that help: taken in one by one while the leave-one-out log-likelihood rises.
-
-    The options are those of `BayesianNetworkClassifier`, less structure and criterion.
 
     Examples
     --------
@@ -176,13 +177,12 @@ class PairwiseOptions(ClassifierOptions):
     pairs: Edges | None = None
     forbidden_pairs: Edges = ()
     interactions: Iterable[Node] | None = None
+    monotonic_cst: MonotonicConstraints | None = None
 
 
+@described_by(Pairwise, BayesianNetworkClassifier)
 class PairwiseClassifier(PairwiseOptions, BayesianNetworkClassifier):
     """The default classifier: main effects on fine ordered bins, and the pairs of attributes that tell classes apart.
-
-    `pairs_per_attribute`, `rank_by`, `order`, `pairs`, `forbidden_pairs` and `interactions` are the options of
-    `tanager.structure.Pairwise`; the others are those of `BayesianNetworkClassifier`, less structure and criterion.
 
     Examples
     --------
@@ -196,5 +196,11 @@ class PairwiseClassifier(PairwiseOptions, BayesianNetworkClassifier):
 
     def _structure(self) -> StructureLearner:
         return Pairwise(
-            self.pairs_per_attribute, self.rank_by, self.order, self.pairs, self.forbidden_pairs, self.interactions
+            self.pairs_per_attribute,
+            self.rank_by,
+            self.order,
+            self.pairs,
+            self.forbidden_pairs,
+            self.interactions,
+            self.monotonic_cst,
         )

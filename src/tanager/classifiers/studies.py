@@ -35,9 +35,33 @@ def structure_score(
 ) -> float:
     """The score of a given augmented naive Bayes structure, in nats.
 
-    `parents` maps an attribute, by name or position, to its attribute parents; attributes it does not name have none.
-    The class is a parent of every attribute. `options` are those of the criterion, such as `ess` of "bdeu".
+    Parameters
+    ----------
+    X : table
+        The attributes.
+    y : array of shape (n_rows,)
+        The class of each row.
+    parents : mapping
+        From an attribute, by name or position, to its attribute parents; attributes it does not name have none. The
+        class is a parent of every attribute.
+    criterion : str
+        The score, one of `tanager.scores.SCORES`.
+    sample_weight : array of shape (n_rows,) or None
+        Weights of the rows.
+    categorical_features : "from_dtype", "all", list or mask
+        As in `BayesianNetworkClassifier`.
+    discretizer : None, "mdlp", "quantile" or scikit-learn transformer
+        As in `BayesianNetworkClassifier`.
+    **options : object
+        Those of the criterion, such as `ess` of "bdeu".
 
+    Returns
+    -------
+    float
+        The sum over all families, with the constants of the criterion.
+
+    Examples
+    --------
     >>> X = [["a", "x"], ["a", "x"], ["b", "y"], ["b", "x"]]
     >>> y = [0, 0, 1, 1]
     >>> round(structure_score(X, y, {"x1": ["x0"]}, "ll"), 4)
@@ -111,6 +135,20 @@ def information(*data: Any, sample_weight: ArrayLike | None = None) -> Informati
     Numeric columns are cut on these rows; `information(clf, X, y)` takes the categories and cut points of a fitted
     classifier instead.
 
+    Parameters
+    ----------
+    *data : X, y or clf, X, y
+        A table and its classes, after a fitted classifier or without one.
+    sample_weight : array of shape (n_rows,) or None
+        Weights of the rows.
+
+    Returns
+    -------
+    Information
+        In nats, for every attribute and every pair of attributes.
+
+    Examples
+    --------
     >>> X = [["a", "x"], ["a", "y"], ["b", "x"], ["b", "y"]]
     >>> found = information(X, [0, 1, 1, 0])  # neither attribute tells anything of the class; both together, all
     >>> found.target.round(6).tolist()

@@ -26,6 +26,9 @@ def compare(
             "'default'; or the import path of a scikit-learn classifier. NAME=SPEC gives it a name.",
         ),
     ] = None,
+    classics: Annotated[
+        bool, typer.Option("--classics", help="Naive Bayes, TAN, KDB, AODE and their kin, at their defaults.")
+    ] = False,
     field: Annotated[bool, typer.Option("--field", help="Ours against what people use today.")] = False,
     quick: Annotated[bool, typer.Option("--quick", help="The field on a few small sets only: minutes.")] = False,
     slow: Annotated[bool, typer.Option("--slow", help="Also the sets and rivals that take hours.")] = False,
@@ -81,6 +84,8 @@ def compare(
 
       tanager compare tan:fcll:conditional naive-bayes sklearn.ensemble.RandomForestClassifier --data folder
 
+      tanager compare default --classics --data iris.csv --class species
+
       tanager compare --field --quick --data folder --page field.md
     """
     from tanager.experiments.data_sets import folder_of_table
@@ -92,6 +97,7 @@ def compare(
     names = None if sets is None else [name for entry in sets for name in entry.split(",")]
     request = Request(
         classifiers=classifiers or (),
+        classics=classics,
         field=field,
         quick=quick,
         slow=slow,

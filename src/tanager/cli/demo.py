@@ -52,6 +52,7 @@ def demo(
     from tanager.files.output_path import check_output, make_folder
     from tanager.files.write_table import table_kind, write_table
     from tanager.measures.quality_text import calibration_line
+    from tanager.report.about import About
     from tanager.report.write_page import PAGE, write_page
 
     make_folder(output)
@@ -73,7 +74,7 @@ def demo(
     print(f"{calibration_line(quality)}\n")
     save_model(clf, model, quality=quality)
     write_table(X.append_column(CLASS, [y.tolist()]), table)
-    write_page(clf, X, y, path=page, quality=quality)
+    write_page(clf, X, y, path=page, quality=quality, about=About("Breast cancer", "To show what Tanager does."))
     _print_predictions(clf.predict_proba(X), clf.classes_, y)
     command = running_command()
     print(f"\nThe table is in {table}, the default model in {model}.")

@@ -15,12 +15,14 @@ from tanager.errors import OptionError
 from tanager.progress import say, working
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from tanager.classifiers import BayesianNetworkClassifier
-    from tanager.explain import Overall, RowExplanation, SufficientReason
+    from tanager.explain import Counterfactuals, Overall, RowExplanation, SufficientReason
     from tanager.measures import Quality
 
 MAX_ROWS_PRINTED = 10
@@ -43,6 +45,13 @@ def explain(
         bool,
         typer.Option("--sets", help="Also what each set of up to three attributes adds together (effects and trees)."),
     ] = False,
+    change: Annotated[
+        bool, typer.Option("--change", help="Also the smallest changes of one or two cells that change the decision.")
+    ] = False,
+    lock: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="With --change: a column that cannot change; may be repeated."),
+    ] = None,
     row_numbers: Annotated[
         list[int] | None,
         typer.Option("--row", metavar="NUMBER", help="Only this row, counted from 0; may be repeated."),
@@ -65,6 +74,8 @@ def explain(
 
       tanager explain iris.json new.csv --row 7 --reason
 
+      tanager explain heart.json new.csv --row 7 --change --lock age --lock sex
+
       tanager explain iris.json new.csv --json > explanations.json
 
       tanager explain iris.json
@@ -73,10 +84,12 @@ def explain(
     from tanager.explain import explain as explain_model
     from tanager.files.model_file import load_model
 
+    if lock and not change:
+        raise OptionError("--lock says what cannot change, so it goes with --change.")
     clf = load_model(model)
     if data is None:
-        if against is not None or reason or sets:
-            raise OptionError("--against, --reason and --sets are about rows, and no DATA was given.")
+        if against is not None or reason or change or sets:
+            raise OptionError("--against, --reason, --change and --sets are about rows, and no DATA was given.")
         with working("Measuring the strength of attributes"):
             found = explain_model(clf)
         _print_headline(clf.quality_, as_json)
@@ -90,16 +103,19 @@ def explain(
         shown = _shown_rows(row_numbers, len(explained), as_json)
         rows = [explained[row] for row in shown]
         reasons = [_reason(clf, X, row) for row in rows] if reason else [None] * len(rows)
+        changes = [_change(clf, X, row.row, lock or ()) if change else None for row in rows]
         parts = [explained.sets(row) if sets else {} for row in shown]
     if as_json:
-        lines = zip(rows, reasons, parts, strict=True)
-        print(json.dumps([_document(*line) for line in lines], indent=2))
+        documents = [_document(*each) for each in zip(rows, reasons, changes, parts, strict=True)]
+        print(json.dumps(documents, indent=2))
         return
     _print_headline(_quality_of(clf, X, y), as_json)
-    for row, why, own in zip(rows, reasons, parts, strict=True):
+    for row, why, found_changes, own in zip(rows, reasons, changes, parts, strict=True):
         _print_row(row, why, top)
         if own:
             _print_sets(row.row, own, top)
+        if found_changes is not None:
+            print(f"{found_changes}\n")
     if row_numbers is None and len(rows) < len(explained):
         say(f"{len(explained) - len(rows):,} more rows: --row NUMBER shows any, --json all.")
 
@@ -144,15 +160,26 @@ def _reason(clf: BayesianNetworkClassifier, X: pa.Table, row: RowExplanation) ->
         return error
 
 
+def _change(clf: BayesianNetworkClassifier, X: pa.Table, row: int, locked: Sequence[str]) -> Counterfactuals:
+    from tanager.explain import counterfactuals
+
+    return replace(counterfactuals(clf, X.take([row]), locked=locked)[0], row=row)
+
+
 def _document(
-    row: RowExplanation, why: SufficientReason | OptionError | None, sets: dict[tuple[str, ...], float]
+    row: RowExplanation,
+    why: SufficientReason | OptionError | None,
+    changes: Counterfactuals | None,
+    sets: dict[tuple[str, ...], float],
 ) -> dict[str, object]:
-    document = row.to_dict()
+    found = row.to_dict()
     if why is not None:
-        document["sufficient_reason"] = None if isinstance(why, OptionError) else why.to_dict()
+        found["sufficient_reason"] = None if isinstance(why, OptionError) else why.to_dict()
+    if changes is not None:
+        found["changes"] = changes.to_dict()["changes"]
     if sets:
-        document["sets"] = [{"attributes": list(names), "log_odds": value} for names, value in sets.items()]
-    return document
+        found["sets"] = [{"attributes": list(names), "log_odds": value} for names, value in sets.items()]
+    return found
 
 
 def _print_sets(row: int, sets: dict[tuple[str, ...], float], top: int) -> None:
@@ -181,7 +208,8 @@ def _print_row(row: RowExplanation, why: SufficientReason | OptionError | None, 
         table.add_row(escape(label), *blanks, _coloured(value))
     for each in ranked[:top]:
         cells = map(escape, (each.attribute, each.cell, each.condition)[: 1 + len(blanks)])
-        table.add_row(*cells, _coloured(each.log_odds))
+        margin = "" if each.margin is None else f" ± {each.margin:.4f}"
+        table.add_row(*cells, _coloured(each.log_odds) + margin)
     rest = ranked[top:]
     if rest:
         table.add_row(f"{len(rest)} other {row.nouns}", *blanks, _coloured(sum(each.log_odds for each in rest)))

@@ -53,7 +53,8 @@ def export(
 ) -> None:
     """Write a model in another language; what it computes is equal to `tanager predict --proba`.
 
-    The export holds what the model learnt, and no training row.
+    The export holds what the model learnt, and no training row. Where the model decides by costs or a threshold, the
+    class given is the decision.
 
     Examples:
 

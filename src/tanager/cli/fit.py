@@ -35,6 +35,7 @@ def fit(
     engine: options.Engine = "auto",
     device: options.Device = None,
     class_weight: options.ClassWeight = None,
+    monotone: options.Monotone = None,
     seed: options.Seed = 0,
     missing: options.Missing = None,
     drop: options.Drop = None,
@@ -42,6 +43,10 @@ def fit(
     force: options.Force = False,
     no_validate: Annotated[
         bool, typer.Option("--no-validate", help="Do not cross-validate the model: five fits less.")
+    ] = False,
+    intervals: Annotated[
+        bool,
+        typer.Option("--intervals", help="Also learn how sure the model is, for `tanager predict --interval`."),
     ] = False,
     stream: Annotated[
         bool | None,
@@ -82,6 +87,10 @@ def fit(
 
       tanager fit patients.csv --class state --cost ill:healthy=10 --ask 0.5 -o model.json
 
+      tanager fit patients.csv --class state --monotone age=+1 --monotone fitness=-1 -o model.json
+
+      tanager fit iris.csv --class species --intervals -o iris.json
+
       tanager fit large.csv --class outcome --estimate
 
       zcat iris.csv.gz | tanager fit - --class species -o - > iris.json
@@ -91,7 +100,7 @@ def fit(
     from tanager.measures.quality_text import headline
 
     chosen = options.ModelOptions(
-        structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight
+        structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight, monotone
     )
     reading = Reading(missing or (), drop or (), recipe)
     if estimate:
@@ -104,6 +113,8 @@ def fit(
     wanted = decision.WantedDecision(cost, ask, threshold, sensitivity, specificity)
     with output_file(output, ".json", MODEL, [data, recipe], force) as path:
         if streams(data, stream):
+            if intervals:
+                raise OptionError("--intervals needs all rows in memory.", hint="leave --stream out, or --intervals.")
             names, source, count_rows = open_training_data(data, class_column, reading)
             with working(f"Reading and fitting {data} batch by batch"):
                 clf = chosen.classifier(names).fit(source, class_column)
@@ -116,6 +127,9 @@ def fit(
             with working(f"Fitting {n_rows:,} rows x {len(names):,} attributes") as update:
                 clf = chosen.classifier(names, y).fit(X, y)
                 quality = None if no_validate else _validate(clf, X, y, seed, update)
+                if intervals:
+                    update("Learning how sure the model is")
+                    clf.prepare_intervals(X, y)
         decided = wanted.decide(clf, quality)
         save_model(clf, path, quality=quality, recipe=reading.recipe(class_column))
     if as_json:

@@ -18,6 +18,7 @@ from tanager.cli.compare import compare
 from tanager.cli.completion import completion
 from tanager.cli.convert import convert
 from tanager.cli.demo import demo
+from tanager.cli.edit import edit
 from tanager.cli.evaluate import evaluate
 from tanager.cli.explain import explain
 from tanager.cli.export import export
@@ -25,6 +26,7 @@ from tanager.cli.fit import fit
 from tanager.cli.options import ModelCommand
 from tanager.cli.predict import predict
 from tanager.cli.report import report
+from tanager.cli.stability import stability
 from tanager.cli.tune import tune
 from tanager.errors import DataWarning, TanagerError
 
@@ -53,7 +55,9 @@ app.command()(compare)
 app.command()(explain)
 app.command()(convert)
 app.command()(export)
+app.command(cls=ModelCommand)(stability)
 app.command()(tune)
+app.command()(edit)
 app.command()(report)
 app.command()(demo)
 app.command()(completion)

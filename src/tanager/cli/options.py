@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tanager.classifiers import BayesianNetworkClassifier
+    from tanager.structure import StructureLearner
 
 MODEL = "Model"
 WITH_OPTIONS = {"structure": "'kdb(k=3)'", "criterion": "'bdeu(ess=5)'", "parameters": "'frequency(alpha=2)'"}
@@ -90,6 +91,15 @@ ClassWeight = Annotated[
         rich_help_panel=MODEL,
     ),
 ]
+Monotone = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN=+1|-1",
+        help="The probability of the second of two classes (in the order of their names) never falls, or never rises, "
+        "along this column, whatever the others hold; may be repeated. For pairwise.",
+        rich_help_panel=MODEL,
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file of another kind; never one that is read.")]
 Seed = Annotated[int, typer.Option(help="For everything drawn at random.")]
 
@@ -136,6 +146,7 @@ class ModelOptions:
     device: str | None
     seed: int
     class_weight: list[str] | None = None
+    monotone: list[str] | None = None
 
     def classifier(
         self, columns: Sequence[str], labels: NDArray[np.generic] | None = None
@@ -156,11 +167,35 @@ class ModelOptions:
     def _parts(self) -> dict[str, Any]:
         """Structure, criterion and parameters: by name, or as objects where options are given, as in kdb(k=3)."""
         named = {"structure": self.structure, "criterion": self.criterion, "parameters": self.parameters}
+        if self.monotone is not None:
+            return {**self._parsed(named), "structure": self._monotone_structure()}
         if not any("(" in text for text in named.values() if text):
             return named
+        return self._parsed(named)
+
+    def _parsed(self, named: dict[str, str | None]) -> dict[str, Any]:
         from tanager.experiments.entries import parse_part
 
         return {kind: parse_part(kind, text) if text and "(" in text else text for kind, text in named.items()}
+
+    def _monotone_structure(self) -> StructureLearner:
+        """The structure with the constraints of --monotone."""
+        from tanager.errors import OptionError
+        from tanager.experiments.entries import parse_part
+
+        structure: StructureLearner = parse_part("structure", self.structure)
+        if "monotonic_cst" not in structure.get_params():
+            raise OptionError(
+                f"--monotone is for sums of effects, and --structure {self.structure} has tables.",
+                hint="use --structure pairwise.",
+            )
+        directions = {}
+        for text in self.monotone or ():
+            name, _, direction = text.rpartition("=")
+            if not name or direction not in ("1", "+1", "-1", "0"):
+                raise OptionError(f"--monotone {text!r} is not valid; expected COLUMN=+1 or COLUMN=-1.")
+            directions[name] = int(direction)
+        return structure.set_params(monotonic_cst=directions)
 
     def _class_weight(self, labels: NDArray[np.generic] | None) -> dict[Any, float] | str | None:
         if self.class_weight is None:

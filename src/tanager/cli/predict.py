@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,11 +17,11 @@ from tanager.errors import OptionError
 from tanager.progress import working
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pyarrow as pa
 
     from tanager.classifiers import BayesianNetworkClassifier
+    from tanager.measures import Probabilities
+    from tanager.measures.conformal import KnownRows
 
 
 def predict(
@@ -29,6 +33,23 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Also the probability of every class, beside the class.")
     ] = False,
+    sets: Annotated[
+        float | None,
+        typer.Option(
+            "--set",
+            metavar="SHARE",
+            help="Also the classes that the row may have: of the rows of every class about this share, such as 0.95, "
+            "have it in their set.",
+        ),
+    ] = None,
+    interval: Annotated[
+        float | None,
+        typer.Option(
+            metavar="LEVEL",
+            help="Also an interval of every probability that holds the truth so often, such as 0.9; needs a model of "
+            "`tanager fit --intervals`.",
+        ),
+    ] = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN", help="A column to keep, such as a customer number; may be repeated."),
@@ -50,15 +71,22 @@ def predict(
     of the table. In CSV and TSV a text that a spreadsheet would take for a formula begins with an apostrophe. A model
     that was fitted with costs or a threshold decides by them; the class is empty where a person is to be asked.
 
+    With --set the model must keep its quality. A set of several classes is "not sure which", an empty one "unlike the
+    rows of any class". In CSV and TSV the classes of a set are separated by " | ".
+
     Examples:
 
       tanager predict iris.json new.csv
 
       tanager predict iris.json new.parquet --proba --keep id -o probabilities.csv
 
+      tanager predict iris.json new.csv --interval 0.9
+
       cat new.csv | tanager predict iris.json - | sort | uniq -c
 
       tanager predict iris.json new.csv --proba --json
+
+      tanager predict iris.json new.csv --set 0.95
     """
     from tanager.cli.training_data import read_row_batches, read_rows, streams
     from tanager.files.formulas import escape_formula, escape_formulas
@@ -75,41 +103,110 @@ def predict(
     if no_decision:
         clf.decision_ = None
     kept = list(dict.fromkeys(keep or ()))
-    names = _columns(clf, proba, kept)
+    columns = _Columns(clf, kept, proba or interval is not None, interval, sets, is_text and not as_json)
+    names = columns.names
     written = [escape_formula(name) for name in names] if is_text and not as_json else names
     check_output(output, table_kind(written), reads=[model, data], force=force)
     if not as_json and streams(data, stream):
         with working(f"Predicting {data} batch by batch"), table_writer(output) as write:
             for rows in read_row_batches(data, clf, missing, kept):
-                found = _predict_rows(clf, rows, names)
+                found = columns.predict(rows)
                 write(escape_formulas(found) if is_text else found)
         return
     with working(f"Reading {data}"):
         X, _ = read_rows(data, clf, missing, kept)
     with working(f"Predicting {X.num_rows:,} rows"):
-        result = _predict_rows(clf, X, names)
+        result = columns.predict(X)
     if as_json:
         print(json.dumps(result.to_pylist(), indent=2, default=str))
     else:
         write_table(escape_formulas(result) if is_text else result, output)
 
 
-def _predict_rows(clf: BayesianNetworkClassifier, rows: pa.Table, names: Sequence[str]) -> pa.Table:
-    """The columns `names`: those to keep, the class and, if they are asked for, the probabilities of the classes."""
-    import pyarrow as pa
+@dataclass(frozen=True)
+class _Columns:
+    """The columns that are written: those to keep, the class, and what else is asked for.
 
-    X, n_kept = rows.select(clf.feature_names_in_.tolist()), names.index(clf.network_.nodes[-1])
-    labels = clf.predict(X)
-    if clf.decision_ is not None:  # a person may be asked about every row of a batch
-        labels = pa.array(labels.tolist(), type=pa.array(clf.classes_.tolist()).type)
-    probabilities = clf.predict_proba(X).T.copy() if len(names) > n_kept + 1 else ()
-    return pa.table([*(rows.column(name) for name in names[:n_kept]), labels, *probabilities], names=list(names))
+    proba     whether the probability of every class is
+    interval  level of the intervals of the probabilities; None where no intervals are
+    level     of the sets of classes; None where no sets are
+    as_text   whether a set is written as text
+    """
 
+    clf: BayesianNetworkClassifier
+    keep: Sequence[str]
+    proba: bool
+    interval: float | None
+    level: float | None
+    as_text: bool
 
-def _columns(clf: BayesianNetworkClassifier, proba: bool, keep: Sequence[str]) -> list[str]:
-    target = clf.network_.nodes[-1]
-    predicted = [target, *(f"P({target}={label})" for label in clf.classes_ if proba)]
-    for name in keep:
-        if name in predicted:
-            raise OptionError(f"--keep {name!r} has the name of a column that is predicted.", hint="rename it in DATA.")
-    return [*keep, *predicted]
+    def __post_init__(self) -> None:
+        for name in self.keep:
+            if name in self.names[len(self.keep) :]:
+                raise OptionError(
+                    f"--keep {name!r} has the name of a column that is predicted.", hint="rename it in DATA."
+                )
+        if self.interval is not None:
+            self.clf.check_intervals(self.interval)
+        if self.level is not None:
+            self._check_sets(self.level)
+
+    @property
+    def names(self) -> list[str]:
+        target = self.clf.network_.nodes[-1]
+        ends = ("",) if self.interval is None else ("", " lower", " upper")
+        predicted = [
+            target,
+            *(f"P({target}={label}){end}" for label in self.clf.classes_ if self.proba for end in ends),
+        ]
+        return [*self.keep, *predicted, *([] if self.level is None else [f"set({target})"])]
+
+    def predict(self, rows: pa.Table) -> pa.Table:
+        """The columns of these rows."""
+        import pyarrow as pa
+
+        clf = self.clf
+        X = rows.select(clf.feature_names_in_.tolist())
+        labels = clf.predict(X)
+        if clf.decision_ is not None:  # a person may be asked about every row of a batch
+            labels = pa.array(labels.tolist(), type=pa.array(clf.classes_.tolist()).type)
+        found = [*(rows.column(name) for name in self.keep), labels]
+        if self.proba or self.level is not None:
+            probabilities = clf.predict_proba(X)
+            found += self._probabilities(X, probabilities) if self.proba else []
+            found += [] if self.level is None else [self._sets(probabilities)]
+        return pa.table(found, names=self.names)
+
+    def _probabilities(self, X: pa.Table, probabilities: Probabilities) -> list[Probabilities]:
+        """A column for every class or, with intervals, three."""
+        if self.interval is None:
+            return list(probabilities.T.copy())
+        found = self.clf.predict_interval(X, self.interval)
+        each = zip(probabilities.T.copy(), found.lower.T.copy(), found.upper.T.copy(), strict=True)
+        return [column for columns in each for column in columns]
+
+    def _sets(self, probabilities: Probabilities) -> pa.Array:
+        import pyarrow as pa
+
+        from tanager.measures.conformal import make_sets
+
+        assert self.level is not None
+        sets = make_sets([self._known], [probabilities], self.clf.classes_, self.level)
+        if self.as_text:
+            return pa.array([" | ".join(map(str, labels)) for labels in sets.labels], type=pa.string())
+        return pa.array(map(list, sets.labels), type=pa.list_(pa.array(self.clf.classes_.tolist()).type))
+
+    @cached_property
+    def _known(self) -> KnownRows:
+        from tanager.classifiers.conformal import kept_rows
+
+        return kept_rows(self.clf)
+
+    def _check_sets(self, level: float) -> None:
+        """Refuse a model that cannot make sets before a row is read; a class that is in every set is said once."""
+        from tanager.errors import DataWarning
+        from tanager.measures.conformal import check_level, uncertified, uncertified_note
+
+        classes = self.clf.classes_[uncertified(self._known.n_rows, check_level(level))]
+        if note := uncertified_note(classes.tolist(), level):
+            warnings.warn(note, DataWarning, stacklevel=2)

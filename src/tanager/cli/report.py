@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,10 +23,24 @@ def report(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="FILE", help="Where the page goes; - is stdout.")
     ] = "report.html",
+    title: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", show_default="the name of DATA, or of MODEL", help="The title of the page."),
+    ] = None,
+    card: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write the model card too, as Markdown (.md) or JSON (.json)."),
+    ] = None,
+    purpose: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What the model is for, for page and card.")
+    ] = None,
+    author: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Who answers for the model, for page and card.")
+    ] = None,
     missing: options.Missing = None,
     force: options.Force = False,
 ) -> None:
-    """Write one HTML page about a model: its network, what-if questions, and how good it is on DATA.
+    """Write one HTML page about a model: what it is worth, what drives it, what-if questions, where it fails on DATA.
 
     The page is a single file that loads nothing from anywhere. Columns of DATA are found by name. Where DATA has the
     class column the page shows the quality of the predictions for the rows with a class; for the very rows that the
@@ -37,13 +52,20 @@ def report(
 
       tanager report iris.json test.csv -o iris.html
 
+      tanager report iris.json test.csv --card card.md --purpose "Tell irises apart"
+
       head -100 test.csv | tanager report iris.json - -o - > iris.html
     """
     from tanager.cli.training_data import read_rows
     from tanager.experiments.cross_validate import labelled_rows
     from tanager.files.model_file import load_model
-    from tanager.report.write_page import PAGE, write_page
+    from tanager.files.output_path import check_output
+    from tanager.report.about import About
+    from tanager.report.write_page import CARD, PAGE, card_writer, write_page
 
+    if card is not None:
+        card_writer(card)
+        check_output(card, CARD, reads=[model, data], force=force)
     with output_file(output, ".html", PAGE, [model, data], force) as path:
         clf = load_model(model)
         X, y = None, None
@@ -54,6 +76,14 @@ def report(
                 y, labelled = labelled_rows(X, y, clf.classes_)
                 X = X.take(labelled)
         with working("Writing the page"):
-            write_page(clf, X, y, path)
+            about = About(name_of(data or model) if title is None else title, purpose, author)
+            write_page(clf, X, y, path, about=about, card=card)
     if output != STREAM:
         say(f"{output}: open it in a browser")
+    if card is not None:
+        say(f"{card}: the model card")
+
+
+def name_of(path: str) -> str | None:
+    """What a file is called, without folder and endings; None for a stream."""
+    return None if path == STREAM else Path(path).name.split(".")[0] or None

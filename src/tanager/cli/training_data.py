@@ -6,6 +6,7 @@ import shlex
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,8 @@ from tanager.registry import list_names, nearest_first
 
 MAX_FINDINGS = 4
 """Lines that the table doctor may say before a fit."""
+MAX_ROWS_CHECKED = 65_536
+"""Rows of a stream that the table doctor looks at."""
 NUMBER = r"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*$"
 
 
@@ -54,12 +57,16 @@ def read_training_data(path: str, class_column: str, reading: Reading) -> tuple[
     recipe = reading.recipe(class_column)
     table = read_table(path, CellRules.given(recipe.missing, recipe.texts))
     check_training_columns(table.column_names, class_column, recipe, reading.drop)
-    table = recipe.apply(table)
-    labels = _labels(table.column(class_column), class_column).view(NamedLabels)
-    labels.name = class_column
-    attributes = table.drop_columns([class_column])
+    attributes, labels = _split(recipe.apply(table), class_column)
     warn_findings(attributes, labels)
     return attributes, labels
+
+
+def _split(table: pa.Table, class_column: str) -> tuple[pa.Table, NamedLabels]:
+    """The attributes, and the class."""
+    labels = _labels(table.column(class_column), class_column).view(NamedLabels)
+    labels.name = class_column
+    return table.drop_columns([class_column]), labels
 
 
 def check_training_columns(names: Sequence[str], class_column: str, recipe: Recipe, drop: Sequence[str]) -> list[str]:
@@ -122,11 +129,20 @@ class CountedBatches:
 
 
 def open_training_data(path: str, class_column: str, reading: Reading) -> tuple[list[str], object, Callable[[], int]]:
-    """The attributes' names, the table as `fit` takes it batch by batch, and how many rows were read."""
+    """The attributes' names, the table as `fit` takes it batch by batch, and how many rows were read.
+
+    What is worst about the first rows is said: the doctor would need another pass to see all.
+    """
     recipe = reading.recipe(class_column)
     names, source = open_batches(path, CellRules.given(recipe.missing, recipe.texts))
     attributes = check_training_columns(names, class_column, recipe, reading.drop)
-    if not isinstance(source, Iterator):
+    if isinstance(source, Iterator):
+        first = next(source, None)
+        if first is not None:
+            warn_findings(*_split(recipe.apply(first.slice(0, MAX_ROWS_CHECKED)), class_column))
+            source = chain([first], source)
+    else:
+        warn_findings(*_split(recipe.apply(source.head(MAX_ROWS_CHECKED)), class_column))
         if not recipe.changes_cells:
             kept = [source.schema.field(name) for name in (*attributes, class_column)]
             source = source.replace_schema(pa.schema(kept)) if recipe.dropped else source

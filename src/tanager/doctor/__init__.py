@@ -13,9 +13,20 @@ __all__ = ["check"]
 def check(X: object, y: object = None) -> Checkup:
     """Look for what may be wrong with a table: what each column is, and what to do about what is odd.
 
-    X is any table, y the class of each row, if there is one. The result prints, draws and shows itself in a notebook;
-    its `recipe` mends what can be mended.
+    Parameters
+    ----------
+    X : table
+        Any.
+    y : array of shape (n_rows,) or None
+        The class of each row, if there is one.
 
+    Returns
+    -------
+    Checkup
+        It prints, draws and shows itself in a notebook; its `recipe` mends what can be mended.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> from tanager import check
     >>> ages = ["unknown", *map(str, range(20, 60))] * 5

@@ -43,8 +43,12 @@ def cross_validate_model(
 
     Parameters
     ----------
-    clf : classifier fitted to X and y
-    X, y : the table and the classes it was fitted to
+    clf : BayesianNetworkClassifier
+        Fitted to X and y.
+    X : table
+        What it was fitted to.
+    y : array of shape (n_rows,)
+        The classes that it was fitted to.
     folds : int, optional
         Parts of the rows, each judged by a model of the others. By default 5; where rows x attributes x classes are
         more than two million, a single part is held out, a fifth of the rows and at most 10,000.
@@ -58,6 +62,11 @@ def cross_validate_model(
         For the folds.
     update : callable, optional
         Told how far the work is (`tanager.progress`).
+
+    Returns
+    -------
+    Quality
+        Measures with intervals, and the probabilities of the rows held out.
 
     Examples
     --------

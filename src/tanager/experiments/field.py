@@ -23,17 +23,25 @@ LIMIT_SECONDS, LIMIT_SECONDS_SLOW = 180.0, 3600.0
 
 OURS = {
     "tanager default": "default",
-    "NB": "naive-bayes:frequency",
     "NB conditional": "naive-bayes:conditional",
-    "TAN-LL": "tan:ll:frequency(smoothing=friedman)",
     "TAN-fCLL": "tan:fcll:frequency(smoothing=friedman)",
     "TAN-LL conditional": "tan:ll:conditional",
+}
+CLASSICS = {
+    "NB": "naive-bayes:frequency",
     "NB weighted": "naive-bayes:weighted",
     "NB averaged (MANB)": "naive-bayes:manb",
-    "SKDB": "skdb:frequency",
+    "NB, maximum margin": "naive-bayes:conditional(objective=margin)",
+    "TAN-LL": "tan:ll:frequency(smoothing=friedman)",
+    "KDB, k = 3": "kdb(k=3):frequency",
     "KDB, k = 3, hierarchical": "kdb(k=3):hierarchical",
+    "SKDB": "skdb:frequency",
     "AODE": "aode:frequency",
+    "AODE by information": "aode(weights=information):frequency",
+    "AODE, subsumption": "aode(subsumption=100):frequency",
+    "tree average": "tree-average:k2:frequency",
 }
+"""What researchers of the field expect to find, ours too: docs/comparison.md says which of them pays where."""
 # Rivals that are not dependencies: name, import path, preparation. CatBoost lists only those of its options that are
 # given, so the number of threads and the seed are given here for `Entry.configured` to find.
 OTHERS = (
@@ -92,7 +100,7 @@ def field_study(sets: Sequence[DataSet], quick: bool = False, slow: bool = False
         "field",
         "The field today",
         sets,
-        [*make_entries(OURS), *rivals(slow)],
+        [*make_entries({**OURS, **CLASSICS}), *rivals(slow)],
         Protocol(),
         measures=("log_loss", "error", "brier", "auc", "fit_seconds", "predict_seconds"),
         notes=(*NOTES, *limits),

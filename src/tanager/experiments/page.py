@@ -34,32 +34,55 @@ PACKAGES = (
     "torch",
 )
 MAX_TIMES = 4
+Drawn = Sequence[tuple[Study, Results, Sequence[Picture]]]
 
 
-def write_page(path: Path, command: str, studies: Sequence[tuple[Study, Results, Sequence[Picture]]]) -> None:
+def write_page(path: Path, command: str, studies: Drawn) -> None:
     """Write the page, pictures linked from where they lie."""
-    text = "\n".join(_sections(path.parent, command, studies))
+    parts = [f"{HEADING}\n{_about(command)}", *("\n".join(_section(path.parent, *each)) for each in studies)]
+    _write(path, "\n".join(parts))
+
+
+def renew_page(path: Path, command: str, studies: Drawn, titles: Sequence[str]) -> None:
+    """Write the sections of these studies, each with its own date and command, and keep the page's others.
+
+    Sections stand in the order of the titles, which are those of all studies that may be on the page.
+    """
+    head, *kept = re.split(r"^(?=## )", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    sections = {part[3:].split("\n", 1)[0]: part for part in kept}
+    for study, results, pictures in studies:
+        sections[study.title] = "\n".join(_section(path.parent, study, results, pictures, _about(command)))
+    order = sorted(sections, key=lambda title: titles.index(title) if title in titles else len(titles))
+    _write(path, head + "\n".join(sections[title].rstrip("\n") + "\n" for title in order))
+
+
+def _write(path: Path, text: str) -> None:
     with atomic_write(path) as stream:
         stream.write(text.encode())
 
 
-def _sections(folder: Path, command: str, studies: Sequence[tuple[Study, Results, Sequence[Picture]]]) -> Iterator[str]:
-    yield HEADING
-    yield f"{datetime.date.today()}, {', '.join(_versions())}; {os.cpu_count()} cores. Command: `{command}`.\n"
-    for study, results, pictures in studies:
-        yield f"## {study.title}\n"
-        n_sets, n_classifiers = len(results.sets), len(results.classifiers)
-        yield f"{n_sets} sets, {n_classifiers} classifiers, {len(results.records)} fits; seed {study.protocol.seed}."
-        seconds = results.seconds()
-        slowest = ", ".join(f"{name} {time:.0f}" for name, time in list(seconds.items())[:MAX_TIMES])
-        yield f"Processor seconds to fit and predict: {sum(seconds.values()):.0f} in all; {slowest}.\n"
-        for note in study.notes:
-            yield f"- {note}"
-        yield ""
-        for table in study.tables(results):
-            yield table.markdown()
-        for caption, picture in pictures:
-            yield f"![{caption}]({Path(os.path.relpath(picture, folder)).as_posix()})\n\n*{caption}*\n"
+def _about(command: str) -> str:
+    return f"{datetime.date.today()}, {', '.join(_versions())}; {os.cpu_count()} cores. Command: `{command}`.\n"
+
+
+def _section(
+    folder: Path, study: Study, results: Results, pictures: Sequence[Picture], about: str = ""
+) -> Iterator[str]:
+    yield f"## {study.title}\n"
+    if about:
+        yield about
+    n_sets, n_classifiers = len(results.sets), len(results.classifiers)
+    yield f"{n_sets} sets, {n_classifiers} classifiers, {len(results.records)} fits; seed {study.protocol.seed}."
+    seconds = results.seconds()
+    slowest = ", ".join(f"{name} {time:.0f}" for name, time in list(seconds.items())[:MAX_TIMES])
+    yield f"Processor seconds to fit and predict: {sum(seconds.values()):.0f} in all; {slowest}.\n"
+    for note in study.notes:
+        yield f"- {note}"
+    yield ""
+    for table in study.tables(results):
+        yield table.markdown()
+    for caption, picture in pictures:
+        yield f"![{caption}]({Path(os.path.relpath(picture, folder)).as_posix()})\n\n*{caption}*\n"
 
 
 def _versions() -> Iterator[str]:

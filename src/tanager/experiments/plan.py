@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tanager.errors import OptionError
 from tanager.experiments.data_sets import DataSet, choose, find_data_sets
-from tanager.experiments.entries import parse_entry
-from tanager.experiments.field import field_study
+from tanager.experiments.entries import make_entries, parse_entry
+from tanager.experiments.field import CLASSICS, field_study
 from tanager.experiments.protocol import KFold, Protocol
 from tanager.experiments.study import Study
 
@@ -22,13 +22,14 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Request:
-    """Classifiers by spec, the field; on which sets, and how.
+    """Classifiers by spec, the classics (`field.CLASSICS`), the field; on which sets, and how.
 
     sets    names, also `openml:NAME`; None for all
     groups  of the manifest; None for all
     """
 
     classifiers: Sequence[str] = ()
+    classics: bool = False
     field: bool = False
     quick: bool = False
     slow: bool = False
@@ -41,21 +42,23 @@ class Request:
 
     def studies(self, folder: Path) -> list[Study]:
         """Everything asked for; what cannot be done is refused before any work."""
-        if not (self.classifiers or self.field or self.quick):
-            raise OptionError("there is nothing to compare.", hint="name classifiers such as tan:fcll, or --field.")
+        if not (self.classifiers or self.classics or self.field or self.quick):
+            hint = "name classifiers such as tan:fcll, or --classics, or --field."
+            raise OptionError("there is nothing to compare.", hint=hint)
         only_openml = self.sets is not None and all(name.startswith("openml:") for name in self.sets)
         sets = [] if only_openml and not folder.is_dir() else find_data_sets(folder, self.class_column)
         chosen = choose(sets, self.sets, self.groups)
         return [replace(study, protocol=replace(study.protocol, seed=self.seed)) for study in self._studies(chosen)]
 
     def _studies(self, chosen: Sequence[DataSet]) -> Iterator[Study]:
-        if self.classifiers:
+        if self.classifiers or self.classics:
             yield self._own(chosen)
         if self.field or self.quick:
             yield field_study(chosen, self.quick, self.slow)
 
     def _own(self, chosen: Sequence[DataSet]) -> Study:
         entries = [parse_entry(spec) for spec in self.classifiers]
+        entries += make_entries(CLASSICS) if self.classics else []
         names = [entry.name for entry in entries]
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:

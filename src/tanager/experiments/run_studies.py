@@ -9,7 +9,7 @@ from pathlib import Path
 from tanager.errors import DataError
 from tanager.experiments.data_sets import MANIFEST
 from tanager.experiments.jobs import Record
-from tanager.experiments.page import PAGE, write_page
+from tanager.experiments.page import PAGE, renew_page, write_page
 from tanager.experiments.results import Results
 from tanager.experiments.results_folder import check_results_folder
 from tanager.experiments.study import Study
@@ -46,10 +46,17 @@ def run_studies(studies: Sequence[Study], output: Path, n_jobs: int) -> Finished
     return [(study, _run(study, output / study.name, n_jobs)) for study in studies]
 
 
-def write_studies(finished: Finished, folder: Path, page: Path | None, command: str) -> None:
-    """Draw the pictures into `folder`, and write the page that shows them, saying which command made it."""
+def write_studies(
+    finished: Finished, folder: Path, page: Path | None, command: str, titles: Sequence[str] = ()
+) -> None:
+    """Draw the pictures into `folder`, and write the page that shows them, saying which command made it.
+
+    With `titles`, those of all sections in their order, a page that exists keeps the sections of other studies.
+    """
     drawn = [(study, results, _draw(study, results, folder / PICTURES)) for study, results in finished]
-    if page is not None:
+    if page is not None and titles and page.exists():
+        renew_page(page, command, drawn, titles)
+    elif page is not None:
         write_page(page, command, drawn)
 
 
@@ -73,7 +80,9 @@ def _run(study: Study, folder: Path, n_jobs: int) -> Results:
 
 
 def _draw(study: Study, results: Results, folder: Path) -> list[tuple[str, Path]]:
-    """The pictures, where the extra `plots` is installed."""
+    """The pictures, where the study has some and the extra `plots` is installed."""
+    if not study.draws:
+        return []
     if not find_spec("matplotlib"):
         say("no pictures: install tanager[plots]")
         return []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from tanager.experiments.data_sets import DataSet
 from tanager.experiments.entries import Entry
@@ -45,6 +46,9 @@ class Study:
     limit_seconds  a fit that takes longer is given up, and recorded as a failure; None: no limit. That classifier does
                    not try the set's other folds: they would take as long, and there is no mean without it
     """
+
+    draws: ClassVar[bool] = True
+    """Whether pictures over its sets mean something."""
 
     name: str
     title: str

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from tanager.classifiers import BayesianNetworkClassifier
     from tanager.explain.cells import Contribution
+    from tanager.explain.counterfactual import Change, Counterfactuals, counterfactuals
     from tanager.explain.explanation import Explanation, RowExplanation
     from tanager.explain.overall import Overall
     from tanager.explain.sufficient import SufficientReason, sufficient_reason
@@ -18,16 +19,22 @@ if TYPE_CHECKING:
     from tanager.table.schema import Category
 
 __all__ = [
+    "Change",
     "Contribution",
+    "Counterfactuals",
     "Explanation",
     "Overall",
     "RowExplanation",
     "SufficientReason",
+    "counterfactuals",
     "explain",
     "sufficient_reason",
 ]
 
 _HOMES = {
+    "Change": "tanager.explain.counterfactual",
+    "Counterfactuals": "tanager.explain.counterfactual",
+    "counterfactuals": "tanager.explain.counterfactual",
     "Contribution": "tanager.explain.cells",
     "Explanation": "tanager.explain.explanation",
     "Overall": "tanager.explain.overall",

@@ -38,6 +38,7 @@ class Contribution:
     log_odds   the addend, in nats
     gap        what the model does about a cell that is not present, in words: `GapRule.name`
     is_pair    whether it is the effect of a pair
+    margin     half the width of a 90 % interval of `log_odds`; None where the model does not say how sure it is
     """
 
     attribute: str
@@ -48,6 +49,7 @@ class Contribution:
     log_odds: float
     gap: str = SummedOut.name
     is_pair: bool = False
+    margin: float | None = None
 
     @property
     def cell(self) -> str:
@@ -81,6 +83,7 @@ class Contribution:
             "given": dict(self.given),
             "status": self.status,
             "log_odds": self.log_odds,
+            **({} if self.margin is None else {"margin": self.margin}),
         }
 
 

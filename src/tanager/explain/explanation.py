@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,11 +15,15 @@ from tanager.errors import OptionError
 from tanager.explain.base_rate import baseline_words, log_base_rates
 from tanager.explain.cells import Contribution, ExplainedRows, Model
 from tanager.explain.frame import make_frame
+from tanager.explain.set_parts import set_parts
 from tanager.gaps.rule import between
 from tanager.html_table import bars, html_table
+from tanager.posterior.bands import term_deviations
+from tanager.posterior.interval import reach
 from tanager.table.schema import Category
 
 ROWS_IN_TEXT, TERMS_IN_TEXT = 10, 40
+LEVEL = 0.9
 NO_BASELINE = 5e-5  # a smaller one is 0.0000 in words
 
 
@@ -108,7 +112,8 @@ class RowExplanation:
         lines = [self.title]
         lines += [f"  {signed(value)}  {label}" for label, value in self.first_lines]
         for each in self.ranked[:TERMS_IN_TEXT]:
-            lines.append(f"  {signed(each.log_odds)}  {self._words(each)}")
+            margin = "" if each.margin is None else f" ± {each.margin:.4f}"
+            lines.append(f"  {signed(each.log_odds)}{margin}  {self._words(each)}")
         rest = self.ranked[TERMS_IN_TEXT:]
         if rest:
             lines.append(f"  {signed(sum(each.log_odds for each in rest))}  {len(rest)} other {self.nouns}")
@@ -145,6 +150,9 @@ class Explanation:
     remainder                      (n_rows,) nats; `base_rate + baseline + contributions.sum(axis=1) + remainder` is
                                    `log_odds`
     decisions                      what is decided about each row; none where the most probable class is
+    margins                        (n_rows, n_terms) half the width of a 90 % interval of each contribution, of the
+                                   favoured class against the others; None unless `prepare_intervals` was called, and
+                                   NaN for a term it says nothing of
     """
 
     cells: ExplainedRows
@@ -156,6 +164,7 @@ class Explanation:
     remainder: NDArray[np.float64]
     log_odds: NDArray[np.float64]
     decisions: tuple[RowDecision, ...] = ()
+    margins: NDArray[np.float64] | None = None
 
     @property
     def target(self) -> str:
@@ -196,7 +205,10 @@ class Explanation:
             float(self.baseline[row]),
             baseline_words(self.cells.network),
             (
-                *(self.cells.contribution(row, term, addend) for term, addend in addends),
+                *(
+                    replace(self.cells.contribution(row, term, addend), margin=margin)
+                    for (term, addend), margin in zip(addends, self._margins(row), strict=True)
+                ),
                 *self.cells.remainder(row, float(self.remainder[row])),
             ),
             float(self.log_odds[row]),
@@ -206,22 +218,16 @@ class Explanation:
     def sets(self, row: int) -> dict[tuple[str, ...], float]:
         """What each set of attributes adds to the log odds of a row, in nats, the largest first; of effects alone.
 
-        Main effects, pairs, and what trees say of up to three attributes together; leaves of trees that depend on more
-        are put down to single attributes. Base rate, baseline and the sets add up to `log_odds`; what averaging over
-        missing cells adds is the part of no attribute, ().
+        Main effects, pairs, and what trees say of up to three attributes; leaves of more are put down to single ones.
+        Base rate, baseline and the sets add up to `log_odds`; what averaging over gaps adds is the part ().
         """
-        network, row = self.cells.network, range(len(self))[row]
-        if network.kind != "effects":
-            raise OptionError("only a network of effects has parts of sets of attributes.", hint="use contributions.")
-        one, other = int(self.favoured[row]), int(self.against[row])
-        effects = network.set_effects(self.cells.codes[row : row + 1])
-        parts = {
-            tuple(network.nodes[node] for node in term): float(own[0, one] - own[0, other])
-            for term, own in effects.items()
-        }
-        if not self.cells.present[row].all():
-            parts[()] = float(self.log_odds[row] - self.base_rate[row] - self.baseline[row]) - sum(parts.values())
-        return dict(sorted(parts.items(), key=lambda part: -abs(part[1])))
+        rest = float(self.log_odds[row] - self.base_rate[row] - self.baseline[row])
+        return set_parts(self.cells, row, int(self.favoured[row]), int(self.against[row]), rest)
+
+    def _margins(self, row: int) -> list[float | None]:
+        if self.margins is None:
+            return [None] * len(self.terms)
+        return [None if np.isnan(margin) else margin for margin in self.margins[row].tolist()]
 
     def to_dict(self) -> dict[str, object]:
         """As JSON has it: every row with its contributions."""
@@ -234,21 +240,20 @@ class Explanation:
         attribute, and "base rate" and "baseline" as their status; that of the remainder, in rows that have one, has
         "remainder".
         """
-        columns: dict[str, list[object]] = {
-            name: [] for name in ("row", "favoured", "against", "attribute", "value", "state", "status", "log_odds")
-        }
+        names = ["row", "favoured", "against", "attribute", "value", "state", "status", "log_odds"]
+        columns: dict[str, list[object]] = {name: [] for name in names + ["margin"] * (self.margins is not None)}
         for row in self:
             head = (row.row, row.favoured, row.against)
             lines: list[tuple[object, ...]] = [
-                (*head, row.target, None, None, "base rate", row.base_rate),
-                (*head, row.target, None, None, "baseline", row.baseline),
+                (*head, row.target, None, None, "base rate", row.base_rate, None),
+                (*head, row.target, None, None, "baseline", row.baseline, None),
             ]
             lines += [
-                (*head, each.attribute, each.value, each.state, each.status, each.log_odds)
+                (*head, each.attribute, each.value, each.state, each.status, each.log_odds, each.margin)
                 for each in row.contributions
             ]
             for line in lines:
-                for column, cell in zip(columns.values(), line, strict=True):
+                for column, cell in zip(columns.values(), line, strict=False):
                     column.append(cell)
         return make_frame(columns, library)
 
@@ -283,7 +288,12 @@ def explain_rows(model: Model, X: object, against: Category | None = None) -> Ex
     base = between(rates, favoured, other)
     decision = getattr(model, "decision_", None)
     decided = () if decision is None else tuple(decision.explain(np.exp(logs)))
-    return Explanation(cells, favoured, other, base, parts.prior - base, parts.terms, parts.remainder, odds, decided)
+    posterior = getattr(model, "posterior_", None)
+    margins = None
+    if posterior is not None:
+        margins = reach(LEVEL) * term_deviations(cells.network, posterior, cells.codes, favoured)
+    baseline = parts.prior - base
+    return Explanation(cells, favoured, other, base, baseline, parts.terms, parts.remainder, odds, decided, margins)
 
 
 def signed(log_odds: float) -> str:

@@ -93,7 +93,7 @@ def _reason(cells: ExplainedRows, row: int) -> SufficientReason:
             "decide is not known.",
             hint="fill the cell, or fit tables with missing='marginalize'.",
         )
-    if network.kind == "mixtures":
+    if network.kind == "mixtures" or network.kind == "trees":
         raise OptionError(
             "a reason that is enough is found for one network; this classifier is a mean of several.",
             hint="explain(clf, X) says what each attribute adds; structure='tan' learns one network.",

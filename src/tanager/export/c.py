@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from math import isinf
+from math import isinf, isnan, nan
 
 import numpy as np
 
 from tanager.errors import OptionError
-from tanager.export.c_text import ADD, FIND, FOREST, NORMALIZE, SUM_OUT
+from tanager.export.c_text import ADD, DECIDE, FIND, FOREST, MIX, NORMALIZE, SUM_OUT
 from tanager.export.document import REFUSED, category_keys, gap_code, is_text, steps, unseen_code
+from tanager.export.grid import Grid
 from tanager.export.header import ascii_text, describe
-from tanager.export.program import Program, Term
+from tanager.export.program import LEFT_OUT, TAKEN, Member, Program, Term
 from tanager.export.refuse import refuse_nul
 from tanager.table.schema import ColumnSchema
 
@@ -31,7 +32,9 @@ def write_c(program: Program, name: str = "model") -> str:
         *([FIND] if any(map(is_text, program.asked)) else []),
         *(line for number, column in enumerate(program.asked) for line in _encoder(program, number, column)),
         *_tables(program),
+        *([MIX] if program.members else []),
         NORMALIZE,
+        *_decide(program),
         SUM_OUT if program.gaps == "summed out" else ADD,
         *_predict(program, fields),
     ]
@@ -91,16 +94,25 @@ def _encoder(program: Program, number: int, column: ColumnSchema) -> list[str]:
         return [*lines, f"{INDENT}return {unseen};", "}", ""]
     if not column.cuts:
         return [*lines, f"{INDENT}return 0;", "}", ""]
-    return [_array(f"@_cuts_{number}", column.cuts), *lines, *_search(number, len(column.cuts)), "}", ""]
+    grid = Grid.of(column.cuts)
+    arrays = [_array(f"@_cuts_{number}", [*column.cuts, *[nan] * grid.span])]
+    arrays += [_array(f"@_below_{number}", grid.below, "int")] if len(grid.below) > 1 else []
+    return [*arrays, *lines, *_search(number, grid), "}", ""]
 
 
-def _search(number: int, n_cuts: int) -> list[str]:
-    """How many cuts are at or below a cell, without a jump that could be guessed wrongly."""
-    lines, span = [f"{INDENT}const double *at = @_cuts_{number};"], n_cuts
-    while span > 1:
-        lines.append(f"{INDENT}at += (at[{span // 2 - 1}] <= cell) * {span // 2};")
-        span -= span // 2
-    return [*lines, f"{INDENT}return (int)(at - @_cuts_{number}) + (*at <= cell);"]
+def _search(number: int, grid: Grid) -> list[str]:
+    """How many cuts are at or below a cell, without a jump that could be guessed wrongly; NAN is above every cell."""
+    last, step = len(grid.below) - 1, grid.span // 2
+    lines = [f"{INDENT}int at = 0;"]
+    if last:
+        lines = [
+            f"{INDENT}const double from = cell - {_number(grid.low)}, place = from * {_number(grid.scale)};",
+            f"{INDENT}int at = @_below_{number}[place > 0 ? (place < {last} ? (int)place : {last}) : 0];",
+        ]
+    while step:
+        lines.append(f"{INDENT}at += (@_cuts_{number}[at + {step - 1}] <= cell) * {step};")
+        step //= 2
+    return [*lines, f"{INDENT}return at;"]
 
 
 def _tables(program: Program) -> list[str]:
@@ -108,7 +120,9 @@ def _tables(program: Program) -> list[str]:
     for number, column in enumerate(program.columns):
         if column.groups and any(number in term.attributes for term in program.terms if len(term.attributes) > 1):
             lines.append(_array(f"@_coarse_{number}", column.coarse_codes.tolist(), "int"))
-    lines += [_array(f"@_term_{k}", term.table.ravel().tolist()) for k, term in enumerate(program.terms)]
+    for start, member in _members(program):
+        lines += [_array(f"@_term_{start}{k}", term.table.ravel().tolist()) for k, term in enumerate(member.terms)]
+        lines += [_array(f"@_start_{start}", member.intercept.tolist())] if start else []
     if program.forest is not None:
         forest = program.forest
         for what, values in (
@@ -129,8 +143,8 @@ def _predict(program: Program, fields: Sequence[str]) -> list[str]:
     """The function; its terms are written out, so that the compiler knows every stride."""
     n, n_asked = len(program.columns), len(program.asked)
     lines = [
-        "/* P(class | row) into p[@_n_classes], in the order of @_classes. Gives the number of the most probable",
-        "   class, or -1, and NAN in p, where the model refuses the row. */",
+        "/* P(class | row) into p[@_n_classes], in the order of @_classes. Gives the number of the class decided for",
+        "   (@_n_classes: ask a person), or -1, and NAN in p, where the model refuses the row. */",
         "static inline int @_predict(const @_row *row, double *p) {",
         f"{INDENT}int code[{max(1, n)}], c;",
     ]
@@ -145,14 +159,50 @@ def _predict(program: Program, fields: Sequence[str]) -> list[str]:
         condition = " | ".join(f"code[{k}]" for k in refusing)  # only -1 has the sign
         refuse = "for (c = 0; c < @_n_classes; c++) p[c] = NAN;"
         lines.append(f"{INDENT}if (({condition}) < 0) {{ {refuse} return -1; }}")
-    lines.append(f"{INDENT}for (c = 0; c < @_n_classes; c++) p[c] = @_intercept[c];")
+    start = "-INFINITY" if program.members else "@_intercept[c]"
+    lines.append(f"{INDENT}for (c = 0; c < @_n_classes; c++) p[c] = {start};")
     lines += _sum_out(program) if program.gaps == "summed out" else _look_ups(program)
     lines += [FOREST] if program.forest is not None else []
-    return [*lines, f"{INDENT}return @_normalize(p);", "}", ""]
+    decided = "@_normalize(p)" if program.rule is None else "@_decide(p, @_normalize(p))"
+    return [*lines, f"{INDENT}return {decided};", "}", ""]
+
+
+def _decide(program: Program) -> list[str]:
+    rule = program.rule
+    if rule is None:
+        return []
+    chosen = ""
+    if rule.positive is not None:
+        chosen = f"p[{rule.positive}] >= {_number(rule.threshold)} ? {TAKEN} : {LEFT_OUT}"
+        chosen = f"if (k == {rule.positive}) expected = {chosen};"
+    ask = "" if rule.price is None else f"if ({_number(rule.price)} < least) best = @_n_classes;"
+    losses = np.array(rule.losses).ravel().tolist()
+    return [_array("@_losses", losses), DECIDE.replace("CHOSEN", chosen).replace("ASK", ask)]
 
 
 def _look_ups(program: Program) -> list[str]:
-    return [f"{INDENT}@_add(p, @_term_{k} + {_cell(program, term)});" for k, term in enumerate(program.terms)]
+    lines = []
+    for start, member in _members(program):
+        into = "q" if start else "p"
+        added = [
+            f"{INDENT}@_add({into}, @_term_{start}{k} + {_cell(program, term)});" for k, term in enumerate(member.terms)
+        ]
+        if start:
+            added = [
+                f"{INDENT}{{",
+                f"{INDENT}double q[@_n_classes];",
+                f"{INDENT}memcpy(q, @_start_{start}, sizeof q);",
+                *added,
+                f"{INDENT}@_mix(p, q);",
+                f"{INDENT}}}",
+            ]
+        lines += added
+    return lines
+
+
+def _members(program: Program) -> list[tuple[str, Member | Program]]:
+    """Those of a mixture, each with what the names of its tables begin with; else the program itself."""
+    return [(f"{m}_", member) for m, member in enumerate(program.members)] or [("", program)]
 
 
 def _cell(program: Program, term: Term) -> str:
@@ -188,6 +238,8 @@ def _array(name: str, values: Iterable[float], kind: str = "double") -> str:
 def _number(value: float) -> str:
     """All digits: the compiler reads the very number."""
     value = float(value)
+    if isnan(value):
+        return "NAN"
     return ("-" if value < 0 else "") + "INFINITY" if isinf(value) else repr(value)
 
 

@@ -14,6 +14,32 @@ static inline int @_normalize(double *p) {
     return isnan(total) ? -1 : best;
 }
 """
+MIX = """\
+/* p = log(exp(p) + exp(q)) of each class. */
+static inline void @_mix(double *p, const double *q) {
+    int c;
+    for (c = 0; c < @_n_classes; c++) {
+        const double high = p[c] > q[c] ? p[c] : q[c], low = p[c] > q[c] ? q[c] : p[c];
+        p[c] = low == -INFINITY ? high : high + log1p(exp(low - high));
+    }
+}
+"""
+DECIDE = """\
+/* The class that is expected to cost least, by p; -1 stays. */
+static inline int @_decide(const double *p, int best) {
+    double least = INFINITY;
+    int c, k;
+    if (best < 0) return best;
+    for (k = 0; k < @_n_classes; k++) {
+        double expected = 0.0;
+        for (c = 0; c < @_n_classes; c++) expected += p[c] * @_losses[c * @_n_classes + k];
+        CHOSEN
+        if (expected < least) { least = expected; best = k; }
+    }
+    ASK
+    return best;
+}
+"""
 FIND = """\
 /* Where a text is among sorted ones; -1 for none. */
 static inline int @_find(const char *text, const char *const *sorted, int n) {

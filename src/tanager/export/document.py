@@ -4,7 +4,9 @@
                   "holds": "numbers", "cuts": [...], "categories": null or {category: state}}],
      "hidden": 0, "intercept": [...], "gaps": "looked up",
      "terms": [{"attributes": [0, 2], "steps": [6, 2], "child": null, "table": [...]}],
-     "forest": null or {...}, "filler": null or {...}}
+     "members": [] or those of a mixture, {"intercept": [...], "terms": [...]},
+     "forest": null or {...}, "filler": null or {...},
+     "decision": null or {"losses": [[...]], "price": null, "positive": null, "threshold": 0}}
 
 A table is flat; the numbers of the classes begin at the sum of codes times steps. A state of -1 refuses the row.
 """
@@ -16,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager.export.program import Program, Term
+from tanager.export.program import DecisionRule, Program, Term
 from tanager.table.categories import as_number
 from tanager.table.schema import ColumnSchema
 from tanager.trees.forest import Forest
@@ -35,8 +37,13 @@ def to_document(program: Program) -> Document:
         "intercept": program.intercept.tolist(),
         "gaps": program.gaps,
         "terms": [_term(term) for term in program.terms],
+        "members": [
+            {"intercept": member.intercept.tolist(), "terms": [_term(term) for term in member.terms]}
+            for member in program.members
+        ],
         "forest": None if program.forest is None else _forest(program.forest),
         "filler": _filler(program),
+        "decision": None if program.rule is None else _decision(program.rule),
     }
 
 
@@ -81,6 +88,10 @@ def holds(column: ColumnSchema) -> str:
 def steps(term: Term) -> list[int]:
     """By how much a code moves on in the flat table, for each attribute of a term."""
     return [int(np.prod(term.table.shape[k + 1 :])) for k in range(len(term.attributes))]
+
+
+def _decision(rule: DecisionRule) -> Document:
+    return {"losses": rule.losses, "price": rule.price, "positive": rule.positive, "threshold": rule.threshold}
 
 
 def _column(column: ColumnSchema, program: Program) -> Document:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tanager.errors import OptionError
 from tanager.export.document import REFUSED, category_keys, gap_code, holds, is_text, unseen_code
 from tanager.export.header import MARK, describe
-from tanager.export.program import Program, Term
+from tanager.export.program import LEFT_OUT, TAKEN, DecisionRule, Program, Term
 from tanager.export.refuse import refuse_nul, refuse_order, refuse_zeros
 from tanager.table.schema import ColumnSchema
 
@@ -152,10 +152,31 @@ class _Sheets:
         blank = f"COUNTA({_at(1, row)}:{_at(max(1, n_asked), row)})=0"
         labels = f"Lists!{_at(n_asked + 1, 2)}:{_at(n_asked + 1, n_classes + 1)}"
         place = f"MATCH(Terms!{top},Terms!{sums},0)"
-        self.rows.cell(row, n_asked + 1, f'=IF({blank},"",INDEX({labels},{place},1))')
+        if program.rule is not None:
+            place = self._decide(program.rule, row, first + 2 * n_classes + 2)
+        label = f"INDEX({labels},{place},1)"
+        if program.rule is not None and program.rule.price is not None:
+            label = f'IF({place}>{n_classes},"",{label})'
+        self.rows.cell(row, n_asked + 1, f'=IF({blank},"",{label})')
         for c, weight in enumerate(weights):
             total = f"SUM(Terms!{weights[0]}:{weights[-1]})"
             self.rows.cell(row, n_asked + 2 + c, f'=IF({blank},"",Terms!{weight}/{total})')
+
+    def _decide(self, rule: DecisionRule, row: int, first: int) -> str:
+        """Write what each option is expected to cost into "Terms"; the place of the least."""
+        n_classes, n_asked = self.program.n_classes, len(self.program.asked)
+        shares = [f"Rows!{_at(n_asked + 2 + c, row, fixed=True)}" for c in range(n_classes)]
+        for k in range(n_classes):
+            expected = "+".join(f"{share}*{rule.losses[c][k]!r}" for c, share in enumerate(shares))
+            if k == rule.positive:
+                expected = f"IF({shares[k]}>={rule.threshold!r},{TAKEN!r},{LEFT_OUT!r})"
+            self.terms.cell(row, first + k, f'=IF({shares[0]}="","",{expected})')
+        last = first + n_classes - 1
+        if rule.price is not None:
+            last += 1
+            self.terms.cell(row, last, rule.price)
+        options = f"Terms!${_letters(first)}{row}:${_letters(last)}{row}"
+        return f"MATCH(MIN({options}),{options},0)"
 
 
 def _put(sheet: Any, row: int, column: int, value: object) -> None:

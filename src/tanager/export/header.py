@@ -31,6 +31,8 @@ def describe(program: Program) -> list[str]:
     lines += [
         "Dates and times are numbers of microseconds since 1970, durations of microseconds, where they are numbers."
     ]
+    if program.decision is not None:
+        lines += [f"The class given is decided: {ascii_text(str(program.decision))}."]
     lines += ["Columns:"]
     return lines + [f"  {ascii_text(column.name)}: {holds(column)}" for column in program.asked]
 

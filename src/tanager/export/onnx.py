@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from tanager.errors import OptionError
 from tanager.export.document import category_keys, gap_code, is_text, steps, unseen_code
 from tanager.export.header import MARK, describe
-from tanager.export.program import Program, Term
-from tanager.table.schema import ColumnSchema
+from tanager.export.program import LEFT_OUT, TAKEN, DecisionRule, Member, Program, Term
+from tanager.table.schema import Category, ColumnSchema
 from tanager.trees.forest import Forest
 from tanager.version import __version__
 
@@ -64,17 +64,31 @@ class _Graph:
             raise OptionError("the model looks at no column, so ONNX has no rows to count.", hint="python can say it.")
         found, zero = [self._code(column) for column in program.asked], self.constant(np.int64(0))
         codes = [self.op("Max", code, zero) for code in found]  # a refused row has numbers, which are not given
-        sums = [self.op("Gather", self.constant(program.intercept[np.newaxis]), self.op("Mul", codes[0], zero))]
-        sums += [self._look_up(term, codes) for term in program.terms]
-        if program.forest is not None:
-            sums.append(self._forest(program.forest, codes))
-        total = self.op("Sum", *sums)
+        total = self._mix([self._total(member, codes) for member in program.members or [program]])
         shares = self.op("Softmax", total, axis=1)
         least = self.op("ReduceMin", self._table(found), self.constant(np.array([1])), keepdims=1)
         refused = self.op("Less", least, zero)
         self.op("Where", refused, self.constant(np.float64(np.nan)), shares, output="probabilities")
-        self._label(self.op("ArgMax", total, axis=1, keepdims=0))
+        best = self.op("ArgMax", total, axis=1, keepdims=0)
+        self._label(best if program.rule is None else self._decide(program.rule, shares))
         self.outputs.append(self._value("probabilities", self.types.DOUBLE, ["rows", program.n_classes]))
+
+    def _total(self, member: Member | Program, codes: list[str]) -> str:
+        """(rows, classes) the sums of each class."""
+        nothing = self.op("Mul", codes[0], self.constant(np.int64(0)))
+        sums = [self.op("Gather", self.constant(member.intercept[np.newaxis]), nothing)]
+        sums += [self._look_up(term, codes) for term in member.terms]
+        if self.program.forest is not None:
+            sums.append(self._forest(self.program.forest, codes))
+        return self.op("Sum", *sums)
+
+    def _mix(self, totals: list[str]) -> str:
+        """The logarithm of the sum over the members of a mixture of exp(sum)."""
+        if len(totals) == 1:
+            return totals[0]
+        axis = self.constant(np.array([2]))
+        side_by_side = self.op("Concat", *(self.op("Unsqueeze", total, axis) for total in totals), axis=2)
+        return self.op("ReduceLogSumExp", side_by_side, axis, keepdims=0)
 
     def op(self, kind: str, *inputs: str, output: str | None = None, domain: str = "", **attributes: Any) -> str:
         """Add a node; the name of its value."""
@@ -91,11 +105,39 @@ class _Graph:
         return self.helper.make_tensor_value_info(name, kind, shape)
 
     def _label(self, best: str) -> None:
-        labels = self.program.labels
+        labels: tuple[Category, ...] = self.program.labels
         numbers = all(type(label) is int for label in labels)
+        if self.program.rule is not None and self.program.rule.price is not None:
+            if numbers:
+                raise OptionError(
+                    "the model asks a person about some rows, and whole numbers of ONNX have no empty one for them.",
+                    hint="--no-decision exports the most probable class; python, js, c and sql can say it.",
+                )
+            labels = (*labels, "")
         values = np.array(labels) if numbers else np.array([str(label) for label in labels], dtype=object)
         self.op("Gather", self.constant(values), best, output="label")
         self.outputs.append(self._value("label", self.types.INT64 if numbers else self.types.STRING, ["rows"]))
+
+    def _decide(self, rule: DecisionRule, shares: str) -> str:
+        """(rows,) the option that is expected to cost least, the person asked after the classes."""
+        losses = np.array(rule.losses)
+        if rule.positive is not None:
+            # Where the class is reached it counts as TAKEN, else as LEFT_OUT: a share adds nothing to its own option.
+            losses[rule.positive, rule.positive] = 0.0
+        expected = self.op("MatMul", shares, self.constant(losses))
+        if rule.positive is not None:
+            own = self.op("Gather", shares, self.constant(np.array([rule.positive])), axis=1)
+            reached = self.op("GreaterOrEqual", own, self.constant(np.float64(rule.threshold)))
+            values = (self.constant(np.float64(value)) for value in (TAKEN, LEFT_OUT))
+            of_class = (np.arange(len(losses)) == rule.positive).astype(np.float64)[np.newaxis]
+            moved = self.op("Mul", self.op("Where", reached, *values), self.constant(of_class))
+            expected = self.op("Add", expected, moved)
+        if rule.price is not None:
+            first = self.op("Gather", expected, self.constant(np.array([0])), axis=1)
+            nothing = self.op("Mul", first, self.constant(np.float64(0.0)))
+            price = self.op("Add", nothing, self.constant(np.float64(rule.price)))
+            expected = self.op("Concat", expected, price, axis=1)
+        return self.op("ArgMin", expected, axis=1, keepdims=0)
 
     def _code(self, column: ColumnSchema) -> str:
         """(rows,) the code of each cell."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.decide import Decision
 from tanager.errors import OptionError
 from tanager.registry import list_names, nearest_first
 from tanager.table.schema import Category, ColumnSchema
@@ -19,7 +20,6 @@ from tanager.trees.forest import Forest
 if TYPE_CHECKING:
     from tanager.classifiers import BayesianNetworkClassifier
     from tanager.network.additive import AdditiveNetwork
-    from tanager.network.any_network import LookedUpNetwork
     from tanager.network.network import Network
 
 Array = NDArray[np.float64]
@@ -41,6 +41,46 @@ class Term:
 
 
 @dataclass(frozen=True)
+class Member:
+    """A network of a mixture; its intercept has the logarithm of its weight in it."""
+
+    intercept: Array
+    terms: tuple[Term, ...]
+
+    @classmethod
+    def of(cls, log_weight: float, network: Network) -> Member:
+        intercept, terms = _tables(network, None)
+        return cls(intercept + log_weight, terms)
+
+
+@dataclass(frozen=True)
+class DecisionRule:
+    """Decided is the option with the least sum over c of P(c) losses[c][k], the first of equal ones.
+
+    losses     (classes, options); the option after the classes, if there is one, is to ask a person
+    price      what that costs whatever the class is; None where nobody is asked
+    positive   the class, if one, that is decided for where its probability is at least the `threshold`, and else never
+    """
+
+    losses: tuple[tuple[float, ...], ...]
+    price: float | None = None
+    positive: int | None = None
+    threshold: float = 0.0
+
+    @classmethod
+    def of(cls, decision: Decision) -> DecisionRule:
+        numbers = decision.to_dict()
+        if "threshold" in numbers:
+            minus_one = tuple(map(tuple, (-np.eye(len(decision.classes))).tolist()))
+            return cls(minus_one, None, *(numbers[name] for name in ("positive", "threshold")))  # type: ignore[arg-type]
+        return cls(decision.cost_table, decision.price)
+
+
+# What an option counts as where a threshold decides: expected losses are from -1 to 0 then.
+TAKEN, LEFT_OUT = -2.0, 2.0
+
+
+@dataclass(frozen=True)
 class Program:
     """P(class | row) = softmax(intercept + sum of terms + what the forest adds), of codes of raw values.
 
@@ -53,8 +93,8 @@ class Program:
                     "refused": the row has no probabilities
     filler          constants of the rule that averages (`GapRule.constants`)
     unseen_refused  whether a category unseen in training refuses the row, too
-
-    The class given is the first of the most probable ones; a rule that decides otherwise would be a field here.
+    decision        how the class given is decided; None for the first of the most probable ones
+    members         of a mixture, whose exp(sum) add up; the program has no terms of its own then
     """
 
     columns: tuple[ColumnSchema, ...]
@@ -66,13 +106,17 @@ class Program:
     gaps: Gaps
     filler: Mapping[str, Any] | None
     unseen_refused: bool
+    decision: Decision | None = None
+    members: tuple[Member, ...] = ()
 
     @classmethod
     def of(
         cls, clf: BayesianNetworkClassifier, refuse: bool = False, rename: Mapping[str, str] | None = None
     ) -> Program:
         """The program of a fitted classifier; with `refuse` a row with a missing cell has no probabilities."""
-        network = _one_network(clf)
+        _refuse_recipe(clf)
+        _refuse_all_trees(clf)
+        network = clf.network_
         constants = clf.gaps_.constants()
         columns = network.columns[:-1]
         n_hidden = len(columns) - len(clf.encoder_.schema.attributes)
@@ -82,7 +126,14 @@ class Program:
                 "missing='refuse' would leave no row.",
             )
         gaps: Gaps
-        if network.kind == "effects":
+        terms: tuple[Term, ...] = ()
+        members: tuple[Member, ...] = ()
+        if network.kind == "mixtures":
+            gaps = "refused" if refuse else "summed out"
+            intercept = np.zeros(network.n_states[-1])
+            weighted = zip(np.log(network.weights), network.members, strict=True)
+            members = tuple(Member.of(weight, member) for weight, member in weighted)
+        elif network.kind == "effects":
             gaps = "refused" if refuse else "averaged" if "filler" in constants else "looked up"
             intercept, terms = network.intercept, _effects(network, gaps == "looked up")
         else:
@@ -103,13 +154,19 @@ class Program:
             gaps,
             constants["filler"] if gaps == "averaged" else None,
             clf.encoder_.unseen_is_error,
+            clf.decision_,
+            members,
         )
         # Averaging looks at all cells; else a column that no number depends on need not be there.
-        return program if gaps in ("averaged", "summed out") else program._without_idle_columns()
+        return program if members or gaps in ("averaged", "summed out") else program._without_idle_columns()
 
     @cached_property
     def labels(self) -> tuple[Category, ...]:
         return self.target.categories
+
+    @cached_property
+    def rule(self) -> DecisionRule | None:
+        return None if self.decision is None else DecisionRule.of(self.decision)
 
     @property
     def n_classes(self) -> int:
@@ -123,7 +180,7 @@ class Program:
     @cached_property
     def is_tree(self) -> bool:
         """Whether every term is of an attribute given at most one other: sums over gaps then go from leaf to root."""
-        return all(term.child is not None and len(term.attributes) <= 2 for term in self.terms)
+        return not self.members and all(term.child is not None and len(term.attributes) <= 2 for term in self.terms)
 
     def _without_idle_columns(self) -> Program:
         used = {attribute for term in self.terms for attribute in term.attributes}
@@ -189,22 +246,24 @@ def _rename(columns: Sequence[ColumnSchema], names: Mapping[str, str]) -> tuple[
     return renamed
 
 
-def _one_network(clf: BayesianNetworkClassifier) -> LookedUpNetwork:
-    """The network, if it is one, and all there is between the cells of a row and its most probable class."""
-    if clf.network_.kind == "mixtures":
+def _refuse_all_trees(clf: BayesianNetworkClassifier) -> None:
+    network = clf.network_
+    if network.kind == "trees":
         raise OptionError(
-            "the classifier is a mean of several networks, and an export holds one.",
-            hint="structure='tan' learns one.",
+            "the classifier is the mean of all trees, and an export holds networks that can be counted.",
+            hint="structure='tan' learns the best tree, structure='aode' a mean of few.",
         )
-    if clf.decision_ is not None:
+    if network.kind == "mixtures" and network.subsumption is not None:
         raise OptionError(
-            f"the model decides by {clf.decision_}, and an export gives the most probable class.",
-            hint="--no-decision exports the probabilities (in Python clf.decision_ = None).",
+            "the classifier leaves out cells that follow from others (subsumption), which an export does not.",
+            hint="structure='aode' without subsumption can be exported.",
         )
+
+
+def _refuse_recipe(clf: BayesianNetworkClassifier) -> None:
     if any(step.column not in clf.recipe_.dropped for step in clf.recipe_.steps):
         raise OptionError(
             f"the model mends the cells of a table by a recipe ({clf.recipe_.steps[0].column!r}, say), which an export "
             "does not know.",
             hint="fit a model to the mended table, without a recipe.",
         )
-    return clf.network_

@@ -16,9 +16,10 @@ def predict_proba(row):
 
 
 def predict(row):
-    """The most probable class of a row; None where the model refuses it."""
+    """The class decided for; None where a person is to be asked, and where the model refuses the row."""
     shares = predict_proba(row)
-    return None if any(map(isnan, shares)) else CLASSES[shares.index(max(shares))]
+    decided = None if any(map(isnan, shares)) else decide(MODEL["decision"], shares)
+    return None if decided is None else CLASSES[decided]
 '''
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import numbers
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from math import exp, fsum, inf, isnan, log, nan, prod, sqrt
@@ -27,8 +27,32 @@ def probabilities(model: Model, row: Mapping[str, object]) -> list[float]:
     if REFUSED in codes:
         return [nan] * len(model["intercept"])
     if model["gaps"] == "looked up" or not any(map(is_missing, columns, codes)):
-        return normalize(look_up(model, codes))
-    return normalize(sum_out(model, codes)) if model["gaps"] == "summed out" else average(model, codes)
+        return normalize(mix(model, codes, look_up))
+    return normalize(mix(model, codes, sum_out)) if model["gaps"] == "summed out" else average(model, codes)
+
+
+def mix(model: Model, codes: Codes, scores: Callable[[Model, Codes], list[float]]) -> list[float]:
+    """The sum of each class; of a mixture the logarithm of the sum over its members."""
+    if not model["members"]:
+        return scores(model, codes)
+    found = [scores({**model, **member}, codes) for member in model["members"]]
+    return [log_sum(each) for each in zip(*found, strict=True)]
+
+
+def decide(decision: Model | None, shares: Sequence[float]) -> int | None:
+    """The number of the class decided for; None where a person is to be asked."""
+    if decision is None:
+        return shares.index(max(shares))
+    expected = [
+        fsum(share * losses[k] for share, losses in zip(shares, decision["losses"], strict=True))
+        for k in range(len(shares))
+    ]
+    if decision["positive"] is not None:
+        reached = shares[decision["positive"]] >= decision["threshold"]
+        expected[decision["positive"]] = -2.0 if reached else 2.0
+    if decision["price"] is not None and decision["price"] < min(expected):
+        return None
+    return expected.index(min(expected))
 
 
 def encode(column: Model, cell: object) -> int:

@@ -112,6 +112,11 @@ def _check(program: Program, double: float) -> None:
         raise OptionError(
             f"a scorecard is for two classes; the model has {program.n_classes}.", hint="excel takes any number."
         )
+    if program.decision is not None:
+        raise OptionError(
+            f"the model decides by {program.decision}, and a scorecard gives points and probabilities.",
+            hint="--no-decision leaves it out (in Python clf.decision_ = None); excel can say it.",
+        )
     if not double > 0:
         raise OptionError(f"double={double!r} must be a number of points above zero.")
     refuse_order(program, "a scorecard")

@@ -11,17 +11,20 @@ from functools import cached_property
 from itertools import count
 from math import inf, nan
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tanager.errors import OptionError
 from tanager.export.document import category_keys, gap_code, holds, steps, unseen_code
+from tanager.export.grid import Grid
 from tanager.export.header import describe
-from tanager.export.program import Program, Term
+from tanager.export.program import LEFT_OUT, TAKEN, Member, Program, Term
 from tanager.export.refuse import refuse_nul
 from tanager.export.sql_dialects import DIALECTS, Dialect, Holds
+from tanager.export.sql_search import FEW, ask_bin, ask_category
 from tanager.registry import check_option
 from tanager.table.schema import Category, ColumnSchema
 
-FEW = 8
-"""Addends, or categories, that are written one after another; more by halves."""
 MOST_ARGUMENTS = 100
 HOLDS: dict[str, Holds] = {"text": "text", "booleans": "boolean", "dates": "moment", "times": "moment"}
 
@@ -32,7 +35,7 @@ Column = tuple[str, str]
 def write_sql(
     program: Program, table: str, key: str | Sequence[str], dialect: str = "sqlite", view: str | None = None
 ) -> str:
-    """The key, the most probable class, and a column P(class=label) for each label, of every row of a table."""
+    """The key, the class decided for, and a column P(class=label) for each label, of every row of a table."""
     refuse_nul(program, "SQL")
     language = DIALECTS[check_option("dialect", dialect, DIALECTS)]
     keys = (key,) if isinstance(key, str) else tuple(key)
@@ -48,19 +51,25 @@ class _Query:
 
     def write(self, view: str | None) -> str:
         classes = range(self.program.n_classes)
-        passed = [(f"z{c}", f"z{c}") for c in classes]
-        top = ("top", self._extreme([f"z{c}" for c in classes], greatest=True))
-        best = " ".join(f"WHEN z{c} = top THEN {c}" for c in classes)
+        sums, of_class = self._sums()
+        passed = [(name, name) for name, _ in sums]
+        top = self._extreme([name for name, _ in sums], greatest=True)
         impossible = f"WHEN top = {self.dialect.number(-inf)} THEN NULL"  # under every class
-        weights = [(f"w{c}", self.dialect.exponential(f"(z{c} - top)")) for c in classes]
+        weights = [
+            (f"w{c}", self._add([self.dialect.exponential(f"({name} - top)") for name in of_class[c]])) for c in classes
+        ]
+        kept = [("top", "top"), *((f"w{c}", f"w{c}") for c in classes)]
+        best = " ".join(f"WHEN w{c} = most THEN {c}" for c in classes)
         total = self._add([f"w{c}" for c in classes])
         steps = {
             **self._search_steps(),
             "states": self._states(),
-            "sums": [*((f"z{c}", self._sum(c)) for c in classes), self._refusal()],
-            "highest": [*passed, ("top", f"CASE WHEN refused < 0 THEN NULL ELSE {top[1]} END")],
-            "weights": [("best", f"CASE {impossible} {best} END"), *weights],
-            "totals": [("best", "best"), *((f"w{c}", f"w{c}") for c in classes), ("total", total)],
+            "sums": [*sums, self._refusal()],
+            "highest": [*passed, ("top", f"CASE WHEN refused < 0 THEN NULL ELSE {top} END")],
+            "weights": [("top", "top"), *weights],
+            "totals": [*kept, ("total", total), ("most", self._extreme([f"w{c}" for c in classes], greatest=True))],
+            "shares": [("best", f"CASE {impossible} {best} END"), *((f"p{c}", f"w{c} / total") for c in classes)],
+            **self._decision_steps(),
         }
         lines = [f"-- {line}".rstrip() for line in describe(self.program)]
         lines += [] if view is None else [f"CREATE VIEW {self.dialect.name(view)} AS"]
@@ -74,37 +83,74 @@ class _Query:
             source = f"{prefix}_{name}"
         return "\n".join([*lines, "WITH " + ",\n".join(texts), *self._results(), f"FROM {source};\n"])
 
+    def _decision_steps(self) -> dict[str, list[Column]]:
+        """What each option is expected to cost, and the first of those that cost least; a person has no class."""
+        rule, classes = self.program.rule, range(self.program.n_classes)
+        if rule is None:
+            return {}
+        passed, number = [(f"p{c}", f"p{c}") for c in classes], self.dialect.number
+        expected = [self._add([f"p{c} * {number(rule.losses[c][k])}" for c in classes]) for k in classes]
+        if rule.positive is not None:
+            reached = f"p{rule.positive} >= {number(rule.threshold)}"
+            expected[rule.positive] = f"CASE WHEN {reached} THEN {number(TAKEN)} ELSE {number(LEFT_OUT)} END"
+        asked = "" if rule.price is None else f"WHEN {number(rule.price)} < least THEN NULL "
+        best = " ".join(f"WHEN e{k} = least THEN {k}" for k in classes)
+        return {
+            "expected": [*passed, ("best", "best"), *((f"e{k}", value) for k, value in enumerate(expected))],
+            "least": [
+                *passed,
+                ("best", "best"),
+                *((f"e{k}", f"e{k}") for k in classes),
+                ("least", self._extreme([f"e{k}" for k in classes], greatest=False)),
+            ],
+            "decided": [*passed, ("best", f"CASE WHEN best IS NULL THEN NULL {asked}{best} END")],
+        }
+
     def _results(self) -> list[str]:
         program = self.program
         labels = [f"P({program.target.name}={label})" for label in program.labels]
         best = " ".join(f"WHEN {c} THEN {self._label(label)}" for c, label in enumerate(program.labels))
-        shares = [f"w{c} / total" for c in range(program.n_classes)]
+        shares = [f"p{c}" for c in range(program.n_classes)]
         values = [*(f"k{k}" for k in range(len(self.keys))), f"CASE best {best} END", *shares]
         names = self._unique([*self.keys, program.target.name, *labels])
         return ["SELECT", ",\n".join(f"  {value} AS {name}" for value, name in zip(values, names, strict=True))]
 
     def _search_steps(self) -> dict[str, list[Column]]:
-        """Steps that halve the cuts of all columns at once: to a vectorised engine a tree of questions costs twice.
+        """Steps that find the bins of all columns at once: to a vectorised engine a tree of questions costs twice.
 
-        f{k} counts the cuts at or below the number n{k}, of a list that NaN, above every number, fills up.
+        f{k} counts the cuts at or below the number n{k}, of a list that NaN, above every number, fills up: first those
+        in lower cells of a grid, then those in its own cell, by halves.
         """
         dialect, found = self.dialect, {k: self.program.asked[k] for k in self._searched}
         if not found:
             return {}
-        span = 1 << max(len(column.cuts) for column in found.values()).bit_length()
+        grids = {k: Grid.of(column.cuts) for k, column in found.items()}
         others = [(f"r{k}", dialect.name(self.program.asked[k].name)) for k in self._unsearched]
         numbers = [(f"n{k}", self._number(column)) for k, column in found.items()]
-        steps = {"cells": [*others, *numbers, *((f"f{k}", "CAST(0 AS BIGINT)") for k in found)]}
         passed = [(name, name) for name, _ in (*others, *numbers)]
-        step = span // 2
+        begun = [*passed, *((f"f{k}", self._below(grid, f"n{k}")) for k, grid in grids.items())]
+        steps = {"cells": [*others, *numbers], "grids": begun}
+        step = max(grid.span for grid in grids.values()) // 2
         while step:
             counts = []
             for k, column in found.items():
-                cut = dialect.look_up([*column.cuts, *[nan] * (span - 1 - len(column.cuts))], f"f{k} + {step - 1}")
-                counts.append((f"f{k}", f"CASE WHEN {cut} <= n{k} THEN f{k} + {step} ELSE f{k} END"))
+                padded = [*column.cuts, *[nan] * grids[k].span]
+                cut = dialect.look_up(padded, f"f{k} + {step - 1}")
+                further = f"CASE WHEN {cut} <= n{k} THEN f{k} + {step} ELSE f{k} END"
+                counts.append((f"f{k}", further if step < grids[k].span else f"f{k}"))
             steps[f"search{step}"] = [*passed, *counts]
             step //= 2
         return steps
+
+    def _below(self, grid: Grid, number: str) -> str:
+        """How many cuts are in lower cells than a number; any whole number for one that is missing."""
+        if len(grid.below) == 1:
+            return "CAST(0 AS BIGINT)"
+        dialect = self.dialect
+        place = f"({number} - {dialect.number(grid.low)}) * {dialect.number(grid.scale)}"
+        place = dialect.extreme([place, dialect.number(0.0)], greatest=True)
+        place = dialect.extreme([place, dialect.number(len(grid.below) - 1.0)], greatest=False)
+        return f"CAST({dialect.look_up(grid.below, f'CAST(floor({place}) AS BIGINT)')} AS BIGINT)"
 
     @cached_property
     def _searched(self) -> list[int]:
@@ -152,37 +198,55 @@ class _Query:
         questions += [] if wrong is None else [f"WHEN {wrong} THEN -1"]
         questions += [] if nan is None else [f"WHEN {nan} THEN {gap}"]
         if column.kind == "numeric":
-            found = _bin([dialect.number(cut) for cut in column.cuts], value)
+            found = ask_bin([dialect.number(cut) for cut in column.cuts], value)
         else:
             keys = category_keys(column)
             texts = [dialect.text(key) if isinstance(key, str) else dialect.number(float(key)) for key in keys]
             order = sorted(range(len(keys)), key=lambda code: keys[code])
-            found = _search([(texts[code], code) for code in order], value, unseen)
+            found = ask_category([(texts[code], code) for code in order], value, unseen)
         return f"CASE {' '.join(questions)} ELSE {found} END"
 
     def _refusal(self) -> Column:
         """-1 for a row with a state of -1."""
         return "refused", self._extreme([f"s{k}" for k in range(len(self.program.asked))] or ["0"], greatest=False)
 
-    def _sum(self, c: int) -> str:
-        program, forest = self.program, self.program.forest
-        addends = [
-            self.dialect.number(program.intercept[c].item()),
-            *(self._look_up(term, c) for term in program.terms),
+    def _sums(self) -> tuple[list[Column], list[list[str]]]:
+        """The sums of each class, and their names: of a mixture one of each member."""
+        program = self.program
+        members: tuple[Member | Program, ...] = program.members or (program,)
+        found = [
+            [(f"z{m}_{c}", self._sum(c, member)) for m, member in enumerate(members)] for c in range(program.n_classes)
         ]
+        return [each for own in found for each in own], [[name for name, _ in own] for own in found]
+
+    @cached_property
+    def _by_odds(self) -> bool:
+        """Whether the sum of the first of two classes is zero, and the other's are log odds: half as many look-ups."""
+        program = self.program
+        finite = all(np.isfinite(array).all() for array in (program.intercept, *(term.table for term in program.terms)))
+        return program.n_classes == 2 and finite and not program.members
+
+    def _sum(self, c: int, member: Member | Program) -> str:
+        forest, by_odds = self.program.forest, self._by_odds
+        if by_odds and c == 0:
+            return self.dialect.number(0.0)
+        intercept = member.intercept[c] - (member.intercept[0] if by_odds else 0.0)
+        tables = (term.table[..., c] - (term.table[..., 0] if by_odds else 0.0) for term in member.terms)
+        addends = [self.dialect.number(intercept.item()), *map(self._look_up, member.terms, tables)]
         if forest is not None:
-            roots = forest.roots[forest.of_class == c].tolist()
-            addends += [self._tree(root) for root in roots]
+            addends += [self._tree(root) for root in forest.roots[forest.of_class == c].tolist()]
+            if by_odds:
+                addends += [f"-({self._tree(root)})" for root in forest.roots[forest.of_class == 0].tolist()]
         return self._add(addends)
 
-    def _look_up(self, term: Term, c: int) -> str:
+    def _look_up(self, term: Term, values: NDArray[np.float64]) -> str:
         several = len(term.attributes) > 1
         parts = []
         for attribute, step in zip(term.attributes, steps(term), strict=True):
             code = f"{'c' if several and self.program.columns[attribute].groups else 's'}{attribute}"
             parts.append(f"{step // self.program.n_classes} * {code}" if step > self.program.n_classes else code)
         index = f"({' + '.join(parts)})" if several else parts[0]
-        return self.dialect.look_up(term.table[..., c].ravel().tolist(), index)
+        return self.dialect.look_up(values.ravel().tolist(), index)
 
     def _tree(self, end: int) -> str:
         forest = self.program.forest
@@ -225,24 +289,3 @@ class _Query:
             seen.add(short.lower())
             found.append(self.dialect.name(short))
         return found
-
-
-def _bin(cuts: Sequence[str], value: str, first: int = 0) -> str:
-    """How many cuts are at or below a value, by halves."""
-    if not cuts:
-        return str(first)
-    half = len(cuts) // 2
-    low, high = _bin(cuts[:half], value, first), _bin(cuts[half + 1 :], value, first + half + 1)
-    return f"CASE WHEN {value} < {cuts[half]} THEN {low} ELSE {high} END"
-
-
-def _search(keys: Sequence[tuple[str, int]], value: str, unseen: int) -> str:
-    """The state of a category, of ascending ones; by halves where they are many."""
-    if not keys:
-        return str(unseen)
-    if len(keys) <= FEW:
-        cases = " ".join(f"WHEN {value} = {key} THEN {code}" for key, code in keys)
-        return f"CASE {cases} ELSE {unseen} END"
-    half = len(keys) // 2
-    low, high = _search(keys[:half], value, unseen), _search(keys[half:], value, unseen)
-    return f"CASE WHEN {value} < {keys[half][0]} THEN {low} ELSE {high} END"

@@ -38,13 +38,17 @@ class Target:
     suffix  of such a file
     gaps    the rules for missing cells that it can say (`Program.gaps`); "tree sums" stands for "summed out" where
             `Program.is_tree`
+    mixed   those it can say of a mixture
     """
 
     write: Callable[..., str | bytes]
     suffix: str
     gaps: tuple[str, ...] = ("looked up", "refused")
+    mixed: tuple[str, ...] = ("refused",)
 
     def can_say(self, program: Program) -> bool:
+        if program.members:
+            return program.gaps in self.mixed
         return program.gaps in self.gaps or (
             program.gaps == "summed out" and program.is_tree and "tree sums" in self.gaps
         )
@@ -53,13 +57,13 @@ class Target:
 EVERY_RULE = ("looked up", "refused", "summed out", "averaged")
 TARGETS: dict[str, Target] = {
     "sql": Target(write_sql, ".sql"),
-    "python": Target(write_python, ".py", EVERY_RULE),
+    "python": Target(write_python, ".py", EVERY_RULE, ("refused", "summed out")),
     "js": Target(write_javascript, ".js", EVERY_RULE),
     "ts": Target(write_types, ".d.ts", EVERY_RULE),
     "c": Target(write_c, ".h", ("looked up", "refused", "tree sums")),
     "onnx": Target(write_onnx, ".onnx"),
-    "scorecard": Target(write_scorecard, ".csv"),
-    "excel": Target(write_excel, ".xlsx"),
+    "scorecard": Target(write_scorecard, ".csv", mixed=()),
+    "excel": Target(write_excel, ".xlsx", mixed=()),
 }
 
 
@@ -105,6 +109,11 @@ def _program(clf: BayesianNetworkClassifier, to: str, refuse: bool, rename: Mapp
     if TARGETS[to].can_say(program):
         return program
     able = [name for name, target in TARGETS.items() if target.can_say(program)]
+    if program.members and not TARGETS[to].mixed:
+        raise OptionError(
+            f"the model is a mean of several networks, which {to} cannot say.",
+            hint="python, js, c, sql and onnx can; structure='tan' learns one network.",
+        )
     rule = {"averaged": "averages over what a missing cell may hold", "summed out": "sums a missing cell out"}
     raise OptionError(
         f"the model {rule[program.gaps]}, which {to} cannot say.",

@@ -28,11 +28,20 @@ def save_model(
 ) -> None:
     """Write a fitted classifier to a JSON file, all at once: an error leaves an older file as it was.
 
-    The file also keeps a `quality`, as `cross_validate_model` gives it: `report` and `explain` show it for the rows
-    learnt from. And it keeps the recipe of the table that the classifier was fitted to. Without one or the other it
-    keeps that of a classifier that was read from a file, `clf.quality_` and `clf.recipe_`. Of a classifier that
-    decides, the one within is written with its decision, which `predict` then follows.
+    Parameters
+    ----------
+    clf : fitted classifier
+        Of a classifier that decides, the one within is written with its decision, which `predict` then follows.
+    path : str or path
+        Of the file.
+    quality : Quality or None
+        As `cross_validate_model` gives it: `report` and `explain` show it for the rows learnt from. None keeps that of
+        a classifier that was read from a file, `clf.quality_`.
+    recipe : Recipe or None
+        Of the table that the classifier was fitted to. None keeps `clf.recipe_`.
 
+    Examples
+    --------
     >>> import tempfile
     >>> from tanager import NaiveBayesClassifier, load_model, save_model
     >>> clf = NaiveBayesClassifier().fit([["a"], ["b"], ["b"]], ["yes", "no", "no"])
@@ -63,6 +72,14 @@ def save_model(
 def load_model(path: str | os.PathLike[str]) -> BayesianNetworkClassifier:
     """Read a classifier that `save_model` wrote; it predicts bit by bit the same.
 
-    Its attribute `recipe_` is the recipe that tables go through before it sees them (`recipe_.apply`), perhaps empty.
+    Parameters
+    ----------
+    path : str or path
+        Of a file that `save_model` or `tanager fit` wrote.
+
+    Returns
+    -------
+    BayesianNetworkClassifier
+        Its `recipe_` is what tables go through before it sees them (`recipe_.apply`), perhaps nothing.
     """
     return read_document(path, "model", lambda content: from_document(parse_json(content)))

@@ -61,6 +61,20 @@ def read_network(path: str | os.PathLike[str], target: str | None = None) -> Net
     the bins of a numeric column in words ("< 2.5", ">= 2.5") become that column again. Rows of probabilities must sum
     to one within 0.001 and are divided by their sum.
 
+    Parameters
+    ----------
+    path : str or path
+        Of the file.
+    target : str or None
+        The node that is the class.
+
+    Returns
+    -------
+    Network
+        With the nodes, edges and tables of the file.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from tanager.files.network_file import read_network
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -88,6 +102,13 @@ def write_network(network: Network, path: str | os.PathLike[str]) -> None:
     states are text, so a number, a boolean or a date becomes its text; what a format has no place for in a name or a
     state is escaped (`network_names`), and comes back when it is read. In .xdsl, .dsl and .dne parents come before
     their children; .uai keeps numbers in place of names. Probabilities are read back bit by bit.
+
+    Parameters
+    ----------
+    network : Network
+        Nodes, parents and tables.
+    path : str or path
+        Of the file.
     """
     suffix = network_suffix(path)
     try:

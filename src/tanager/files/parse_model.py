@@ -12,22 +12,28 @@ from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.learning import Trace
 from tanager.counts.engine import ENGINES
 from tanager.files.decision_document import read_decision
+from tanager.files.edits_document import read_revisions
 from tanager.files.model_parts import CLASSIFIERS, known_parts
+from tanager.files.posterior_document import read_posterior
 from tanager.files.quality_document import read_quality
 from tanager.files.trace_document import read_trace
 from tanager.files.write_model import MODEL_FORMAT
 from tanager.gaps.choose import MISSING, choose_rule, with_rule
 from tanager.gaps.filling import Filling
+from tanager.gaps.rule import GapRule
 from tanager.network.additive_document import read_effect_parts
 from tanager.network.any_network import AnyNetwork
 from tanager.network.document import check_form, parse_columns, read_network_parts
 from tanager.network.json_values import DocumentError, Json, array, arrays, from_json, mapping, sequence, shorten, text
 from tanager.network.mixture import MixtureNetwork
+from tanager.network.network import Network
+from tanager.network.tree_average import TreeAverageNetwork
 from tanager.parameters import PARAMETERS
 from tanager.recipe.recipe import Recipe
 from tanager.registry import check_option, resolve
 from tanager.scores import SCORES
 from tanager.structure import STRUCTURES, Step
+from tanager.structure.subsumption import Subsumption
 from tanager.table.class_weights import read_weighting
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder
@@ -51,18 +57,19 @@ KEYS = (
 MAX_LABEL_BYTES = 1 << 28
 LABEL_KINDS = tuple("biufUTMO")
 REMEDY = "make it again with `tanager fit`, or with fit and save_model"
+FORMS = {"effects": ("effects",), "members": ("members", "subsumption"), "trees": ("trees",)}
+"""What says the kind of a network, and what else goes with it; a network of tables has none of these."""
 
 
 def from_document(document: Json) -> BayesianNetworkClassifier:
     """The classifier a document describes; a DocumentError says what is wrong with it and where."""
     found = mapping(document, "the document")
-    additive, mixture = "effects" in found, "members" in found
-    of_network = ("effects",) if additive else ("members",) if mixture else ("parents", "tables")
-    keys = (*KEYS, *of_network)
+    form = next((key for key in FORMS if key in found), "tables")
+    keys = (*KEYS, *FORMS.get(form, ("parents", "tables")))
     model = check_form(document, "model", MODEL_FORMAT, keys, REMEDY)
     clf = _classifier(model["classifier"], model["options"])
     columns = _columns(model["columns"])
-    schema = _schema(columns, model["named"], 0 if additive else model["hidden"])
+    schema = _schema(columns, model["named"], 0 if form == "effects" else model["hidden"])
     clf.classes_ = _classes(schema.target.categories, model["class_dtype"])
     clf.class_count_ = _class_count(model["class_count"], len(clf.classes_))
     clf.n_features_in_ = len(schema.attributes)
@@ -70,14 +77,19 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
         clf.feature_names_in_ = np.array([column.name for column in schema.attributes], dtype=object)
     clf.encoder_ = TableEncoder(schema, unseen_is_error=clf.handle_unknown == "error")
     network: AnyNetwork
-    if additive:
+    if form == "effects":
         network = read_effect_parts(columns, model["effects"])
-    elif mixture:
-        network = _mixture(columns, model["members"], schema.target.name)
+    elif form == "members":
+        network = _mixture(columns, model["members"], model["subsumption"], schema.target.name)
+    elif form == "trees":
+        network = _trees(columns, model["trees"], schema.target.name)
     else:
         network = read_network_parts(columns, model["parents"], model["tables"], schema.target.name)
-    filling = _filling((*schema.attributes, schema.target), model["filling"])
-    clf.gaps_ = choose_rule(network, filling, clf.missing)
+
+    def rule_of(network: AnyNetwork, filling: Json) -> GapRule:
+        return choose_rule(network, _filling((*schema.attributes, schema.target), filling), clf.missing)
+
+    clf.gaps_ = rule_of(network, model["filling"])
     clf.network_ = with_rule(network, clf.gaps_)
     clf.structure_score_ = _number_or_null(
         from_json(model["structure_score"], "structure_score", {}), "structure_score"
@@ -86,15 +98,41 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     clf.recipe_ = Recipe.from_dict(model["recipe"])
     clf.quality_ = read_quality(model["quality"], clf.classes_)
     clf.decision_ = read_decision(model["decision"], clf.classes_)
+    clf.posterior_ = read_posterior(model.get("posterior"), network, schema.attributes)
+    if network.kind == "effects":
+        clf.edits_ = read_revisions(model.get("edits", []), network, model["filling"], clf.classes_, rule_of)
     return clf
 
 
-def _mixture(columns: tuple[ColumnSchema, ...], document: Json, target: str) -> MixtureNetwork:
+def _mixture(columns: tuple[ColumnSchema, ...], document: Json, rules: Json, target: str) -> MixtureNetwork:
+    weights = [mapping(member, "members").get("weight") for member in sequence(document, "members")]
+    said = _subsumption(columns[:-1], rules) if rules else None
+    return MixtureNetwork(_members(columns, document, target), array(weights, 1, "members.weight"), said)
+
+
+def _subsumption(attributes: Sequence[ColumnSchema], document: Json) -> Subsumption:
+    """What each state of an attribute says of the others; -1 where it says nothing."""
+    said = [rows.astype(np.int64) for rows in arrays(document, len(attributes), 2, "subsumption")]
+    if [rows.shape for rows in said] != [(column.n_states, len(attributes)) for column in attributes]:
+        raise DocumentError("subsumption must have a row for each state and a column for each attribute")
+    return Subsumption(tuple(said))
+
+
+def _trees(columns: tuple[ColumnSchema, ...], document: Json, target: str) -> TreeAverageNetwork:
+    trees = mapping(document, "trees")
+    edges = array(trees.get("edges"), 2, "trees.edges")
+    alone = trees.get("alone")
+    first = np.full(edges.shape[1], -np.inf) if alone is None else array(alone, 1, "trees.alone")
+    if edges.shape != (len(first), len(first)):
+        raise DocumentError("trees.edges and trees.alone must have a weight for every attribute")
+    return TreeAverageNetwork(_members(columns, trees.get("members"), target), np.vstack([first, edges]))
+
+
+def _members(columns: tuple[ColumnSchema, ...], document: Json, target: str) -> tuple[Network, ...]:
     members = [mapping(member, "members") for member in sequence(document, "members")]
     if not members:
         raise DocumentError("members is empty: the mixture has no network")
-    networks = [read_network_parts(columns, each.get("parents"), each.get("tables"), target) for each in members]
-    return MixtureNetwork(tuple(networks), array([each.get("weight") for each in members], 1, "members.weight"))
+    return tuple(read_network_parts(columns, each.get("parents"), each.get("tables"), target) for each in members)
 
 
 def _filling(columns: Sequence[ColumnSchema], document: Json) -> Filling | None:

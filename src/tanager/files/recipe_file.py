@@ -19,6 +19,15 @@ REMEDY = "make it again with `tanager check --fix`"
 def save_recipe(recipe: Recipe, path: str | os.PathLike[str]) -> None:
     """Write a recipe to a JSON file, all at once.
 
+    Parameters
+    ----------
+    recipe : Recipe
+        That of a `Checkup`, for example.
+    path : str or path
+        Of the file.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from tanager import check, load_recipe, save_recipe
     >>> recipe = check([["a", 1]] * 9 + [["a ", 2]]).recipe
@@ -33,7 +42,18 @@ def save_recipe(recipe: Recipe, path: str | os.PathLike[str]) -> None:
 
 
 def load_recipe(path: str | os.PathLike[str]) -> Recipe:
-    """Read a recipe that `save_recipe` or `tanager check --fix` wrote."""
+    """Read a recipe that `save_recipe` or `tanager check --fix` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+        Of the file.
+
+    Returns
+    -------
+    Recipe
+        Its `apply` mends a table.
+    """
 
     def parse(content: bytes) -> Recipe:
         document = check_form(parse_json(content), "recipe", RECIPE_FORMAT, ("recipe",), REMEDY)

@@ -4,15 +4,19 @@
      "named": true, "hidden": 0, "class_dtype": "<U9", "class_count": [50.0, 50.0], "columns": [...],
      "parents": [...], "tables": [...], "structure_score": -12.5, "trace": {"structure": [...], "parameters": {...}}}
 
-The columns, the parents and the tables are those of the network (`tanager.network.document`), the class last, before
-it as many as "hidden" says that are nodes only, no columns of the table. In place of parents and tables a network of
-effects has "effects" (`tanager.network.additive_document`), and a mixture "members", each with a "weight", parents and
-tables. "class_count" are the training rows of each class. "filling" has the parents and tables of the network that says
-what a missing cell may hold, and the corrections of "nothing" and of "states" (`tanager.gaps.filling`), or is null.
-"structure_score" is null for a structure chosen without a criterion, and so are "gain" and "score" of a step of the
-trace that was not scored. "recipe" is what is done to a table before the model sees it (`tanager.recipe`). "quality" is
-how good the model is on rows new to it (`tanager.files.quality_document`), or null; "decision" how `predict` decides
-(`tanager.files.decision_document`), or null.
+The columns, the parents and the tables are those of the network (`tanager.network.document`), the class last, before it
+as many as "hidden" says that are nodes only, no columns of the table. In place of parents and tables a network of
+effects has "effects" (`tanager.network.additive_document`), a mixture "members", each with a "weight", parents and
+tables, and a mean of all trees "trees": the log weights of having no parent ("alone", null for trees) and of "edges" at
+[parent][child], and "members", each with parents and tables (`tanager.network.tree_average`). "class_count" are the
+training rows of each class. "filling" has the parents and tables of the network that says what a missing cell may hold,
+and the corrections of "nothing" and of "states" (`tanager.gaps.filling`), or is null. "structure_score" is null for a
+structure chosen without a criterion, and so are "gain" and "score" of a step of the trace that was not scored. "recipe"
+is what is done to a table before the model sees it (`tanager.recipe`). "quality" is how good the model is on rows new
+to it (`tanager.files.quality_document`), or null; "decision" how `predict` decides (`tanager.files.decision_document`),
+or null. "posterior", where there is one, is how sure the model is (`tanager.files.posterior_document`).
+"edits" are corrections by hand and what was there before them (`tanager.files.edits_document`). A model without one of
+the two has no such key.
 """
 
 from __future__ import annotations
@@ -25,7 +29,9 @@ from numpy.typing import NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.files.decision_document import write_decision
+from tanager.files.edits_document import write_revisions
 from tanager.files.model_parts import CLASSIFIERS, known_parts
+from tanager.files.posterior_document import write_posterior
 from tanager.files.quality_document import write_quality
 from tanager.files.trace_document import write_trace
 from tanager.gaps.filling import Filling
@@ -37,6 +43,8 @@ from tanager.network.any_network import AnyNetwork
 from tanager.network.document import network_parts, write_columns
 from tanager.network.json_values import DocumentError, Json, to_json
 from tanager.network.mixture import MixtureNetwork
+from tanager.network.network import Network
+from tanager.network.tree_average import TreeAverageNetwork
 from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
 from tanager.version import __version__
 
@@ -49,6 +57,7 @@ def to_document(
 ) -> dict[str, Json]:
     """Everything needed to predict as `clf` does, and how good it is; a DocumentError names what cannot be kept."""
     name = type(clf).__name__
+    edits = write_revisions(clf.edits_, clf.network_, clf.gaps_, _filling) if clf.network_.kind == "effects" else []
     if CLASSIFIERS.get(name) is not type(clf):
         raise DocumentError(f"the classifier is a {name}, expected one of {', '.join(CLASSIFIERS)}")
     options, parts = clf.get_params(deep=False), known_parts()
@@ -71,6 +80,8 @@ def to_document(
         },
         "quality": write_quality(clf.quality_ if quality is None else quality),
         "decision": write_decision(clf.decision_, clf.classes_),
+        **write_posterior(clf.posterior_),
+        **({"edits": edits} if edits else {}),
     }
 
 
@@ -91,13 +102,26 @@ def _network(network: AnyNetwork) -> dict[str, Json]:
     if isinstance(network, AdditiveNetwork):
         return {"columns": write_columns(network.columns), "effects": effect_parts(network)}
     if isinstance(network, MixtureNetwork):
-        members = [network_parts(member) for member in network.members]
         weighted: list[Json] = [
-            {"weight": weight, "parents": parts["parents"], "tables": parts["tables"]}
-            for weight, parts in zip(network.weights.tolist(), members, strict=True)
+            {"weight": weight, **_tables(member)}
+            for weight, member in zip(network.weights.tolist(), network.members, strict=True)
         ]
-        return {"columns": write_columns(network.columns), "members": weighted}
+        rules: list[Json] = [] if network.subsumption is None else [said.tolist() for said in network.subsumption.said]
+        return {"columns": write_columns(network.columns), "members": weighted, "subsumption": rules}
+    if isinstance(network, TreeAverageNetwork):
+        alone, *edges = network.log_weights.tolist()
+        trees: dict[str, Json] = {
+            "alone": None if np.isneginf(alone).all() else alone,
+            "edges": edges,
+            "members": [_tables(member) for member in network.members],
+        }
+        return {"columns": write_columns(network.columns), "trees": trees}
     return network_parts(network)
+
+
+def _tables(member: Network) -> dict[str, Json]:
+    parts = network_parts(member)
+    return {"parents": parts["parents"], "tables": parts["tables"]}
 
 
 def _dtype(classes: NDArray[np.generic]) -> str:

@@ -67,6 +67,11 @@ class Averaged(GapRule):
         for term in range(len(self.network.terms)):
             yield Averaged(self.network.without_term(term), self.filling)._answer(codes, compiled)
 
+    def completed(self, codes: Codes, n_draws: int) -> Codes:
+        filled = self._completions.tree.fill(self.network.coarsen(codes), n_draws)
+        rows: Codes = filled.reshape(len(filled), -1).T
+        return rows
+
     def constants(self) -> dict[str, Any]:
         """The filler's tables, the corrections, and the state that stands for each of the filler's states."""
         tree, values = self._completions.tree, self._completions.network_sums.values

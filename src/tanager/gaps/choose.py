@@ -12,6 +12,7 @@ from typing import cast
 from tanager.gaps.average import Averaged
 from tanager.gaps.expected import Expected
 from tanager.gaps.filling import Filling, FillingTask
+from tanager.gaps.left_out import LeftOut
 from tanager.gaps.mixed import Mixed
 from tanager.gaps.rule import GapRule
 from tanager.gaps.skip import Skipped
@@ -32,6 +33,8 @@ def choose_rule(
     """The rule of a network learnt with this `missing`, averaging where there is a filling; or of a network alone."""
     if network.kind == "mixtures":
         return Mixed(network)
+    if network.kind == "trees":
+        return LeftOut(network)
     if filling is not None:
         return Averaged(network, filling)
     if network.kind == "effects":

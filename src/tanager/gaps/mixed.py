@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tanager.gaps.rule import Classes, Contributions, Floats, GapRule, between
 from tanager.gaps.sum_out import SummedOut
@@ -33,20 +35,29 @@ class Mixed(GapRule):
 
     def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:
         """Not `normalized`: log P(class, cells present)."""
-        return self.network.mix((rule.log_posterior(codes, normalized=False) for rule in self._rules), normalized)
+        codes, left_out = self.network.resolve(codes)
+        return self.network.mix(self._log_joints(codes, left_out), normalized)
 
     def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Contributions:
         rows = np.arange(len(codes))
-        whole = self.log_posterior(codes, normalized=False)
+        codes, left_out = self.network.resolve(codes)
+        whole = self.network.mix(self._log_joints(codes, left_out))
         log_mean = _log_mean(whole[rows, favoured], whole[rows, against])
         prior, terms = np.zeros(len(codes)), np.zeros((len(codes), len(self.network.terms)))
-        for log_weight, rule in zip(np.log(self.network.weights), self._rules, strict=True):
+        for log_weight, rule, out in zip(np.log(self.network.weights), self._rules, left_out, strict=True):
             logs = rule.log_posterior(codes, normalized=False) + log_weight
-            share = np.exp(_log_mean(logs[rows, favoured], logs[rows, against]) - log_mean)
+            share = np.where(out, 0.0, np.exp(_log_mean(logs[rows, favoured], logs[rows, against]) - log_mean))
             parts = rule.contributions(codes, favoured, against, between(logs, favoured, against))
             prior += share * parts.prior
             terms += share[:, np.newaxis] * parts.terms
         return Contributions(prior, terms, np.zeros(len(codes)))
+
+    def _log_joints(self, codes: Codes, left_out: NDArray[np.bool_]) -> Iterator[Floats]:
+        for rule, out in zip(self._rules, left_out, strict=True):
+            logs = rule.log_posterior(codes, normalized=False)
+            if out.any():
+                logs[out] = -np.inf
+            yield logs
 
     @cached_property
     def _rules(self) -> tuple[SummedOut, ...]:

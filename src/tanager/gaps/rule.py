@@ -75,6 +75,13 @@ class GapRule(ABC):
             yield self.log_posterior(left)
             left[:, attribute] = codes[:, attribute]
 
+    def completed(self, codes: Codes, n_draws: int) -> Codes | None:
+        """(n_rows * n_draws, n_attributes) coarse codes: each row with draws of what its missing cells may hold.
+
+        None for a rule that does not ask what they may hold.
+        """
+        return None
+
     def constants(self) -> dict[str, Any]:
         """All that another program needs to answer as the rule does, besides the network: lists and arrays."""
         return {}

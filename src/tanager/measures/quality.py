@@ -34,7 +34,7 @@ class Predictions:
         n_rows = len(self.class_codes)
         if n_rows <= most:
             return self
-        kept = np.sort(np.random.default_rng(0).choice(n_rows, most, replace=False))
+        kept = sampled_rows(n_rows, most)
         return Predictions(self.probabilities[kept], self.class_codes[kept], self.folds[kept])
 
 
@@ -151,6 +151,11 @@ class Quality:
         from tanager.measures.quality_text import describe
 
         return describe(self)
+
+
+def sampled_rows(n_rows: int, most: int = MAX_ROWS_KEPT) -> NDArray[np.intp]:
+    """The numbers of the rows that `Predictions.sample` keeps: the same every time."""
+    return np.sort(np.random.default_rng(0).choice(n_rows, min(n_rows, most), replace=False))
 
 
 def finite(value: float) -> float | None:

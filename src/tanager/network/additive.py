@@ -46,18 +46,31 @@ class AdditiveNetwork(HasColumns):
     say together is in the trees of the forest, where there is one. There is no P(attributes): it cannot be sampled, and
     only the class can be asked for.
 
-    columns    what each attribute holds, then the class
-    intercept  (classes,)
-    mains      for each attribute (states + 1, classes); the last entry is that of a missing cell
-    pairs      (parent, child) attributes
-    tables     for each pair (parent's coarse states + 1, child's + 1, classes), a missing cell last
-    densities  for each attribute (states,): the share of the training rows in each state, of those that have it
-    spreads    for each attribute (states, classes): the standard deviation of its main effect between fits on parts of
-               the training rows; none where there was only one
-    forest     trees over the attributes' states, each with a mean of zero over the training rows; None without trees
-    gap_rule   what a missing cell means to the classifier that learnt the network; without one it counts with its
-               expected effect
+    Parameters
+    ----------
+    columns : tuple of ColumnSchema
+        What each attribute holds, then the class.
+    intercept : array (classes,)
+        The log odds of the average row.
+    mains : tuple of arrays (states + 1, classes)
+        The main effect of each attribute; the last entry is that of a missing cell.
+    pairs : tuple of (parent, child)
+        Numbers of attributes.
+    tables : tuple of arrays (parent's coarse states + 1, child's + 1, classes)
+        The effect of each pair, a missing cell last.
+    densities : tuple of arrays (states,)
+        For each attribute the share of the training rows in each state, of those that have it.
+    spreads : tuple of arrays (states, classes)
+        For each attribute the standard deviation of its main effect, by a posterior or between fits on parts of the
+        training rows; none where there was only one.
+    forest : Forest or None
+        Trees over the attributes' states, each with a mean of zero over the training rows.
+    gap_rule : object with `log_posterior`, or None
+        What a missing cell means to the classifier that learnt the network; without one it counts with its expected
+        effect.
 
+    Examples
+    --------
     >>> from tanager.table.schema import ColumnSchema
     >>> wet, rain = (ColumnSchema(name, "categorical", (False, True)) for name in ("wet", "rain"))
     >>> main = np.array([[0.0, -1.0], [0.0, 1.0], [0.0, 0.0]])

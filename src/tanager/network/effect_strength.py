@@ -94,7 +94,7 @@ def attribute_importance(network: AnyNetwork) -> Floats:
 def edge_strength(network: AnyNetwork) -> Floats:
     """The strength of each edge of the DAG: of a network of effects that of its effect, else `edge_information`.
 
-    In a mixture it is the mean of the members'.
+    In a mixture it is the mean of the members', in a mean of all trees that of the trees'.
 
     The edge from the class to an attribute is its main effect, the edge between two attributes their pair effect.
     """
@@ -103,6 +103,8 @@ def edge_strength(network: AnyNetwork) -> Floats:
     if network.kind == "mixtures":
         strengths = [dict(zip(one.dag.edges, edge_information(one), strict=True)) for one in network.members]
         return network.weights @ np.array([[found[edge] for edge in network.dag.edges] for found in strengths])
+    if network.kind == "trees":
+        return network.edge_information
     target = len(network.mains)
     ends = ((target, *term) if len(term) == 1 else term for term in network.terms)
     of_edge = dict(zip(ends, effect_strength(network).tolist(), strict=True))

@@ -91,13 +91,16 @@ class LogJoint:
 
 
 def _log_cells(family: Family, table: NDArray[np.float64], n_states: Sequence[int]) -> NDArray[np.float64]:
-    """log table as (attribute cells, classes): the class axis last, repeated where the family has no class."""
-    target = len(n_states) - 1
     with np.errstate(divide="ignore"):
-        logs = np.log(table)
+        return class_cells(family, np.log(table), n_states)
+
+
+def class_cells(family: Family, values: NDArray[np.float64], n_states: Sequence[int]) -> NDArray[np.float64]:
+    """Of a table's shape -> (attribute cells, classes): the class axis last, repeated where the family has no class."""
+    target = len(n_states) - 1
     if family.child == target:
-        return logs
-    by_class = logs.reshape(family.class_shape(n_states)).swapaxes(1, 2)
+        return values
+    by_class = values.reshape(family.class_shape(n_states)).swapaxes(1, 2)
     cells = np.broadcast_to(by_class, (*by_class.shape[:2], n_states[target])).reshape(-1, n_states[target])
     if set(family.parents) <= {target}:
         cells = np.vstack([cells, np.zeros(n_states[target])])

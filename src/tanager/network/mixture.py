@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from tanager.network.columns import HasColumns
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
 from tanager.structure.dag import Dag
+from tanager.structure.subsumption import Subsumption
 from tanager.table.batch import Codes
 from tanager.table.schema import Category, ColumnSchema
 from tanager.threads import map_threads
@@ -28,10 +30,20 @@ BLOCK_ROWS = 8_192
 class MixtureNetwork(HasColumns):
     """P(class, attributes) = sum_m weight_m P_m(class, attributes).
 
-    members  networks with the same columns and class
-    weights  (n_members,) above zero, summing to one
-    dag      the edges that all members have
+    Its `dag` has the edges that all members have.
 
+    Parameters
+    ----------
+    members : tuple of Network
+        With the same columns and class.
+    weights : array (n_members,)
+        Above zero, summing to one.
+    subsumption : Subsumption or None
+        Where given, P(class | row) is that of the row without the cells that follow from others of it, by the members
+        whose superparents are left; it has no say in the joint distribution.
+
+    Examples
+    --------
     >>> from tanager.structure.dag import Dag
     >>> from tanager.table.schema import ColumnSchema
     >>> wet, rain = (ColumnSchema(name, "categorical", (False, True)) for name in ("wet", "rain"))
@@ -45,6 +57,7 @@ class MixtureNetwork(HasColumns):
 
     members: tuple[Network, ...]
     weights: Floats
+    subsumption: Subsumption | None = None
     columns: tuple[ColumnSchema, ...] = field(init=False, repr=False, compare=False)
     dag: Dag = field(init=False, repr=False, compare=False)
 
@@ -86,11 +99,31 @@ class MixtureNetwork(HasColumns):
         assert total is not None  # a mixture has a member
         return normalize_log(total) if normalized else total
 
+    def resolve(self, codes: Codes) -> tuple[Codes, NDArray[np.bool_]]:
+        """The rows without the cells that follow from others, and (n_members, n_rows) which members leave a row out."""
+        left_out = np.zeros((len(self.members), len(codes)), dtype=bool)
+        if self.subsumption is None:
+            return codes, left_out
+        follows = self.subsumption.follows(codes)
+        for out, superparents in zip(left_out, self._superparents, strict=True):
+            out |= follows[:, superparents].any(axis=1)
+        nobody = left_out.all(axis=0)  # cells with gaps in training may follow from each other in a circle
+        follows[nobody], left_out[:, nobody] = False, False
+        return np.where(follows, np.array(self.n_states[:-1], codes.dtype), codes), left_out
+
+    @cached_property
+    def _superparents(self) -> tuple[list[int], ...]:
+        """Of each member the attributes that are parents."""
+        target = len(self.columns) - 1
+        return tuple(sorted({a for a, child in member.dag.edges if a != target}) for member in self.members)
+
     def query(
         self, variables: str | Sequence[str], evidence: Mapping[str, Category] | None = None
     ) -> dict[object, float]:
         """P(variables | evidence), as `Network.query` gives it."""
-        logs = np.array([member.log_evidence(evidence or {}) for member in self.members]) + np.log(self.weights)
+        evidence, left_out = self._resolve_evidence(evidence or {})
+        logs = np.array([member.log_evidence(evidence) for member in self.members]) + np.log(self.weights)
+        logs[left_out] = -np.inf
         total: dict[object, float] = {}
         if logs.max() == -np.inf:
             return self.members[0].query(variables, evidence)  # which says what is impossible
@@ -101,13 +134,23 @@ class MixtureNetwork(HasColumns):
                 total[state] = total.get(state, 0.0) + share * p
         return {state: p / sum(total.values()) for state, p in total.items()}
 
+    def _resolve_evidence(self, evidence: Mapping[str, Category]) -> tuple[Mapping[str, Category], NDArray[np.bool_]]:
+        attributes = self.nodes[:-1]
+        codes = np.array([self.n_states[:-1]])
+        for name in set(evidence).intersection(attributes):
+            codes[0, self.number(name)] = self.code(name, evidence[name])
+        known, left_out = self.resolve(codes)
+        gone = {name for name, was, now in zip(attributes, codes[0], known[0], strict=True) if was != now}
+        return {name: value for name, value in evidence.items() if name not in gone}, left_out[:, 0]
+
     def log_likelihood(self, X: object) -> Floats:
         """Log probability of the cells present in each row (natural logarithm), the others summed out."""
         return self.mix(member.log_likelihood(X)[:, np.newaxis] for member in self.members)[:, 0]
 
     def reordered(self, order: Sequence[int]) -> MixtureNetwork:
         """The same mixture with its nodes in another order: `Network.reordered`."""
-        return MixtureNetwork(tuple(member.reordered(order) for member in self.members), self.weights)
+        rules = None if self.subsumption is None else self.subsumption.reordered(order)
+        return MixtureNetwork(tuple(member.reordered(order) for member in self.members), self.weights, rules)
 
     def coarsen(self, codes: Codes) -> Codes:
         """The codes of each attribute at its coarse granularity: tables have one granularity only."""

@@ -35,11 +35,20 @@ TOLERANCE = 1e-6
 class Network(HasColumns):
     """Nodes, parents and conditional probability tables, optionally with a class node, `target`.
 
-    columns  what each node holds, the class (if there is one) last: names, states, and how to read them from data
-    dag      parents by node number
-    tables   one (parent configurations, states) array per node, rows summing to one; the configuration is a
-             mixed-radix number over the ascending parents, the last one changing fastest (`Family`)
+    Parameters
+    ----------
+    columns : tuple of ColumnSchema
+        What each node holds, the class (if there is one) last: names, states, and how to read them from data.
+    dag : Dag
+        Parents by node number.
+    tables : tuple of arrays (parent configurations, states)
+        One for each node, rows summing to one; the configuration is a mixed-radix number over the ascending parents,
+        the last one changing fastest (`Family`).
+    target : str or None
+        The class, which is then the last node.
 
+    Examples
+    --------
     >>> from tanager.structure.dag import Dag
     >>> from tanager.table.schema import ColumnSchema
     >>> rain = ColumnSchema("rain", "categorical", (False, True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tanager.parameters.acll_expected import ExpectedACLL
 from tanager.parameters.acll_optimal import ACLLOptimal
 from tanager.parameters.conditional.learner import Conditional
 from tanager.parameters.dfe import DFE
@@ -23,6 +24,7 @@ __all__ = [
     "PARAMETERS",
     "ACLLOptimal",
     "Conditional",
+    "ExpectedACLL",
     "Frequency",
     "Hierarchical",
     "LearntNetwork",
@@ -38,6 +40,7 @@ PARAMETERS: dict[str, Callable[[], ParameterLearner]] = {
     "frequency": Frequency,
     "hierarchical": Hierarchical,
     "acll": ACLLOptimal,
+    "acll-em": ExpectedACLL,
     "conditional": Conditional,
     "em": EM,
     "likelihood-gradient": LikelihoodGradient,

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import ClassVar
+
+from tanager.counts.family import CountTable
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.scores.acll import ACLL
+from tanager.table.needs import Needs
 
 
 class ACLLOptimal(ParameterLearner):
@@ -13,22 +18,35 @@ class ACLLOptimal(ParameterLearner):
     `ACLL`, which gives the weights w.
     """
 
-    needs = "families"
+    needs: ClassVar[Needs] = "families"
 
     def __init__(
-        self, assumption: str = "uniform", *, a: float = 1.0, b: float | None = None, pseudo_count: float | None = None
+        self,
+        assumption: str = "uniform",
+        *,
+        a: float = 1.0,
+        b: float | None = None,
+        pseudo_count: float | None = None,
+        beta: float | None = None,
+        alpha: float | None = None,
     ) -> None:
         self.assumption = assumption
         self.a = a
         self.b = b
         self.pseudo_count = pseudo_count
+        self.beta = beta
+        self.alpha = alpha
 
     def learn(self, task: ParameterTask) -> LearntNetwork:
-        score = ACLL(self.assumption, a=self.a, b=self.b, pseudo_count=self.pseudo_count, at="optimum")
-        score.check_options()
         families, n_states = task.dag.families, task.counts.n_states
+        score = ACLL(**self.get_params(), at="optimum")
+        score.check_options()
         tables = []
-        for family, counted in zip(families, task.counts.tables(families), strict=True):
+        for family, counted in zip(families, self.counts(task), strict=True):
             learnt = score.probabilities(counted, score.weights(counted, family, n_states))
             tables.append(learnt.reshape(family.shape(n_states)))
         return LearntNetwork(task.network(tables))
+
+    def counts(self, task: ParameterTask) -> Sequence[CountTable]:
+        """The table of each family, (attribute-parent configurations, classes, states)."""
+        return task.counts.tables(task.dag.families)

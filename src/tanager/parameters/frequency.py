@@ -29,9 +29,10 @@ class Frequency(ParameterLearner):
     """
 
     needs = "families"
-    fits = ("tables", "mixtures")
+    fits = ("tables", "mixtures", "trees")
     describes_attributes = True
     smooths_counts = True
+    posterior = "dirichlet"
 
     def __init__(self, smoothing: str = "laplace", alpha: float | None = None) -> None:
         self.smoothing = smoothing

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from tanager.counts.family import CountTable, Family
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.scores.margins import xlogx
+from tanager.scores.protocol import check_between
 
 Array = NDArray[np.float64]
 
-CONCENTRATIONS = 2.0 ** np.arange(2, 15)
-"""Pseudo-rows to choose from. Fewer than 4 describe a column better, and classify worse: tables become too sure."""
+MOST_PSEUDO_ROWS = 2.0**14
 
 
 @dataclass(frozen=True)
@@ -31,18 +31,26 @@ class Hierarchical(ParameterLearner):
 
     N are rows with this state and these parents' states, N_p those with these parents' states. Every level has its own
     concentration m_d, the pseudo-rows that are spread as the level above has it. From the top down each is the one of
-    `CONCENTRATIONS` with the highest sum over the rows of log P(x_t | parents_t), row t left out of all levels. The
-    class is the first parent, then attributes in decreasing order of what they tell of x beside the class.
+    least, 2 least, 4 least, ... with the highest sum over the rows of log P(x_t | parents_t), row t left out of all
+    levels. The class is the first parent, then attributes in decreasing order of what they tell of x beside the class.
 
     This is the hierarchical Dirichlet smoothing of Petitjean et al. (2018) with one concentration per level, found by
     leaving one out in place of sampling. A class without parents keeps its plain frequencies.
+
+    least  the fewest pseudo-rows of a level. Fewer than 4 describe a column better, and classify worse: tables become
+           too sure
     """
 
     needs = "families"
     describes_attributes = True
 
+    def __init__(self, least: float = 4.0) -> None:
+        self.least = least
+
     def learn(self, task: ParameterTask) -> LearntNetwork:
         families, n_states, names = task.dag.families, task.counts.n_states, task.counts.names
+        check_between("Hierarchical", "least", self.least, 0, MOST_PSEUDO_ROWS)
+        choices = self.least * 2.0 ** np.arange(np.floor(np.log2(MOST_PSEUDO_ROWS / self.least)) + 1)
         tables, parents, concentrations = [], {}, {}
         for family, counted in zip(families, task.counts.tables(families), strict=True):
             cells = np.asarray(counted, dtype=np.float64).reshape([n_states[node] for node in family.nodes])
@@ -51,7 +59,7 @@ class Hierarchical(ParameterLearner):
                 continue
             order = parent_order(family, cells, len(n_states) - 1)
             levels = make_levels(cells, order)
-            learnt = choose_concentrations(levels)
+            learnt = choose_concentrations(levels, choices.tolist())
             tables.append(back_off(levels, learnt).reshape(family.shape(n_states)))
             parents[names[family.child]] = [names[family.parents[axis]] for axis in order]
             concentrations[names[family.child]] = learnt
@@ -87,14 +95,14 @@ def back_off(levels: Sequence[Array], concentrations: Sequence[float], without: 
     return p
 
 
-def choose_concentrations(levels: Sequence[Array]) -> list[float]:
+def choose_concentrations(levels: Sequence[Array], choices: Sequence[float]) -> list[float]:
     """From the top down, each with the highest leave-one-out log likelihood of the levels so far; ties go to more."""
     chosen: list[float] = []
     for depth, counted in enumerate(levels, start=1):
-        left_out = (back_off(levels[:depth], [*chosen, m], without=1.0) for m in CONCENTRATIONS.tolist())
+        left_out = (back_off(levels[:depth], [*chosen, m], without=1.0) for m in choices)
         values = [float((counted * np.log(p)).sum()) for p in left_out]
         best = max(range(len(values)), key=lambda place: (values[place], place))
-        chosen.append(float(CONCENTRATIONS[best]))
+        chosen.append(choices[best])
     return chosen
 
 

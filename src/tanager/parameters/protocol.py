@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +92,8 @@ class ParameterLearner(BaseEstimator, ABC):
     holds_out             it chooses on rows held out, and learns structure and cut points again without them
     naive_bayes_only      it is defined for the structure of naive Bayes alone
     smooths_counts        its `pseudo_rows` are what counts are smoothed by, in searches that judge classifiers too
+    posterior             of its parameters, where there is one: "dirichlet" of every line of a table, "laplace" at the
+                          optimum of a penalised likelihood, or None
     bytes_per_cell        memory for each cell of tables or effects, about; a fit that needs too much is refused
     """
 
@@ -104,6 +106,7 @@ class ParameterLearner(BaseEstimator, ABC):
     holds_out: ClassVar[bool] = False
     naive_bayes_only: ClassVar[bool] = False
     smooths_counts: ClassVar[bool] = False
+    posterior: ClassVar[Literal["dirichlet", "laplace"] | None] = None
     bytes_per_cell: ClassVar[Mapping[NetworkKind, int]] = MappingProxyType({"tables": 100, "effects": 400})
 
     @abstractmethod

@@ -26,6 +26,7 @@ CACHE_BYTES = 2**30
 CACHE_SHARE = 4
 MAX_FRACTIONS = 1_024
 PART_ROWS = 8_192  # their log joints stay in the cache of a core
+TIE = 1e-9  # log joints that differ by less are taken for equal: sums in another order may
 
 
 class RowLikelihood:
@@ -44,6 +45,10 @@ class RowLikelihood:
 
     def __call__(self, dag: Dag) -> float:
         return self._rows.sum(_log_likelihood, [self._fractions(family) for family in self._families(dag)])
+
+    def count_right(self, dag: Dag) -> float:
+        """sum_t w_t [c_t is the most probable class]; of m classes that are most probable alike each counts 1/m."""
+        return self._rows.sum(_count_right, [self._fractions(family) for family in self._families(dag)])
 
     def each(self, dags: Sequence[Dag]) -> list[float]:
         """The same of several structures, in one pass over the rows and one for all counts.
@@ -127,6 +132,15 @@ class BlockAddends:
             found[place] = of_class.sum() if self._block.weights is None else of_class @ self._block.weights
         return found
 
+    def count_right(self, structure: Sequence[Fractions]) -> float:
+        """sum_t w_t [c_t is the most probable class] of a structure whose families with the class are these."""
+        log_joint = np.zeros((self._block.n_classes, self._block.n_rows))
+        for fractions in structure:
+            log_joint += self._addend(fractions)
+        at_top = log_joint >= log_joint.max(axis=0) - TIE
+        right = at_top[self._block.class_codes, np.arange(self._block.n_rows)] / at_top.sum(axis=0)
+        return float(right @ self._block.row_weights)
+
     def _addend(self, fractions: Fractions) -> Array:
         """(n_classes, n_rows) log P(child | parents), the class in every state."""
         family = fractions.family
@@ -172,6 +186,10 @@ def _make_addends(blocks: list[EncodedBatch], leave_one_out: bool) -> list[Block
         block.take(slice(first, first + PART_ROWS)) for block in blocks for first in range(0, block.n_rows, PART_ROWS)
     )
     return [BlockAddends(part, leave_one_out, n_kept) for part in parts]
+
+
+def _count_right(blocks: Sequence[BlockAddends], fractions: Sequence[Fractions]) -> float:
+    return float(sum(map_threads(lambda block: block.count_right(fractions), blocks)))
 
 
 def _log_likelihood(blocks: Sequence[BlockAddends], fractions: Sequence[Fractions]) -> float:

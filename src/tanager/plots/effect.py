@@ -49,9 +49,9 @@ def plot_effect(
 
     The main effect of a numeric attribute is a curve of steps, one for each bin, in its own units; the first and the
     last bin are open, which arrows show. That of a categorical one has a bar, or a point for each class, for each
-    state. The band, or the whiskers, reach two standard deviations between fits on parts of the training rows, where
-    there were some. In grey: how the training rows are spread. A pair effect is what the pair says beyond its parts,
-    a heat map over coarse bins.
+    state. The band, or the whiskers, reach two standard deviations: of the posterior after `prepare_intervals`, else
+    between fits on parts of the training rows, where there were some. In grey: how the training rows are spread. A pair
+    effect is what the pair says beyond its parts, a heat map over coarse bins.
 
     Parameters
     ----------

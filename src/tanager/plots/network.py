@@ -13,7 +13,9 @@ from tanager.explain.explanation import RowExplanation
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.any_network import AnyNetwork
 from tanager.network.effect_strength import edge_strength, effect_strength
+from tanager.network.tree_average import TreeAverageNetwork
 from tanager.plots.network_layout import BOX_HEIGHT, Layout, drawn_parents
+from tanager.structure.dag import Dag
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +28,7 @@ PAGE = 12.0
 PADDING, MARGIN = 0.12, 0.15
 MAX_NODE_LETTERS = 28
 FEW_PAIRS = 12
+LEAST_SHOWN = 0.05  # probability of an edge
 
 
 def plot_network(
@@ -42,9 +45,12 @@ def plot_network(
     strength of their main effects, or with `row` by these and half of their pairs. Its strongest pairs are drawn,
     12 or as many as there are attributes.
 
+    Of a mean of all trees as many edges are drawn, the most probable ones, each as wide as it is probable; those below
+    0.05 are not. They have no direction: the lower attribute is the later column.
+
     Parameters
     ----------
-    network : Network or AdditiveNetwork
+    network : Network, AdditiveNetwork, MixtureNetwork or TreeAverageNetwork
     ax : matplotlib Axes, optional
         Names are made smaller where they would not fit.
     row : RowExplanation, optional
@@ -55,17 +61,17 @@ def plot_network(
     weights = _node_strength(network, edge_strength(network))
     shown = _strongest(weights, target, max_attributes)
     drawn = _strongest_pairs(network, shown)
-    strength = edge_strength(drawn)
+    dag, strength = _drawn_edges(drawn, shown)
     # A class with parents has a place below them like any node.
     top = None if target is None or network.dag.parents[target] else target
     names = {node: shorten(network.nodes[node], MAX_NODE_LETTERS) for node in shown}
     widths = {node: text_inches(name) + 2 * PADDING for node, name in names.items()}
-    layout = Layout.of(drawn.dag, shown, top, widths, PAGE)
+    layout = Layout.of(dag, shown, top, widths, PAGE)
     note = _note(network, drawn, len(shown) - (target is not None), row)
     ax, scale = _axes(ax, layout, text_inches(note, NOTE_SIZE))
     fills = _fills(network, weights, row)
     outlined = set() if target is None else {child for parent, child in network.dag.edges if parent == target}
-    _draw_edges(ax, drawn, layout, strength, top, scale)
+    _draw_edges(ax, dag, layout, strength, _largest(drawn, dag, strength, top), top, scale)
     for node, (x, y) in layout.places.items():
         is_class = node == target
         fill = CLASS_COLOUR if is_class else fills[node]
@@ -119,6 +125,18 @@ def _strongest_pairs(network: AnyNetwork, shown: set[int]) -> AnyNetwork:
     )
 
 
+def _drawn_edges(network: AnyNetwork, shown: set[int]) -> tuple[Dag, NDArray[np.float64]]:
+    """The edges to draw and their strengths; of all trees the most probable ones, from the first attribute named."""
+    strength = edge_strength(network)
+    if not isinstance(network, TreeAverageNetwork):
+        return network.dag, strength
+    target = len(network.nodes) - 1
+    pairs = {tuple(map(network.number, pair)): p for pair, p in network.edge_probability.items() if p >= LEAST_SHOWN}
+    kept = [pair for pair in pairs if shown.issuperset(pair)][: max(FEW_PAIRS, len(shown) - 1)]
+    dag = Dag.augmented_naive_bayes([[a for a, b in kept if b == child] for child in range(target)])
+    return dag, np.array([strength[child] if parent == target else pairs[parent, child] for parent, child in dag.edges])
+
+
 def _note(network: AnyNetwork, drawn: AnyNetwork, n_shown: int, row: RowExplanation | None) -> str:
     n_attributes = len(network.nodes) - (network.target is not None)
     part = f"the {n_shown} strongest of {n_attributes} attributes; " if n_shown < n_attributes else ""
@@ -127,6 +145,8 @@ def _note(network: AnyNetwork, drawn: AnyNetwork, n_shown: int, row: RowExplanat
         if len(drawn.pairs) < len(network.pairs):
             part += f"the {len(drawn.pairs)} strongest of {len(network.pairs)} pairs; "
         edges = "wider edge: stronger effect of the pair"
+    if isinstance(network, TreeAverageNetwork):
+        edges = "wider edge between attributes: more probable"
     if network.target is None:
         return f"{part}{edges}"
     target = shorten(network.target, MAX_NODE_LETTERS)
@@ -171,14 +191,20 @@ def _fills(network: AnyNetwork, weights: NDArray[np.float64], row: RowExplanatio
 
 
 def _draw_edges(
-    ax: Axes, network: AnyNetwork, layout: Layout, strength: NDArray[np.float64], top: int | None, scale: float
+    ax: Axes,
+    dag: Dag,
+    layout: Layout,
+    strength: NDArray[np.float64],
+    largest: tuple[float, float],
+    top: int | None,
+    scale: float,
 ) -> None:
+    """`largest`: what the widest edge between attributes and the widest one from `top` stand for."""
     from matplotlib.patches import FancyArrowPatch
     from matplotlib.path import Path
 
-    drawn = drawn_parents(network.dag, layout.places, top)
-    largest = _largest(network, strength, top)
-    for (parent, child), nats in zip(network.dag.edges, strength, strict=True):
+    drawn = drawn_parents(dag, layout.places, top)
+    for (parent, child), nats in zip(dag.edges, strength, strict=True):
         if parent not in drawn.get(child, ()):
             continue
         (x0, y0), (x1, y1) = layout.places[parent], layout.places[child]
@@ -201,16 +227,17 @@ def _draw_edges(
         )
 
 
-def _largest(network: AnyNetwork, strength: NDArray[np.float64], top: int | None) -> tuple[float, float]:
+def _largest(network: AnyNetwork, dag: Dag, strength: NDArray[np.float64], top: int | None) -> tuple[float, float]:
     """What the widest edge between attributes and the widest one from `top` stand for.
 
-    Pair effects are compared with each other: beside main effects all of them would be thin.
+    Pair effects are compared with each other: beside main effects all of them would be thin. The widest edge of all
+    trees is a certain one.
     """
-    if not isinstance(network, AdditiveNetwork):
-        overall = max(strength.max(initial=0.0), 1e-12)
-        return overall, overall
-    from_top = np.array([parent == top for parent, _ in network.dag.edges], dtype=bool)
-    return max(strength[~from_top].max(initial=0.0), 1e-12), max(strength[from_top].max(initial=0.0), 1e-12)
+    from_top = np.array([parent == top for parent, _ in dag.edges], dtype=bool)
+    between, beside = (max(strength[which].max(initial=0.0), 1e-12) for which in (~from_top, from_top))
+    if isinstance(network, TreeAverageNetwork):
+        return 1.0, beside
+    return (between, beside) if isinstance(network, AdditiveNetwork) else (max(between, beside),) * 2
 
 
 def _draw_box(

@@ -23,13 +23,17 @@ def report(
     path: str | os.PathLike[str] | None = None,
     *,
     quality: Quality | None = None,
+    title: str | None = None,
+    purpose: str | None = None,
+    author: str | None = None,
+    card: str | os.PathLike[str] | None = None,
 ) -> str | Path:
     """Write one self-contained HTML page about a fitted classifier; it needs a browser and no network.
 
-    The page shows the network, with the table or the effect of every node, and answers what-if questions as
-    `predict_proba` does: set any attribute and see the class probabilities, and what contributes to them, move. With
-    rows it can load any of them and shows how they are spread over the states; with their classes it shows how good
-    the predictions are.
+    The page opens with what the model is worth on rows that it has not seen and with what drives it. It answers what-if
+    questions as `predict_proba` does: set any attribute and see the class probabilities, and what contributes to them,
+    move. With rows it can load any of them and shows how they are spread over the states; with their classes it shows
+    how good the predictions are, what a threshold costs, and where the model fails.
 
     Parameters
     ----------
@@ -42,7 +46,14 @@ def report(
         The file to write, all at once.
     quality : Quality, optional
         As `cross_validate_model` gives it; by default that of a classifier that was read from a file. It is the
-        headline where the rows are those that the model was learnt from, and where there are none.
+        headline where the rows are those that the model was learnt from, and where there are none. A network of effects
+        that is given the rows it was learnt from, and no quality, is cross-validated here.
+    title : str, optional
+        Of the page: the name of the table, say.
+    purpose, author : str, optional
+        For the model card: what the model is for, and who answers for it.
+    card : path, optional
+        A second file to write: the model card of the page, as Markdown (.md) or JSON (.json).
 
     Returns
     -------
@@ -59,6 +70,7 @@ def report(
     '<!doctype html>'
     """
     # Imported here: `tanager` imports this function when it is itself imported, and must stay light.
+    from tanager.report.about import About
     from tanager.report.write_page import write_page
 
-    return write_page(clf, X, y, path, quality)
+    return write_page(clf, X, y, path, quality, About(title, purpose, author), card)

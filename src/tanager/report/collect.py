@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
-from tanager.classifiers.training_rows import quality_of_training_table
-from tanager.errors import MemoryLimitError, OptionError
+from tanager.doctor import check
+from tanager.errors import DataError, MemoryLimitError, OptionError
 from tanager.explain import explain
 from tanager.explain.base_rate import baseline_words, log_base_rates
 from tanager.gaps.rule import GapRule
-from tanager.measures import Predictions, Quality
+from tanager.measures import Quality
+from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
-from tanager.report.data_summary import summarize_columns
+from tanager.report.about import About, make_card
+from tanager.report.associations import describe_associations
+from tanager.report.data_summary import group_classes, summarize_columns
+from tanager.report.drivers import describe_drivers
 from tanager.report.effects import MANY_ATTRIBUTES, STRONGEST, describe_effects
+from tanager.report.failures import describe_examples, describe_groups, describe_mistakes
 from tanager.report.json_page import Json, pack
+from tanager.report.judged_rows import JudgedRows, judge_rows
 from tanager.report.layout import HEIGHT, LONGEST, place_nodes
 from tanager.report.learning import describe_learning
 from tanager.report.nodes import describe_node
 from tanager.report.quality import describe_quality
+from tanager.report.thresholds import describe_decision
 from tanager.structure.dag import Dag
 from tanager.table.batch import Codes
-from tanager.table.columns import RawTable
+from tanager.table.columns import NumericColumn, RawTable
 from tanager.table.training_table import read_rows
 from tanager.version import __version__
 
@@ -43,11 +50,15 @@ class Rows:
 
 
 def collect(
-    clf: BayesianNetworkClassifier, X: object = None, y: ArrayLike | None = None, quality: Quality | None = None
+    clf: BayesianNetworkClassifier,
+    X: object = None,
+    y: ArrayLike | None = None,
+    quality: Quality | None = None,
+    about: About | None = None,
 ) -> dict[str, Json]:
     """The content of the page, ready for JSON."""
     network = clf.network_
-    if network.kind == "mixtures":
+    if network.kind == "mixtures" or network.kind == "trees":
         raise OptionError(
             "the page answers for one network; this classifier is a mean of several.",
             hint="explain(clf, X) says what each attribute adds; structure='tan' learns one network.",
@@ -56,30 +67,65 @@ def collect(
     class_codes = None
     if y is not None:
         class_codes = read_rows(X if rows is None else rows.table, y, None, clf.classes_).class_codes.astype(np.intp)
+    judged = None if quality is None or X is not None else JudgedRows(quality, None)
+    if rows is not None and class_codes is not None:
+        judged = judge_rows(clf, X, rows.codes, class_codes, rows.proba, quality)
+    facts = (About() if about is None else about).describe(clf)
     page: dict[str, Json] = {
         "version": __version__,
-        "title": f"{network.nodes[-1]} · {type(clf).__name__}",
+        "title": facts["title"],
+        "about": facts,
         "network": describe_network(network) if network.kind == "tables" else describe_effects(network),
         "gaps": describe_gaps(clf.gaps_),
         "base": {"log_rates": log_base_rates(clf).tolist(), "baseline": baseline_words(network)},
         "learning": describe_learning(clf),
-        "rows": None,
-        "columns": None,
-        "quality": None if X is not None or quality is None else describe_quality(quality),
+        "drivers": describe_drivers(clf, None if rows is None else rows.codes, class_codes),
+        "rows": None if rows is None else _pack_rows(rows, class_codes),
+        "quality": None if judged is None else describe_quality(judged.quality, clf.decision_),
+        "decision": None if clf.decision_ is None else cast(Json, clf.decision_.to_dict()),
+        "edits": [str(revision) for revision in clf.edits_],
+        "decision_quality": None if judged is None else describe_decision(clf.decision_, judged.quality),
+        **_describe_judged(clf, rows, judged),
+        **_describe_data(clf, X, y, rows, class_codes),
     }
-    if rows is not None:
-        page["rows"] = _pack_rows(rows, class_codes)
-        page["columns"] = summarize_columns(rows.table, rows.codes, network, class_codes)
-        if class_codes is not None:
-            held_out = quality_of_training_table(clf, X, clf.classes_[class_codes], quality)
-            page["quality"] = describe_quality(_measure(clf, rows.proba, class_codes) if held_out is None else held_out)
-    return page
+    return {**page, "card": make_card(page)}
 
 
-def _measure(clf: BayesianNetworkClassifier, proba: NDArray[np.float64], class_codes: NDArray[np.intp]) -> Quality:
-    """The quality of the rows given, which may or may not be new to the model; no split says so."""
-    predictions = Predictions(proba, class_codes, np.zeros(len(class_codes), dtype=np.intp))
-    return Quality.of(predictions, clf.classes_, np.exp(log_base_rates(clf)), split="")
+def _describe_judged(clf: BayesianNetworkClassifier, rows: Rows | None, judged: JudgedRows | None) -> dict[str, Json]:
+    """Examples, mistakes and groups, where it is known which row each prediction is of."""
+    if rows is None or judged is None or judged.rows is None:
+        return {"examples": None, "mistakes": None, "groups": None}
+    on_page = np.arange(0, rows.table.n_rows, _thinning(rows)[1])
+    return {
+        "examples": describe_examples(judged, on_page),
+        "mistakes": describe_mistakes(judged, on_page),
+        "groups": describe_groups(clf.network_.columns[: clf.n_features_in_], rows.codes, judged),
+    }
+
+
+def _describe_data(
+    clf: BayesianNetworkClassifier,
+    X: object,
+    y: ArrayLike | None,
+    rows: Rows | None,
+    class_codes: NDArray[np.intp] | None,
+) -> dict[str, Json]:
+    """The columns of the rows given, what the table doctor finds in them, and how they go together."""
+    if rows is None:
+        return {"columns": None, "class_groups": None, "findings": None, "associations": None}
+    network = cast(Network | AdditiveNetwork, clf.network_)
+    columns = network.columns[: clf.n_features_in_]
+    ranked = np.argsort(-clf.feature_importances_, kind="stable").tolist()
+    try:
+        findings = check(X, y).findings
+    except DataError:  # a table that is fine to predict, such as one without rows
+        findings = ()
+    return {
+        "columns": summarize_columns(rows.table, rows.codes, network, class_codes),
+        "class_groups": [list(group) for group in group_classes(class_codes, network.n_states[-1])],
+        "findings": [{"severity": each.severity, "words": str(each), "remedy": each.option} for each in findings],
+        "associations": describe_associations(columns, rows.codes, ranked),
+    }
 
 
 def describe_network(network: Network) -> dict[str, Json]:
@@ -133,11 +179,8 @@ def _read_rows(clf: BayesianNetworkClassifier, X: object) -> Rows:
 
 def _pack_rows(rows: Rows, class_codes: NDArray[np.intp] | None) -> dict[str, Json]:
     """The codes of the rows, or of some evenly spaced ones where all would make the page too large."""
-    n_rows, every = rows.table.n_rows, 1
-    codes = pack(rows.codes)
-    while len(codes) > MAX_ROW_BYTES:
-        every *= 2
-        codes = pack(rows.codes[::every])
+    n_rows = rows.table.n_rows
+    codes, every = _thinning(rows)
     kept = np.arange(0, n_rows, every)
     entry: dict[str, Json] = {
         "count": n_rows,
@@ -148,11 +191,30 @@ def _pack_rows(rows: Rows, class_codes: NDArray[np.intp] | None) -> dict[str, Js
         "classes": None,
         "wrong": None,
     }
+    entry["numeric"], entry["values"] = _raw_values(rows.table, kept)
     if class_codes is not None:
         wrong = rows.proba[kept].argmax(axis=1) != class_codes[kept]
         entry["classes"] = pack(class_codes[kept].astype(np.uint16))
         entry["wrong"] = pack(np.flatnonzero(wrong).astype(np.uint32))
     return entry
+
+
+def _thinning(rows: Rows) -> tuple[str, int]:
+    """The packed codes of the rows on the page, which are every so-manieth."""
+    every, codes = 1, pack(rows.codes)
+    while len(codes) > MAX_ROW_BYTES:
+        every *= 2
+        codes = pack(rows.codes[::every])
+    return codes, every
+
+
+def _raw_values(table: RawTable, kept: NDArray[np.intp]) -> tuple[list[Json], str | None]:
+    """The columns of numbers, and their cells, one column after the other; None where they would be too long."""
+    columns = {k: column for k, column in enumerate(table.columns) if isinstance(column, NumericColumn)}
+    cells = pack(
+        np.concatenate([np.empty(0), *(column.values[kept].astype(np.float64) for column in columns.values())])
+    )
+    return list(columns), cells if columns and len(cells) <= MAX_ROW_BYTES else None
 
 
 def describe_gaps(rule: GapRule) -> dict[str, Json]:

@@ -17,20 +17,30 @@ MAX_STATES_LISTED = 20
 MAX_CLASSES_APART = 6
 
 
+def group_classes(class_codes: NDArray[np.intp] | None, n_classes: int) -> list[list[int]]:
+    """The classes whose rows are drawn in one colour: each its own; of many the most frequent, then all others."""
+    if class_codes is None:
+        return [list(range(n_classes))]
+    if n_classes <= MAX_CLASSES_APART:
+        return [[label] for label in range(n_classes)]
+    order = np.argsort(-np.bincount(class_codes, minlength=n_classes), kind="stable").tolist()
+    return [*([label] for label in order[: MAX_CLASSES_APART - 1]), sorted(order[MAX_CLASSES_APART - 1 :])]
+
+
 def summarize_columns(
     table: RawTable, codes: Codes, network: Network | AdditiveNetwork, class_codes: NDArray[np.intp] | None
 ) -> list[Json]:
-    """One entry per column of the table: gaps, cells unseen in training, and bars: (bar, class) counts.
+    """One entry per column of the table: gaps, cells unseen in training, and bars: (bar, group of classes) counts.
 
-    Hidden nodes of the network, which come after those of the columns, have nothing to show. Bars are not split by
-    class where the classes are unknown or more than MAX_CLASSES_APART.
+    Hidden nodes of the network, which come after those of the columns, have nothing to show.
     """
-    n_classes = network.n_states[-1]
-    split = class_codes is not None and n_classes <= MAX_CLASSES_APART
-    groups = class_codes if class_codes is not None and split else np.zeros(table.n_rows, dtype=np.intp)
-    n_groups = n_classes if split else 1
+    groups = group_classes(class_codes, network.n_states[-1])
+    group_of = np.zeros(network.n_states[-1], dtype=np.intp)
+    for group, labels in enumerate(groups):
+        group_of[labels] = group
+    of_row = np.zeros(table.n_rows, dtype=np.intp) if class_codes is None else group_of[class_codes]
     return [
-        _summarize(column, schema, codes[:, node], groups, n_groups)
+        _summarize(column, schema, codes[:, node], of_row, len(groups))
         for node, (column, schema) in enumerate(zip(table.columns, network.columns, strict=False))
     ]
 

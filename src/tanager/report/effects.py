@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tanager.edits.revision import model_digest
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.effect_strength import effect_strength
 from tanager.report.json_page import Json, number, pack, pack_rounded
@@ -19,7 +20,7 @@ FEW_PAIRS, PAIRS_PER_ATTRIBUTE = 12, 1.0
 
 
 def describe_effects(network: AdditiveNetwork) -> dict[str, Json]:
-    """Nodes, pairs, and arrays laid end to end: the effects (intercept, mains, pairs), and what is only drawn."""
+    """Nodes, pairs, and arrays laid end to end: the effects (intercept, mains, pairs, densities), what is drawn."""
     strength = effect_strength(network).tolist()
     mains, pairs = strength[: len(network.mains)], strength[len(network.mains) :]
     links = dict(zip(network.pairs, pairs, strict=True))
@@ -34,8 +35,7 @@ def describe_effects(network: AdditiveNetwork) -> dict[str, Json]:
             entry["importance"] = number(mains[node], 6)
             entry.update(describe_coarse(column))
         nodes.append(entry)
-    effects = [network.intercept, *network.mains, *network.tables]
-    drawn = [*network.densities, *network.spreads]
+    effects = [network.intercept, *network.mains, *network.tables, *network.densities]
     return {
         "kind": "effects",
         "nodes": nodes,
@@ -46,7 +46,8 @@ def describe_effects(network: AdditiveNetwork) -> dict[str, Json]:
         "part": _strongest_part(network, mains, pairs),
         "effects": pack_rounded(np.concatenate([cells.ravel() for cells in effects])),
         "trees": None if network.forest is None else _describe_trees(network.forest),
-        "drawn": pack(np.concatenate([cells.ravel() for cells in drawn]).astype(np.float32)),
+        "drawn": pack(np.concatenate([np.empty(0), *map(np.ravel, network.spreads)]).astype(np.float32)),
+        "digest": model_digest(network),
     }
 
 

@@ -1,65 +1,129 @@
-"""How a model was learnt: its options, the steps of the search, and what the optimiser did."""
+"""How a model was learnt, in sentences: what was tried, what was chosen and why."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import platform
+from collections.abc import Callable
 from dataclasses import fields
+from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 
 from tanager.classifiers import BayesianNetworkClassifier
+from tanager.network.any_network import AnyNetwork
 from tanager.parameters.protocol import ParameterTrace
 from tanager.report.json_page import Json, number
+from tanager.version import __version__
 
 MAX_STEPS_LISTED = 500
-MAX_VALUES_DRAWN = 400
+NAMES_LISTED = 12
+LIBRARIES = ("numpy", "scipy", "scikit-learn")
+
+Words = Callable[[Any], str]
 
 
 def describe_learning(clf: BayesianNetworkClassifier) -> dict[str, Json]:
-    """Options in words, the structure's score, the steps that led to it, and the parameter learner's own trace."""
-    options = clf.get_params(deep=False)
-    steps = clf.trace_.structure
+    """Sentences, options that are not the default, versions, the structure's score and the steps that led to it."""
+    # The steps of a search for pairs only rank them; what became of them the sentences say.
+    steps = clf.trace_.structure if clf.network_.kind == "tables" else ()
+    libraries = (f"{name} {version(name)}" for name in LIBRARIES)
     return {
         "classifier": type(clf).__name__,
-        "options": [[key, _words(value)] for key, value in options.items()],
+        "sentences": [*network_sentences(clf.network_), *trace_sentences(clf.trace_.parameters), clf.gaps_.sentence],
+        "options": changed_options(clf),
+        "versions": [f"Tanager {__version__}", f"Python {platform.python_version()}", *libraries],
         "score": number(clf.structure_score_),
         "n_steps": len(steps),
         "steps": [[step.action, number(step.gain, 8), number(step.score, 10)] for step in steps[:MAX_STEPS_LISTED]],
-        "parameters": _entries(clf.trace_.parameters),
     }
+
+
+def changed_options(clf: BayesianNetworkClassifier) -> list[Json]:
+    """[option, value] of those that differ from the default."""
+    default = type(clf)().get_params(deep=False)
+    given = clf.get_params(deep=False)
+    return [[name, _words(value)] for name, value in given.items() if repr(value) != repr(default[name])]
+
+
+def network_sentences(network: AnyNetwork) -> list[str]:
+    """What kind of model it is."""
+    target = network.nodes[-1]
+    if network.kind != "effects":
+        n_edges = sum(1 for edge in network.edges if target not in edge)
+        return [
+            f"The model is a Bayesian network: P({target} | row) follows from a table of probabilities for each "
+            f"attribute given its parents. Between the attributes there are {plural(n_edges, 'edge')}."
+        ]
+    n_mains, n_pairs = (sum(bool(np.any(table)) for table in tables) for tables in (network.mains, network.tables))
+    parts = []
+    if n_mains:
+        parts.append(f"{plural(n_mains, 'effect')} of one attribute")
+    if n_pairs:
+        parts.append(f"{plural(n_pairs, 'effect')} of two attributes together")
+    if network.forest is not None:
+        parts.append(f"{plural(len(network.forest.roots), 'boosted tree')}")
+    if not parts:
+        return [f"The model says the base rate of {target} of every row: no attribute says anything."]
+    return [f"The model adds up log odds of {target}: {_listed(parts)}."]
+
+
+def trace_sentences(trace: ParameterTrace) -> list[str]:
+    """What the parameter learner noted, in words; nested traces too."""
+    found = []
+    for field in fields(trace):
+        value = getattr(trace, field.name)
+        if isinstance(value, ParameterTrace):
+            found += trace_sentences(value)
+        elif (words := SENTENCES.get(field.name)) is not None and (sentence := words(value)):
+            found.append(sentence)
+    return found
+
+
+def _held_out(tried: tuple[tuple[object, float], ...]) -> str:
+    if len(tried) < 2:
+        return ""
+    losses = [loss for _, loss in tried]
+    return (
+        f"How strongly the effects shrink was chosen among {len(tried)} settings by the loss on rows held out: "
+        f"{min(losses):.4g} with the best, {max(losses):.4g} with the worst."
+    )
+
+
+def _zero(names: tuple[str, ...]) -> str:
+    if not names:
+        return ""
+    more = f" and {len(names) - NAMES_LISTED} more" if len(names) > NAMES_LISTED else ""
+    return f"{plural(len(names), 'attribute')} turned out to say nothing: {', '.join(names[:NAMES_LISTED])}{more}."
+
+
+def _share(what: str) -> Words:
+    return lambda share: f"{100 * share:.0f} % of the model is {what}." if share > 0 else ""
+
+
+SENTENCES: dict[str, Words] = {
+    "held_out": _held_out,
+    "zero_attributes": _zero,
+    "naive_bayes_share": _share("one whose effects shrink to those of naive Bayes"),
+    "norm_share": _share("one whose effects vanish as a whole where they say too little"),
+    "tree_share": _share("boosted trees, kept because rows held out gained clearly"),
+    "share_of_folds": _share("the mean of the fits on parts of the rows, as there are few of them"),
+    "p_bound": lambda bound: (
+        "" if bound is None else f"No probability of a training row is further than {bound:.2g} from the best fit's."
+    ),
+    "iterations": lambda n: f"The fit took {plural(int(n), 'iteration')}." if isinstance(n, int | np.integer) else "",
+}
+"""By the name of what a trace holds: a sentence, or nothing."""
+
+
+def plural(n: int, word: str) -> str:
+    return f"{n:,} {word}{'' if n == 1 else 's'}"
+
+
+def _listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def _words(value: object) -> str:
     text = value if isinstance(value, str) else " ".join(repr(value).split())
     return text if len(text) <= 200 else text[:199] + "…"
-
-
-def _entries(trace: ParameterTrace, prefix: str = "") -> list[Json]:
-    """Names with either a word or a series of numbers, whatever the parameter learner noted; nested ones flattened."""
-    result: list[Json] = []
-    for field in fields(trace):
-        name, value = f"{prefix}{field.name}".replace("_", " "), getattr(trace, field.name)
-        if isinstance(value, ParameterTrace):
-            result += _entries(value, f"{name} ")
-        elif (series := _series(value)) is not None:
-            result.append({"name": name, "series": series})
-        else:
-            result.append({"name": name, "words": _words(_short(value))})
-    return result
-
-
-def _short(value: object) -> object:
-    """The same with its floats rounded, also those within lists."""
-    if isinstance(value, tuple | list):
-        return type(value)(_short(each) for each in value)
-    return float(f"{value:.6g}") if isinstance(value, float) else value
-
-
-def _series(value: object) -> list[Json] | None:
-    """[step, value] pairs of a list of two or more numbers; of a long one, evenly spaced."""
-    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or len(value) < 2:
-        return None
-    if not all(isinstance(each, int | float | np.number) and np.isfinite(each) for each in value):
-        return None
-    chosen = np.unique(np.linspace(0, len(value) - 1, min(len(value), MAX_VALUES_DRAWN)).astype(int))
-    return [[int(step), number(float(value[step]), 10)] for step in chosen]

@@ -18,6 +18,8 @@ def describe_node(network: AnyNetwork, node: int, box: Box) -> dict[str, Json]:
         "cuts": list(column.cuts),
         "cut_labels": None if column.unit == "number" else list(format_values(column.cuts, column.unit)),
         "gap": column.gap_state,
+        "unit": column.unit,
+        "ordered": column.ordered,
         "parents": list(network.dag.parents[node]),
         "x": box.x,
         "y": box.y,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import binomtest
 from sklearn.metrics import precision_recall_curve, roc_curve
 
+from tanager.decide import Decision
 from tanager.measures import Measures, Quality, ReliabilityCurve, areas_under_roc, measure_calibration, one_hot
 from tanager.report.json_page import Json, number, numbers
+from tanager.report.thresholds import describe_thresholds
 
 MAX_CURVES = 60
 MAX_POINTS = 6_000
@@ -15,8 +18,8 @@ MAX_POINTS = 6_000
 Floats = NDArray[np.float64]
 
 
-def describe_quality(quality: Quality) -> dict[str, Json]:
-    """What was measured, with areas and curves of one class against the rest.
+def describe_quality(quality: Quality, decision: Decision | None = None) -> dict[str, Json]:
+    """What was measured, with areas, curves and thresholds of one class against the rest.
 
     The areas of classes and the curves are of the predictions at hand, which may be a part of those measured.
     """
@@ -36,23 +39,16 @@ def describe_quality(quality: Quality) -> dict[str, Json]:
         "base_rate": {name: number(value) for name, value in quality.base._asdict().items()},
         "calibration_error": number(quality.calibration_error),
         "confusion": quality.confusion.tolist() if n_classes <= MAX_CURVES else None,
-        "classes": [_class_row(quality.confusion, k, areas[k]) for k in range(n_classes)],
+        "n_kept": len(class_codes),
+        "classes": [
+            {"support": int(quality.confusion[k].sum()), **shares, "auc": number(areas[k], 6)}
+            for k, shares in enumerate(quality.by_class())
+        ],
         "curves": [
             _curves(truth[:, k], proba[:, k], n_classes, calibrated.by_class[k])
             for k in range(min(n_classes, MAX_CURVES))
         ],
-    }
-
-
-def _class_row(confusion: NDArray[np.intp], k: int, auc: float) -> dict[str, Json]:
-    right = confusion[k, k]
-    support, said = confusion[k].sum(), confusion[:, k].sum()
-    return {
-        "support": int(support),
-        "precision": number(right / said, 6) if said else None,
-        "recall": number(right / support, 6) if support else None,
-        "f1": number(2 * right / (support + said), 6) if support + said else None,
-        "auc": number(auc, 6),
+        "thresholds": [describe_thresholds(quality, k, decision) for k in range(min(n_classes, MAX_CURVES))],
     }
 
 
@@ -70,12 +66,18 @@ def _curves(
         "pr": _points(recall[::-1], precision[::-1], n_points),
         "share": number(truth.mean(), 4),
         "calibration": [
-            [number(predicted, 5), number(observed, 5), count]
+            [number(predicted, 5), number(observed, 5), count, *_wilson(observed, count)]
             for predicted, observed, count in zip(
                 reliability.mean_predicted, reliability.observed, reliability.count, strict=True
             )
         ],
     }
+
+
+def _wilson(share: float, count: int) -> list[Json]:
+    """The ends of a 95 % interval of a share of so many rows (Wilson 1927)."""
+    interval = binomtest(round(share * count), count).proportion_ci(method="wilson")
+    return [number(interval.low, 5), number(interval.high, 5)]
 
 
 def _points(x: Floats, y: Floats, most: int) -> list[Json]:

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import os
 import warnings
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
+from typing import cast
 
 from jinja2 import Environment
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers import BayesianNetworkClassifier
-from tanager.errors import DataError, DataWarning
+from tanager.errors import DataError, DataWarning, OptionError
 from tanager.files.atomic import atomic_write, check_writable
 from tanager.files.output_path import OutputKind, begins_with
 from tanager.measures import Quality
+from tanager.report.about import About, card_markdown
 from tanager.report.collect import collect
 from tanager.report.json_page import Json, to_page_json
 
 PAGE = OutputKind(
     "a page of `tanager report`", begins_with(rb'<!doctype html>.*<meta name="generator" content="Tanager">')
 )
+CARD = OutputKind("a model card of `tanager report`", begins_with(rb"(# .*\nModel card for |\{\s*\"model_card\")"))
+CARD_WRITERS: dict[str, Callable[[dict[str, Json]], str]] = {
+    ".md": card_markdown,
+    ".json": lambda card: json.dumps({"model_card": card}, indent=2, ensure_ascii=False) + "\n",
+}
 LARGE_PAGE = 3_000_000
 """Bytes."""
 SHARED_SCRIPTS = ("numbers", "inference", "averaging")
@@ -34,12 +43,20 @@ SCRIPTS = (
     "effects",
     "meanings",
     "state",
+    "edits",
     "tables",
     "charts",
+    "opening",
+    "deciding",
+    "failures",
+    "printing",
     "shapes",
+    "edit_panel",
     "shape_cards",
     "graph",
+    "evidence",
     "whatif",
+    "changes",
     "sections",
     "main",
 )
@@ -51,26 +68,48 @@ def write_page(
     y: ArrayLike | None,
     path: str | os.PathLike[str] | None,
     quality: Quality | None = None,
+    about: About | None = None,
+    card: str | os.PathLike[str] | None = None,
 ) -> str | Path:
     """See `tanager.report.report`."""
     check_is_fitted(clf)
+    clf = getattr(clf, "to_model", lambda: clf)()  # one that decides has the model within
     if X is None and y is not None:
         raise DataError("the report was given classes y without the rows X they belong to.", hint="pass X too.")
-    if path is not None:
-        check_writable(path)
-    page = render(collect(clf, X, y, clf.quality_ if quality is None else quality))
-    content = page.encode("utf-8", "xmlcharrefreplace")
-    if len(content) > LARGE_PAGE:
+    for file in (path, card):
+        if file is not None:
+            check_writable(file)
+    write = None if card is None else card_writer(card)
+    if path is not None and card is not None and Path(path).resolve() == Path(card).resolve():
+        raise OptionError(f"page and card would both be written to {os.fspath(card)!r}; each needs a file of its own.")
+    content = collect(clf, X, y, clf.quality_ if quality is None else quality, about)
+    page = render(content)
+    encoded = page.encode("utf-8", "xmlcharrefreplace")
+    if len(encoded) > LARGE_PAGE:
         warnings.warn(
-            f"the page has {len(content) / 1e6:.1f} MB, as the tables of the model are large; it may open slowly.",
+            f"the page has {len(encoded) / 1e6:.1f} MB, as the tables of the model are large; it may open slowly.",
             DataWarning,
             stacklevel=3,
         )
+    if card is not None and write is not None:
+        with atomic_write(card) as stream:
+            stream.write(write(cast(dict[str, Json], content["card"])).encode("utf-8", "replace"))
     if path is None:
         return page
     with atomic_write(path) as stream:
-        stream.write(content)
+        stream.write(encoded)
     return Path(path)
+
+
+def card_writer(path: str | os.PathLike[str]) -> Callable[[dict[str, Json]], str]:
+    """What makes the text of a model card, by the ending of its file's name."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in CARD_WRITERS:
+        raise OptionError(
+            f"a model card is Markdown or JSON; {os.fspath(path)!r} ends in neither .md nor .json.",
+            hint="name it card.md or card.json.",
+        )
+    return CARD_WRITERS[suffix]
 
 
 def render(content: dict[str, Json]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tanager.scores.acll import ACLL
+from tanager.scores.acll_constants import Line, dirichlet_line, sampled_line, uniform_line
 from tanager.scores.cll import CLL
 from tanager.scores.dirichlet import K2, BDe, BDeu
 from tanager.scores.fcll import FCLL
@@ -41,6 +42,10 @@ __all__ = [
     "BDe",
     "BDeu",
     "FamilyScore",
+    "Line",
     "PairInformation",
+    "dirichlet_line",
     "pair_information",
+    "sampled_line",
+    "uniform_line",
 ]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.counts.family import CountTable, Family
 from tanager.counts.pair_tables import PairTables
+from tanager.errors import OptionError
 from tanager.registry import check_option
-from tanager.scores.acll_constants import dirichlet_beta, uniform_beta
+from tanager.scores.acll_constants import dirichlet_slopes, uniform_beta
 from tanager.scores.by_shape import ByShape, PairGroup, pair_groups, pair_totals, score_group, worth_compiling
 from tanager.scores.protocol import FamilyScore, check_between
 
@@ -20,11 +22,15 @@ DEFAULT_PSEUDO_COUNT = {"optimum": 5.0, "frequency": 0.5, "pooled": 0.5}
 class ACLL(ByShape, FamilyScore):
     """sum w_jck log(p_jck / sum_k p_jck), w_jck = alpha N_jck + beta (N_j*k - N_jck) (aCLL 2013, eq. 28).
 
-    alpha = 1 + beta; the constant N gamma is left out; the class node's w_c = alpha N_c + beta (N - N_c) alike.
+    The class node's w_c = alpha N_c + beta (N - N_c) alike.
 
-    assumption    how the classes' probabilities of a row are thought to be distributed, which decides beta:
-                  "uniform", or "dirichlet" with parameters a, ..., a, b
+    assumption    how the classes' probabilities of a row are thought to be distributed, which decides alpha and beta:
+                  "uniform"; "dirichlet" with parameters a, ..., a, b; or "asymmetric", the same with a + 1 for the
+                  row's own class (eq. 23). alpha = 1 + beta for the first two, which are symmetric
     a, b          of the Dirichlet distribution; b is by default N, the rows counted
+    beta, alpha   in place of an assumption, those of any other law (theorem 3.2; `sampled_line` finds them). alpha is
+                  by default 1 + beta, as it is for symmetric laws
+    gamma         N gamma is added to the class node's term; 0 leaves the constant out
     at            the parameters: "optimum", p = max(w, pseudo_count), which maximise the score (theorem 3.8);
                   "frequency", p = N_jck + pseudo_count; or "pooled", the aCLL of fCLL 2011 (eq. 13, section 4.4), with
                   the beta of two classes, a class c and all others pooled: alpha N_jck log theta_jck +
@@ -43,32 +49,50 @@ class ACLL(ByShape, FamilyScore):
         b: float | None = None,
         pseudo_count: float | None = None,
         at: str = "optimum",
+        beta: float | None = None,
+        alpha: float | None = None,
+        gamma: float = 0.0,
     ) -> None:
         self.assumption = assumption
         self.a = a
         self.b = b
         self.pseudo_count = pseudo_count
         self.at = at
+        self.beta = beta
+        self.alpha = alpha
+        self.gamma = gamma
 
     def check_options(self) -> None:
-        check_option("assumption", self.assumption, ["uniform", "dirichlet"])
+        check_option("assumption", self.assumption, ["uniform", "dirichlet", "asymmetric"])
         check_option("at", self.at, DEFAULT_PSEUDO_COUNT)
         for name, value in (("a", self.a), ("b", self.b), ("pseudo_count", self.pseudo_count)):
             if value is not None or name == "a":
                 check_between("ACLL", name, value, 0)
+        check_between("ACLL", "gamma", self.gamma, -inf)
+        if self.beta is None and self.alpha is not None:
+            raise OptionError(f"ACLL: alpha={self.alpha!r} cannot be used without beta.", hint="give both, or neither.")
+        if self.beta is not None:
+            check_between("ACLL", "beta", self.beta, -inf)
+            if self.assumption != "uniform":
+                raise OptionError(f"ACLL: beta={self.beta!r} takes the place of assumption={self.assumption!r}.")
+            if self.alpha is not None:
+                check_between("ACLL", "alpha", self.alpha, float(self.beta))
 
     def stack_terms(self, tables: CountTable, family: Family, n_states: Sequence[int]) -> NDArray[np.float64]:
         if self.at == "pooled":
-            return self._pooled_terms(tables, family, n_states)
-        weights = self.weights(tables, family, n_states)
-        return np.asarray((weights * np.log(self.probabilities(tables, weights))).sum(axis=(-3, -2, -1)))
+            terms = self._pooled_terms(tables, family, n_states)
+        else:
+            weights = self.weights(tables, family, n_states)
+            terms = np.asarray((weights * np.log(self.probabilities(tables, weights))).sum(axis=(-3, -2, -1)))
+        is_class = family.child == len(n_states) - 1
+        return terms + self.gamma * tables.sum(axis=(-3, -2, -1)) if is_class else terms
 
     def weights(self, tables: CountTable, family: Family, n_states: Sequence[int]) -> NDArray[np.float64]:
         """w of tables (..., q, s, r), by which the logs of the parameters are multiplied.
 
-        alpha N_jck + beta (N_j*k - N_jck) = N_jck + beta N_j*k: a row counts once for its own class and beta times for
-        every class. For the class node the classes are the child's states; where the class is not a parent, all
-        classes share one parameter.
+        alpha N_jck + beta (N_j*k - N_jck) = (alpha - beta) N_jck + beta N_j*k: a row counts alpha - beta times, which
+        is once for symmetric laws, for its own class, and beta times for every class. For the class node the classes
+        are the child's states; where the class is not a parent, all classes share one parameter.
         """
         target = len(n_states) - 1
         if family.child == target:
@@ -78,7 +102,8 @@ class ACLL(ByShape, FamilyScore):
         else:
             every_class = n_states[target] * tables
         rows = tables.sum(axis=(-3, -2, -1), keepdims=True)
-        return np.asarray(tables + self.beta(n_states[target], rows) * every_class)
+        alpha, beta = self.slopes(n_states[target], rows)
+        return np.asarray((alpha - beta) * tables + beta * every_class)
 
     def probabilities(self, tables: CountTable, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """p / sum_k p, the parameters at which the score is taken; `weights` as `weights` gives them."""
@@ -97,27 +122,31 @@ class ACLL(ByShape, FamilyScore):
         elif target in family.parents:
             others = tables.sum(axis=-2, keepdims=True) - tables + pseudo_count
             log_others = np.log(others / others.sum(axis=-1, keepdims=True))
-        beta = self.beta(2, tables.sum(axis=(-3, -2, -1), keepdims=True))
-        return np.asarray((tables * ((1 + beta) * logs + beta * log_others)).sum(axis=(-3, -2, -1)))
+        alpha, beta = self.slopes(2, tables.sum(axis=(-3, -2, -1), keepdims=True))
+        return np.asarray((tables * (alpha * logs + beta * log_others)).sum(axis=(-3, -2, -1)))
 
-    def beta(self, n_classes: int, rows: CountTable) -> NDArray[np.float64]:
-        """beta for tables that counted so many rows; one value where it does not depend on them."""
+    def slopes(self, n_classes: int, rows: CountTable) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """alpha and beta for tables that counted so many rows; one value where they do not depend on them."""
         if self.assumption == "uniform":
-            return np.asarray(uniform_beta(n_classes))
-        if self.b is not None:
-            return dirichlet_beta(n_classes, self.a, self.b)
+            beta = uniform_beta(n_classes) if self.beta is None else float(self.beta)
+            return np.asarray(1.0 + beta if self.alpha is None else float(self.alpha)), np.asarray(beta)
         distinct, place = np.unique(rows, return_inverse=True)
-        return dirichlet_beta(n_classes, self.a, distinct)[place]
+        own = self.a + 1.0 if self.assumption == "asymmetric" else self.a
+        slope_own, beta_of = dirichlet_slopes(n_classes, own, self.a, distinct if self.b is None else self.b)
+        return (1.0 + slope_own, beta_of) if self.b is not None else (1.0 + slope_own[place], beta_of[place])
 
     def pair_scores(self, pairs: PairTables) -> NDArray[np.float64]:
-        if self.at == "pooled" or not worth_compiling(pairs):
+        # The kernel knows laws with alpha = 1 + beta.
+        if self.at == "pooled" or self.assumption == "asymmetric" or self.alpha is not None:
+            return super().pair_scores(pairs)
+        if not worth_compiling(pairs):
             return super().pair_scores(pairs)
         from tanager.scores.acll_kernels import acll_pairs
 
         self.check_options()
         n_attributes = len(pairs.n_states) - 1
         totals = pair_totals(pairs)
-        beta = np.zeros(len(totals)) + self.beta(pairs.n_states[-1], totals)
+        beta = np.zeros(len(totals)) + self.slopes(pairs.n_states[-1], totals)[1]
         result = np.zeros((n_attributes, n_attributes))
         for group in pair_groups(pairs):
             if not group.fits_kernels:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -11,6 +12,31 @@ from scipy.special import digamma, exp1, factorial, polygamma
 # Steps of log t for the trapezoid rule. The integrand dies out exponentially on both sides and is analytic within pi/2
 # of the real line, so the error is of order exp(-pi^2 / step): the rule is exact to rounding.
 LOG_T = np.arange(-60.0, 60.0, 0.05)
+
+
+@dataclass(frozen=True)
+class Line:
+    """log(U_own / sum_c U_c) is about alpha log U_own + beta sum of log U_c of the other classes + gamma.
+
+    mean      of log(U_own / sum_c U_c)
+    variance  the mean square of what the line leaves, which is least; its mean is zero (aCLL 2013, eqs. 20 and 21)
+    """
+
+    alpha: float
+    beta: float
+    gamma: float
+    mean: float
+    variance: float
+
+    @property
+    def standard_error(self) -> float:
+        """Root of the variance, in nats."""
+        return float(np.sqrt(self.variance))
+
+    @property
+    def relative_error(self) -> float:
+        """The standard error as a part of the mean's size."""
+        return self.standard_error / abs(self.mean)
 
 
 @cache
@@ -25,24 +51,66 @@ def uniform_beta(n_classes: int) -> float:
     return -float(np.sum(m ** (n_classes - 1) * bracket) * (LOG_T[1] - LOG_T[0]))
 
 
-def dirichlet_beta(n_classes: int, a: float, b: ArrayLike) -> NDArray[np.float64]:
-    """beta when (U_1, ..., U_s, rest) ~ Dirichlet(a, ..., a, b).
+def dirichlet_slopes(
+    n_classes: int, own: float, others: float, b: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Slopes of -log sum_c U_c by log U of one class, and of each other one, when U ~ Dirichlet(own, others, ..., b).
 
-    sum_c U_c ~ Beta(s a, b) is independent of the direction (U_c / sum U)_c, so only v = Var log sum U_c is common:
-    beta = -s v / (s trigamma(a) - s^2 trigamma(s a) + s^2 v).
+    sum_c U_c ~ Beta(A, b), A = sum_c a_c, is independent of the direction (U_c / sum U)_c, so the covariance of log U
+    is diag(trigamma(a_c)) + k, k = v - trigamma(A), and that of log sum U with each is v = Var log sum U:
+    slope_c = -v / trigamma(a_c) / (1 + k sum_c' 1 / trigamma(a_c')).
     """
-    s = n_classes
-    variance = polygamma(1, s * a) - polygamma(1, s * a + np.asarray(b, dtype=float))
-    beta = -s * variance / (s * polygamma(1, a) - s**2 * polygamma(1, s * a) + s**2 * variance)
-    return np.asarray(beta, dtype=float)
+    whole = own + (n_classes - 1) * others
+    variance = polygamma(1, whole) - polygamma(1, whole + np.asarray(b, dtype=float))
+    weights = 1.0 / polygamma(1, own), 1.0 / polygamma(1, others)
+    common = 1.0 + (variance - polygamma(1, whole)) * (weights[0] + (n_classes - 1) * weights[1])
+    return np.asarray(-variance * weights[0] / common), np.asarray(-variance * weights[1] / common)
 
 
-def dirichlet_gamma(n_classes: int, a: float, b: float) -> float:
-    """gamma = E[A] - beta E[B] under the same assumption: the constant per row that `ACLL` leaves out."""
-    s = n_classes
-    mean_a = digamma(s * a + b) - digamma(s * a)
-    mean_b = s * (digamma(a) - digamma(s * a + b))
-    return float(mean_a - dirichlet_beta(s, a, b) * mean_b)
+def uniform_line(n_classes: int, p: float = 1.0) -> Line:
+    """The constants when (U_1, ..., U_s) is uniform on [0, p]^s (fCLL 2011, theorems 1 to 3, for any s).
+
+    log x = int (e^-t - e^-xt) / t dt gives E log sum U; the same integral with log t below it is -(log x)^2 / 2 -
+    Euler log x, which gives its variance. log U has mean log p - 1 and variance 1.
+    """
+    t = np.exp(LOG_T)
+    difference = np.exp(-t) - (-np.expm1(-t) / t) ** n_classes
+    step = LOG_T[1] - LOG_T[0]
+    mean = float(difference.sum() * step)
+    square = -2.0 * float((LOG_T * difference).sum() * step + np.euler_gamma * mean)
+    beta = uniform_beta(n_classes)
+    gamma = -mean + beta * n_classes - np.log(p) * (1.0 + n_classes * beta)
+    return Line(1.0 + beta, beta, float(gamma), -1.0 - mean, float(square - mean**2 - n_classes * beta**2))
+
+
+def dirichlet_line(n_classes: int, own: float, others: float, b: float) -> Line:
+    """The constants when the probabilities are Dirichlet(own, others, ..., others, b); own = others is theorem 3.2."""
+    slope_own, slope_other = (float(slope) for slope in dirichlet_slopes(n_classes, own, others, b))
+    n_others, whole = n_classes - 1, own + (n_classes - 1) * others
+    variance = polygamma(1, whole) - polygamma(1, whole + b)
+    log_own, log_other = digamma(own) - digamma(whole + b), digamma(others) - digamma(whole + b)
+    gamma = digamma(whole + b) - digamma(whole) - slope_own * log_own - n_others * slope_other * log_other
+    left = variance * (1.0 + slope_own + n_others * slope_other)
+    return Line(1.0 + slope_own, slope_other, float(gamma), float(digamma(own) - digamma(whole)), float(left))
+
+
+def sampled_line(u: ArrayLike, symmetric: bool = True) -> Line:
+    """The constants of any law, by regression on samples u (n_samples, n_classes) of it (aCLL 2013, algorithm 1).
+
+    The first column is the row's own class. A `symmetric` law has one slope for all classes (theorem 3.2); otherwise
+    the own class has one and the others share another.
+    """
+    logs = np.log(np.asarray(u, dtype=float))
+    share = logs[:, 0] - np.log(np.exp(logs).sum(axis=1))
+    own, others = logs[:, 0], logs[:, 1:].sum(axis=1)
+    ones = np.ones(len(logs))
+    if symmetric:
+        (beta, gamma), *_ = np.linalg.lstsq(np.column_stack([own + others, ones]), share - own, rcond=None)
+        alpha = 1.0 + beta
+    else:
+        (alpha, beta, gamma), *_ = np.linalg.lstsq(np.column_stack([own, others, ones]), share, rcond=None)
+    left = share - alpha * own - beta * others - gamma
+    return Line(float(alpha), float(beta), float(gamma), float(share.mean()), float(left @ left / len(left)))
 
 
 def _bracket_below_1(t: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ from math import pi
 import numpy as np
 
 from tanager.counts.family import Family
+from tanager.registry import check_option
 from tanager.scores.margins import MarginSums, Term, xlogx
 from tanager.scores.protocol import FamilyScore
 
@@ -22,12 +23,20 @@ class FCLL(MarginSums, FamilyScore):
 
     The sum is N I(C; X | attribute parents), and zero where the class is not a parent. The class node's own term is
     (alpha + beta - beta lambda) ll - beta rho N. Score equivalent among augmented naive Bayes structures (theorem 7).
+
+    part  "both", or "information", which leaves (alpha + beta) ll out (footnote 2). The first alone would be `LL`
     """
 
     score_equivalent = True
 
+    def __init__(self, part: str = "both") -> None:
+        self.part = part
+
+    def check_options(self) -> None:
+        check_option("part", self.part, ["both", "information"])
+
     def formula(self, family: Family, n_states: Sequence[int]) -> Sequence[Term]:
-        likelihood, information = ALPHA + BETA, -BETA * LAMBDA
+        likelihood, information = (ALPHA + BETA if self.part == "both" else 0.0), -BETA * LAMBDA
         both = likelihood + information
         if family.child == len(n_states) - 1:
             return Term(both, "jck", xlogx), Term(-both, "jc", xlogx), Term(-BETA * RHO, "", np.positive)

@@ -16,6 +16,7 @@ from tanager.structure.protocol import LearntStructure, Step, StructureLearner, 
 from tanager.structure.selective import Selective
 from tanager.structure.selective_kdb import SelectiveKDependence
 from tanager.structure.tree import Tree
+from tanager.structure.tree_average import TreeAverage
 
 # A new structure learner is a file and a line here.
 STRUCTURES: dict[str, Callable[[], StructureLearner]] = {
@@ -27,6 +28,7 @@ STRUCTURES: dict[str, Callable[[], StructureLearner]] = {
     "skdb": SelectiveKDependence,
     "selective": Selective,
     "aode": AnDE,
+    "tree-average": TreeAverage,
     "pairwise": Pairwise,
 }
 
@@ -47,4 +49,5 @@ __all__ = [
     "StructureLearner",
     "StructureTask",
     "Tree",
+    "TreeAverage",
 ]

@@ -13,6 +13,7 @@ from tanager.scores.information import class_information
 from tanager.structure.constraints import check_count
 from tanager.structure.dag import Dag
 from tanager.structure.protocol import LearntStructure, StructureLearner, StructureTask
+from tanager.structure.subsumption import Subsumption
 
 MAX_PARENTS = 2
 
@@ -20,9 +21,12 @@ MAX_PARENTS = 2
 class AnDE(StructureLearner):
     """The mean of all networks in which n attributes, the superparents, are parents of all others (Webb et al. 2012).
 
-    n        1 is AODE (Webb, Boughton and Wang 2005), 2 is A2DE, 0 naive Bayes
-    weights  of the networks: "equal", or "information": the sum of I(X; C) over their superparents (Jiang and Zhang
-             2006), a small share of the mean added, so that none is zero
+    n            1 is AODE (Webb, Boughton and Wang 2005), 2 is A2DE, 0 naive Bayes
+    weights      of the networks: "equal", or "information": the sum of I(X; C) over their superparents (Jiang and
+                 Zhang 2006), a small share of the mean added, so that none is zero
+
+    subsumption  None, or a number of rows: a cell that followed from another cell in all training rows, at least so
+                 many, is left out of a row, and networks with it as superparent too (Zheng et al. 2012)
 
     Every network is an augmented naive Bayes; nothing is searched for.
     """
@@ -30,9 +34,15 @@ class AnDE(StructureLearner):
     learns = "mixtures"
     asks_criterion = False
 
-    def __init__(self, n: int = 1, weights: Literal["equal", "information"] = "equal") -> None:
+    def __init__(
+        self,
+        n: int = 1,
+        weights: Literal["equal", "information"] = "equal",
+        subsumption: int | None = None,
+    ) -> None:
         self.n = n
         self.weights = weights
+        self.subsumption = subsumption
 
     def learn(self, task: StructureTask) -> LearntStructure:
         n_attributes = task.counts.n_attributes
@@ -46,10 +56,12 @@ class AnDE(StructureLearner):
             tells = class_information(task.counts)
             tells = tells + LEAST_SHARE * max(tells.mean(), np.finfo(float).tiny)
             weights = np.array([tells[list(parents)].sum() if parents else 1.0 for parents in chosen])
+        least = None if self.subsumption is None else max(1, check_count("subsumption", self.subsumption))
         return LearntStructure(
             Dag.augmented_naive_bayes([()] * n_attributes),
             members=tuple(superparent_dag(n_attributes, parents) for parents in chosen),
             weights=tuple((weights / weights.sum()).tolist()),
+            subsumption=None if least is None else Subsumption.of(task.counts, least),
         )
 
 

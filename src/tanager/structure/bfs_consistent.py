@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import comb
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tanager.counts.count_store import BYTES_PER_CELL, CountStore
 from tanager.counts.family import Family
 from tanager.errors import MemoryLimitError
+from tanager.registry import check_option
 from tanager.structure.constraints import check_count
 from tanager.structure.dag import Dag
 from tanager.structure.family_terms import FamilyTerms, decomposable_score
@@ -28,13 +31,22 @@ MEMORIES_ALLOWED = 64
 class BFSConsistent(StructureLearner):
     """Each attribute takes the best set of at most `max_parents` attributes that come before it.
 
-    The order is breadth first through the best tree (`Tree`), within a level by name. The tree itself is one of the
-    candidates, so the result never scores below it (Carvalho, Oliveira and Sagot 2007, algorithm 1). `max_parents=0`
-    is naive Bayes. About n^(k+1) / (k+1)! families are counted. Of equal sets the smaller, then the first, is taken.
+    The order is breadth first through the best tree (`Tree`). The tree itself is one of the candidates, so the result
+    never scores below it (Carvalho, Oliveira and Sagot 2007, algorithm 1). `max_parents=0` is naive Bayes. About
+    n^(k+1) / (k+1)! families are counted. Of equal sets the smaller, then the first, is taken.
+
+    Parameters
+    ----------
+    max_parents : int
+        The most attribute parents of an attribute, k.
+    same_level : "name", "tree" or "random"
+        Who comes first of attributes that are as far from the root: "name" as the paper has it, or what it leaves to
+        future work: "tree", breadth first through the best tree over that level alone, or "random".
     """
 
-    def __init__(self, max_parents: int = 2) -> None:
+    def __init__(self, max_parents: int = 2, same_level: Literal["name", "tree", "random"] = "name") -> None:
         self.max_parents = max_parents
+        self.same_level = same_level
 
     def learn(self, task: StructureTask) -> LearntStructure:
         score = decomposable_score(task, "bckg")
@@ -48,7 +60,7 @@ class BFSConsistent(StructureLearner):
         search.step(_check_size(task, most), 0.0)
         gains = terms.edge_gains()
         smallest = smallest_gain(search.score)
-        order = breadth_first(best_tree(level(gains, smallest), score.score_equivalent))
+        order = self._order(level(gains, smallest), score.score_equivalent, task.seed)
         best = _Best(n_attributes, smallest)
         for position, child in enumerate(order):
             for parent in sorted(order[:position]):
@@ -62,6 +74,18 @@ class BFSConsistent(StructureLearner):
                 parents = ", ".join(task.names[parent] for parent in best.parents[child])
                 search.step(f"add {parents} -> {task.names[child]}", best.gain[child])
         return search.learnt(Dag.augmented_naive_bayes(best.parents))
+
+    def _order(self, gains: NDArray[np.float64], score_equivalent: bool, seed: int) -> list[int]:
+        """All attributes, those nearer to the root of the best tree first."""
+        levels = tree_levels(best_tree(gains, score_equivalent))
+        same_level = check_option("same_level", self.same_level, ["name", "tree", "random"])
+        if same_level == "tree":
+            trees = [best_tree(gains[np.ix_(nodes, nodes)], score_equivalent) for nodes in levels]
+            levels = [nodes[breadth_first(tree)] for nodes, tree in zip(levels, trees, strict=True)]
+        elif same_level == "random":
+            random = np.random.default_rng(seed)
+            levels = [random.permutation(nodes) for nodes in levels]
+        return np.concatenate(levels).tolist()
 
 
 class _Best:
@@ -77,14 +101,17 @@ class _Best:
             self.parents[child], self.gain[child] = parents, float(gain)
 
 
+def tree_levels(parents: Parents) -> list[NDArray[np.intp]]:
+    """Nodes of a tree by their distance from the root, those of a level by number."""
+    levels = [np.flatnonzero(parents == NO_PARENT)]
+    while levels[-1].size:
+        levels.append(np.flatnonzero(np.isin(parents, levels[-1])))
+    return levels[:-1]
+
+
 def breadth_first(parents: Parents) -> list[int]:
     """Nodes of a tree by level, within a level by number."""
-    level = np.flatnonzero(parents == NO_PARENT)
-    order: list[int] = []
-    while level.size:
-        order.extend(level.tolist())
-        level = np.flatnonzero(np.isin(parents, level))
-    return order
+    return np.concatenate(tree_levels(parents)).tolist()
 
 
 def _batches(counts: CountStore, order: Sequence[int], most: int) -> Iterator[list[Family]]:

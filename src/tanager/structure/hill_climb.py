@@ -25,15 +25,23 @@ GainsOfMoves = Callable[[Adjacency, NDArray[np.bool_], float], Gains]
 class HillClimb(StructureLearner):
     """Add, delete or reverse the edge that raises the score most, until no such change raises it.
 
-    max_parents      the most attribute parents of a node (the class does not count; Weka's "P=2" is 1 here)
-    class_edges      "kept": the class stays a parent of every attribute; "free": its edges are chosen like any other
-    tabu             when nothing gains, take the least costly change to a structure that is not among the last `tabu`
-                     ones, and give up after that many changes without a new best
-    restarts         climb again this many times from random structures; the best of all is kept
-    required_edges   (parent, child) pairs, by name or number, that are always there
-    forbidden_edges  likewise, that never are
-
     A score that is not a sum over families (`cll`) is evaluated for every neighbour (Grossman and Domingos 2004).
+
+    Parameters
+    ----------
+    max_parents : int
+        The most attribute parents of a node (the class does not count; Weka's "P=2" is 1 here).
+    class_edges : "kept" or "free"
+        Whether the class stays a parent of every attribute, or its edges are chosen like any other.
+    tabu : int
+        When nothing gains, take the least costly change to a structure that is not among the last `tabu` ones, and
+        give up after that many changes without a new best.
+    restarts : int
+        Climb again this many times from random structures; the best of all is kept.
+    required_edges : list of (parent, child)
+        Edges, by name or number, that are always there.
+    forbidden_edges : list of (parent, child)
+        Edges, by name or number, that never are.
     """
 
     def __init__(

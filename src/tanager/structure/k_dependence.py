@@ -17,6 +17,11 @@ class KDependence(StructureLearner):
 
     The attribute at place i of the order, counted from 0, has min(i, k) attribute parents (Sahami 1996). Ties go to the
     column that comes first by name. Information is over the rows in which all are present.
+
+    Parameters
+    ----------
+    k : int
+        The most attribute parents of an attribute.
     """
 
     asks_criterion = False

@@ -17,6 +17,7 @@ from tanager.scores.information import class_information, pair_information
 from tanager.structure.constraints import Edges, IndexEdges, Node, node_index, refuse_class_edges
 from tanager.structure.dag import Dag
 from tanager.structure.family_terms import FamilyTerms
+from tanager.structure.monotone import MonotonicConstraints, read_directions
 from tanager.structure.protocol import (
     LearntStructure,
     Pairs,
@@ -31,6 +32,9 @@ from tanager.table.granularity import MAX_PAIRED
 RANKINGS = ("information", "interaction", "fcll")
 AUTO_MULTIPLES = (3, 6)
 ORDERS = (1, 2, 3, None)
+# A pair with more cells than rows has a column that nearly names rows. By chance its information is the highest of all,
+# and its table the largest. So many cells are always allowed.
+FEW_CELLS = 1_024
 
 Mask = NDArray[np.bool_]
 
@@ -40,6 +44,9 @@ class Pairwise(StructureLearner):
 
     A node may have many parents, so its family is not a table over all of them but a sum of effects: its own, and one
     with each parent. Only the parameter learner `Conditional` fits such sums.
+
+    Trees would join any attributes: where `pairs`, `forbidden_pairs`, `interactions` or `monotonic_cst` is given there
+    are none, as with order=2.
 
     Parameters
     ----------
@@ -59,8 +66,10 @@ class Pairwise(StructureLearner):
         Never taken.
     interactions : list of attributes or None
         Those that may be in a pair; the others act alone.
-
-    Trees would join any attributes: where one of the last three is given there are none, as with order=2.
+    monotonic_cst : mapping from attributes to 1, -1 or 0, list with a number for each attribute, or None
+        Along an attribute of 1 the log odds of the second class never fall, along one of -1 they never rise, whatever
+        the other attributes hold: its effect and its pairs together. For two classes and ordered attributes, as in
+        scikit-learn's HistGradientBoostingClassifier.
     """
 
     needs = "pairs"
@@ -76,6 +85,7 @@ class Pairwise(StructureLearner):
         pairs: Edges | None = None,
         forbidden_pairs: Edges = (),
         interactions: Iterable[Node] | None = None,
+        monotonic_cst: MonotonicConstraints | None = None,
     ) -> None:
         self.pairs_per_attribute = pairs_per_attribute
         self.rank_by = rank_by
@@ -83,15 +93,20 @@ class Pairwise(StructureLearner):
         self.pairs = pairs
         self.forbidden_pairs = forbidden_pairs
         self.interactions = interactions
+        self.monotonic_cst = monotonic_cst
 
     def learn(self, task: StructureTask) -> LearntStructure:
         n_attributes, rank = task.counts.n_attributes, self.rank
-        order, allowed = self.order, self._allowed(task)
+        order, allowed, monotone = self.order, self._allowed(task), read_directions(self.monotonic_cst, task)
+        if monotone and order == 3:
+            raise OptionError("order=3 does not go with monotonic_cst: trees may turn back.", hint="leave order out.")
+        if order is None and (monotone or allowed is not None):
+            order = 2
         if allowed is not None:
-            rank, order = partial(self.rank, allowed=allowed), 2 if order is None else order
+            rank = partial(self.rank, allowed=allowed)
         pairs = rank(task.counts)
         steps = tuple([Step(f"add {task.names[parent]} -> {task.names[child]}") for parent, child in pairs])
-        ranked = RankedPairs(pairs, self.numbers(n_attributes), rank, order)
+        ranked = RankedPairs(pairs, self.numbers(n_attributes), rank, order, monotone)
         return LearntStructure(pair_dag(n_attributes, pairs), steps=steps, pairs=ranked)
 
     def _allowed(self, task: StructureTask) -> Mask | None:
@@ -148,6 +163,9 @@ class Pairwise(StructureLearner):
         first, second = np.triu_indices(counts.n_attributes, k=1)
         states = np.array(counts.n_states[:-1])
         several = (states[first] > 1) & (states[second] > 1)
+        if self.pairs is None:
+            rows = float(counts.flat((counts.n_attributes,)).sum())
+            several &= states[first] * states[second] <= max(FEW_CELLS, rows)
         if allowed is not None:
             several &= allowed[first, second]
         orders = [_best_first(values[first, second], several) for values in self._values(counts)]

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from tanager.counts.count_store import CountStore
@@ -15,11 +17,13 @@ from tanager.scores.cll import CLL
 from tanager.scores.protocol import FamilyScore
 from tanager.structure.constraints import Edges, IndexEdges, edge_indices
 from tanager.structure.dag import Dag
+from tanager.structure.subsumption import Subsumption
 from tanager.table.needs import Needs
 from tanager.table.schema import ColumnSchema
 
-NetworkKind = Literal["tables", "effects", "mixtures"]
-"""What a network is made of: tables of families; effects of attributes and of pairs that add up; other networks."""
+NetworkKind = Literal["tables", "effects", "mixtures", "trees"]
+"""What a network is made of: tables of families; effects of attributes and of pairs that add up; other networks; all
+trees over the attributes."""
 Pairs = tuple[tuple[int, int], ...]
 """(parent, child) attributes, the most telling pair first."""
 
@@ -36,7 +40,9 @@ class StructureTask:
     evaluate      how good a structure is as a classifier, larger is better, for what no sum over families can say: the
                   value of a score that is not decomposable, the wrapped measure of `Selective`
     evaluate_each the same of several structures in one pass over the rows; None where nobody can
+    count_right   how many rows, by weight, a structure's classifier gives their class; ties count in part
     columns       the node that each column of the table is, the class last; none where they have the same numbers
+    schema        what each node holds, the class last; none where only counts are known
     """
 
     counts: CountStore
@@ -47,6 +53,8 @@ class StructureTask:
     evaluate: Callable[[Dag], float] | None = None
     columns: tuple[int, ...] = ()
     evaluate_each: Callable[[Sequence[Dag]], Sequence[float]] | None = None
+    count_right: Callable[[Dag], float] | None = None
+    schema: tuple[ColumnSchema, ...] = ()
 
     def edges(self, option: str, edges: Edges) -> IndexEdges:
         """(parent, child) pairs of nodes, from the names of columns or their numbers in the table."""
@@ -74,8 +82,11 @@ class LearntStructure:
     score  by the task's criterion; None where the learner asks for none
     pairs  None where a family is a table over all its parents. Otherwise the family of a child is a sum of effects,
            its own and one for each of these pairs that it is the child of
-    members  the structures of the networks of a mixture, of which `dag` has the edges in common; else none
+    members  the structures of the networks of a mixture, of which `dag` has the edges in common; else none. Of all
+             trees: for each attribute the structure with the tables of every edge from it
     weights  of the members, summing to one
+    subsumption  the cells of a row that a mixture leaves out because they follow from others; None: it leaves none out
+    log_weights  of the edges of all trees, as `AllTrees` has them; None for other structures
     """
 
     dag: Dag
@@ -84,6 +95,8 @@ class LearntStructure:
     pairs: RankedPairs | None = None
     members: tuple[Dag, ...] = ()
     weights: tuple[float, ...] = ()
+    subsumption: Subsumption | None = None
+    log_weights: NDArray[np.float64] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -94,12 +107,15 @@ class RankedPairs:
     numbers  how many of them may be taken, ascending
     rank     the pairs by the counts of other rows
     order    how many attributes an effect may have; None for any number
+    monotone of each attribute 1 or -1 where the log odds of the second class may only rise or fall along it, else 0;
+             none where there is no such attribute
     """
 
     pairs: Pairs
     numbers: tuple[int, ...]
     rank: Callable[[CountStore], Pairs] = field(compare=False)
     order: int | None = 2
+    monotone: tuple[int, ...] = ()
 
 
 class StructureLearner(BaseEstimator, ABC):
@@ -111,14 +127,16 @@ class StructureLearner(BaseEstimator, ABC):
     learns          the kind of network it is the structure of
     granularities   at how many of them it wants numeric columns: one, or coarse bins and fine ones
     asks_criterion  whether the structure is chosen by `task.criterion`; where not, giving one is an error
+    default_criterion  the one used where none is given
     evaluates       whether it asks `task.evaluate`, which a criterion that does not decompose asks for it
-    leaves_one_out  whether `task.evaluate` judges a row by tables without it
+    leaves_one_out  whether `task.evaluate` and `task.count_right` judge a row by tables without it
     """
 
     needs: ClassVar[Needs] = "counts"
     learns: ClassVar[NetworkKind] = "tables"
     granularities: ClassVar[Literal[1, 2]] = 1
     asks_criterion: ClassVar[bool] = True
+    default_criterion: ClassVar[str] = "fcll"
     evaluates: ClassVar[bool] = False
     leaves_one_out: ClassVar[bool] = False
 

@@ -32,11 +32,17 @@ class Tree(StructureLearner):
     An edge is worth phi_child({parent, C}) - phi_child({C}). Where both directions are worth the same (a score
     equivalent score, no constraints) this is a maximum spanning tree, otherwise a maximum arborescence (Edmonds).
 
-    root             the attribute without an attribute parent, by name or number; by default the first by name for a
-                     spanning tree, the best for an arborescence
-    forest           leave out the edges that gain nothing
-    required_edges   (parent, child) pairs of attributes, by name or number
-    forbidden_edges  likewise
+    Parameters
+    ----------
+    root : str, int or None
+        The attribute without an attribute parent, by name or number; by default the first by name for a spanning tree,
+        the best for an arborescence.
+    forest : bool
+        Leave out the edges that gain nothing.
+    required_edges : list of (parent, child)
+        Edges between attributes, by name or number, that are always there.
+    forbidden_edges : list of (parent, child)
+        Edges between attributes, by name or number, that never are.
     """
 
     needs = "pairs"

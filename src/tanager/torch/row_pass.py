@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tanager.counts.engine import CountEngine
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.compiled_pass import Layout, Shape
+from tanager.parameters.conditional.losses import LINEAR_TO, MARGIN, ZERO_FROM
 from tanager.table.batch import EncodedBatch
 from tanager.torch.device import WORKING_BYTES, to_device, with_less_memory
 from tanager.torch.engine import TorchEngine
@@ -113,6 +114,12 @@ class TorchPass:
         own_shares = own_logs.exp()
         if self._power == 0:
             losses, slopes = -own_logs, torch.ones_like(own_shares)
+        elif self._power == MARGIN:
+            wrong = -torch.expm1(own_logs)
+            odds_of_class = own_logs - wrong.log()
+            short = (ZERO_FROM - odds_of_class).clamp(0.0, ZERO_FROM - LINEAR_TO)
+            losses = torch.where(odds_of_class < LINEAR_TO, 1.0 - odds_of_class, 0.5 * short**2)
+            slopes = short / wrong.clamp_min(torch.finfo(wrong.dtype).tiny)
         else:
             wrong = -torch.expm1(own_logs)
             losses = wrong**self._power

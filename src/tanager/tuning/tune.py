@@ -71,7 +71,10 @@ def tune(
     Returns
     -------
     TuneResult
+        The tuned network, by how much each table moved, and how well both answer on rows held out.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> import pandas as pd
     >>> from tanager.structure.dag import Dag

@@ -9,18 +9,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize as scipy_minimize
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-from oracle import batch_of, random_batch, take_rows
+from oracle import batch_of, hinge_loss, random_batch, take_rows
 from tanager import BayesianNetworkClassifier, TANClassifier
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.errors import OptionError, SeparationWarning
 from tanager.network.log_joint import LogJoint
-from tanager.parameters import ParameterTask
+from tanager.parameters import Frequency, ParameterTask
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.fit import _plain_frequencies
 from tanager.parameters.conditional.learner import Conditional
@@ -85,10 +86,37 @@ def test_every_start_leads_to_the_same_value(prior):
     np.testing.assert_allclose(ends, ends[0], rtol=1e-6)
 
 
+@pytest.mark.parametrize("dag", [DAGS["naive Bayes"], DAGS["tree"]])
+def test_the_margin_is_that_of_another_optimiser(dag):
+    """The hinge on log odds plus L2 towards the logs of frequencies, over the tables' entries, by SciPy."""
+    batch = take_rows(noisy(), np.r_[0:150])
+    task = task_of(dag, batch)
+    learnt = Conditional("margin", "generative", 4.0, tol=1e-8).learn(task)
+    cells = ClassCells.of(dag, N_STATES)
+    features = indicators(cells, batch).toarray()
+    start = np.log(cells.pack(Frequency().learn(task).network.tables))
+    rows = np.arange(batch.n_rows)
+
+    def loss(change):
+        beta = start + change.reshape(start.shape)
+        scores = features @ beta
+        own = scores[rows, batch.class_codes].copy()
+        scores[rows, batch.class_codes] = -np.inf
+        y = own - np.log(np.exp(scores).sum(axis=1))
+        hinge = np.select([y < 0.5, y < 1.5], [1 - y, (1.5 - y) ** 2 / 2], 0.0)
+        return hinge.sum() + 2.0 * (change**2).sum()
+
+    found = scipy_minimize(loss, np.zeros(start.size), method="L-BFGS-B", options={"maxiter": 500, "maxfun": 10**6})
+    assert learnt.trace.objective[-1] == pytest.approx(found.fun, rel=1e-5)
+    assert learnt.trace.objective[-1] <= found.fun + 1e-6
+    assert learnt.trace.p_bound is None  # the bound is of the hinge, which tells nothing of P
+
+
+@pytest.mark.parametrize("objective", ["mixed", "mixed-margin"])
 @pytest.mark.parametrize("dag", [*DAGS.values(), IMPERFECT], ids=[*DAGS, "imperfect"])
-def test_mixed_at_one_is_the_frequencies(dag):
+def test_mixed_at_one_is_the_frequencies(dag, objective):
     task = task_of(dag, noisy())
-    learnt = Conditional("mixed", prior=None, alpha=1.0, tol=1e-14, max_iter=5_000).learn(task)
+    learnt = Conditional(objective, prior=None, alpha=1.0, tol=1e-14, max_iter=5_000).learn(task)
     for family, table in zip(dag.families, learnt.network.tables, strict=True):
         counted = task.counts.table(family).reshape(table.shape)
         np.testing.assert_allclose(table, counted / counted.sum(axis=1, keepdims=True), atol=1e-6)
@@ -113,7 +141,7 @@ def test_mixed_lies_between_the_conditional_and_the_joint_optimum():
     assert losses == sorted(losses)
 
 
-@pytest.mark.parametrize("objective", ["cll", "error", "squared"])
+@pytest.mark.parametrize("objective", ["cll", "error", "squared", "margin"])
 @pytest.mark.parametrize("dag", [*DAGS.values(), IMPERFECT], ids=[*DAGS, "imperfect"])
 def test_the_tables_have_the_loss_the_trace_tells(objective, dag):
     batch = noisy()
@@ -122,11 +150,12 @@ def test_the_tables_have_the_loss_the_trace_tells(objective, dag):
         np.testing.assert_allclose(table.sum(axis=1), 1.0, atol=1e-12)
     logs = LogJoint.of(dag, learnt.network.tables, N_STATES)(batch.codes, normalized=True)
     p = np.exp(logs[np.arange(batch.n_rows), batch.class_codes])
-    value = {"cll": -np.log(p).sum(), "error": (1 - p).sum(), "squared": ((1 - p) ** 2).sum()}[objective]
+    losses = {"cll": -np.log(p), "error": 1 - p, "squared": (1 - p) ** 2, "margin": hinge_loss(p)}
+    value = losses[objective].sum()
     # What is missing is the penalty, small beside the loss and never negative.
     assert 0.9 * learnt.trace.objective[-1] < value <= learnt.trace.objective[-1]
     assert learnt.trace.objective[-1] < learnt.trace.objective[0]
-    words = "global within" if objective == "cll" and dag is not IMPERFECT else "maybe local"
+    words = "global within" if objective in ("cll", "margin") and dag is not IMPERFECT else "maybe local"
     assert learnt.trace.optimum.startswith(words)
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oracle import hinge_loss
 from random_networks import joint, networks, random_network
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
@@ -15,12 +16,13 @@ from tanager.network.network import Network
 from tanager.parameters import Conditional, Frequency, ParameterTask
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.gap_objective import GapObjective, rows_to_infer
+from tanager.parameters.conditional.losses import MIXED
 from tanager.parameters.conditional.objectives import Objective
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch, code_dtype
 
 SETTINGS = settings(max_examples=25, deadline=None)
-OBJECTIVES = ["cll", "error", "squared", "mixed"]
+OBJECTIVES = ["cll", "error", "squared", "margin", "mixed", "mixed-margin"]
 TAN = Dag.augmented_naive_bayes([[], [0], [1], [0]])
 
 
@@ -57,8 +59,15 @@ def loss_by_rows(network: Network, batch: EncodedBatch, name: str, alpha: float)
             if all(cell in (k, r) for cell, k, r in zip(row, state, network.n_states, strict=False)):
                 by_class[state[-1]] += p
         p = by_class[c] / by_class.sum()
-        losses = {"cll": -np.log(p), "error": 1 - p, "squared": (1 - p) ** 2}
-        loss += weight * losses.get(name, -np.log(p) - alpha * np.log(by_class.sum()))
+        losses = {
+            "cll": -np.log(p),
+            "error": 1 - p,
+            "squared": (1 - p) ** 2,
+            "margin": hinge_loss(p),
+            "mixed": -np.log(p) - alpha * np.log(by_class.sum()),
+            "mixed-margin": (1 - alpha) * hinge_loss(p) - alpha * np.log(by_class[c]),
+        }
+        loss += weight * losses[name]
     return loss
 
 
@@ -66,7 +75,7 @@ def loss_by_rows(network: Network, batch: EncodedBatch, name: str, alpha: float)
 @given(networks(4), st.integers(0, 1000), st.sampled_from(OBJECTIVES))
 def test_changes_of_the_loss_are_those_of_the_joint_summed_over_the_gaps(network, seed, name):
     """Up to a constant: `mixed` leaves out what families without the class add to complete rows."""
-    alpha = 0.4 if name == "mixed" else 0.0
+    alpha = 0.4 if name in MIXED else 0.0
     task = gappy_task(network.dag, network.n_states, 12, seed)
     cells = ClassCells.of(network.dag, network.n_states)
     objective = GapObjective(cells, task, name, alpha)
@@ -75,7 +84,7 @@ def test_changes_of_the_loss_are_those_of_the_joint_summed_over_the_gaps(network
     batch = task.counts.rows
     expected = [loss_by_rows(with_tables(network, cells, task, beta), batch, name, alpha) for beta in betas]
     assert found[0] - found[1] == pytest.approx(expected[0] - expected[1], rel=1e-9, abs=1e-9)
-    if name != "mixed":
+    if name not in MIXED:
         assert found[0] == pytest.approx(expected[0], rel=1e-9)
 
 
@@ -84,7 +93,7 @@ def test_changes_of_the_loss_are_those_of_the_joint_summed_over_the_gaps(network
 def test_the_gradient_is_that_of_finite_differences(network, seed, name):
     task = gappy_task(network.dag, network.n_states, 12, seed)
     cells = ClassCells.of(network.dag, network.n_states)
-    objective = GapObjective(cells, task, name, 0.4 if name == "mixed" else 0.0)
+    objective = GapObjective(cells, task, name, 0.4 if name in MIXED else 0.0)
     generator = np.random.default_rng(seed)
     beta, direction = generator.normal(size=(2, cells.n_cells, cells.n_classes))
     gradient, step = objective(beta)[1], 1e-5
@@ -94,7 +103,7 @@ def test_the_gradient_is_that_of_finite_differences(network, seed, name):
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_a_gap_in_an_attribute_of_one_state_leaves_the_objective_of_complete_rows(name):
-    n_states, alpha = (1, 3, 2, 2, 3), 0.4 if name == "mixed" else 0.0
+    n_states, alpha = (1, 3, 2, 2, 3), 0.4 if name in MIXED else 0.0
     task = gappy_task(TAN, n_states, gaps=0.0)
     batch = task.counts.rows
     codes = batch.codes.copy(order="F")

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracle import batch_of
+from oracle import batch_of, hinge_loss
 from random_networks import joint, networks, random_network
 from tanager.errors import OptionError
 from tanager.network.network import Network
 from tanager.parameters.conditional.class_cells import ClassCells
-from tanager.parameters.conditional.network_objectives import NetworkObjective
+from tanager.parameters.conditional.losses import MIXED
+from tanager.parameters.conditional.network_objectives import NETWORK_OBJECTIVES, NetworkObjective
 from tanager.parameters.conditional.objectives import Objective
 from tanager.structure.dag import Dag
 from tanager.structure.requisite import requisite_nodes
@@ -47,7 +48,9 @@ def brute_force(network: Network, codes, query, weights, name: str, alpha: float
                 "cll": -np.log(p),
                 "error": 1 - p,
                 "squared": (1 - p) ** 2,
+                "margin": hinge_loss(p),
                 "mixed": -np.log(p) - alpha * np.log(probability(evidence)),
+                "mixed-margin": (1 - alpha) * hinge_loss(p) - alpha * np.log(probability(present)),
             }
             loss += weight * terms[name]
     return loss
@@ -57,7 +60,7 @@ def brute_force(network: Network, codes, query, weights, name: str, alpha: float
 @given(
     networks(),
     st.integers(0, 1000),
-    st.sampled_from(["ll", "cll", "error", "squared", "mixed"]),
+    st.sampled_from(NETWORK_OBJECTIVES),
     st.sampled_from([0.0, 0.4, 0.9]),
     st.integers(1, 2),
 )
@@ -82,7 +85,11 @@ def test_rows_that_say_nothing_have_no_loss_and_no_slope():
 
 
 @SETTINGS
-@given(networks(), st.integers(0, 1000), st.sampled_from(["ll", "cll", "error", "squared", "mixed"]))
+@given(
+    networks(),
+    st.integers(0, 1000),
+    st.sampled_from(NETWORK_OBJECTIVES),
+)
 def test_the_gradient_is_that_of_finite_differences_with_gaps_and_hidden_nodes(network, seed, name):
     query, hidden = (0,), (1,) if len(network.nodes) > 2 else ()
     codes, weights = random_rows(network, 8, seed, 0.3, hidden)
@@ -103,7 +110,7 @@ def test_the_gradient_is_that_of_finite_differences_with_gaps_and_hidden_nodes(n
             assert gradient[node][cell] == pytest.approx(slope, abs=1e-7 * len(codes))
 
 
-@pytest.mark.parametrize("name", ["cll", "error", "squared", "mixed"])
+@pytest.mark.parametrize("name", ["cll", "error", "squared", "margin", "mixed", "mixed-margin"])
 def test_with_no_gap_it_is_the_complete_case_objective_of_a_classifier(name):
     """`parameters.objectives` goes through the class's cells and knows no junction tree."""
     dag = Dag.augmented_naive_bayes([(), (0,), (1,), (0, 2)])
@@ -119,7 +126,7 @@ def test_with_no_gap_it_is_the_complete_case_objective_of_a_classifier(name):
             for parent in family.parents:
                 configuration = configuration * n_states[parent] + row[parent]
             ones[node][configuration, row[node]] += weight
-    complete = Objective(cells, batch, name, True, 0.3 if name == "mixed" else 0.0, cells.pack(ones))
+    complete = Objective(cells, batch, name, True, 0.3 if name in MIXED else 0.0, cells.pack(ones))
     value, slopes = complete(cells.pack([np.log(table) for table in network.tables]))
     found, gradient = NetworkObjective(dag, n_states, codes, (4,), weights, name, alpha=0.3)(network.tables)
     assert found == pytest.approx(value, rel=1e-12)

@@ -5,11 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from oracle import count_rows, random_batch, take_rows
+from oracle import count_rows, hinge_loss, random_batch, take_rows
 from tanager.parameters.conditional import compiled_pass
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.compiled_pass import CompiledPass
-from tanager.parameters.conditional.objectives import POWERS, IndicatorPass, Objective
+from tanager.parameters.conditional.losses import MIXED, POWERS
+from tanager.parameters.conditional.objectives import IndicatorPass, Objective
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
 from tanager.threads import thread_limit
@@ -22,7 +23,7 @@ DAGS = {
     "class with parents": Dag(((), (), (1, 3), (0, 1))),
     "an attribute apart": Dag(((3,), (0,), (3,), ())),
 }
-OBJECTIVES = ["cll", "error", "squared", "mixed"]
+OBJECTIVES = ["cll", "error", "squared", "margin", "mixed", "mixed-margin"]
 ALPHA = 0.3
 
 
@@ -30,7 +31,7 @@ def problem(dag, name="cll", normalized=False, n_states=N_STATES, gaps=0.0, weig
     batch = random_batch(7, n_rows, n_states, gaps=gaps, weighted=weighted)
     cells = ClassCells.of(dag, n_states)
     counts = cells.pack([count_rows(batch, family.nodes).reshape(family.shape(n_states)) for family in dag.families])
-    objective = Objective(cells, batch, name, normalized, ALPHA if name == "mixed" else 0.0, counts)
+    objective = Objective(cells, batch, name, normalized, ALPHA if name in MIXED else 0.0, counts)
     beta = np.random.default_rng(3).normal(size=(cells.n_cells, cells.n_classes))
     return batch, cells, objective, beta
 
@@ -57,6 +58,8 @@ def by_hand(name, joint, batch):
     evidence = np.log(np.exp(joint).sum(axis=1))
     p = np.exp(joint[rows, batch.class_codes] - evidence)
     terms = {
+        "margin": hinge_loss(p),
+        "mixed-margin": (1 - ALPHA) * hinge_loss(p) - ALPHA * (np.log(p) + evidence),
         "cll": -np.log(p),
         "error": 1 - p,
         "squared": (1 - p) ** 2,
@@ -71,7 +74,7 @@ def tables_of(cells, beta, n_nodes=4):
 
 @pytest.mark.parametrize("dag", DAGS.values(), ids=DAGS)
 @pytest.mark.parametrize(
-    ("name", "normalized"), [(n, k) for n in OBJECTIVES for k in (False, True) if n != "mixed" or k]
+    ("name", "normalized"), [(n, k) for n in OBJECTIVES for k in (False, True) if n not in MIXED or k]
 )
 def test_the_value_is_that_of_the_formula_row_by_row(dag, name, normalized):
     batch, cells, objective, beta = problem(dag, name, normalized)
@@ -86,7 +89,7 @@ def test_the_value_is_that_of_the_formula_row_by_row(dag, name, normalized):
 
 @pytest.mark.parametrize("dag", DAGS.values(), ids=DAGS)
 @pytest.mark.parametrize(
-    ("name", "normalized"), [(n, k) for n in OBJECTIVES for k in (False, True) if n != "mixed" or k]
+    ("name", "normalized"), [(n, k) for n in OBJECTIVES for k in (False, True) if n not in MIXED or k]
 )
 def test_gradients_are_the_limit_of_differences(dag, name, normalized):
     _, _, objective, beta = problem(dag, name, normalized)
@@ -113,7 +116,7 @@ def test_the_gradient_of_cll_is_expected_less_observed_counts():
     np.testing.assert_allclose(found, (expected - observed).transpose(2, 1, 0), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["cll", "error", "squared"])
+@pytest.mark.parametrize("name", ["cll", "error", "squared", "margin"])
 def test_rows_repeated_are_rows_of_whole_weight(name):
     batch = random_batch(1, 20, N_STATES)
     cells = ClassCells.of(DAGS["tree"], N_STATES)

@@ -21,6 +21,7 @@ from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.fit import ConditionalFit
 from tanager.parameters.conditional.held_out import HeldOut, split_folds, split_rows
 from tanager.parameters.conditional.learner import Conditional
+from tanager.parameters.conditional.losses import MIXED
 from tanager.parameters.conditional.objectives import Objective
 from tanager.parameters.conditional.strengths import (
     StrengthPath,
@@ -170,7 +171,8 @@ def test_a_walk_ends_at_one_clear_rise():
 
 
 @pytest.mark.parametrize(
-    ("objective", "normalized"), [("cll", False), ("error", False), ("squared", True), ("mixed", True)]
+    ("objective", "normalized"),
+    [("cll", False), ("error", False), ("squared", True), ("margin", False), ("mixed", True), ("mixed-margin", True)],
 )
 @pytest.mark.parametrize("weighted", [False, True])
 def test_rows_held_out_are_judged_by_the_objective(objective, normalized, weighted):
@@ -178,7 +180,7 @@ def test_rows_held_out_are_judged_by_the_objective(objective, normalized, weight
     cells = ClassCells.of(TREE, batch.n_states)
     counts = cells.pack(task_of(TREE, batch).counts.tables(TREE.families))
     beta = np.random.default_rng(0).normal(size=(cells.n_cells, 3))
-    alpha = 0.3 if objective == "mixed" else 0.0
+    alpha = 0.3 if objective in MIXED else 0.0
     held_out = HeldOut(cells, batch, normalized, objective, alpha)
     expected, _ = Objective(cells, batch, objective, normalized, alpha, counts)(beta)
     assert held_out.weights @ held_out.losses(beta) == pytest.approx(expected, rel=1e-12)

@@ -45,9 +45,18 @@ const coarsen = (node, code) => (MODEL.columns[node].coarse ? MODEL.columns[node
 
 // The sum of each class, of codes that all have entries.
 function lookUp(codes) {
-  const logs = Float64Array.from(MODEL.intercept);
+  if (MODEL.members.length === 0) return addUp(codes, MODEL);
+  const found = MODEL.members.map((member) => addUp(codes, member));
+  return MODEL.intercept.map((_, c) => {
+    const highest = Math.max(...found.map((logs) => logs[c]));
+    return highest === -Infinity ? highest : highest + Math.log(found.reduce((sum, logs) => sum + Math.exp(logs[c] - highest), 0));
+  });
+}
+
+function addUp(codes, { intercept, terms }) {
+  const logs = Float64Array.from(intercept);
   const coarse = codes.map((code, node) => coarsen(node, code));
-  for (const { attributes, steps, table } of MODEL.terms) {
+  for (const { attributes, steps, table } of terms) {
     const from = attributes.length === 1 ? codes : coarse;
     let cell = 0;
     for (let k = 0; k < attributes.length; k++) cell += from[attributes[k]] * steps[k];
@@ -82,11 +91,21 @@ export function predictProba(row) {
   return shares ?? MODEL.intercept.map(() => NaN);
 }
 
+// The number of the class decided for; -1 where a person is to be asked.
+function decide(shares) {
+  if (!MODEL.decision) return shares.indexOf(Math.max(...shares));
+  const { losses, price, positive, threshold } = MODEL.decision;
+  const expected = shares.map((_, k) => shares.reduce((sum, share, c) => sum + share * losses[c][k], 0));
+  if (positive !== null) expected[positive] = shares[positive] >= threshold ? -2 : 2;
+  const least = Math.min(...expected);
+  return price !== null && price < least ? -1 : expected.indexOf(least);
+}
+
 /**
- * The most probable class of a row; null where the model refuses it.
+ * The class decided for; null where a person is to be asked, and where the model refuses the row.
  * @param {Object<string, string | number | boolean | Date | null>} row
  */
 export function predict(row) {
   const shares = predictProba(row);
-  return shares.some(Number.isNaN) ? null : classes[shares.indexOf(Math.max(...shares))];
+  return shares.some(Number.isNaN) ? null : classes[decide(shares)] ?? null;
 }

@@ -94,10 +94,17 @@ class Certificate:
     p_rms_bound: float | None
 
     @classmethod
-    def of(cls, convex: bool, bound: float | None, n_rows: float, least_weight: float | None) -> Certificate:
-        """`n_rows` is the sum of the weights; `least_weight` None means that all are one."""
+    def of(
+        cls, convex: bool, bound: float | None, n_rows: float, least_weight: float | None, of_p: bool = True
+    ) -> Certificate:
+        """`n_rows` is the sum of the weights; `least_weight` None means that all are one.
+
+        `of_p` says that the bound is one of divergences, as it is for the conditional likelihood alone.
+        """
         if bound is None:
             return cls("global, how near is not known" if convex else "maybe local", None, None, None)
+        if not of_p:
+            return cls(f"global within {bound:.2g} of the objective", bound, None, None)
         least = 1.0 if least_weight is None else least_weight
         p_bound, p_rms_bound = (min(1.0, float(np.sqrt(bound / (2.0 * rows)))) for rows in (least, n_rows))
         return cls(f"global within {bound:.2g} nats", bound, p_bound, p_rms_bound)

@@ -16,6 +16,7 @@ from tanager.parameters.conditional.cross_tuning import choose_iterations
 from tanager.parameters.conditional.descent import Descent, describe_descent, warn_if_unfinished
 from tanager.parameters.conditional.gap_objective import MAX_ROWS_TO_INFER, GapObjective, count_rows_to_infer
 from tanager.parameters.conditional.held_out import Fold, HeldOut, split_folds
+from tanager.parameters.conditional.losses import MIXED
 from tanager.parameters.conditional.objectives import Objective, worth_compiling
 from tanager.parameters.conditional.optimize import Penalized, minimize
 from tanager.parameters.conditional.priors import PRIORS
@@ -55,7 +56,7 @@ class ConditionalFit:
     def __init__(self, task: ParameterTask, options: FitOptions) -> None:
         self._task = task
         self._options = options
-        self._alpha = options.alpha if options.objective == "mixed" else 0.0
+        self._alpha = options.alpha if options.objective in MIXED else 0.0
         self._cells = ClassCells.of(task.dag, task.counts.n_states)
         self._compiled = worth_compiling(self._cells, task.counts.rows)  # for all rows, then for parts of them too
         self._incomplete = bool(task.counts.rows.incomplete.any())
@@ -79,7 +80,8 @@ class ConditionalFit:
             self._task.report(describe_descent(descent, problem.n_passes))
         network, marginal_difference = self._network(problem.beta(descent.u))
         least_weight = self._task.counts.rows.outline.least_weight
-        certificate = Certificate.of(problem.convex, descent.bound, problem.n_rows, least_weight)
+        of_p = self._options.objective == "cll"
+        certificate = Certificate.of(problem.convex, descent.bound, problem.n_rows, least_weight, of_p)
         trace = ConditionalTrace(
             strength=chosen.strengths,
             held_out=tuple(chosen.losses.items()),
@@ -100,10 +102,10 @@ class ConditionalFit:
     def _normalizes(self, dag: Dag) -> bool:
         """Whether the fit is over normalised tables.
 
-        Free numbers can be made into tables only where the canonical form is perfect (Roos 2005, theorem 3). `mixed`
-        speaks of P(x), and leaving out a missing cell is summing over it only if its states sum to one.
+        Free numbers can be made into tables only where the canonical form is perfect (Roos 2005, theorem 3). What is
+        mixed speaks of P(x), and leaving out a missing cell is summing over it only if its states sum to one.
         """
-        return self._options.objective == "mixed" or self._incomplete or not is_perfect_for(dag, dag.n_nodes - 1)
+        return self._options.objective in MIXED or self._incomplete or not is_perfect_for(dag, dag.n_nodes - 1)
 
     def _infers_gaps(self) -> bool:
         """Whether gaps are summed out by inference in the fit on all rows; on folds their families are left out.
@@ -176,7 +178,7 @@ class ConditionalFit:
         """The network, and how far its class-free marginals are from the rows' where they are made to agree."""
         task, cells = self._task, self._cells
         others = Frequency().tables(task)
-        if self._options.objective != "mixed":
+        if self._options.objective not in MIXED:
             logs = cells.log_normalize(beta) if self._normalized else beta
             return choose_equal_network(task, cells.unpack(logs, [np.log(np.maximum(t, SMALLEST)) for t in others]))
         if self._options.prior == "none":

@@ -16,7 +16,8 @@ from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.descent import Descent
-from tanager.parameters.conditional.objectives import POWERS, indicators
+from tanager.parameters.conditional.losses import POWERS, losses_and_slopes
+from tanager.parameters.conditional.objectives import indicators
 from tanager.parameters.conditional.optimize import Penalized
 from tanager.parameters.protocol import ParameterTask
 from tanager.table.batch import EncodedBatch
@@ -54,9 +55,7 @@ class HeldOut:
         scores = np.ascontiguousarray((self._indicators @ logs).T)
         own = scores[self._classes, np.arange(len(self._classes))]
         log_p = own - logsumexp(scores, axis=0)
-        if self._power:
-            return (-np.expm1(log_p)) ** self._power
-        losses: Array = (self._alpha - 1.0) * log_p - self._alpha * own
+        losses: Array = (1.0 - self._alpha) * losses_and_slopes(log_p, self._power)[0] - self._alpha * own
         return losses
 
 

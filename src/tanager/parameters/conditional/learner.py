@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from tanager.errors import OptionError
 from tanager.parameters.conditional.fit import ConditionalFit, FitOptions
-from tanager.parameters.conditional.objectives import POWERS
+from tanager.parameters.conditional.losses import MIXED, POWERS
 from tanager.parameters.conditional.priors import PRIORS
 from tanager.parameters.effects.fit import EffectsFit
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
@@ -24,14 +24,15 @@ class Conditional(ParameterLearner):
 
     Where the canonical form of the structure is perfect (naive Bayes, TAN, ...), the fit is over free numbers beta,
     log P(c | x) = sum of beta over the families - log sum_c' exp(...), in which `cll` has one optimum, and the tables
-    are those of the most likely network that classifies so (`equal_networks`). For other structures, and for `mixed`,
-    it is over normalised tables, and may end in a local optimum; `trace.optimum` says which, and how near.
+    are those of the most likely network that classifies so (`equal_networks`). For other structures, and for what is
+    mixed, it is over normalised tables, and may end in a local optimum; `trace.optimum` says which, and how near.
 
     Parameters
     ----------
-    objective : "cll", "error", "squared" or "mixed"
-        What is made small: minus the conditional log likelihood, the expected number of errors, the squared error,
-        or a mixture of minus the conditional and the joint log likelihood (`conditional.objectives`).
+    objective : "cll", "error", "squared", "margin", "mixed" or "mixed-margin"
+        What is made small: minus the conditional log likelihood, the expected number of errors, the squared error, a
+        hinge on the log odds of the class against all others, or a mixture of the first or the hinge and minus the
+        joint log likelihood (`conditional.objectives`). The hinge decides; its probabilities are not calibrated.
     prior : "hierarchical", "generative", "uniform" or None
         What a table is pulled to where the rows say little. "hierarchical": the log table is a sum of a main effect
         of the attribute and effects of it with each set of its parents, each level with its own L2 penalty towards
@@ -46,7 +47,7 @@ class Conditional(ParameterLearner):
         structure="pairwise" it also chooses between models that shrink to zero and to naive Bayes, or takes their
         mean; a strength given shrinks to zero.
     alpha : float or None
-        Share of the joint log likelihood in `mixed`, from 0 (`cll`) to 1 (frequencies); None means 0.5.
+        Share of the joint log likelihood in what is mixed, from 0 (`cll`, `margin`) to 1 (frequencies); None means 0.5.
     stopping : "tolerance" or "cross-tuning"
         When to stop: when little is left to gain, or after the number of iterations that was best on held-out folds.
     max_iter : int
@@ -67,6 +68,7 @@ class Conditional(ParameterLearner):
     learns_hidden = True
     tunes_hidden = True
     holds_out = True
+    posterior = "laplace"
     bytes_per_cell = MappingProxyType({"tables": 1_600, "effects": 400})  # measured: gradients, folds and strengths
 
     def __init__(
@@ -109,9 +111,9 @@ class Conditional(ParameterLearner):
         alpha = DEFAULT_ALPHA if self.alpha is None else self.alpha
         if not 0.0 <= alpha <= 1.0:
             raise OptionError(f"alpha={alpha!r} of Conditional must be a number from 0 to 1.")
-        if objective == "mixed" and prior == "hierarchical":
+        if objective in MIXED and prior == "hierarchical":
             raise OptionError(
-                "prior='hierarchical' is not defined for objective='mixed': it pulls attributes to equal shares.",
+                f"prior='hierarchical' is not defined for objective={objective!r}: it pulls to equal shares.",
                 hint="use prior='generative' or prior='uniform'.",
             )
         if penalty == "norm" and (objective != "cll" or prior != "hierarchical"):

@@ -7,7 +7,8 @@ ll       - sum_t w_t log P(q_t, e_t)
 cll      - sum_t w_t log p_t
 error    sum_t w_t (1 - p_t)
 squared  sum_t w_t (1 - p_t)^2
-mixed    - sum_t w_t [log p_t + alpha log P(e_t)]
+margin   sum_t w_t h(log p_t / (1 - p_t)), h a hinge (`losses`)
+mixed    - sum_t w_t [log p_t + alpha log P(e_t)] = (1 - alpha) cll + alpha ll, and mixed-margin alike
 
 Tables are normalised, theta = softmax over the states of beta, and the gradient is by beta. For one row
 
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from tanager.network.inference.evidence_rows import RowCodes, distinct_rows
 from tanager.network.inference.junction_tree import ExpectedCounts, JunctionTree, Tables
 from tanager.network.inference.triangulate import relevant_nodes
-from tanager.parameters.conditional.objectives import POWERS
+from tanager.parameters.conditional.losses import MIXED, POWERS, losses_and_slopes
 from tanager.registry import check_option
 from tanager.structure.dag import Dag
 from tanager.structure.requisite import PartOfDag, requisite_nodes
@@ -58,11 +59,11 @@ class NetworkObjective:
     ) -> None:
         check_option("objective", name, NETWORK_OBJECTIVES)
         self._power = POWERS.get(name, 0)
-        # log p + alpha log P(e) = log P(q, e) - (1 - alpha) log P(e), and without the last term it is `ll`.
-        self._share = {"ll": 0.0, "mixed": 1.0 - alpha}.get(name, 1.0)
+        # The loss of P(q | e) counts this share, minus log P(q, e) the rest.
+        self._share = 0.0 if name == "ll" else 1.0 - alpha if name in MIXED else 1.0
         missing = codes == np.asarray(n_states)
         self.rows = np.flatnonzero(np.ones(len(codes), bool) if name == "ll" else ~missing[:, query].all(axis=1))
-        if name in ("ll", "mixed"):
+        if name in ("ll", *MIXED):
             needed = relevant_nodes(dag, np.flatnonzero(~missing.all(axis=0)).tolist())
         else:
             needed = _nodes_of_query(dag, query, missing[self.rows])
@@ -92,10 +93,10 @@ class NetworkObjective:
             joint, given = self._expect(own, weights, self._share * weights)
             value = -float(weights @ joint.log_evidence - self._share * (weights @ given.log_evidence))
         else:
-            p = np.exp(self._log_probability(own))
-            slopes = weights * self._power * (1.0 - p) ** (self._power - 1) * p
-            joint, given = self._expect(own, slopes, slopes)
-            value = float(weights @ (1.0 - p) ** self._power)
+            losses, slopes = losses_and_slopes(self._log_probability(own), self._power)
+            slopes *= self._share * weights
+            joint, given = self._expect(own, slopes + (1.0 - self._share) * weights, slopes)
+            value = float(weights @ (self._share * losses - (1.0 - self._share) * joint.log_evidence))
         gradient = [np.zeros_like(table) for table in tables]
         for node, observed, expected in zip(self._part.nodes, joint.tables, given.tables, strict=True):
             if node in self._part.own:
@@ -109,12 +110,9 @@ class NetworkObjective:
     def losses(self, tables: Tables) -> Array:
         """What each of `rows` adds to the loss, as a row of weight one."""
         own = self._own_tables(tables)
-        if self._power:
-            found = (1.0 - np.exp(self._log_probability(own))) ** self._power
-        else:
-            found = -self._with_query.log_evidence(own)
-            if self._share > 0.0:
-                found = found + self._share * self._without.log_evidence(own)
+        found = (self._share - 1.0) * self._with_query.log_evidence(own)
+        if self._share > 0.0:
+            found = found + self._share * losses_and_slopes(self._log_probability(own), self._power)[0]
         losses: Array = found[self._kind]
         return losses
 

@@ -3,10 +3,12 @@
 Every objective is a loss, to be made small. With p_t the probability of the class of row t given its attributes, and
 w_t the weight of the row (Zhou 2002, sections 3.2.2, 3.7, 3.8 and 5.2.1):
 
-cll      - sum_t w_t log p_t
-error    sum_t w_t (1 - p_t)
-squared  sum_t w_t (1 - p_t)^2
-mixed    - sum_t w_t [log p_t + alpha log P(x_t)] = (1 - alpha) cll - alpha sum_t w_t log P(x_t, c_t)
+cll           - sum_t w_t log p_t
+error         sum_t w_t (1 - p_t)
+squared       sum_t w_t (1 - p_t)^2
+margin        sum_t w_t h(log p_t / (1 - p_t)), h a hinge (`losses`)
+mixed         - sum_t w_t [log p_t + alpha log P(x_t)] = (1 - alpha) cll - alpha sum_t w_t log P(x_t, c_t)
+mixed-margin  (1 - alpha) margin - alpha sum_t w_t log P(x_t, c_t)
 """
 
 from __future__ import annotations
@@ -22,13 +24,12 @@ from scipy import sparse
 from tanager.counts.engine import CountEngine
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.compiled_pass import CompiledPass
+from tanager.parameters.conditional.losses import CONVEX, POWERS, losses_and_slopes
 from tanager.table.batch import EncodedBatch
 from tanager.table.rows import Rows, add
 
 Array = NDArray[np.float64]
 
-# The power of (1 - p) is the number the kernels know an objective by; `mixed` passes over the rows as `cll` does.
-POWERS = {"cll": 0, "error": 1, "squared": 2, "mixed": 0}
 # (row, family, class) look-ups of a pass from which the compiled kernel repays its start.
 WORK_WORTH_COMPILING = 4_000_000
 
@@ -39,7 +40,7 @@ class Objective:
     unnormalised  log P(c | x) = sum_f beta[cell of x in f, c] - log sum_c' exp(...): beta are free numbers
     normalized    beta is first brought to logs of tables, log theta = beta - log sum_k exp(beta); by the chain rule
                   the gradient G of the log tables becomes G - theta sum_k G
-    `mixed` is defined for normalized tables only. `counts` are the rows in each entry, laid out as beta; what
+    What is mixed is defined for normalized tables only. `counts` are the rows in each entry, laid out as beta; what
     families without the class add to log P(x, c) is the same for every beta and left out.
     """
 
@@ -61,7 +62,7 @@ class Objective:
         self._alpha = alpha
         self._counts = counts
         self._to_all_classes = np.hstack([np.eye(cells.n_classes - 1), np.full((cells.n_classes - 1, 1), -1.0)])
-        self.convex = name == "cll" and not normalized
+        self.convex = name in CONVEX and not normalized
         self.n_passes = 0
 
     def __call__(self, beta: Array) -> tuple[float, Array]:
@@ -178,11 +179,7 @@ def loss_and_residuals(
     own_scores = scores[classes, rows]
     p = np.exp(scores, out=scores)
     total = p.sum(axis=0)
-    if power == 0:
-        losses, slopes = np.log(total) - own_scores, np.ones(len(rows))
-    else:
-        own = p[classes, rows] / total
-        losses, slopes = (1.0 - own) ** power, own if power == 1 else 2.0 * (1.0 - own) * own
+    losses, slopes = losses_and_slopes(own_scores - np.log(total), power)
     if weights is not None:
         slopes = slopes * weights
     p *= slopes / total

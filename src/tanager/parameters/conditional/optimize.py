@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,6 @@ from numpy.typing import NDArray
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.descent import Descent
 from tanager.parameters.conditional.lbfgs import Memory, walk_down
-from tanager.parameters.conditional.objectives import Objective
 from tanager.parameters.conditional.priors import FREE, Prior
 
 Array = NDArray[np.float64]
@@ -21,6 +21,16 @@ Array = NDArray[np.float64]
 SLOW_STEPS = 10
 # Of a descent, for the next one on the same rows: the first steps of a walk over strengths then take a fifth less.
 KEPT_STEPS = 10
+
+
+class Loss(Protocol):
+    """What is made small beside the penalty: value and slopes at a beta (n_cells, n_classes)."""
+
+    @property
+    def convex(self) -> bool: ...
+    @property
+    def n_passes(self) -> int: ...
+    def __call__(self, beta: Array) -> tuple[float, Array]: ...
 
 
 class Penalized:
@@ -35,7 +45,7 @@ class Penalized:
     def __init__(
         self,
         cells: ClassCells,
-        objective: Objective,
+        objective: Loss,
         prior: Prior,
         rows: Array,
         mirrored: bool = False,

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.kernel import kernel
+from tanager.parameters.conditional.losses import LINEAR_TO, MARGIN, ZERO_FROM
 from tanager.table.batch import Codes
 
 Array = NDArray[np.float64]
@@ -21,6 +22,7 @@ Integers = NDArray[np.uint32]
 BLOCK_ROWS = 1_024
 # Normalisers of rows are multiplied up to here before a logarithm is taken: one for hundreds of rows.
 LARGEST_PRODUCT = 1e250
+SMALLEST = 1e-300
 
 
 @kernel
@@ -36,6 +38,16 @@ def find_cells(
         column = codes[first : first + n_rows, nodes[m]]
         for i in range(n_rows):
             out[i] += stride * np.uint32(column[i])
+
+
+@kernel
+def hinge(y: float, wrong: float, weight: float) -> tuple[float, float]:
+    """The loss of a row at log odds y, and minus its derivative by log p; `wrong` is 1 - p (`losses`)."""
+    if y >= ZERO_FROM:
+        return 0.0, 0.0
+    if y >= LINEAR_TO:
+        return weight * 0.5 * (ZERO_FROM - y) ** 2, weight * (ZERO_FROM - y) / wrong
+    return weight * (1.0 - y), weight * (ZERO_FROM - LINEAR_TO) / wrong
 
 
 @kernel
@@ -84,6 +96,9 @@ def pass_two_classes(
                     if product > LARGEST_PRODUCT:
                         loss += math.log(product)
                         product = 1.0
+            elif power == MARGIN:
+                distance, slope = hinge(z if is_first else -z, abs(residual), weight)
+                loss += distance
             else:
                 wrong = abs(residual)
                 loss += weight * wrong**power
@@ -150,6 +165,10 @@ def pass_many_classes(
                     if product > LARGEST_PRODUCT:
                         loss += math.log(product)
                         product = 1.0
+            elif power == MARGIN:
+                others = max(total - math.exp(own), SMALLEST)
+                distance, slope = hinge(own - math.log(others), others / total, weight)
+                loss += distance
             else:
                 wrong = 1.0 - math.exp(own) / total
                 loss += weight * wrong**power

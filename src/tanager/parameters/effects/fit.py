@@ -8,7 +8,8 @@ the same kind.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +19,18 @@ from tanager.network.additive import AdditiveNetwork
 from tanager.parameters.conditional.certificate import DAMPING, MAX_ROWS_FOR_EACH, Certificate, minimize_closely
 from tanager.parameters.conditional.descent import Descent, describe_descent, warn_if_unfinished
 from tanager.parameters.conditional.fit import FitOptions
+from tanager.parameters.conditional.losses import MIXED
 from tanager.parameters.conditional.optimize import Penalized
-from tanager.parameters.conditional.trace import ConditionalTrace
 from tanager.parameters.effects.bases import shares_of
 from tanager.parameters.effects.block_problem import BlockProblem
 from tanager.parameters.effects.layout import EffectLayout, Effects, center_effects, mean_effects, without_zeros
 from tanager.parameters.effects.models import Choice, choose_models, fit_more
+from tanager.parameters.effects.monotone import MonotoneSteps
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
 from tanager.parameters.effects.norm_models import adapt
 from tanager.parameters.effects.prior import start_from_folds
 from tanager.parameters.effects.problems import EffectProblems, RowSplit
+from tanager.parameters.effects.trace import EffectsTrace
 from tanager.parameters.effects.trees import ONE_FOLD_ROWS, TreeChoice, add_trees
 from tanager.parameters.effects.triples import JudgedFold, TripleChoice, add_triples, fold_with_triples
 from tanager.parameters.protocol import LearntNetwork, ParameterTask
@@ -47,32 +50,6 @@ FIRST_FIT = 1e-4
 
 
 @dataclass(frozen=True)
-class EffectsTrace(ConditionalTrace):
-    """Of the model with the larger share where the network is a mean of two.
-
-    pairs              how many there are in the network, not zero
-    zero_attributes    names of those that are exactly zero, alone and in all pairs: they say nothing
-    naive_bayes_share  of the model whose main effects shrink to those of naive Bayes
-    norm_share         of the model whose penalty is the norm of each block of effects
-    share_of_folds     of the folds' fits in the network
-    triples            how many effects of three attributes there are
-    tree_rounds        rounds of trees beside the effects
-    tree_share         of the trees in the mean of effects and trees
-    tree_forests       how many forests of so many rounds are averaged
-    """
-
-    pairs: int = 0
-    zero_attributes: tuple[str, ...] = ()
-    naive_bayes_share: float = 0.0
-    norm_share: float = 0.0
-    share_of_folds: float = 0.0
-    triples: int = 0
-    tree_rounds: int = 0
-    tree_share: float = 0.0
-    tree_forests: int = 0
-
-
-@dataclass(frozen=True)
 class _Fitted:
     """A model on all rows and on the folds."""
 
@@ -88,17 +65,24 @@ class EffectsFit:
     """The models of one training table."""
 
     def __init__(self, task: ParameterTask, options: FitOptions) -> None:
-        if options.prior != "hierarchical" or options.objective == "mixed" or options.stopping != "tolerance":
+        if options.prior != "hierarchical" or options.objective in MIXED or options.stopping != "tolerance":
             raise OptionError(
                 f"objective={options.objective!r}, prior={options.prior!r}, stopping={options.stopping!r} of "
                 "Conditional cannot fit the sums of effects of structure='pairwise'.",
-                hint="use prior='hierarchical', stopping='tolerance' and an objective other than 'mixed'.",
+                hint="use prior='hierarchical', stopping='tolerance' and an objective that is not mixed.",
             )
+        if task.pairs is not None and task.pairs.monotone and options.objective != "cll":
+            raise OptionError(f"monotonic_cst needs objective='cll' of Conditional, not {options.objective!r}.")
         self._problems = EffectProblems(task, options.objective)
         self._task = task
         self._options = options
 
     def learn(self) -> LearntNetwork:
+        ranked = self._problems.ranked
+        if ranked.monotone:
+            free = EffectsFit(replace(self._task, pairs=replace(ranked, monotone=())), self._options).learn()
+            if obeys(cast(AdditiveNetwork, free.network), ranked.monotone):
+                return free
         choices = choose_models(self._problems, self._options.penalty, self._options.strengths)
         models = map_threads(self._fit, [choice for choice in choices if choice.share > 0.0])
         # The mean has the pairs of the first; a model of fewer pairs has the best of them.
@@ -134,6 +118,7 @@ class EffectsFit:
             tree_rounds=trees.rounds,
             tree_share=trees.share,
             tree_forests=trees.n_forests,
+            monotone=tuple(self._task.columns[k].name for k in np.flatnonzero(ranked.monotone)),
         )
         return LearntNetwork(network, trace)
 
@@ -192,7 +177,7 @@ class EffectsFit:
         if self._task.report is not None:
             self._task.report(_describe(choice))
         layout = problems.layout(problems.ranked.pairs, choice.n_pairs)
-        problem, rows, descent = (self._fit_norm if choice.kind == "norm" else self._fit_square)(choice, layout)
+        problem, rows, descent = self._descend(choice, layout)
         warn_if_unfinished(descent, options.max_iter)
         if self._task.report is not None:
             self._task.report(describe_descent(descent, problem.n_passes))
@@ -200,6 +185,11 @@ class EffectsFit:
         whole = _center(layout, problem.beta(descent.u), densities)
         folds = tuple(_center(*found, densities) for found in choice.found)
         return _Fitted(choice, descent, problem.n_rows, problem.n_passes, whole, folds)
+
+    def _descend(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized | BlockProblem, Array, Descent]:
+        if self._problems.ranked.monotone:
+            return self._fit_monotone(choice, layout)
+        return self._fit_norm(choice, layout) if choice.kind == "norm" else self._fit_square(choice, layout)
 
     def _fit_square(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized | BlockProblem, Array, Descent]:
         """From the folds' mean, by passes: they prove how near the optimum is."""
@@ -228,6 +218,27 @@ class EffectsFit:
         descent = problem.descend(start, max_iter, tolerance)
         problem.certify(descent)
         return problem, problem.counted, descent
+
+    def _fit_monotone(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized, Array, Descent]:
+        problem, rows = self._problems.monotone_problem(layout, self._problems.rows, self._task.counts.engine)
+        max_iter, every_row, tol = self._options.max_iter, self._every_row, self._options.tol
+        if choice.kind == "naive Bayes":
+            problem.set_prior_mean(naive_bayes_odds(layout, rows))
+        problem.set_penalty(choice.kind == "norm")
+        problem.set_strengths(choice.chosen.strengths, DAMPING)
+        start = start_from_folds(layout, problem.start, rows, choice.found) if choice.found else problem.zero
+        if choice.adaptive is not None:
+            adapt(problem, problem.descend(start, max_iter, FIRST_FIT).u)
+            problem.set_strengths((choice.adaptive,), DAMPING)
+        return problem, rows, problem.descend_closely(start, max_iter, tol, every_row)
+
+
+def obeys(network: AdditiveNetwork, directions: Sequence[int]) -> bool:
+    """Whether the log odds of the second class never turn back along the constrained attributes."""
+    layout = EffectLayout(network.columns[:-1], len(network.intercept), network.pairs)
+    tables = [table.reshape(-1, len(network.intercept)) for table in network.tables]
+    beta = np.concatenate([*network.mains, *tables, network.intercept[np.newaxis]])
+    return MonotoneSteps(layout, directions).deficit(beta) == 0.0
 
 
 def _describe(choice: Choice) -> str:

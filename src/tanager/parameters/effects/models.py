@@ -82,7 +82,7 @@ def choose_models(problems: EffectProblems, penalty: str, given: Strengths | Non
     folds: list[EffectFold] = []
     found: list[tuple[Choice, Array]] = []
     for kind in kinds:
-        if not folds or (kind == "norm" and not folds[0].in_blocks):
+        if not folds or (kind == "norm" and not folds[0].takes_norm):
             folds = [problems.fold(split, numbers[0], kind == "norm") for split in splits]
         found.append(_choose(problems, splits, folds, kind, given, [losses for _, losses in found]))
     weights = np.concatenate([split.rest.row_weights for split in splits])

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tanager.parameters.conditional.strengths import Chosen, StrengthPath, Walk, clearly_worse, visit_strengths
 from tanager.parameters.effects.block_problem import BlockProblem
+from tanager.parameters.effects.monotone_problem import MonotoneProblem
 from tanager.parameters.effects.problems import EffectFold
 
 Array = NDArray[np.float64]
@@ -59,5 +60,5 @@ def held_out_losses(folds: Sequence[EffectFold]) -> Array:
 
 def adapt(problem: object, u: Array) -> None:
     """Let the strengths of the problem's blocks be divided by their sizes in a first fit u."""
-    assert isinstance(problem, BlockProblem)
+    assert isinstance(problem, BlockProblem | MonotoneProblem)
     problem.set_penalty(True, problem.adaptive_factors(u))

@@ -18,6 +18,7 @@ from tanager.parameters.conditional.optimize import Penalized
 from tanager.parameters.effects.bases import MANY_ROWS, DenseBases
 from tanager.parameters.effects.block_problem import BlockProblem, BlockRows
 from tanager.parameters.effects.layout import EffectLayout
+from tanager.parameters.effects.monotone_problem import MonotoneProblem
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
 from tanager.parameters.effects.prior import effect_prior
 from tanager.parameters.protocol import ParameterTask
@@ -62,13 +63,13 @@ class EffectFold:
     rows: Array
 
     @property
-    def in_blocks(self) -> bool:
-        return isinstance(self.problem, BlockProblem)
+    def takes_norm(self) -> bool:
+        return isinstance(self.problem, BlockProblem | MonotoneProblem)
 
     def begin(self, kind: Kind, u: Array) -> None:
         """At the effects of fewer pairs; main effects shrink to what naive Bayes says, or else to zero."""
         self.problem.set_prior_mean(naive_bayes_odds(self.layout, self.rows) if kind == "naive Bayes" else 0.0)
-        if isinstance(self.problem, BlockProblem):
+        if isinstance(self.problem, BlockProblem | MonotoneProblem):
             self.problem.set_penalty(kind == "norm")
         self.u = self.problem.zero
         self.u[: len(u) - 1], self.u[-1] = u[:-1], u[-1]  # the intercept is last, the further pairs before it
@@ -102,6 +103,13 @@ class EffectProblems:
         damped = counted[-1].sum() <= MANY_ROWS  # a third of the passes on covtype
         mirrored = layout.n_classes == 2
         return Penalized(cells, objective, prior, counted.sum(axis=1), mirrored=mirrored, damped=damped), counted
+
+    def monotone_problem(self, layout: EffectLayout, rows: Rows, engine: CountEngine) -> tuple[MonotoneProblem, Array]:
+        """The same with the constraints of the structure, for objective "cll"."""
+        with_gaps = rows.map(EncodedBatch.with_gaps_as_states)
+        counted = _count(layout, with_gaps, engine)
+        objective = Objective(layout.cells, with_gaps, compiled=self._compiled, engine=engine)
+        return MonotoneProblem(layout, objective, counted, self.ranked.monotone), counted
 
     def block_problem(self, layout: EffectLayout, rows: Rows, bases: DenseBases | None = None) -> BlockProblem:
         """The same in memory, for objective "cll"."""
@@ -139,6 +147,9 @@ class EffectProblems:
     def fold(self, split: RowSplit, number: int, norm: bool = False, fewer: EffectFold | None = None) -> EffectFold:
         """A fold with so many pairs, at zero; with `norm` it can have that penalty. `fewer` is one with fewer pairs."""
         layout, rest = self.layout(split.pairs, number), split.rest.with_gaps_as_states()
+        if self.ranked.monotone:
+            monotone, counted = self.monotone_problem(layout, split.kept, AutoEngine())
+            return EffectFold(monotone, monotone.zero, HeldOut(layout.cells, rest, False), layout, counted)
         if norm or self._in_blocks(split.kept.n_rows):
             bases = fewer.problem.bases if fewer is not None and isinstance(fewer.problem, BlockProblem) else None
             blocks = self.block_problem(layout, split.kept, bases)

@@ -24,7 +24,7 @@ function lineChart({ title, description, xLabel, yLabel, series, limits, caption
   ];
   const lines = series.flatMap(({ points, kind, dots }) => [
     svg("polyline", { class: `line ${kind}`, points: points.map(([x, y]) => `${px(x).toFixed(1)},${py(y).toFixed(1)}`).join(" ") }),
-    ...(dots ? points.map(([x, y, words, r]) => svg("circle", { class: "dot", cx: px(x), cy: py(y), r }, svg("title", {}, words))) : []),
+    ...(dots ? points.map(([x, y, words, r]) => svg("circle", { class: `dot ${kind}`, cx: px(x), cy: py(y), r }, svg("title", {}, words))) : []),
   ]);
   return el("figure", { class: "chart" }, caption ? el("figcaption", {}, title) : null,
     svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${title}. ${description}` }, frame, lines));

@@ -18,6 +18,9 @@ const svg = (tag, attributes = {}, ...children) => build(document.createElementN
 const byId = (id) => document.getElementById(id);
 const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
 
+// Words for a hand on glass, or for one on a mouse.
+const touches = matchMedia("(hover: none)").matches;
+
 function percent(p) {
   if (p > 0 && p < 0.0005) return "< 0.1 %";
   if (p < 1 && p > 0.9995) return "> 99.9 %";

@@ -26,14 +26,15 @@ function makeEffects(network, target, gaps) {
   const pairCell = ({ parent, child }, codes) => (coarse(parent, codes) * (nodes[child].coarse.length + 1) + coarse(child, codes)) * nClasses;
   const walk = network.trees ? makeWalk(network.trees, own) : () => {};
 
-  function sums(codes) {
+  function lookUp(codes) {
     const logs = Float64Array.from(intercept);
     const add = (table, cell) => { for (let c = 0; c < nClasses; c++) logs[c] += table[cell + c]; };
     for (let node = 0; node < target; node++) add(nodes[node].main, mainCell(node, codes));
     for (const pair of pairs) add(pair.table, pairCell(pair, codes));
-    walk(codes, (node, c, change) => { logs[c] += change; });
     return logs;
   }
+  const addTrees = (codes, logs) => { walk(codes, (node, c, change) => { logs[c] += change; }); return logs; };
+  const sums = (codes) => addTrees(codes, lookUp(codes));
 
   const expected = (codes) => normalize(sums(codes));
   const posterior = !gaps.filler ? expected
@@ -48,8 +49,11 @@ function makeEffects(network, target, gaps) {
       part({ node: target }, intercept, 0),
       ...range(target).map((node) => part({ node }, nodes[node].main, mainCell(node, codes))).map((each, node) => ({ ...each, value: each.value + credits[node] })),
       ...pairs.map((pair, k) => part({ node: pair.parent, other: pair.child, pair: k }, pair.table, pairCell(pair, codes))),
-    ].filter(({ node, other, value }) => node === target || (codes[node] >= 0 && !(codes[other] < 0)) || Math.abs(value) > 1e-12).sort(byParts(target));
+    ].filter(({ pair }) => !pairs[pair]?.removed)
+      .filter(({ node, other, value }) => node === target || (codes[node] >= 0 && !(codes[other] < 0)) || Math.abs(value) > 1e-12).sort(byParts(target));
   }
 
-  return { posterior, contributions: !gaps.filler ? contributions : withRest(target, posterior, contributions) };
+  // Where a state of each of the two stands in the table of a pair.
+  network.pairCell = ({ parent, child }, a, b) => (nodes[parent].groups[a] * (nodes[child].coarse.length + 1) + nodes[child].groups[b]) * nClasses;
+  return { posterior, parts: { lookUp, addTrees, averages: Boolean(gaps.filler) }, contributions: !gaps.filler ? contributions : withRest(target, posterior, contributions) };
 }

@@ -16,6 +16,8 @@ function makeGraph(network, target, store, views) {
   const view = { x: 0, y: 0, scale: 1 };
   const all = { nodes: range(nodes.length), x: nodes.map((node) => node.x), y: nodes.map((node) => node.y) };
   let shown = network.part ?? all;
+  const strongestPairs = range(pairs.length).filter((p) => pairs[p].importance > 0).sort((p, q) => pairs[q].importance - pairs[p].importance || p - q);
+  let nDrawn = Math.min(network.part?.pairs?.length ?? pairs.length, strongestPairs.length);
   let right = 0, bottom = 0;
 
   // Edges are the wider the stronger. Those of the class, which goes nearly everywhere, are faint.
@@ -28,6 +30,9 @@ function makeGraph(network, target, store, views) {
     if (bold(parent)) return (1 + (3 * node.strengths[d]) / strongest).toFixed(2);
     return ring ? (1 + (4 * node.strengths[d]) / strongestMain).toFixed(2) : null;
   };
+  // Pairs fade with their importance.
+  const strongestPair = Math.max(1e-9, ...pairs.map((pair) => pair.importance));
+  const fade = (importance) => (0.25 + 0.65 * importance / strongestPair).toFixed(2);
   const edges = nodes.flatMap((node, child) => node.parents.map((parent, d) => {
     const pair = parent === target ? -1 : pairOf(parent, child);
     return {
@@ -38,6 +43,7 @@ function makeGraph(network, target, store, views) {
         class: `edge ${bold(parent) ? "" : "of-class"} ${ring ? "pair" : ""}`,
         "marker-end": bold(parent) && !ring ? "url(#arrow)" : null,
         "--width": width(node, parent, d),
+        "--fade": pair < 0 ? null : fade(pairs[pair].importance),
       }),
       // Wider than what is seen, to be pointed at.
       reach: pair < 0 ? null : svg("path", {
@@ -74,7 +80,7 @@ function makeGraph(network, target, store, views) {
       boxes[k].group.setAttribute("transform", `translate(${nodes[k].x},${nodes[k].y})`);
     });
     boxes.forEach((box, k) => box.group.classList.toggle("away", !here.has(k)));
-    const drawn = new Set(shown.pairs ?? range(pairs.length));
+    const drawn = new Set(strongestPairs.slice(0, nDrawn));
     right = Math.max(...shown.nodes.map((k) => nodes[k].x + nodes[k].width));
     bottom = Math.max(...shown.nodes.map((k) => nodes[k].y + height));
     for (const { parent, child, path, pair, reach } of edges) {
@@ -90,9 +96,11 @@ function makeGraph(network, target, store, views) {
       path.setAttribute("d", `M${x1},${y1}C${x1 + bend},${y1} ${x2 - bend},${y2} ${x2},${y2}`);
     }
     const button = byId("part");
-    button.hidden = !network.part;
-    const [few, many] = ring ? [plural(network.part?.pairs.length ?? 0, "pair"), plural(pairs.length, "pair")] : [(network.part?.nodes.length ?? 1) - 1, target];
-    button.textContent = shown === all ? `Strongest ${few}` : `All ${many}`;
+    button.hidden = (network.part?.nodes.length ?? nodes.length) === nodes.length;
+    button.textContent = shown === all ? `Strongest ${(network.part?.nodes.length ?? 1) - 1} attributes` : `All ${target} attributes`;
+    byId("pairs-drawn").value = nDrawn;
+    const visible = edges.filter(({ pair, path }) => pair >= 0 && !path.classList.contains("away")).length;
+    byId("pairs-count").textContent = `${visible} of ${strongestPairs.length}, the strongest first`;
   }
 
   // From the inner side of one box to that of another, bent to the middle, where the class is.
@@ -244,6 +252,9 @@ function makeGraph(network, target, store, views) {
   byId("zoom-out").addEventListener("click", () => zoom(0.8));
   byId("zoom-fit").addEventListener("click", () => fit());
   byId("part").addEventListener("click", () => show(shown === all ? network.part : all));
+  byId("how-many").hidden = !strongestPairs.length;
+  byId("pairs-drawn").max = strongestPairs.length;
+  byId("pairs-drawn").addEventListener("input", (event) => { nDrawn = Number(event.target.value); place(); });
   place();
   let wide = 0;
   new ResizeObserver(() => { if (canvas.clientWidth !== wide) { wide = canvas.clientWidth; fit(smallestFit); } }).observe(canvas);

@@ -25,9 +25,9 @@ async function unpackEffects(network) {
   network.intercept = take(nClasses);
   for (const node of attributes) node.main = take((node.states.length + 1) * nClasses);
   for (const pair of network.pairs) pair.table = take((nodes[pair.parent].coarse.length + 1) * (nodes[pair.child].coarse.length + 1) * nClasses);
+  for (const node of attributes) node.density = take(node.states.length);
   if (network.trees) await unpackTrees(network.trees);
   start = 0;
-  for (const node of attributes) node.density = take(node.states.length, drawn);
   if (network.has_spreads) for (const node of attributes) node.spread = take(node.states.length * nClasses, drawn);
   return network;
 }
@@ -62,6 +62,7 @@ async function unpackRows(rows) {
     codes: await unpack(rows.codes, { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array }[rows.bytes]),
     classes: rows.classes && await unpack(rows.classes, Uint16Array),
     wrong: rows.wrong && [...await unpack(rows.wrong, Uint32Array)],
+    values: rows.values && await unpack(rows.values, Float64Array),
   };
 }
 
@@ -142,36 +143,44 @@ async function main() {
   const target = network.nodes.length - 1;
   const { nodes } = network;
   const classes = nodes[target].states;
-  byId("title").textContent = content.title;
-  byId("summary").textContent = [plural(target, "attribute"), `${classes.length} classes`,
-    network.kind === "effects" ? plural(network.pairs.length, "pair") + (network.trees ? ` · ${plural(network.trees.roots.length, "tree")}` : "") : plural(network.nodes.reduce((n, node) => n + node.parents.length, 0), "edge"), ...(content.rows ? [plural(content.rows.count, "row")] : [])].join(" · ");
+  byId("name").textContent = byId("title").textContent = content.title;
   byId("footer").textContent = `Made by Tanager ${content.version}. Everything on this page is computed in it; nothing is sent anywhere.`;
   const store = makeState(nodes, target, network.pairs?.length);
   const gaps = await unpackGaps(content.gaps);
   const model = makeModel(network, target, gaps, content.base);
+  network.frequent = content.base.log_rates.indexOf(Math.max(...content.base.log_rates));
   const effects = network.kind === "effects";
   const views = (effects ? effectViews : tableViews)(network, target, store);
   const graph = makeGraph(network, target, store, views);
-  const outcome = makeOutcome(network, target, model, gaps, content.base, store);
+  const outcome = makeOutcome(network, target, model, gaps, content.base, store, content.decision);
+  const changes = showChanges(network, target, makeChanges(network, target, model, outcome.decide), model, outcome.decide, store);
   const evidence = makeEvidence(network, target, store);
   const details = makeDetails(network, target, graph, store, views);
-  const rows = content.rows ? makeRows(network, target, await unpackRows(content.rows), store) : null;
+  const given = content.rows ? await unpackRows(content.rows) : null;
+  network.given = given;
+  const rows = given ? makeRows(network, target, given, store) : null;
   makeSearch(network, graph, evidence, store);
   store.listen((state) => {
+    rows?.complete(state);
     const answer = outcome.update(state);
     store.favoured = answer.favoured ?? -1;
     graph.update(state.codes, state.pinned, answer);
     evidence.update(state);
     details(state);
     rows?.update(state);
+    changes.update(state);
   });
   store.start();
-  if (effects) showShapes(network, target, store);
-  if (content.quality) showQuality(content.quality, classes);
-  if (content.columns) showData(content.columns, network, target, content.rows.count);
+  const panel = effects ? showShapes(network, target, store, (redraw) => makeEditPanel(network, target, gaps, model, given, { digest: network.digest, version: content.version, before: content.edits }, store, redraw)) : null;
+  showOpening(content, network, target);
+  if (content.quality) showQuality(content, classes);
+  if (content.columns) showData(content, network, target);
   showLearning(content.learning);
+  showCard(content.card);
+  makeFolds();
+  makePrinting();
   // For programs, and for the tests of this page.
-  window.tanagerReport = { ...model, answer: outcome.answer, store };
+  window.tanagerReport = { ...model, answer: outcome.answer, decide: outcome.decide, changes: makeChanges(network, target, model, outcome.decide), edits: panel, store };
   document.documentElement.dataset.ready = performance.now().toFixed(0);
 }
 

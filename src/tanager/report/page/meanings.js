@@ -87,7 +87,14 @@ function withBaseRate(target, logRates, contributions) {
   });
 }
 
+// `renew` takes in what was changed in the network by hand.
 function makeModel(network, target, gaps, base) {
-  const { posterior, contributions } = (network.kind === "effects" ? makeEffects : MEANINGS[gaps.meaning])(network, target, gaps);
-  return { posterior, contributions: withBaseRate(target, base.log_rates, contributions) };
+  const make = () => (network.kind === "effects" ? makeEffects : MEANINGS[gaps.meaning])(network, target, gaps);
+  let now = make();
+  return {
+    posterior: (codes) => now.posterior(codes),
+    contributions: withBaseRate(target, base.log_rates, (codes, a, b) => now.contributions(codes, a, b)),
+    renew: () => { now = make(); },
+    parts: () => now.parts ?? null,
+  };
 }

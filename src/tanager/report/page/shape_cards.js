@@ -2,12 +2,14 @@
 
 const FIRST_SHAPES = 24, FIRST_PAIRS = 12;
 
-// Of two classes the second, as elsewhere on the page; of more the first.
-const usualClass = (classes) => (classes.length === 2 ? 1 : 0);
+// The class that shapes are drawn for at first: the most frequent one.
+const usualClass = (network) => network.frequent;
 
 function againstWords(classes, c) {
   return classes.length === 2 ? `${classes[c]} against ${classes[1 - c]}` : `${classes[c]} against the mean of the others`;
 }
+
+const swatch = (kind) => el("span", { class: `swatch ${kind}` });
 
 const pairName = (network, { parent, child }) => `${network.nodes[parent].name} & ${network.nodes[child].name}`;
 
@@ -19,7 +21,7 @@ function interceptTable(network, target) {
 // What the network shows when a node or an edge is pointed at, and when it is pinned.
 function effectViews(network, target, store) {
   const classes = network.nodes[target].states;
-  const favoured = () => (store.favoured >= 0 ? store.favoured : usualClass(classes));
+  const favoured = () => (store.favoured >= 0 ? store.favoured : usualClass(network));
   const words = (c) => el("p", { class: "muted small" }, `Log odds of ${againstWords(classes, c)}`);
   const node = (k, size) => {
     if (k === target) return [interceptTable(network, target)];
@@ -41,43 +43,49 @@ function silentNodes({ nodes, pairs, trees }, target) {
   return range(target).filter((node) => nodes[node].importance === 0 && !said.has(node));
 }
 
-function showShapes(network, target, store) {
+function showShapes(network, target, store, makePanel) {
   const { nodes, pairs } = network;
   const classes = nodes[target].states;
   const section = byId("shapes");
-  let c = usualClass(classes), everything = false;
+  let c = usualClass(network), everything = false, same = true;
   const ranked = range(target).filter((node) => nodes[node].importance > 0).sort((a, b) => nodes[b].importance - nodes[a].importance || a - b);
   const silent = silentNodes(network, target).map((node) => nodes[node].name);
   const strongest = range(pairs.length).sort((a, b) => pairs[b].importance - pairs[a].importance || a - b);
   const choice = el("select", { id: "shape-class", onchange: () => { c = Number(choice.value); draw(); } }, classes.map((name, k) => el("option", { value: k, selected: k === c }, name)));
   const about = el("p", { class: "muted" });
+  const scale = el("input", { type: "checkbox", id: "same-scale", checked: true, onchange: () => { same = scale.checked; draw(); } });
+  const panel = makePanel(() => draw());
+  const correct = el("button", { type: "button", id: "correct", "aria-pressed": "false", onclick: () => { const on = panel.toggle(); correct.setAttribute("aria-pressed", String(on)); correct.textContent = on ? "Stop correcting" : "Correct the model"; } }, "Correct the model");
   const mains = el("div", { class: "columns shapes" }), heats = el("div", { class: "columns shapes" });
+  const legend = el("p", { class: "heat-legend small muted" });
   const more = el("button", { type: "button", onclick: () => { everything = !everything; draw(); } });
-  section.append(el("h2", { id: "shapes-title" }, "Shapes"), el("div", { class: "head" }, el("label", { class: "small" }, "log odds of ", choice)), about, mains,
+  section.append(el("h2", { id: "shapes-title" }, "Shapes"), el("div", { class: "head" }, el("label", { class: "small" }, "log odds of ", choice), el("label", { class: "small" }, scale, " same scale for all"), el("span", { class: "buttons" }, correct)), about, panel.panel, mains,
     ...(silent.length ? [el("p", { class: "muted small", id: "silent" }, `Exactly zero, so of no say: ${silent.join(", ")}.`)] : []),
-    ...(pairs.length ? [el("h3", { class: "between" }, "Pairs: what two attributes say beyond their parts"), heats] : []), more);
+    ...(pairs.length ? [el("h3", { class: "between" }, "Pairs: what two attributes say beyond their parts"), legend, heats] : []), more);
   // Drawn when scrolled to: a wide table has thousands of steps.
   const watcher = new IntersectionObserver((entries) => entries.forEach((entry) => {
     if (!entry.isIntersecting) return;
     watcher.unobserve(entry.target);
     entry.target.fill();
   }), { rootMargin: "600px" });
-  const shapeCard = (name, remark, pin, fill) => {
+  const shapeCard = (name, remark, pin, fill, below) => {
     const holder = el("div", { class: "card column" }, el("h3", { title: name }, el("button", { type: "button", class: "link", onclick: pin }, name)), el("p", { class: "muted small" }, remark));
-    holder.fill = () => holder.append(fill());
+    holder.fill = () => holder.append(fill(), ...[below()].filter(Boolean));
     watcher.observe(holder);
     return holder;
   };
 
   function draw() {
     watcher.disconnect();
-    const least = 0.25 * Math.max(...range(target).map((node) => mainEffect(network, node, c).largest));
+    const widest = Math.max(...range(target).map((node) => mainEffect(network, node, c).largest));
+    const hottest = Math.max(1e-9, ...pairs.map((pair) => pairEffect(network, pair, c).largest));
+    legend.replaceChildren("Each cell: ", swatch("against"), "lowers ", swatch(""), `raises the log odds${same ? `, up to ±${short(hottest)}` : ", each map to its own largest"}.${network.given ? " The bar in a cell: how many rows of this page are in it." : ""}`);
     about.textContent = `Each attribute's part of the log odds of ${againstWords(classes, c)}, the most important first.`
       + (network.has_spreads ? " The band is twice the spread between fits on parts of the training rows." : "") + " Below it: where the training rows are.";
     mains.replaceChildren(...(everything ? ranked : ranked.slice(0, FIRST_SHAPES)).map((node) =>
-      shapeCard(nodes[node].name, `importance ${short(nodes[node].importance)}`, () => jump(() => store.pin(node)), () => mainShape(network, node, c, SMALL, least))));
+      shapeCard(nodes[node].name, `importance ${short(nodes[node].importance)}`, () => jump(() => store.pin(node)), () => mainShape(network, node, c, SMALL, same ? widest : 0), () => panel.below("node", node, c))));
     heats.replaceChildren(...(everything ? strongest : strongest.slice(0, FIRST_PAIRS)).map((p) =>
-      shapeCard(pairName(network, pairs[p]), `importance ${short(pairs[p].importance)}, up to ±${short(pairEffect(network, pairs[p], c).largest)}`, () => jump(() => store.pinPair(p)), () => pairShape(network, pairs[p], c, SMALL))));
+      shapeCard(pairName(network, pairs[p]), `importance ${short(pairs[p].importance)}, up to ±${short(pairEffect(network, pairs[p], c).largest)}`, () => jump(() => store.pinPair(p)), () => pairShape(network, pairs[p], c, SMALL, null, same ? hottest : 0), () => panel.below("pair", p, c))));
     more.hidden = ranked.length <= FIRST_SHAPES && pairs.length <= FIRST_PAIRS;
     more.textContent = everything ? "Show fewer" : `Show all ${plural(ranked.length, "attribute")}${pairs.length ? ` and ${plural(pairs.length, "pair")}` : ""}`;
   }
@@ -87,4 +95,5 @@ function showShapes(network, target, store) {
     byId("what-if").scrollIntoView();
   }
   draw();
+  return panel;
 }

@@ -105,15 +105,35 @@ function mainShape(network, node, c, size, range_ = 0, mark = -1) {
   return (kind === "numeric" && cuts.length ? stepCurve : stateBars)(network, node, c, size, reach, mark);
 }
 
+// How many rows of the page are in each cell of a pair; null for a page without rows.
+function pairCounts({ given, nodes }, { parent, child }) {
+  if (!given) return null;
+  const counts = nodes[parent].coarse.map(() => new Array(nodes[child].coarse.length).fill(0)), wide = nodes.length - 1;
+  for (let row = 0; row < given.kept; row++) {
+    const i = nodes[parent].groups[given.codes[row * wide + parent]], j = nodes[child].groups[given.codes[row * wide + child]];
+    if (i !== undefined && j !== undefined) counts[i][j] += given.every;
+  }
+  return counts;
+}
+
+// A coarse state in few letters: of bins where they begin.
+function coarseLabel({ kind, coarse, groups, cuts, cut_labels: labels }, state) {
+  if (kind !== "numeric" || !/^[[>]/.test(coarse[state])) return coarse[state];
+  const first = groups.indexOf(state) - 1;
+  return `≥ ${labels ? labels[first] : short(cuts[first], 3)}`;
+}
+
 // Each so-manieth of a list with its position, so that labels do not overlap.
 function every(list, step) {
   return list.map((item, position) => [item, position]).filter(([, position]) => position % Math.max(1, Math.ceil(step)) === 0);
 }
 
 // The parent's states from top to bottom, the child's from left to right; of many categories the most frequent.
-function pairShape(network, pair, c, size, codes = null) {
+function pairShape(network, pair, c, size, codes = null, reach = 0) {
   const { parent, child } = pair;
-  const { values, largest } = pairEffect(network, pair, c);
+  const effect = pairEffect(network, pair, c), { values } = effect;
+  const largest = Math.max(reach, effect.largest);
+  const counts = pairCounts(network, pair), most_rows = counts ? Math.max(1, ...counts.flat()) : 1;
   const most = size === LARGE ? 14 : 8;
   const chosen = (node) => {
     const { kind, coarse, groups, density } = network.nodes[node];
@@ -122,7 +142,7 @@ function pairShape(network, pair, c, size, codes = null) {
     return range(coarse.length).sort((a, b) => shares[b] - shares[a]).slice(0, most).sort((a, b) => a - b);
   };
   const down = chosen(parent), across = chosen(child);
-  const label = (node, state, letters) => cut(network.nodes[node].coarse[state], letters);
+  const label = (node, state, letters) => cut(size === LARGE ? network.nodes[node].coarse[state] : coarseLabel(network.nodes[node], state), letters);
   const letters = size === LARGE ? 22 : 13;
   const left = 14 + 6.3 * Math.max(...down.map((i) => Array.from(label(parent, i, letters)).length));
   const below = 8 + 4.4 * Math.max(...across.map((j) => Array.from(label(child, j, letters)).length));
@@ -133,13 +153,14 @@ function pairShape(network, pair, c, size, codes = null) {
   const here = (node, state) => codes && codes[node] >= 0 && network.nodes[node].groups[codes[node]] === state;
   const cells = down.flatMap((i, y) => across.map((j, x) => {
     const value = values[i][j];
-    return svg("g", {}, svg("title", {}, `${network.nodes[parent].coarse[i]} and ${network.nodes[child].coarse[j]}: ${signed(value, decimals)}`),
+    return svg("g", {}, svg("title", {}, `${network.nodes[parent].coarse[i]} and ${network.nodes[child].coarse[j]}: ${signed(value, decimals)}${counts ? `, ${plural(counts[i][j], "row")}` : ""}`),
       svg("rect", { class: value < 0 ? "cell against" : "cell", "--heat": (Math.abs(value) / largest).toFixed(3), x: (left + x * w).toFixed(1), y: y * h + 1, width: (w - 1).toFixed(1), height: h - 1 }),
       size === LARGE && w > 38 && h > 14 ? svg("text", { class: "tick middle ink", x: left + x * w + w / 2, y: y * h + h / 2 + 4 }, signed(value, decimals)) : null,
+      counts && counts[i][j] ? svg("rect", { class: "density", x: (left + x * w).toFixed(1), y: (y * h + h - 3).toFixed(1), width: (((w - 1) * counts[i][j]) / most_rows).toFixed(1), height: 3 }) : null,
       here(parent, i) && here(child, j) ? svg("rect", { class: "here", x: left + x * w, y: y * h + 1, width: w - 1, height: h - 1 }) : null);
   }));
   return picture({ width, height }, `Heat map of ${network.nodes[parent].name} and ${network.nodes[child].name}, log odds from ${signed(-largest, decimals)} to ${signed(largest, decimals)}.`,
     cells,
     every(down, 12 / h).map(([i, y]) => svg("text", { class: "tick end", x: left - 5, y: Math.max(10, y * h + h / 2 + 4) }, label(parent, i, letters))),
-    every(across, 12 / w).map(([j, x]) => svg("text", { class: "tick end", transform: `translate(${(left + x * w + w / 2 + 3).toFixed(1)},${down.length * h + 12}) rotate(-38)` }, label(child, j, letters))));
+    every(across, 15 / w).map(([j, x]) => svg("text", { class: "tick end", transform: `translate(${(left + x * w + w / 2 + 3).toFixed(1)},${down.length * h + 12}) rotate(-38)` }, label(child, j, letters))));
 }

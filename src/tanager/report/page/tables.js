@@ -47,6 +47,6 @@ function tableViews(network, target, store) {
   return {
     nodeTip: (k) => [nodeTable(network, k, store.state.codes, 8, 5, 14)],
     nodeDetails: (k) => [nodeTable(network, k, store.state.codes, 60, 40, 20)],
-    hint: "Hover a node for its table, click to pin it. Drag to pan, Ctrl + wheel to zoom.",
+    hint: touches ? "Tap a node for its table. Drag to pan, pinch to zoom." : "Hover a node for its table, click to pin it. Drag to pan, Ctrl + wheel to zoom.",
   };
 }

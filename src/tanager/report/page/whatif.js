@@ -11,9 +11,10 @@ function explained({ kind, pairs, trees }) {
   return pairs.length ? `${alone}, and each pair what it says beyond them.` : `${alone}.`;
 }
 
-function makeOutcome(network, target, model, gaps, base, store) {
+function makeOutcome(network, target, model, gaps, base, store, decision) {
   const { nodes } = network;
   const classes = nodes[target].states;
+  const decide = makeDecide(decision, classes.length);
   let allReasons = false;
   byId("outcome-title").append(el("span", { class: "muted" }, "Probability of "), nodes[target].name);
   const choice = byId("against");
@@ -35,10 +36,16 @@ function makeOutcome(network, target, model, gaps, base, store) {
     const favoured = ranked[0] === against ? ranked[1] : ranked[0];
     const other = against >= 0 ? against : ranked[1];
     const parts = model.contributions(codes, favoured, other);
-    return { proba, ranked, favoured, other, parts, verdict: `${cut(classes[ranked[0]], 30)} (${percent(proba[ranked[0]])})` };
+    return { proba, ranked, favoured, other, parts, decided: decide(proba), verdict: `${cut(classes[ranked[0]], 30)} (${percent(proba[ranked[0]])})` };
   }
 
   const failed = (problem) => ({ proba: null, parts: [], verdict: "?", problem });
+
+  function decidedWords({ proba, decided }) {
+    if (!decision) return "";
+    const rule = decision.threshold !== undefined ? `P(${classes[decision.positive]}) ${proba[decision.positive] >= decision.threshold ? "reaches" : "is below"} the threshold ${short(decision.threshold, 4)}` : "the least expected cost";
+    return `Decided: ${classes[decided] ?? "ask a person"} (${rule})`;
+  }
 
   // Long names have a line to themselves above the bars.
   byId("classes").classList.toggle("long", classes.some((name) => name.length > LONG_NAME));
@@ -71,7 +78,8 @@ function makeOutcome(network, target, model, gaps, base, store) {
   function words(node, code, part) {
     if (code < 0) return "unknown";
     if (part.other !== undefined) return nodes[node].coarse[nodes[node].groups[code]];
-    const state = nodes[node].states[code];
+    const state = nodes[node].states[code], value = store.state.values[node];
+    if (value !== null && code === store.state.codes[node]) return `= ${rawText(nodes[node], value)}`;
     return nodes[node].kind === "numeric" && /^[<>]/.test(state) ? state : `= ${state}`;
   }
 
@@ -83,7 +91,7 @@ function makeOutcome(network, target, model, gaps, base, store) {
     const shown = allReasons ? rest : rest.slice(0, MAX_REASONS_SHOWN);
     const hidden = rest.slice(shown.length);
     const what = network.kind === "effects" ? "effect" : "attribute";
-    const row = (part) => ({ words: label(part, codes), value: part.value, summed: part.summed });
+    const row = (part) => ({ words: label(part, codes), value: part.value, summed: part.summed, start: part.base });
     const together = (list, words) => (list.length ? [{ words, value: list.reduce((sum, part) => sum + part.value, 0), summed: [] }] : []);
     const rows = [...first.map(row), ...shown.map(row), ...together(hidden, [plural(hidden.length, `other ${what}`), ""]),
       ...together(unknown, ["unknown attributes", "at their means"]),
@@ -91,7 +99,7 @@ function makeOutcome(network, target, model, gaps, base, store) {
     const total = parts.reduce((sum, part) => sum + part.value, 0);
     let at = 0;
     for (const each of rows) { each.from = at; at += each.value; each.to = at; }
-    rows.push({ words: ["log odds", ""], value: total, from: 0, to: total, total: true, summed: [] });
+    rows.push({ words: ["log odds, the sum", ""], value: total, from: 0, to: total, total: true, summed: [] });
     const finite = rows.flatMap(({ from, to }) => [from, to]).filter(Number.isFinite);
     const low = Math.min(0, ...finite), high = Math.max(0, ...finite), span = high - low || 1;
     const place = (x) => `${(100 * (Math.min(high, Math.max(low, x)) - low)) / span}%`;
@@ -101,7 +109,9 @@ function makeOutcome(network, target, model, gaps, base, store) {
       return el("li", { class: row.total ? "total" : null, title: summed },
         el("span", { class: "label", title: row.words.join(" ") }, row.words[0], " ", el("span", { class: "muted" }, row.words[1]),
           summed ? el("span", { class: "mark", "aria-hidden": "true" }, " ∑") : null, summed ? el("span", { class: "sr" }, summed) : null),
+        el("span", { class: "verb muted" }, row.total || row.start || !(Math.abs(row.value) >= 0.005) ? "" : row.value > 0 ? "raises" : "lowers"),
         el("span", { class: "figure", title: String(row.value) }, signed(row.value)),
+        el("span", { class: "share" }, percent(1 / (1 + Math.exp(-row.to)))),
         el("span", { class: "lane", "aria-hidden": "true" }, Number.isNaN(start) ? null
           : el("span", { class: row.value < 0 ? "step against" : "step", "--from": place(start), "--to": place(end) })));
     }));
@@ -110,6 +120,7 @@ function makeOutcome(network, target, model, gaps, base, store) {
     byId("waterfall").replaceChildren(
       el("p", { class: "muted small" }, "Log odds for ", el("span", { class: "favoured-name" }, classes[favoured]), " against ",
         el("span", { class: "other-name" }, classes[other]), `; ${explained(network)} ${gaps.words}${parts.some((part) => part.summed.length) ? " ∑: with this part." : ""}`),
+      el("p", { class: "columns-of muted small", "aria-hidden": "true" }, el("span", {}, "log odds"), el("span", {}, classes.length > 2 ? "P of the two" : `P(${cut(classes[favoured], 14)})`)),
       list, ...(button ? [button] : []));
   }
 
@@ -119,93 +130,10 @@ function makeOutcome(network, target, model, gaps, base, store) {
     byId("problem").hidden = !found.problem;
     byId("problem").textContent = found.problem ?? "";
     if (found.proba) { showClasses(found); showReasons(found, codes); } else { byId("classes").replaceChildren(); byId("waterfall").replaceChildren(); }
+    byId("decision").textContent = found.proba ? decidedWords(found) : "";
     byId("verdict").replaceChildren(el("span", { class: "muted" }, `${cut(nodes[target].name, 20)}: `), found.verdict);
     return found;
   }
 
-  return { update, answer };
-}
-
-function makeEvidence(network, target, store) {
-  const { nodes } = network;
-  const cards = range(target).map((k) => {
-    const { name, states } = nodes[k];
-    const select = el("select", { id: `attribute-${k}`, disabled: states.length < 2, onchange: (event) => store.set(k, Number(event.target.value)) },
-      el("option", { value: "-1" }, "unknown"), states.map((state, code) => el("option", { value: code }, state)));
-    const typed = nodes[k].cuts.length && !nodes[k].cut_labels ? numberField(k) : null;
-    return { select, typed, card: el("div", { class: "attribute" }, el("label", { for: `attribute-${k}`, title: name }, name), el("div", { class: "fields" }, select, typed)) };
-  });
-
-  // The bin of a number: as many cuts lie at or below it.
-  const binOf = (k, number) => nodes[k].cuts.filter((cut) => cut <= number).length;
-  function numberField(k) {
-    const field = el("input", { type: "text", inputmode: "decimal", placeholder: "value", autocomplete: "off", "aria-label": `Value of ${nodes[k].name}` });
-    field.addEventListener("change", () => {
-      const text = field.value.trim().replace(",", "."), number = Number(text);
-      const fine = text !== "" && Number.isFinite(number);
-      field.toggleAttribute("data-wrong", text !== "" && !fine);
-      field.setAttribute("aria-invalid", String(text !== "" && !fine));
-      if (fine) store.set(k, binOf(k, number));
-      else if (text === "") store.set(k, -1);
-    });
-    return field;
-  }
-  byId("attributes").append(...cards.map(({ card }) => card));
-  byId("clear").addEventListener("click", store.clear);
-  byId("share").addEventListener("click", async () => {
-    const button = byId("share");
-    try { await navigator.clipboard.writeText(store.link()); button.textContent = "Link copied"; } catch { button.textContent = "The link is in the address bar"; }
-    setTimeout(() => { button.textContent = "Copy link"; }, 2500);
-  });
-
-  function update({ codes }) {
-    cards.forEach(({ select, typed, card }, k) => {
-      select.value = String(codes[k]);
-      // A number typed before goes when another bin is chosen.
-      if (typed && typed.value !== "" && !typed.hasAttribute("data-wrong") && binOf(k, Number(typed.value.replace(",", "."))) !== codes[k]) typed.value = "";
-      card.classList.toggle("known", codes[k] >= 0);
-    });
-    const known = codes.filter((code) => code >= 0).length;
-    byId("known").textContent = `${known} of ${plural(target, "attribute")} known`;
-  }
-
-  function find(matches) {
-    cards.forEach(({ card }, k) => { card.hidden = matches !== null && !matches.has(k); });
-  }
-
-  return { update, find };
-}
-
-// Row numbers are those of the table given; where it was too long for the page, only every so many rows are here.
-function makeRows(network, target, rows, store) {
-  const { nodes } = network;
-  const classes = nodes[target].states;
-  const step = rows.every;
-  const last = (rows.kept - 1) * step;
-  const number = el("input", { id: "row-number", type: "number", min: 0, max: last, step, inputmode: "numeric" });
-  const about = el("span", { class: "muted", "aria-live": "polite" });
-  const show = (k) => {
-    const start = k * target;
-    store.load(range(target).map((node) => { const code = rows.codes[start + node]; return code < nodes[node].states.length ? code : -1; }), k * step);
-  };
-  const current = () => (store.state.row >= 0 ? Math.round(store.state.row / step) : -1);
-  const turn = (by) => show((current() + by + rows.kept) % rows.kept);
-  const button = (text, act) => el("button", { type: "button", onclick: act }, text);
-  number.addEventListener("change", () => {
-    const k = Math.round(Number(number.value) / step);
-    if (number.value !== "" && k >= 0 && k < rows.kept) show(k);
-  });
-  const mistake = () => { const next = rows.wrong.find((k) => k > current()) ?? rows.wrong[0]; show(next); };
-  byId("rows").append(el("label", {}, "Row ", number), button("Previous", () => turn(current() < 0 ? 0 : -1)), button("Next", () => turn(1)),
-    ...(rows.wrong?.length ? [button("Next mistake", mistake)] : []), about);
-
-  function update({ row: asked }) {
-    const row = asked > last ? -1 : asked;
-    number.value = row < 0 ? "" : String(row);
-    const truth = row >= 0 && rows.classes ? `true class: ${classes[rows.classes[current()]]}` : "";
-    const some = step > 1 ? ` (every ${step.toLocaleString("en")}th is here)` : "";
-    about.textContent = truth || `of ${plural(rows.count, "row")}, from 0${some}`;
-  }
-
-  return { update };
+  return { update, answer, decide };
 }

@@ -1,0 +1,177 @@
+"""How often intervals of P(class | row) hold the truth: simulated tables; writes docs/coverage.md.
+
+    python -m benchmarks.interval_coverage [number of tables] [output]
+
+Truths drawn from the prior, with structure and strengths given, are for "dirichlet" and "laplace". Smooth truths and
+trees, with everything chosen by the classifier, are for the default interval, beside "laplace" and "bootstrap".
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, PairwiseClassifier
+from tanager.parameters import Conditional
+
+LEVEL = 0.9
+N_TEST = 500
+BOOTSTRAP_TABLES, BOOTSTRAP_DRAWS = 15, 10
+
+
+class Tally:
+    """Whether each truth was within its interval, beside P and the width."""
+
+    def __init__(self) -> None:
+        self.within: list[np.ndarray] = []
+        self.p: list[np.ndarray] = []
+        self.width: list[float] = []
+        self.seconds = 0.0
+
+    def add(
+        self,
+        clf: BayesianNetworkClassifier,
+        X: pd.DataFrame,
+        y: np.ndarray,
+        rows: pd.DataFrame,
+        truth: np.ndarray,
+        method: str,
+    ) -> None:
+        begin = time.process_time()
+        found = clf.prepare_intervals(X, y, method=method, n_draws=BOOTSTRAP_DRAWS).predict_interval(rows, LEVEL)
+        self.seconds += time.process_time() - begin
+        self.within.append((found.lower[:, 1] <= truth) & (truth <= found.upper[:, 1]))
+        self.p.append(clf.predict_proba(rows)[:, 1])
+        self.width.append(float(np.mean(found.upper - found.lower)))
+
+    def line(self, truths: str, method: str) -> str:
+        by_table = np.array([within.mean() for within in self.within])
+        within, p = np.concatenate(self.within), np.concatenate(self.p)
+        deciles = np.array_split(within[np.argsort(p, kind="stable")], 10)
+        return (
+            f"| {truths} | {method} | {len(by_table)} | {by_table.mean():.1%} | {min(d.mean() for d in deciles):.1%} | "
+            f"{np.quantile(by_table, 0.1):.1%} | {np.mean(self.width):.3f} | {self.seconds / len(by_table):.2f} |"
+        )
+
+
+def words(codes: np.ndarray) -> pd.DataFrame:
+    return pd.DataFrame({f"x{k}": [f"s{code}" for code in column] for k, column in enumerate(codes.T)})
+
+
+def from_dirichlet_prior(rng: np.random.Generator, tally: Tally) -> None:
+    """Naive Bayes with uniform tables of 4 attributes with 3 states, 100 rows."""
+    share, tables = rng.beta(20, 20), rng.dirichlet(np.ones(3), size=(4, 2))
+    y = (rng.random(100) < share).astype(int)
+    y[:2] = 0, 1
+    codes = np.array([[rng.choice(3, p=tables[a, c]) for a in range(4)] for c in y])
+    rows = rng.integers(3, size=(N_TEST, 4))
+    if any(len(np.unique(column)) < 3 for column in codes.T):
+        return
+    joint = [np.log([1 - share, share][c]) + np.log(tables[np.arange(4), c, rows]).sum(axis=1) for c in (0, 1)]
+    clf = NaiveBayesClassifier().fit(words(codes), y)
+    tally.add(clf, words(codes), y, words(rows), expit(joint[1] - joint[0]), "dirichlet")
+
+
+def from_normal_prior(rng: np.random.Generator, tally: Tally) -> None:
+    """Main effects of strength 1 of 4 attributes with 4 states, 150 rows."""
+    effects = rng.normal(size=(4, 4)) * np.sqrt(2.0)
+    codes, rows = rng.integers(4, size=(150, 4)), rng.integers(4, size=(N_TEST, 4))
+    truth = expit(effects[np.arange(4), rows].sum(axis=1))
+    y = (rng.random(150) < expit(effects[np.arange(4), codes].sum(axis=1))).astype(int)
+    if len(np.unique(y)) < 2:
+        return
+    clf = PairwiseClassifier(order=1, parameters=Conditional(strength=1.0)).fit(words(codes), y)
+    tally.add(clf, words(codes), y, words(rows), truth, "laplace")
+
+
+def smooth(rng: np.random.Generator, n_attributes: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Two to four of the attributes add a line, a wave or a step; half of the truths have a product of two."""
+    used = rng.permutation(n_attributes)[: int(rng.integers(2, 5))]
+    parts = [(a, rng.integers(3), 1.2 * rng.normal(), rng.uniform(0, 6)) for a in used]
+    product = 0.8 * rng.normal() if rng.random() < 0.5 else 0.0
+
+    def log_odds(X: np.ndarray) -> np.ndarray:
+        total = product * X[:, used[0]] * X[:, used[1]]
+        for a, kind, size, shift in parts:
+            x = X[:, a]
+            total = total + size * (x, np.sin(1.5 * x + shift), np.tanh(2 * x + shift - 3))[kind]
+        return total
+
+    return log_odds
+
+
+def tree(rng: np.random.Generator, n_attributes: int) -> Callable[[np.ndarray], np.ndarray]:
+    """Eight leaves under three splits on any attributes."""
+    attributes, cuts, leaves = rng.integers(n_attributes, size=7), 0.7 * rng.normal(size=7), 1.3 * rng.normal(size=8)
+
+    def log_odds(X: np.ndarray) -> np.ndarray:
+        node = np.zeros(len(X), dtype=int)
+        for _ in range(3):
+            node = 2 * node + 1 + (X[np.arange(len(X)), attributes[node]] >= cuts[node])
+        return leaves[node - 7]
+
+    return log_odds
+
+
+def with_everything_chosen(
+    rng: np.random.Generator,
+    make: Callable[[np.random.Generator, int], Callable[[np.ndarray], np.ndarray]],
+    tallies: dict[str, Tally],
+    number: int,
+) -> None:
+    """150 to 1,200 rows of three to eight normal attributes."""
+    n_attributes, n_rows = int(rng.integers(3, 9)), int(np.exp(rng.uniform(np.log(150), np.log(1200))))
+    log_odds = make(rng, n_attributes)
+    names = [f"x{k}" for k in range(n_attributes)]
+    X, rows = (pd.DataFrame(rng.normal(size=(n, n_attributes)), columns=names) for n in (n_rows, N_TEST))
+    y = (rng.random(n_rows) < expit(log_odds(X.to_numpy()))).astype(int)
+    clf, truth = BayesianNetworkClassifier().fit(X, y), expit(log_odds(rows.to_numpy()))
+    for method, tally in tallies.items():
+        if method != "bootstrap" or number < BOOTSTRAP_TABLES:
+            tally.add(clf, X, y, rows, truth, method)
+
+
+def main() -> None:
+    n_tables = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    output = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(__file__).parent.parent / "docs" / "coverage.md"
+    lines = []
+    for truths, make, method in (
+        ("from the prior, Dirichlet", from_dirichlet_prior, "dirichlet"),
+        ("from the prior, normal", from_normal_prior, "laplace"),
+    ):
+        tally = Tally()
+        for seed in range(n_tables):
+            make(np.random.default_rng([7, seed]), tally)
+        lines.append(tally.line(truths, method))
+        print(lines[-1], flush=True)
+    for truths, shape in (("smooth", smooth), ("trees", tree)):
+        tallies = {method: Tally() for method in ("broad", "laplace", "bootstrap")}
+        for seed in range(n_tables // 2):
+            with_everything_chosen(np.random.default_rng([11, seed]), shape, tallies, seed)
+        lines += [tally.line(truths, method) for method, tally in tallies.items()]
+        print("\n".join(lines[-3:]), flush=True)
+    output.write_text(PAGE + "\n".join(lines) + "\n")
+
+
+PAGE = f"""# Coverage of intervals
+
+Written by `python -m benchmarks.interval_coverage`. How often {LEVEL:.0%} intervals of P(class | row) hold the truth on
+simulated tables, {N_TEST} new rows each. Truths from the prior: structure and strengths are given, naive Bayes of 100
+rows and main effects of 150. Smooth truths and trees: 150 to 1,200 rows of three to eight attributes, and everything
+chosen by the default classifier. "broad" is the default interval; the bootstrap has {BOOTSTRAP_DRAWS} draws, on the
+first {BOOTSTRAP_TABLES} tables of each kind. The lowest decile is the lowest coverage among tenths of the rows by
+predicted P.
+
+| truths | method | tables | coverage | lowest decile | worst tenth of tables | mean width | seconds of processor |
+| --- | --- | --- | --- | --- | --- | --- | --- |
+"""
+
+
+if __name__ == "__main__":
+    main()

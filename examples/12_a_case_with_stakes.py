@@ -1,0 +1,56 @@
+"""
+A case with stakes
+==================
+
+Biopsies in a spreadsheet as it is exported: a column that numbers patients, a word where a measurement is missing. The
+table is checked, mended, fitted and judged on patients that the model has not seen; then one patient is explained, and
+the model is handed over as a page and a file.
+"""
+
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+
+from tanager import BayesianNetworkClassifier, check, cross_validate_model, explain, load_model, report, save_model
+from tanager.plots import plot_waterfall
+
+data = load_breast_cancer(as_frame=True)
+y = data.target.map(dict(enumerate(data.target_names))).rename("diagnosis")
+table = data.data[["mean texture", "mean concave points", "worst texture", "worst area", "worst concavity"]].round(4)
+table["worst concavity"] = table["worst concavity"].astype(str).where(np.arange(len(table)) % 13 != 0, "not measured")
+table.insert(0, "patient", [f"P{5000 + 7 * k}" for k in range(len(table))])
+
+# %%
+# Check: what may be wrong, and a recipe that mends it.
+
+found = check(table, y)
+for finding in found.findings:
+    print(finding.severity, finding.line)
+X = found.recipe.apply(table).to_pandas()
+
+# %%
+# Fit, and believe no more than cross-validation says.
+
+clf = BayesianNetworkClassifier().fit(X, y)
+quality = cross_validate_model(clf, X, y)
+print(quality)
+
+# %%
+# Hand it over: a file that remembers recipe and quality, and a page that opens without a network connection.
+
+with tempfile.TemporaryDirectory() as folder:
+    save_model(clf, Path(folder, "model.json"), quality=quality, recipe=found.recipe)
+    page = report(load_model(Path(folder, "model.json")), X, y, Path(folder, "report.html"))
+    print(f"{page.name}: {page.stat().st_size / 1024:.0f} KB")
+
+# %%
+# The patient that the model is least sure of.
+
+unsure = X.iloc[[int(quality.predictions.probabilities.max(axis=1).argmin())]]
+row = explain(clf, unsure)[0]
+print(row)
+plot_waterfall(row)
+plt.show()

@@ -1,0 +1,39 @@
+"""
+Reading effects
+===============
+
+The default model is a sum: a curve for each number, a bar for each word, a table for each pair of attributes that says
+more together than apart. So what it has learnt can be looked at, whole.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from tanager import BayesianNetworkClassifier, explain
+from tanager.plots import plot_effects
+
+# %%
+# Rows of which the truth is known: risk rises with age, is least at a middling dose, and one drug helps the young only.
+
+generator = np.random.default_rng(0)
+n_rows = 2_000
+X = pd.DataFrame(
+    {
+        "age": generator.integers(20, 90, n_rows),
+        "dose": generator.uniform(0, 10, n_rows).round(1),
+        "drug": generator.choice(["A", "B", "placebo"], n_rows),
+        "shoe size": generator.integers(36, 47, n_rows),
+    }
+)
+log_odds = (X["age"] - 55) / 12 + (X["dose"] - 5) ** 2 / 8 - 1.5 - 2.5 * ((X["drug"] == "B") & (X["age"] < 50))
+y = pd.Series(np.where(generator.random(n_rows) < 1 / (1 + np.exp(-log_odds)), "ill", "well"), name="outcome")
+
+clf = BayesianNetworkClassifier().fit(X, y)
+print(explain(clf))
+
+# %%
+# The pair of drug and age is found; shoe size says next to nothing.
+
+plot_effects(clf.network_)
+plt.show()

@@ -1,0 +1,151 @@
+"""The posterior of a fitted classifier, from its training rows: by each of the methods of `prepare_intervals`."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+from threadpoolctl import threadpool_limits
+
+from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
+from tanager.classifiers.hidden import add_hidden_codes
+from tanager.classifiers.learning import Learnt
+from tanager.classifiers.reading import CodedTable, code_table
+from tanager.counts.engine import choose_engine
+from tanager.counts.family import Family
+from tanager.errors import DataError, OptionError
+from tanager.gaps.choose import choose_rule
+from tanager.network.network import Network
+from tanager.parameters import Conditional, Frequency
+from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.conditional.priors import PRIORS
+from tanager.parameters.conditional.trace import ConditionalTrace
+from tanager.parameters.effects.trace import EffectsTrace
+from tanager.parameters.protocol import ParameterTask
+from tanager.posterior.any_posterior import AnyPosterior
+from tanager.posterior.bootstrap import BootstrapPosterior, draw_weights
+from tanager.posterior.broad import BroadPosterior, TrainingRows, broad_posterior
+from tanager.posterior.dirichlet import DirichletPosterior, dirichlet_posterior
+from tanager.posterior.effects import effects_posterior
+from tanager.posterior.looked_up import LookedUpPosterior
+from tanager.posterior.tables import tables_posterior
+from tanager.table.batch import EncodedBatch
+from tanager.table.class_weights import weigh_classes
+from tanager.table.stream.source import is_stream
+from tanager.table.training_table import TrainingTable
+
+FOR_ANY_LEARNER = "method='broad' and method='bootstrap' are for every learner."
+LAPLACE_PRIORS = ("hierarchical", "generative")
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """A fitted classifier and its training rows."""
+
+    clf: BayesianNetworkClassifier
+    training: TrainingTable
+
+    @classmethod
+    def of(
+        cls, clf: BayesianNetworkClassifier, X: object, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> Preparation:
+        if is_stream(X):
+            raise DataError("how sure a model is needs its rows in memory, and X comes batch by batch.")
+        return cls(clf, weigh_classes(clf.read_labelled(X, y, sample_weight), clf.class_weight))
+
+    def learn(self, method: str, n_draws: int, seed: int) -> AnyPosterior:
+        """By a method of `prepare_intervals`; "auto" asks the parameter learner."""
+        own = self.clf._parts().parameters.posterior
+        if method == "auto":
+            method = own if own == "dirichlet" and self._has_own_tables else "broad"
+        elif method in ("dirichlet", "laplace") and (method != own or not (self._has_own_tables or self._has_effects)):
+            raise OptionError(
+                f"method={method!r} is not defined for {self.clf._parts().parameters!r} with structure="
+                f"{self.clf._parts().structure!r}.",
+                hint=FOR_ANY_LEARNER,
+            )
+        match method:
+            case "dirichlet":
+                return self._dirichlet()
+            case "bootstrap":
+                return BootstrapPosterior(
+                    tuple(
+                        choose_rule(learnt.network, learnt.filling, self.clf.missing)
+                        for learnt in self.refits(n_draws, seed)
+                    )
+                )
+            case "laplace":
+                return self._laplace()
+        return self._broad()
+
+    @property
+    def _has_effects(self) -> bool:
+        return self.clf.network_.kind == "effects"
+
+    @property
+    def _has_own_tables(self) -> bool:
+        """Whether there is a table for every family, of columns that are all in the data."""
+        network = self.clf.network_
+        return network.kind == "tables" and len(network.columns) - 1 == self.clf.n_features_in_
+
+    def rows(self) -> TrainingRows:
+        """As the network's codes, in the order of the table's columns."""
+        clf, training = self.clf, self.training
+        codes = add_hidden_codes(clf.encoder_.encode(training.table), clf.network_.n_states)
+        weights = np.ones(len(codes)) if training.weights is None else training.weights
+        return TrainingRows(codes, training.class_codes.astype(np.int64), weights, len(clf.classes_))
+
+    def table(self) -> CodedTable:
+        """As a learner is given them, by the categories and cut points of the classifier."""
+        schema = self.clf.encoder_.schema
+        keeps = self.clf._parts().parameters.learns_without_class
+        return code_table(self.training, schema, schema.learning_order, keeps)
+
+    def _broad(self) -> BroadPosterior:
+        clf, n_attributes = self.clf, self.clf.n_features_in_
+        pairs = clf.network_.pairs if clf.network_.kind == "effects" else ()
+        columns = clf.network_.columns[:n_attributes]
+        order = clf.encoder_.schema.learning_order
+        return broad_posterior(columns, order, clf.feature_importances_, pairs, self.rows())
+
+    def _dirichlet(self) -> DirichletPosterior:
+        network = cast(Network, self.clf.network_)
+        learner = cast(Frequency, self.clf._parts().parameters)
+        table = code_table(self.training, self.clf.encoder_.schema, tuple(range(len(network.columns) - 1)))
+        counts = table.counts(choose_engine(self.clf.engine, self.clf.device))
+        families = [Family(node, parents) for node, parents in enumerate(network.dag.parents)]
+        counted = [np.asarray(counts.table(family), dtype=np.float64) for family in families]
+        return dirichlet_posterior(network, counted, [learner.pseudo_rows(counts, family) for family in families])
+
+    def _laplace(self) -> LookedUpPosterior:
+        clf, rows, options = self.clf, self.rows(), cast(Conditional, self.clf._parts().parameters).fit_options()
+        trace = clf.trace_.parameters
+        if options.prior not in LAPLACE_PRIORS or options.objective != "cll":
+            raise OptionError(
+                f"method='laplace' needs objective='cll' and a prior that is normal, {' or '.join(LAPLACE_PRIORS)}; "
+                f"these parameters have {options.objective!r} and {options.prior!r}.",
+                hint=FOR_ANY_LEARNER,
+            )
+        p = np.exp(clf.gaps_.log_posterior(rows.codes))
+        with threadpool_limits(1, "blas"):  # its threads and ours would wait for each other
+            if clf.network_.kind == "effects":
+                trace = cast(EffectsTrace, trace)
+                return effects_posterior(clf.network_, rows.codes, rows.weights, p, trace)
+            network = cast(Network, clf.network_)
+            table = code_table(self.training, clf.encoder_.schema, tuple(range(len(network.columns) - 1)))
+            task = ParameterTask(network.dag, table.counts(choose_engine(clf.engine, clf.device)), schema=table.columns)
+            prior = PRIORS[options.prior](task, ClassCells.of(network.dag, network.n_states))
+            strengths = cast(ConditionalTrace, trace).strength
+            return tables_posterior(network, prior, strengths, rows.codes, rows.weights, p)
+
+    def refits(self, n_draws: int, seed: int) -> list[Learnt]:
+        """The model learnt again from rows of random weights (`draw_weights`), structure and strengths chosen again."""
+        clf, table, rng = self.clf, self.table(), np.random.default_rng(seed)
+        rows = cast(EncodedBatch, table.rows)
+        learning = clf._learning(choose_engine(clf.engine, clf.device))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # as in the fit, which has given them
+            return [learning.learn(replace(table, rows=draw_weights(rows, rng))) for _ in range(n_draws)]

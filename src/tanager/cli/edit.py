@@ -1,0 +1,118 @@
+"""`tanager edit`: a model corrected by hand, and back."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tanager.cli import options
+from tanager.cli.streams import STREAM, output_file
+from tanager.errors import OptionError
+from tanager.progress import say, working
+
+if TYPE_CHECKING:
+    from tanager.classifiers import BayesianNetworkClassifier
+
+
+def edit(
+    model: options.Model,
+    edits: Annotated[
+        str | None, typer.Argument(metavar="[EDITS]", help="A file of edits that a page of `tanager report` saved.")
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Where the new model goes; - is stdout.")
+    ] = None,
+    refit: Annotated[
+        str | None,
+        typer.Option(metavar="DATA", help="Fit the intercept again to these rows: mean probabilities are then right."),
+    ] = None,
+    who: Annotated[str, typer.Option("--by", metavar="NAME", help="Who makes edits that do not say so.")] = "",
+    undo: Annotated[bool, typer.Option("--undo", help="Take the last edits back: the model from before them.")] = False,
+    missing: options.Missing = None,
+    force: options.Force = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the edits in the model as JSON.")] = False,
+) -> None:
+    """Correct a model by hand; without EDITS, list what was corrected in it.
+
+    The model must be a sum of effects. Edits flatten a stretch of a curve, make it rise or fall throughout, or remove
+    an attribute or a pair, each with a reason. The new model keeps who changed what, when and why. The quality measured
+    of the old one is not said of the new one: `tanager evaluate` and `tanager report` measure it anew.
+
+    Examples:
+
+      tanager edit heart.json edits.json -o corrected.json
+
+      tanager edit heart.json edits.json -o corrected.json --refit heart.csv --by "A. Nurse"
+
+      tanager edit corrected.json
+
+      tanager edit corrected.json --undo -o heart.json
+    """
+    from tanager.files.model_file import MODEL, load_model, save_model
+
+    changes = edits is not None or undo
+    if edits is not None and undo:
+        raise OptionError("--undo takes the last edits back and applies none.", hint="leave EDITS out.")
+    if changes != (output is not None):
+        raise OptionError("-o names the file for the changed model, so it goes with EDITS or --undo.")
+    if refit is not None and edits is None:
+        raise OptionError("--refit goes with EDITS.")
+    if as_json and output == STREAM:
+        raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
+    if output is None:
+        clf = load_model(model)
+    else:
+        with output_file(output, ".json", MODEL, [model, edits, refit], force) as path:
+            clf = load_model(model)
+            clf = _undone(clf) if edits is None else _edited(clf, edits, refit, who, missing)
+            save_model(clf, path)
+    if output == STREAM:
+        return
+    if output is not None:
+        say(f"{output}: {_count(clf)}")
+    _show(clf, as_json)
+
+
+def _edited(
+    clf: BayesianNetworkClassifier, edits: str, refit: str | None, who: str, missing: list[str] | None
+) -> BayesianNetworkClassifier:
+    from tanager.classifiers.editing import apply_edits
+    from tanager.cli.training_data import read_rows
+    from tanager.experiments.cross_validate import labelled_rows
+    from tanager.files.edits_file import load_edits
+
+    X, y = None, None
+    listed = load_edits(edits).signed(who)
+    if refit is not None:
+        with working(f"Reading {refit}"):
+            X, y = read_rows(refit, clf, missing)
+        if y is None:
+            raise OptionError(f"--refit {refit} has no class column {clf.encoder_.schema.target.name!r}.")
+        y, labelled = labelled_rows(X, y, clf.classes_)
+        X = X.take(labelled)
+    return apply_edits(clf, listed, X, y)
+
+
+def _undone(clf: BayesianNetworkClassifier) -> BayesianNetworkClassifier:
+    from tanager.classifiers.editing import undo_edits
+
+    return undo_edits(clf)
+
+
+def _count(clf: BayesianNetworkClassifier) -> str:
+    n_edits = sum(len(revision.edits) for revision in clf.edits_)
+    return f"{n_edits:,} edit{'' if n_edits == 1 else 's'} in it"
+
+
+def _show(clf: BayesianNetworkClassifier, as_json: bool) -> None:
+    from tanager.files.edits_document import write_edits
+
+    if as_json:
+        print(json.dumps([{**write_edits(each.edits), "refitted": each.refitted} for each in clf.edits_], indent=2))
+        return
+    for revision in clf.edits_:
+        print(revision)
+    if not clf.edits_:
+        print("No edits: the model is as it was learnt.")

@@ -1,0 +1,234 @@
+"""Counterfactuals: the smallest changes of one or two cells of a row that change what is decided about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.classifiers import BayesianNetworkClassifier
+from tanager.errors import OptionError
+from tanager.explain.cells import ExplainedRows, in_state
+from tanager.explain.reach import Category, Reach, reach_of
+from tanager.table.batch import Codes
+from tanager.threads import thread_limit
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+MAX_CELLS = 2
+BLOCK_ROWS = 4_096
+
+
+@dataclass(frozen=True)
+class ChangedCell:
+    """One cell of a change.
+
+    attribute  its name
+    before     what the cell holds, in words
+    after      the state to reach, in words: "< 52.5"
+    value      the nearest value in that state: with it in the cell the classifier decides so
+    """
+
+    attribute: str
+    before: str
+    after: str
+    value: Category
+
+    def __str__(self) -> str:
+        return f"{in_state(self.attribute, self.after)} (now {self.before})"
+
+
+@dataclass(frozen=True)
+class Change:
+    """Cells to change, how large the change is, and what is then decided, with P of each class."""
+
+    cells: tuple[ChangedCell, ...]
+    size: float
+    decided: str
+    probabilities: dict[str, float]
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON has it."""
+        cells = {cell.attribute: {"before": cell.before, "after": cell.after} for cell in self.cells}
+        return {"cells": cells, "size": self.size, "decided": self.decided, "probabilities": self.probabilities}
+
+    def __str__(self) -> str:
+        share = f", P {self.probabilities[self.decided]:.4f}" if self.decided in self.probabilities else ""
+        return f"{self.decided} if {' and '.join(map(str, self.cells))}: size {self.size:.3f}{share}"
+
+
+@dataclass(frozen=True)
+class Counterfactuals:
+    """What is decided about a row, and the changes that would change it: of one cell first, the smallest first."""
+
+    row: int
+    decided: str
+    changes: tuple[Change, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON has it."""
+        return {"row": self.row, "decided": self.decided, "changes": [change.to_dict() for change in self.changes]}
+
+    def __str__(self) -> str:
+        if not self.changes:
+            return f"row {self.row}: {self.decided}, whatever one or two of its cells are"
+        return "\n  ".join([f"row {self.row}: {self.decided}; it would be", *map(str, self.changes)])
+
+
+def counterfactuals(
+    clf: BayesianNetworkClassifier,
+    X: object,
+    *,
+    locked: Sequence[str] = (),
+    wanted: Category | None = None,
+    cells: int = MAX_CELLS,
+    most: int = 3,
+) -> tuple[Counterfactuals, ...]:
+    """For every row the smallest changes of one or two cells after which something else is decided.
+
+    The size of a change of a number, or of a category with an order, is the share of the training rows that it passes:
+    |C(new) - C(old)|, where C(s) counts the rows in the states before s and half of those in s. That of a category
+    without an order is the share of the rows that are not in the new one. In a network of tables all states of an
+    attribute count alike. Sizes of two cells add up.
+
+    For each cell, and for each two cells neither of which does alone, the smallest change that does is found by trying
+    all of them. A missing cell is not changed, and no cell is made missing.
+
+    Parameters
+    ----------
+    clf : fitted classifier; what it decides is its `decision_` or the most probable class
+    X : table
+    locked : names of attributes that cannot change
+    wanted : class to be decided for; by default any other than now
+    cells : 1 or 2
+    most : how many changes to give, of each number of cells
+
+    >>> from tanager import NaiveBayesClassifier, counterfactuals
+    >>> X = [["sunny", "hot"], ["rainy", "mild"], ["sunny", "mild"], ["rainy", "hot"]]
+    >>> clf = NaiveBayesClassifier().fit(X, ["out", "in", "out", "in"])
+    >>> print(counterfactuals(clf, [["sunny", "hot"]])[0])
+    row 0: out; it would be
+      in if x0 = rainy (now sunny): size 0.500, P 0.7500
+    """
+    clf = getattr(clf, "to_model", lambda: clf)()  # one that decides has the model within
+    if cells not in (1, 2) or most < 1:
+        raise OptionError(f"cells={cells}, most={most}: expected one or two cells, and at least one change of each.")
+    with thread_limit(clf.n_jobs):
+        rows = ExplainedRows.read(clf, X)
+        fixed = {rows.network.number(name) for name in locked}
+        reaches = [reach_of(rows.network, node) for node in range(len(rows.network.nodes) - 1)]
+        search = _Search(clf, rows, reaches, _goal(clf, wanted))
+        return tuple(search.find(row, fixed, cells, most) for row in range(len(rows.codes)))
+
+
+def _goal(clf: BayesianNetworkClassifier, wanted: Category | None) -> int | None:
+    if wanted is None:
+        return None
+    labels = clf.classes_.tolist()
+    if wanted not in labels:
+        raise OptionError(f"wanted={wanted!r} is no class; the classes are {', '.join(map(repr, labels))}.")
+    return labels.index(wanted)
+
+
+@dataclass(frozen=True)
+class _Search:
+    clf: BayesianNetworkClassifier
+    rows: ExplainedRows
+    reaches: Sequence[Reach]
+    goal: int | None
+
+    def find(self, row: int, fixed: set[int], cells: int, most: int) -> Counterfactuals:
+        codes = self.rows.codes[row]
+        now = int(self._decide(codes[np.newaxis])[1][0])
+        free = [k for k in range(len(codes)) if k not in fixed and self.rows.present[row, k]]
+        moves = {k: self.reaches[k].moves(int(codes[k])) for k in free}
+        singles = {k: self._crosses(codes, [(k,)] * len(moves[k]), moves[k][:, np.newaxis], now) for k in free}
+        found: list[tuple[float, tuple[int, ...], tuple[int, ...]]] = []
+        for k in free:
+            sizes = self.reaches[k].sizes(int(codes[k]), moves[k])
+            if singles[k].any():
+                best = int(np.argmin(np.where(singles[k], sizes, np.inf)))
+                found.append((float(sizes[best]), (k,), (int(moves[k][best]),)))
+        chosen = sorted(found)[:most]
+        if cells == 2:
+            left = {k: moves[k][~singles[k]] for k in free}
+            chosen += self._pairs(codes, left, now, most)
+        changes = tuple(self._change(row, size, nodes, states) for size, nodes, states in chosen)
+        return Counterfactuals(row, self._word(now), changes)
+
+    def _pairs(
+        self, codes: Codes, moves: dict[int, Places], now: int, most: int
+    ) -> list[tuple[float, tuple[int, ...], tuple[int, ...]]]:
+        """The smallest change of each two cells, of the `most` pairs whose changes are smallest."""
+        pairs = list(combinations(moves, 2))
+        sizes = {k: self.reaches[k].sizes(int(codes[k]), states) for k, states in moves.items()}
+        totals = [np.add.outer(sizes[i], sizes[j]).ravel() for i, j in pairs]
+        starts = np.cumsum([0, *map(len, totals)])
+        every = np.concatenate([np.empty(0), *totals])
+        order = np.argsort(every, kind="stable")
+        found: list[tuple[float, tuple[int, ...], tuple[int, ...]]] = []
+        taken: set[tuple[int, int]] = set()
+        for block in _blocks(order):
+            owners = np.searchsorted(starts, block, side="right") - 1
+            within = block - starts[owners]
+            nodes = [pairs[owner] for owner in owners]
+            wide = np.array([len(moves[j]) for _, j in nodes])
+            states = np.array(
+                [(moves[i][a], moves[j][b]) for (i, j), a, b in zip(nodes, within // wide, within % wide, strict=True)]
+            )
+            for hit in np.flatnonzero(self._crosses(codes, nodes, states, now)).tolist():
+                if nodes[hit] not in taken:
+                    taken.add(nodes[hit])
+                    found.append((float(every[block[hit]]), nodes[hit], tuple(states[hit].tolist())))
+                    if len(found) == most:
+                        return found
+        return found
+
+    def _crosses(self, codes: Codes, nodes: Sequence[tuple[int, ...]], states: Places, now: int) -> NDArray[np.bool_]:
+        """Whether something else, or what is wanted, is decided once the nodes of a change have its states."""
+        changed = np.tile(codes, (len(nodes), 1))
+        if len(nodes):
+            changed[np.arange(len(nodes))[:, np.newaxis], np.array(nodes)] = states
+        decided = self._decide(changed)[1]
+        other: NDArray[np.bool_] = decided != now
+        return other if self.goal is None else other & (decided == self.goal)
+
+    def _decide(self, codes: Codes) -> tuple[Floats, Places]:
+        """P(class | row), and the column decided for."""
+        if not len(codes):
+            return np.empty((0, len(self.clf.classes_))), np.empty(0, dtype=np.intp)
+        logs = np.concatenate([self.rows.rule.log_posterior(codes[rows]) for rows in _slices(len(codes))])
+        proba, decision = np.exp(logs), self.clf.decision_
+        return proba, logs.argmax(axis=1) if decision is None else decision.choose(proba)
+
+    def _change(self, row: int, size: float, nodes: tuple[int, ...], states: tuple[int, ...]) -> Change:
+        codes = self.rows.codes[row].copy()
+        codes[list(nodes)] = states
+        proba, decided = self._decide(codes[np.newaxis])
+        cells = tuple(
+            ChangedCell(
+                self.rows.network.nodes[node],
+                str(self.rows.contribution(row, (node,), 0.0).value),
+                str(self.rows.network.columns[node].states[state]),
+                self.reaches[node].value(int(self.rows.codes[row, node]), state),
+            )
+            for node, state in zip(nodes, states, strict=True)
+        )
+        words = map(str, self.clf.classes_.tolist())
+        return Change(cells, size, self._word(int(decided[0])), dict(zip(words, proba[0].tolist(), strict=True)))
+
+    def _word(self, code: int) -> str:
+        decision = self.clf.decision_
+        return str(self.clf.classes_[code]) if decision is None else decision.word(code)
+
+
+def _blocks(order: Places) -> Iterator[Places]:
+    return (order[first : first + BLOCK_ROWS] for first in range(0, len(order), BLOCK_ROWS))
+
+
+def _slices(n_rows: int) -> Iterator[slice]:
+    return (slice(first, first + BLOCK_ROWS) for first in range(0, n_rows, BLOCK_ROWS))

@@ -1,0 +1,229 @@
+"""TreeAverageNetwork: the mean of all trees, or of all forests, over the same attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.errors import DataError
+from tanager.network.columns import HasColumns
+from tanager.network.edge_information import edge_information
+from tanager.network.log_joint import normalize_log
+from tanager.network.network import Network
+from tanager.network.pair_look_ups import PairLookUps
+from tanager.structure.all_trees import AllTrees
+from tanager.structure.averaged import superparent_dag
+from tanager.structure.dag import Dag
+from tanager.structure.spanning import NO_PARENT
+from tanager.table.batch import Codes, code_dtype
+from tanager.table.schema import Category, ColumnSchema
+from tanager.threads import map_threads
+
+Floats = NDArray[np.float64]
+
+BLOCK_CELLS = 1 << 20
+"""Weights of edges that are held at a time."""
+
+
+@dataclass(frozen=True)
+class TreeAverageNetwork(HasColumns):
+    r"""P(class, attributes) = sum_F P(F) P(class) prod_c P(x_c | parent of c in F, class), over all forests F.
+
+    P(F) is proportional to the product of the weights of its edges. With the weights of every edge p -> c multiplied by
+    P(x_c | x_p, class) / P(x_c | class), the sum over forests is one over weighted forests again (`AllTrees`); so the
+    mean is exact and costs O(n^3) a row and class (Meila and Jaakkola 2006).
+
+    A missing cell is left out: the mean is that over the forests of the attributes present, with the same weights.
+
+    members      a network for each attribute: its states and the class are the parents of every other attribute, whose
+                 tables are those of an edge from it; its own table is that of having no parent
+    log_weights  (n + 1, n) of the edges at [1 + parent, child], of no parent at [0, child]; a first row of minus
+                 infinity for trees: see `AllTrees`
+    dag          the edges that all forests have: from the class to every attribute
+
+    >>> from tanager import BayesianNetworkClassifier
+    >>> X, y = [["a", "u"], ["a", "u"], ["b", "v"], ["b", "v"], ["b", "v"]], [0, 1, 1, 0, 1]
+    >>> forests = BayesianNetworkClassifier("tree-average", parameters="frequency").fit(X, y).network_
+    >>> {pair: round(p, 3) for pair, p in forests.edge_probability.items()}
+    {('x0', 'x1'): 0.857}
+    >>> trees = TreeAverageNetwork(forests.members, np.vstack([np.full(2, -np.inf), forests.log_weights[1:]]))
+    >>> {pair: round(p, 3) for pair, p in trees.edge_probability.items()}
+    {('x0', 'x1'): 1.0}
+    """
+
+    kind: ClassVar[Literal["trees"]] = "trees"
+
+    members: tuple[Network, ...]
+    log_weights: Floats
+    columns: tuple[ColumnSchema, ...] = field(init=False, repr=False, compare=False)
+    dag: Dag = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        n_attributes = len(self.members[0].columns) - 1
+        for number, member in enumerate(self.members):
+            if member.columns != self.members[0].columns or member.dag != superparent_dag(n_attributes, (number,)):
+                raise DataError(f"member {number} of a mean of trees must have attribute {number} as parent of all.")
+        if len(self.members) != n_attributes or self.log_weights.shape != (n_attributes + 1, n_attributes):
+            raise DataError(f"a mean of trees over {n_attributes} attributes needs a member and weights for each.")
+        if np.isnan(self.log_weights).any() or (self.log_weights == np.inf).any():
+            raise DataError("the weights of edges must be logarithms of numbers.")
+        object.__setattr__(self, "columns", self.members[0].columns)
+        object.__setattr__(self, "dag", Dag.augmented_naive_bayes([()] * n_attributes))
+
+    def __repr__(self) -> str:
+        kind = "trees" if np.isneginf(self.log_weights[0]).all() else "forests"
+        return f"TreeAverageNetwork(all {kind} of {len(self.nodes)} nodes, target={self.target!r})"
+
+    @property
+    def target(self) -> str | None:
+        return self.members[0].target
+
+    @cached_property
+    def parent_probability(self) -> Floats:
+        """(n + 1, n) the probability of every edge at [1 + parent, child], of no parent at [0, child]."""
+        return AllTrees(self.log_weights).probability
+
+    @cached_property
+    def edge_probability(self) -> dict[tuple[str, str], float]:
+        """The probability that two attributes are joined, in either direction, the most probable first."""
+        directed = self.parent_probability[1:]
+        either = np.minimum(directed + directed.T, 1.0)
+        first, second = np.triu_indices(len(either), k=1)
+        order = np.argsort(-either[first, second], kind="stable")
+        return {
+            (self.nodes[a], self.nodes[b]): float(either[a, b])
+            for a, b in zip(first[order].tolist(), second[order].tolist(), strict=True)
+        }
+
+    def sample_trees(self, n: int, random_state: int | np.random.Generator | None = None) -> tuple[Network, ...]:
+        """Draw networks, each as often as its tree or forest is probable."""
+        drawn = AllTrees(self.log_weights).sample(n, np.random.default_rng(random_state))
+        return tuple(map(self._tree, drawn.tolist()))
+
+    def _tree(self, parents: Sequence[int]) -> Network:
+        attribute_parents = [() if parent == NO_PARENT else (parent,) for parent in parents]
+        tables = [
+            self.members[child if parent == NO_PARENT else parent].tables[child] for child, parent in enumerate(parents)
+        ]
+        dag = Dag.augmented_naive_bayes(attribute_parents)
+        return Network(self.columns, dag, (*tables, self.members[0].tables[-1]), self.target)
+
+    def log_joint(self, codes: Codes, normalized: bool = False) -> Floats:
+        """(n_rows, n_classes) log P(class, cells present), or `normalized` log P(class | cells present)."""
+        n_attributes = len(self.members)
+        missing = codes == np.array(self.n_states[:-1])
+        patterns, pattern = np.unique(missing, axis=0, return_inverse=True)
+        totals = np.array([AllTrees(self._present(absent)).log_total for absent in patterns]).reshape(-1)
+        result = np.empty((len(codes), self.n_states[-1]))
+        size = max(1, BLOCK_CELLS // (n_attributes * (n_attributes + 1)))
+
+        def fill(first: int) -> None:
+            rows = slice(first, first + size)
+            for label in range(self.n_states[-1]):
+                alone, weights = self.row_weights(codes[rows], label)
+                result[rows, label] = alone.sum(axis=1) + AllTrees(weights).log_total
+
+        map_threads(fill, range(0, len(codes), size))
+        with np.errstate(divide="ignore"):
+            result += np.log(self.members[0].tables[-1][0]) - totals[pattern.reshape(-1), np.newaxis]
+        return normalize_log(result) if normalized else result
+
+    def row_weights(self, codes: Codes, label: int) -> tuple[Floats, Floats]:
+        """What a class says of rows: (n_rows, n) log P(x_c | class), and their (n_rows, n + 1, n) log weights.
+
+        A missing cell adds nothing, and its node is absent.
+        """
+        alone, ratios = self._look_ups.at(codes, label)
+        weights = np.concatenate([np.zeros((len(codes), 1, ratios.shape[2])), ratios], axis=1) + self.log_weights
+        missing = codes == np.array(self.n_states[:-1])
+        if missing.any():
+            alone[missing] = 0.0
+            weights[:, 1:][missing] = -np.inf
+            weights.swapaxes(1, 2)[missing] = -np.inf
+        return alone, weights
+
+    def _present(self, missing: NDArray[np.bool_]) -> Floats:
+        """The weights between attributes that are present."""
+        weights = self.log_weights.copy()
+        weights[1:][missing] = -np.inf
+        weights[:, missing] = -np.inf
+        return weights
+
+    @cached_property
+    def _look_ups(self) -> PairLookUps:
+        return PairLookUps.of([member.tables for member in self.members], self.n_states)
+
+    def query(
+        self, variables: str | Sequence[str], evidence: Mapping[str, Category] | None = None
+    ) -> dict[object, float]:
+        """P(variables | evidence), as `Network.query` gives it: the mean over the forests of all nodes named."""
+        asked = [variables] if isinstance(variables, str) else list(variables)
+        target = len(self.members)
+        numbers = [self.number(node) for node in asked]
+        given = {self.number(node): self.code(node, value) for node, value in (evidence or {}).items()}
+        states = list(product(*(range(self.n_states[node]) for node in numbers)))
+        codes = np.tile(np.array(self.n_states[:-1], dtype=code_dtype(max(self.n_states))), (len(states), 1))
+        for node, code in given.items():
+            if node != target:
+                codes[:, node] = code
+        for place, node in enumerate(numbers):
+            if node != target:
+                codes[:, node] = [state[place] for state in states]
+        logs = self.log_joint(codes)
+        for row, state in enumerate(states):
+            known = {**given, **dict(zip(numbers, state, strict=True))}
+            if any(given.get(node, code) != code for node, code in known.items()):
+                logs[row] = -np.inf
+            elif target in known:
+                logs[row, np.arange(logs.shape[1]) != known[target]] = -np.inf
+        if logs.max() == -np.inf:
+            raise DataError(f"the evidence has probability zero under the network: {dict(evidence or {})}.")
+        shares = np.exp(logs - logs.max()).sum(axis=1)
+        labels = [tuple(self.columns[n].states[k] for n, k in zip(numbers, state, strict=True)) for state in states]
+        found: list[float] = (shares / shares.sum()).tolist()
+        alone = isinstance(variables, str)
+        return {label[0] if alone else label: p for label, p in zip(labels, found, strict=True)}
+
+    def log_likelihood(self, X: object) -> Floats:
+        """Log probability of the cells present in each row (natural logarithm), the others left out."""
+        codes = self.members[0].encode(X)
+        logs = self.log_joint(codes[:, :-1].astype(code_dtype(max(self.n_states))))
+        known = np.flatnonzero(codes[:, -1] < self.n_states[-1])
+        total: Floats = np.logaddexp.reduce(logs, axis=1)
+        total[known] = logs[known, codes[known, -1]]
+        return total
+
+    @property
+    def edge_information(self) -> Floats:
+        """The strength of the edge from the class to each attribute: the mean over all forests of what it is in one."""
+        found = np.array([_from_class(member) for member in self.members])
+        weights = self.parent_probability[1:] + np.diag(self.parent_probability[0])
+        mean: Floats = (weights * found).sum(axis=0)
+        return mean
+
+    def reordered(self, order: Sequence[int]) -> TreeAverageNetwork:
+        """The same mean with its nodes in another order: `Network.reordered`."""
+        attributes = list(order[:-1])
+        weights = self.log_weights[np.ix_([0, *(parent + 1 for parent in attributes)], attributes)]
+        return TreeAverageNetwork(tuple(self.members[node].reordered(order) for node in attributes), weights)
+
+    def coarsen(self, codes: Codes) -> Codes:
+        """The codes of each attribute at its coarse granularity: tables have one granularity only."""
+        return codes
+
+    def given(self, attribute: int) -> tuple[int, ...]:
+        """The attributes that the term of an attribute depends on in all forests: none."""
+        return ()
+
+
+def _from_class(member: Network) -> list[float]:
+    """The strength of the edges from the class to each attribute."""
+    target = len(member.nodes) - 1
+    strength = dict(zip(member.dag.edges, edge_information(member).tolist(), strict=True))
+    return [strength[target, child] for child in range(target)]

@@ -1,0 +1,70 @@
+"""The Bayesian bootstrap: the model is learnt again from rows of random weights; what changes is how sure it is.
+
+Weights are n times Dirichlet(1, ..., 1), which is the posterior of the distribution of the rows that takes nothing for
+granted (Rubin 1981). Structure, pairs and strengths are chosen again in every draw: their choice is in the intervals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t
+
+from tanager.gaps.rule import GapRule
+from tanager.network.additive import AdditiveNetwork
+from tanager.network.any_network import AnyNetwork
+from tanager.network.columns import Term
+from tanager.parameters.effects.layout import tables_by_pair
+from tanager.posterior.interval import Interval, around, log_odds_of_each
+from tanager.table.batch import Codes, EncodedBatch
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BootstrapPosterior:
+    """rules: what each draw says of a row, whatever cells are missing."""
+
+    kind: ClassVar[str] = "bootstrap"
+
+    rules: tuple[GapRule, ...]
+
+    def interval(self, codes: Codes, logs: Array, level: float, rule: GapRule) -> Interval:
+        """Of P(class | row), around the classifier's own; of few draws by quantiles of Student's t."""
+        quantile = float(t.ppf(0.5 + level / 2.0, len(self.rules) - 1))
+        return around(log_odds_of_each(logs), self.deviations(codes, logs), quantile)
+
+    def deviations(self, codes: Codes, logs: Array) -> Array:
+        """(n_rows, n_classes): the standard deviation of the log odds of each class against the others."""
+        drawn = [log_odds_of_each(rule.log_posterior(codes)) for rule in self.rules]
+        found: Array = np.std(drawn, axis=0, ddof=1)
+        return found
+
+    def effect_deviations(self, network: AnyNetwork, term: Term) -> Array | None:
+        """(cells, classes): of what a main or pair effect adds to the log odds of each class against the others.
+
+        A missing cell is a state, the last; a pair that a draw has not is zero in it. None for tables.
+        """
+        if network.kind != "effects":
+            return None
+        drawn = [cast(AdditiveNetwork, rule.network) for rule in self.rules]
+        if len(term) == 1:
+            tables = [own.mains[term[0]] for own in drawn]
+        else:
+            nothing = np.zeros_like(network.tables[network.pairs.index((term[0], term[1]))])
+            tables = [tables_by_pair(own.pairs, own.tables).get((term[0], term[1]), nothing) for own in drawn]
+        found = np.std(tables, axis=0, ddof=1).reshape(-1, network.n_states[-1])
+        # Effects of the classes sum to zero, so that of the others follows.
+        return np.asarray(found * (found.shape[1] / (found.shape[1] - 1)))
+
+
+def draw_weights(rows: EncodedBatch, rng: np.random.Generator) -> EncodedBatch:
+    """The rows with the weights of a draw; which row has which does not depend on their order."""
+    order = np.lexsort((rows.row_weights, rows.class_codes, *rows.codes.T))
+    drawn = rng.standard_exponential(rows.n_rows)
+    weights = np.empty(rows.n_rows)
+    weights[order] = drawn * (rows.n_rows / drawn.sum())
+    return EncodedBatch(rows.codes, rows.class_codes, rows.n_states, rows.incomplete, weights * rows.row_weights)

@@ -1,0 +1,62 @@
+"""Intervals of P(class | row), and of what a network adds to log odds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from scipy.stats import norm
+
+from tanager.errors import OptionError
+
+Array = NDArray[np.float64]
+
+
+class Interval(NamedTuple):
+    """Ends and middle of intervals; of P(class | row) each is (n_rows, n_classes), in the order of `classes_`.
+
+    The intervals are for one class of one row each. Their ends do not sum to one over the classes, and nor need their
+    middles.
+    """
+
+    lower: Array
+    median: Array
+    upper: Array
+
+
+def check_level(level: float) -> float:
+    """The share of intervals that hold the truth: a number between zero and one."""
+    if not 0.0 < level < 1.0:
+        raise OptionError(f"level={level!r} of an interval must be a number between 0 and 1.", hint="level=0.9.")
+    return float(level)
+
+
+def reach(level: float) -> float:
+    """How many standard deviations of a normal an interval reaches to either side."""
+    return float(norm.ppf(0.5 + level / 2.0))
+
+
+def log_odds_of_each(logs: Array) -> Array:
+    """log P(c) - log(1 - P(c)) of every class, (n_rows, n_classes), from normalised log P(class | row).
+
+    1 - P(c) is the sum over the other classes: near certainty the difference of two numbers near one would be lost.
+    """
+    if logs.shape[1] == 2:
+        return logs - logs[:, ::-1]
+    others = np.empty_like(logs)
+    for code in range(logs.shape[1]):
+        rest = np.delete(logs, code, axis=1)
+        top = rest.max(axis=1, keepdims=True)
+        others[:, code] = (top + np.log(np.exp(rest - top).sum(axis=1, keepdims=True)))[:, 0]
+    return logs - others
+
+
+def around(log_odds: Array, deviations: Array, quantile: float) -> Interval:
+    """P = 1 / (1 + exp(-x)) at log odds x and at `quantile` of their standard deviations below and above.
+
+    The point is within, and it is the median.
+    """
+    reach = quantile * deviations
+    return Interval(expit(log_odds - reach), expit(log_odds), expit(log_odds + reach))

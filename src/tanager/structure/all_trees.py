@@ -1,0 +1,223 @@
+r"""All directed trees and forests over attributes at once: their sum, the probability of every edge, samples.
+
+Weights are logarithms, (..., n + 1, n): the first row is the weight of having no parent, row 1 + p that of the parent p
+of each child. A forest gives every node one parent, or none, without a cycle; its weight is the product. Where the
+first row is minus infinity, exactly one node has no parent, at no cost: a tree. A node without any weight is absent.
+Leading axes hold several graphs. What stands where parent and child are the same node is not read.
+
+Nodes are eliminated one by one. Node v, whose parents weigh S_v = sum_p w_pv together, leaves the paths through it,
+
+    w_pc + w_pv w_vc / S_v,        sum over all forests = prod_v S_v
+
+(Tutte 1948, by Gaussian elimination). Cycles p -> v -> p are left out instead of subtracted (Grassmann, Taksar and
+Heyman 1985), so that nothing cancels, and everything is in logarithms, so that weights may span e^1000 and more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.structure.spanning import NO_PARENT
+
+Floats = NDArray[np.float64]
+
+ROOT_BELOW = 100.0
+"""How far below the least weight the first row of trees is, in nats: forests of two trees weigh nothing then."""
+LINEAR_SPAN = 500.0
+"""Weights that span fewer nats are eliminated as numbers, if no edge is absent to which an underflow could be added."""
+MAX_NODES_UNCOMPILED = 256
+"""Of one graph; beyond, compiled code that leaves out what changes no digit is worth its compilation."""
+NOTHING = -1e300
+"""The logarithm of zero; unlike minus infinity it can be subtracted from itself."""
+
+
+@dataclass(frozen=True)
+class AllTrees:
+    """The distribution over forests, each as probable as the product of its weights says.
+
+    log_weights  (..., n + 1, n) at [1 + parent, child], no parent at [0, child]
+    """
+
+    log_weights: Floats
+
+    @cached_property
+    def log_total(self) -> Floats:
+        """(...) log of the sum over all forests, or over all trees where the first row is minus infinity."""
+        weights, root = self._prepared
+        largest = weights.max(axis=-2, keepdims=True)  # every forest has one weight of each child
+        relative = weights - largest
+        there = weights > NOTHING
+        n_present = _joined(weights).sum(axis=-1)
+        whole = there.sum(axis=(-1, -2)) == n_present * (n_present - 1) + weights.shape[-1]
+        if whole.all() and relative[there].min(initial=0.0) > -LINEAR_SPAN:
+            sums = _eliminate_numbers(np.exp(relative)) + largest.sum(axis=(-1, -2))
+        else:
+            sums = self._factor[1].sum(axis=-1)
+        return np.asarray(sums - root)
+
+    @cached_property
+    def probability(self) -> Floats:
+        """(..., n + 1, n) the probability of every edge at [1 + parent, child]; of having no parent at [0, child].
+
+        P(p -> c) = w_pc D_pc, where D is the derivative of the log of the sum. Elimination leaves D between the other
+        nodes as it is. For the node v eliminated, with the shares q_p = w_pv / S_v,
+
+            D_vc = sum_p q_p D_pc        D_pv = (1 - sum_c w_vc D_vc + sum_c w_vc D_pc) / S_v.
+
+        The difference is a probability divided by q_p: what it loses to rounding is nothing beside one.
+        """
+        weights, sums = self._factor
+        derivative = np.full(weights.shape, NOTHING)
+        if self._compiled:
+            from tanager.structure.all_trees_kernels import differentiate
+
+            differentiate(weights, sums, derivative, NOTHING)
+            return np.exp(np.clip(self._prepared[0] + derivative, NOTHING, 0.0))
+        for node in range(weights.shape[-1]):
+            share, onward = weights[..., : node + 1, node], weights[..., node + 1, :node]
+            known = derivative[..., : node + 1, :node]
+            down = log_sum(share[..., np.newaxis] + known, axis=-2)
+            through = log_sum(onward[..., np.newaxis, :] + known, axis=-1)
+            children = np.exp(np.minimum(onward + down, 0.0)).sum(axis=-1, keepdims=True)
+            derivative[..., node + 1, :node] = down
+            derivative[..., : node + 1, node] = _log_more(through, 1.0 - children) - sums[..., node, np.newaxis]
+        return np.exp(np.clip(self._prepared[0] + derivative, NOTHING, 0.0))
+
+    def sample(self, n: int, generator: np.random.Generator) -> NDArray[np.int64]:
+        """(n, n_nodes) forests drawn from one graph: the parent of every node, -1 for none."""
+        return np.array([self._draw(generator) for _ in range(n)], dtype=np.int64).reshape(n, -1)
+
+    def _draw(self, generator: np.random.Generator) -> NDArray[np.int64]:
+        """Nodes come back in the opposite order of their elimination.
+
+        An edge p -> c is the edge that was there, or a path p -> v -> c through a node eliminated; which of these is
+        drawn when the edge is. When v comes back, the children at the end of paths through it become its own, and its
+        parent is drawn by the shares q among the nodes that have a way to the root without these paths. Summed over
+        the parents p that are given up, the weights before and after this step are equal.
+        """
+        weights, _ = self._factor
+        original = self._prepared[0]
+        n_nodes = weights.shape[-1]
+        parents = np.zeros(n_nodes, dtype=np.int64)  # numbers of rows: 1 + parent, 0 for none
+        middles = np.full(n_nodes, NO_PARENT)
+        for node in range(n_nodes):
+            moved = np.flatnonzero(middles[:node] == node)
+            choices = np.flatnonzero(_rooted(parents[:node], moved))
+            parents[node] = choices[_choose(weights[choices, node], generator)]
+            parents[moved] = node + 1
+            later = np.arange(node + 1, n_nodes)
+            for child in (*moved.tolist(), node):
+                row = parents[child]
+                paths = weights[row, later] + weights[later + 1, child]
+                place = _choose(np.append(original[row, child], paths), generator)
+                middles[child] = NO_PARENT if place == 0 else later[place - 1]
+        return parents - 1
+
+    @property
+    def _compiled(self) -> bool:
+        return self.log_weights.ndim == 2 and self.log_weights.shape[1] > MAX_NODES_UNCOMPILED
+
+    @cached_property
+    def _prepared(self) -> tuple[Floats, Floats]:
+        """The weights with `NOTHING` where there is no edge, and the log weight (...) that the root of trees got."""
+        weights = np.maximum(self.log_weights, NOTHING)
+        n_nodes = weights.shape[-1]
+        weights[..., np.arange(n_nodes) + 1, np.arange(n_nodes)] = NOTHING
+        none = weights[..., 0, :]
+        present = _joined(weights) | (none > NOTHING)
+        trees = present.any(axis=-1) & (none == NOTHING).all(axis=-1)
+        least = np.where(weights > NOTHING, weights, np.inf).min(axis=(-1, -2))
+        root = np.where(trees, least - ROOT_BELOW, 0.0)
+        none[...] = np.where(trees[..., np.newaxis], root[..., np.newaxis], none)
+        none[~present] = 0.0  # a factor of one
+        return weights, root
+
+    @cached_property
+    def _factor(self) -> tuple[Floats, Floats]:
+        """Eliminated in logarithms, the last node first: (..., n + 1, n) weights and (..., n) log S.
+
+        The column of a node holds its shares q, its row its weights to the nodes left when it went.
+        """
+        weights = self._prepared[0].copy()
+        n_nodes = weights.shape[-1]
+        sums = np.zeros((*weights.shape[:-2], n_nodes))
+        if self._compiled:
+            from tanager.structure.all_trees_kernels import eliminate
+
+            eliminate(weights, sums, NOTHING)
+            return weights, sums
+        for node in reversed(range(n_nodes)):
+            share = weights[..., : node + 1, node]
+            sums[..., node] = log_sum(share, axis=-1)
+            share -= sums[..., node, np.newaxis]
+            left = weights[..., : node + 1, :node]
+            _log_add(left, share[..., np.newaxis] + weights[..., node + 1, np.newaxis, :node])
+            left[..., np.arange(1, node + 1), np.arange(node)] = NOTHING
+        return weights, sums
+
+
+def _joined(weights: Floats) -> NDArray[np.bool_]:
+    """(..., n) whether a node has an edge to or from another."""
+    edges = weights[..., 1:, :] > NOTHING
+    return np.asarray(edges.any(axis=-1) | edges.any(axis=-2))
+
+
+def log_sum(values: Floats, axis: int) -> Floats:
+    """log sum exp along an axis; `NOTHING` of nothing."""
+    if values.shape[axis] == 0:
+        return np.full(np.delete(values.shape, axis), NOTHING)
+    largest = values.max(axis=axis, keepdims=True)
+    total: Floats = np.log(np.exp(values - largest).sum(axis=axis)) + largest.squeeze(axis)
+    return np.maximum(total, NOTHING)
+
+
+def _log_add(total: Floats, added: Floats) -> None:
+    """total = log(exp(total) + exp(added)), in place. Three times as fast as `numpy.logaddexp`, to the same 1e-16."""
+    apart = np.abs(total - added)
+    np.maximum(total, added, out=total)
+    np.negative(apart, out=apart)
+    np.exp(apart, out=apart)
+    apart += 1.0
+    total += np.log(apart, out=apart)
+
+
+def _log_more(logs: Floats, added: Floats) -> Floats:
+    """log(exp(logs) + added) where `added` is no logarithm and may be below zero; `NOTHING` of what is not above."""
+    high = np.maximum(logs, 0.0)
+    total = np.exp(logs - high) + added * np.exp(-high)
+    return np.log(total, out=np.full_like(total, NOTHING), where=total > 0) + high
+
+
+def _eliminate_numbers(weights: Floats) -> Floats:
+    """log prod_v S_v of weights that are numbers; they are overwritten."""
+    n_nodes = weights.shape[-1]
+    total = np.zeros(weights.shape[:-2])
+    for node in reversed(range(n_nodes)):
+        share = weights[..., : node + 1, node]
+        whole = share.sum(axis=-1, keepdims=True)
+        total += np.log(whole[..., 0])
+        left = weights[..., : node + 1, :node]
+        left += (share / whole)[..., np.newaxis] * weights[..., node + 1, np.newaxis, :node]
+        left[..., np.arange(1, node + 1), np.arange(node)] = 0.0
+    return total
+
+
+def _rooted(parents: NDArray[np.int64], cut: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """(1 + n,) which rows, none among them, have a way to the root once the edges into the nodes `cut` are gone."""
+    nowhere = len(parents) + 1
+    above = np.concatenate([[0], parents, [nowhere]])
+    above[cut + 1] = nowhere
+    for _ in range(len(parents).bit_length()):
+        above = above[above]
+    rooted: NDArray[np.bool_] = above[:-1] == 0
+    return rooted
+
+
+def _choose(logs: Floats, generator: np.random.Generator) -> int:
+    """A place drawn with probabilities of which these are the logs, up to a constant."""
+    shares = np.exp(logs - logs.max()).cumsum()
+    return int(np.searchsorted(shares, generator.random() * shares[-1], side="right"))

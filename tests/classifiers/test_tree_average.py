@@ -1,0 +1,241 @@
+"""The mean of all trees as a classifier, against the list of all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tanager import (
+    BayesianNetworkClassifier,
+    NaiveBayesClassifier,
+    explain,
+    load_model,
+    read_network,
+    report,
+    save_model,
+    structure_score,
+)
+from tanager.errors import DataError, FileError, OptionError
+from tanager.explain import sufficient_reason
+from tanager.parameters import Frequency
+from tanager.structure import Fixed, TreeAverage
+from tests.classifiers.test_aode import N_STATES, make_table
+from tests.structure.test_all_trees import FORESTS
+
+FREQUENT = {"parameters": "frequency", "categorical_features": "all"}
+NAMES = ("a", "b", "c", "d")
+
+
+def fitted(X, y, criterion=None, sample_weight=None, **options):
+    return BayesianNetworkClassifier(TreeAverage(**options), criterion, **FREQUENT).fit(X, y, sample_weight)
+
+
+def edges_of(forest):
+    """(parent, child) pairs of a row of `FORESTS`."""
+    return [(int(parent) - 1, child) for child, parent in enumerate(forest) if parent]
+
+
+def by_listing(X, y, rows, criterion, forest=True, attributes=range(4)):
+    """(n_rows, n_classes) joint and (n + 1, n) edge probabilities: every forest fitted and scored by itself."""
+    attributes = list(attributes)
+    joints, scores, forests = [], [], FORESTS[len(attributes), not forest]
+    names = [NAMES[attribute] for attribute in attributes]
+    for each in forests:
+        edges = edges_of(each)
+        parents = {name: [names[p] for p, c in edges if c == child] for child, name in enumerate(names)}
+        table = pd.DataFrame(X[:, attributes].astype(str), columns=names)
+        scores.append(structure_score(table, y, parents, criterion))
+        clf = BayesianNetworkClassifier(Fixed(edges), **FREQUENT).fit(X[:, attributes], y)
+        joints.append(np.exp(clf.network_.log_joint(clf.encode(rows[:, attributes])[1])))
+    shares = np.exp(np.array(scores) - max(scores))
+    shares /= shares.sum()
+    probability = np.zeros((len(attributes) + 1, len(attributes)))
+    for each, share in zip(forests, shares, strict=True):
+        probability[each, np.arange(len(attributes))] += share
+    return np.tensordot(shares, joints, axes=1), probability, np.array(scores)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "forest", "n_attributes"),
+    [("k2", True, 3), ("k2", False, 4), ("bdeu", False, 3), ("acll", False, 3), ("fcll", True, 3)],
+)
+def test_predictions_and_edges_are_those_of_all_forests_listed(criterion, forest, n_attributes):
+    X, y = make_table(1, 60)
+    X = X[:, :n_attributes]
+    clf = fitted(X, y, criterion, forest=forest)
+    joint, probability, scores = by_listing(X, y, X[:12], criterion, forest, range(n_attributes))
+    np.testing.assert_allclose(clf.network_.parent_probability, probability, atol=1e-10)
+    np.testing.assert_allclose(np.exp(clf.network_.log_joint(clf.encode(X[:12])[1])), joint, rtol=1e-9)
+    np.testing.assert_allclose(clf.predict_proba(X[:12]), joint / joint.sum(axis=1, keepdims=True), rtol=1e-9)
+    assert clf.structure_score_ == pytest.approx(np.logaddexp.reduce(scores) - np.log(len(scores)), rel=1e-12)
+
+
+def test_a_gap_leaves_the_trees_of_the_other_attributes():
+    X, y = make_table(2, 60)
+    clf = fitted(X, y)
+    rows = X[:8].astype(float)
+    rows[:, 2] = np.nan
+    joint, _, _ = by_listing(X, y, X[:8], "k2", attributes=[0, 1, 3])
+    np.testing.assert_allclose(clf.predict_proba(rows), joint / joint.sum(axis=1, keepdims=True), rtol=1e-9)
+    np.testing.assert_allclose(np.exp(clf.network_.log_joint(clf.encode(rows)[1])), joint, rtol=1e-9)
+    nothing = clf.predict_proba(np.full((1, 4), np.nan))
+    np.testing.assert_allclose(nothing[0], np.bincount(y) / len(y), rtol=1e-12)
+    for forest in (True, False):
+        one = np.array([[np.nan, 1, np.nan, np.nan]])
+        naive = NaiveBayesClassifier(**FREQUENT).fit(X, y).predict_proba(one)
+        np.testing.assert_allclose(fitted(X, y, forest=forest).predict_proba(one), naive, rtol=1e-10)
+
+
+def test_an_edge_is_certain_where_a_column_is_a_copy_and_trees_have_one_edge_less_than_nodes():
+    X, y = make_table(3, 200)
+    X[:, 3] = X[:, 0]
+    clf = fitted(X, y, forest=False)
+    (first, probability), *others = clf.network_.edge_probability.items()
+    assert first == ("x0", "x3")
+    assert probability == pytest.approx(1.0, abs=1e-12)
+    assert probability + sum(p for _, p in others) == pytest.approx(3.0, abs=1e-10)
+    assert [p for _, p in others] == sorted((p for _, p in others), reverse=True)
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.integers(0, 2**16), st.booleans())
+def test_order_of_columns_and_rows_and_repeated_rows_change_nothing(seed, forest):
+    X, y = make_table(seed, 40)
+    generator = np.random.default_rng(seed)
+    weights, columns, rows = generator.integers(1, 4, len(y)), generator.permutation(4), generator.permutation(40)
+    table = pd.DataFrame(X.astype(str), columns=list(NAMES))
+    other = table.iloc[np.repeat(rows, weights[rows]), columns]
+    first = BayesianNetworkClassifier(TreeAverage(forest), parameters="frequency").fit(table, y, weights)
+    second = BayesianNetworkClassifier(TreeAverage(forest), parameters="frequency")
+    second.fit(other, np.repeat(y[rows], weights[rows]))
+    np.testing.assert_allclose(first.predict_proba(table), second.predict_proba(table.iloc[:, columns]), rtol=1e-9)
+    assert first.structure_score_ == pytest.approx(second.structure_score_, rel=1e-12)
+    pairs = {frozenset(pair): p for pair, p in second.network_.edge_probability.items()}
+    for pair, p in first.network_.edge_probability.items():
+        assert pairs[frozenset(pair)] == pytest.approx(p, abs=1e-10)
+
+
+def test_explanations_add_up_and_an_absent_attribute_adds_nothing():
+    X, y = make_table(4)
+    clf = fitted(X, y)
+    gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
+    found = explain(clf, gaps)
+    total = found.base_rate + found.baseline + found.contributions.sum(axis=1) + found.remainder
+    np.testing.assert_allclose(total, found.log_odds, atol=1e-10)
+    assert (found.contributions[np.isnan(gaps)] == 0).all()
+    naive = NaiveBayesClassifier(**FREQUENT).fit(X, y)
+    one = np.where(np.arange(4) == 1, X, np.nan)
+    np.testing.assert_allclose(explain(clf, one).contributions, explain(naive, one).contributions, atol=1e-10)
+
+
+def test_explanations_are_a_mean_over_trees_of_what_the_trees_say():
+    X, y = make_table(5)
+    X[:, 3] = np.where(np.arange(len(y)) % 5, X[:, 0], X[:, 3])  # so that one tree has nearly all of the weight
+    X[:, 1], X[:, 2] = X[:, 0] % 2, X[:, 0]
+    clf = fitted(X, y, forest=False)
+    trees = clf.network_.sample_trees(40, 0)
+    low, high = np.full((10, 4), np.inf), np.full((10, 4), -np.inf)
+    against = explain(clf, X[:10])
+    for tree in trees:
+        logs = [np.log(tree.tables[node]) for node in range(4)]
+        for row in range(10):
+            for node, parents in enumerate(tree.dag.parents[:-1]):
+                config = [X[row, parents[0]] * 3 + k if len(parents) > 1 else k for k in range(3)]
+                odds = (
+                    logs[node][config[against.favoured[row]], X[row, node]]
+                    - logs[node][config[against.against[row]], X[row, node]]
+                )
+                low[row, node], high[row, node] = min(low[row, node], odds), max(high[row, node], odds)
+    assert (against.contributions >= low - 1e-6).all()
+    assert (against.contributions <= high + 1e-6).all()
+
+
+def test_a_model_file_holds_all_trees(tmp_path):
+    X, y = make_table(6)
+    gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
+    for forest in (True, False):
+        clf = fitted(X, y, forest=forest)
+        save_model(clf, tmp_path / "model.json")
+        same = load_model(tmp_path / "model.json")
+        np.testing.assert_array_equal(same.predict_proba(gaps), clf.predict_proba(gaps))
+        assert same.network_.edge_probability == clf.network_.edge_probability
+        assert repr(same.network_) == repr(clf.network_)
+    with pytest.raises(FileError, match="a mean of networks"):
+        read_network(tmp_path / "model.json")
+
+
+def test_queries_are_what_the_classifier_says():
+    X, y = make_table(7)
+    clf = fitted(X, y)
+    names = clf.network_.nodes
+    asked = clf.network_.query(names[-1], {names[0]: 1, names[2]: 0})
+    np.testing.assert_allclose(list(asked.values()), clf.predict_proba([[1, np.nan, 0, np.nan]])[0], rtol=1e-12)
+    both = clf.network_.query([names[-1], names[1]], {names[0]: 1})
+    alone = clf.network_.query(names[1], {names[0]: 1})
+    for state, p in alone.items():
+        assert sum(both[label, state] for label in (0, 1, 2)) == pytest.approx(p, rel=1e-12)
+    assert clf.network_.query(names[1], {names[1]: 1}) == {0: 0.0, 1: 1.0}
+    assert clf.network_.query(names[-1], {names[-1]: 2})[2] == 1.0
+    table = pd.DataFrame(X, columns=list(names[:-1]))
+    logs = clf.network_.log_joint(clf.encode(X)[1])
+    np.testing.assert_allclose(clf.network_.log_likelihood(table), np.logaddexp.reduce(logs, axis=1), rtol=1e-12)
+    known = clf.network_.log_likelihood(table.assign(**{names[-1]: y}))
+    np.testing.assert_allclose(known, logs[np.arange(len(y)), y], rtol=1e-12)
+
+
+def test_strength_of_an_attribute_is_the_mean_over_trees_drawn():
+    X, y = make_table(8, 60)
+    clf = fitted(X, y)
+    drawn = np.array([explain(tree).strength for tree in clf.network_.sample_trees(100, 1)])
+    error = drawn.std(axis=0) / np.sqrt(len(drawn))
+    assert (np.abs(explain(clf).strength - drawn.mean(axis=0)) < 5 * error + 1e-9).all()
+
+
+def test_one_attribute_is_naive_bayes():
+    X, y = make_table(9)
+    naive = NaiveBayesClassifier(**FREQUENT).fit(X[:, :1], y).predict_proba(X[:, :1])
+    for forest in (True, False):
+        clf = fitted(X[:, :1], y, forest=forest)
+        np.testing.assert_allclose(clf.predict_proba(X[:, :1]), naive, rtol=1e-12)
+        assert clf.network_.edge_probability == {}
+
+
+def test_smoothing_is_that_of_the_tables():
+    X, y = make_table(10)
+    clf = BayesianNetworkClassifier("tree-average", parameters=Frequency("friedman"), categorical_features="all")
+    clf.fit(X, y)
+    tree = clf.network_.sample_trees(1, 0)[0]
+    edges = [(parent, child) for parent, child in tree.dag.edges if parent < len(N_STATES)]
+    alone = BayesianNetworkClassifier(Fixed(edges), parameters=Frequency("friedman"), categorical_features="all")
+    for mine, other in zip(tree.tables, alone.fit(X, y).network_.tables, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, r"cannot fit the trees of structure=TreeAverage\(\)(.|\n)*parameters='frequency'"),
+        ({"parameters": "frequency", "missing": "average"}, "missing='average' is defined for one"),
+        ({"parameters": "frequency", "criterion": "cll"}, "'tree-average' needs a criterion that is a sum"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(options, message):
+    X, y = make_table()
+    with pytest.raises(OptionError, match=message):
+        BayesianNetworkClassifier("tree-average", **options).fit(X, y)
+
+
+def test_what_is_made_for_one_network_says_so():
+    X, y = make_table()
+    clf = fitted(X, y)
+    for ask in (lambda: report(clf), lambda: sufficient_reason(clf, X[:1])):
+        with pytest.raises(OptionError, match="one network; this classifier is a mean of several"):
+            ask()
+    network = clf.network_
+    with pytest.raises(DataError, match="must have attribute 0 as parent of all"):
+        type(network)(network.members[::-1], network.log_weights)
+    with pytest.raises(DataError, match="needs a member and weights for each"):
+        type(network)(network.members, network.log_weights[1:])

@@ -1,0 +1,73 @@
+"""`tanager edit`: the function's own model, written; undone bit by bit; bad input is one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from report.models import mixed_table
+from tanager import Edit, Edits, PairwiseClassifier, TANClassifier, apply_edits, load_model, save_edits, save_model
+from tanager.cli.main import run
+from tanager.edits.revision import model_digest
+
+EDITS = (Edit.flatten("age", 20, 40, reason="noise"), Edit.remove("town", reason="law", who="B. Clerk"))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = mixed_table(1, n_rows=200)
+    X.assign(y=y).to_csv("rows.csv", index=False)
+    save_model(PairwiseClassifier().fit(X, y), "m.json")
+    save_edits(Edits(EDITS, model_digest(load_model("m.json").network_)), "edits.json")
+    return X, y
+
+
+def test_the_command_writes_what_the_function_makes_and_undoes_it(folder, capsys):
+    assert run(["edit", "m.json", "edits.json", "-o", "new.json", "--refit", "rows.csv", "--by", "A. Nurse"]) == 0
+    out = capsys.readouterr().out
+    new, expected = load_model("new.json"), apply_edits(load_model("m.json"), Edits(EDITS), *folder)
+    assert (new.predict_proba(folder[0]) == expected.predict_proba(folder[0])).all()
+    kept = new.edits_[0].edits.edits
+    assert [edit.who for edit in kept] == ["A. Nurse", "B. Clerk"]
+    assert "flatten age from 20 to 40: noise (A. Nurse, 20" in out
+    assert "The intercept was fitted again." in out
+    assert run(["edit", "new.json", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [edit["reason"] for edit in listed[0]["edits"]] == ["noise", "law"]
+    assert run(["edit", "new.json", "--undo", "-o", "old.json"]) == 0
+    assert Path("old.json").read_bytes() == Path("m.json").read_bytes()
+    assert "No edits" in capsys.readouterr().out
+    assert not np.allclose(new.predict_proba(folder[0]), load_model("old.json").predict_proba(folder[0]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("edit m.json edits.json", "-o names the file"),
+        ("edit m.json -o new.json", "-o names the file"),
+        ("edit m.json edits.json --undo -o new.json", "leave EDITS out"),
+        ("edit m.json --undo -o new.json", "no edits to undo"),
+        ("edit m.json --undo --refit rows.csv -o new.json", "--refit goes with EDITS"),
+        ("edit m.json rows.csv -o new.json", "is not a file of edits"),
+        ("edit m.json edits.json -o new.json --refit unlabelled.csv", "no class column 'y'"),
+        ("edit other.json edits.json -o new.json", "made for another model"),
+        ("edit tan.json edits.json -o new.json", "network of tables"),
+        ("edit m.json edits.json -o m.json", "cannot write 'm.json'"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_one_line(folder, capsys, arguments, words):
+    X, y = folder
+    X.to_csv("unlabelled.csv", index=False)
+    save_model(apply_edits(load_model("m.json"), EDITS[0]), "other.json")
+    save_model(TANClassifier().fit(X, y), "tan.json")
+    capsys.readouterr()
+    assert run(arguments.split()) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert words in err
+    assert not Path("new.json").exists()

@@ -1,0 +1,159 @@
+"""The opening, the threshold and the mistakes in a real browser, against Python; print, fold, and no request."""
+
+from __future__ import annotations
+
+import base64
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.metrics import confusion_matrix
+
+from report.models import mixed_table
+from tanager import BayesianNetworkClassifier, cross_validate_model, report
+from tanager.measures.quality_text import measure_rows
+from tanager.report.collect import collect
+from tanager.structure import Pairwise
+
+SET_THRESHOLD = (
+    "const slider = document.getElementById('threshold');"
+    "const table = JSON.parse(document.getElementById('content').textContent).quality.thresholds[arguments[0]];"
+    "slider.value = table.thresholds.indexOf(arguments[1]); slider.dispatchEvent(new Event('input'))"
+)
+
+
+@pytest.fixture(scope="module")
+def model():
+    X, y = mixed_table(5, n_rows=300, n_classes=2, gaps=0.05)
+    clf = BayesianNetworkClassifier(Pairwise(2, order=2)).fit(X, y)
+    return clf, X, y, cross_validate_model(clf, X, y, folds=2)
+
+
+@pytest.fixture(scope="module")
+def path(model, tmp_path_factory) -> Path:
+    clf, X, y, quality = model
+    file = tmp_path_factory.mktemp("report") / "page.html"
+    return report(clf, X, y, file, quality=quality, title="Towns & <jobs>")
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def test_every_number_of_the_opening_equals_pythons(page, path, model):
+    clf, X, y, quality = model
+    content = collect(clf, X, y, quality)
+    page.open(path)
+    assert page.text("#title") == "Towns & <jobs>"
+    summary = page.text("#summary")
+    assert f"learnt from {len(X)} rows and {X.shape[1]} columns" in summary
+    assert all(f"{label} {percent(share)}" in summary for label, share in y.value_counts(normalize=True).items())
+    tiles = page.run(
+        "return [...document.querySelectorAll('.tile')].map((tile) => [...tile.querySelectorAll('span, strong')]"
+        ".map((each) => each.innerText))"
+    )
+    for (name, value, interval, base), row in zip(tiles, measure_rows(quality), strict=True):
+        ends = [end.strip() for end in row[2].replace(" %", "").split("to")]
+        assert [name, value, base] == [row[0], row[1], f"base rate alone: {row[3]}"]
+        assert re.findall(r"[\d.]+", interval.removeprefix("95 %:")) == ends
+    worth = page.text("#worth")
+    assert measure_rows(quality)[0][1] in worth
+    assert "2 folds" in worth
+    drivers = page.run(
+        "return [...document.querySelectorAll('#drivers li:not(.head-row)')].map((row) => "
+        "[...row.querySelectorAll('.label, .figure')].map((each) => each.innerText))"
+    )
+    for (name, change, _, lost), term in zip(drivers, content["drivers"]["terms"], strict=False):
+        assert (name, change) == (term["name"], f"±{term['change']:.2f}")
+        assert abs(float(lost.replace("\N{MINUS SIGN}", "-")) + 100 * term["lost"]) < 0.051
+    examples = page.run("return [...document.querySelectorAll('#examples li')].map((each) => each.innerText)")
+    for words, example in zip(examples, content["examples"], strict=True):
+        proba = quality.predictions.probabilities[example["row"]]
+        assert clf.classes_[proba.argmax()] in words
+        assert f"Load row {example['row']} into what-if" in words
+
+
+@pytest.mark.parametrize("threshold", [0.02, 0.5, 0.87])
+def test_the_threshold_shows_pythons_counts_rates_benefit_and_cost(page, path, model, threshold):
+    clf, _, _, quality = model
+    truth = quality.predictions.class_codes == 1
+    said = quality.predictions.probabilities[:, 1] >= threshold
+    (tn, fp), (fn, tp) = confusion_matrix(truth, said, labels=[False, True]).tolist()
+    page.open(path)
+    page.run(
+        "const miss = document.getElementById('cost-miss'); miss.value = 5; miss.dispatchEvent(new Event('input'))"
+    )
+    page.run(SET_THRESHOLD, 1, threshold)
+    cells = page.run(
+        "return [...document.querySelectorAll('#threshold-figures td')].map((each) => Number(each.textContent))"
+    )
+    assert cells == [tp, fn, fp, tn]
+    figures = dict(
+        page.run(
+            "return [...document.querySelectorAll('[data-figure]')].map((each) => "
+            "[each.dataset.figure, each.querySelector('strong').textContent])"
+        )
+    )
+    rates = {
+        "sensitivity": (tp, tp + fn),
+        "specificity": (tn, tn + fp),
+        "positive predictive value": (tp, tp + fp),
+        "negative predictive value": (tn, tn + fn),
+    }
+    for name, (part, whole) in rates.items():
+        assert figures[name] == (percent(part / whole) if whole else "\N{EN DASH}")
+    n = len(truth)
+    benefit, cost = tp / n - threshold / (1 - threshold) * fp / n, (fp + 5 * fn) / n
+    for name, value in (("net benefit", benefit), ("cost per row", cost)):
+        assert float(figures[name].replace("\N{MINUS SIGN}", "-")) == pytest.approx(value, rel=1e-3)
+    assert str(clf.classes_[1]) in page.text("#threshold-words")
+
+
+def test_mistakes_are_sorted_by_any_column_and_load_into_what_if(page, path, model):
+    clf, X, _, quality = model
+    wrong = np.flatnonzero(quality.predictions.probabilities.argmax(axis=1) != quality.predictions.class_codes)
+    page.open(path)
+    page.run("[...document.querySelectorAll('#mistakes > button')].forEach((each) => each.hidden || each.click())")
+    rows = "return [...document.querySelectorAll('#mistakes [data-row]')].map((each) => Number(each.dataset.row))"
+    assert sorted(page.run(rows)) == wrong.tolist()
+    page.run("document.querySelector('#mistakes .sort').click()")
+    assert page.run(rows) == wrong.tolist()
+    page.run("document.querySelector('#mistakes [data-row]').click()")
+    shown = page.run("return [...document.querySelectorAll('#classes .figure')].map((figure) => Number(figure.title))")
+    np.testing.assert_allclose(shown, clf.predict_proba(X.iloc[[wrong[0]]])[0], atol=1e-9)
+
+
+def test_printed_it_has_two_to_four_pages_with_every_card_drawn(page, path):
+    page.open(path)
+    printed = page.driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})
+    pages = re.findall(rb"/Type\s*/Page\b(?!s)", base64.b64decode(printed["data"]))
+    assert 2 <= len(pages) <= 4
+    page.run("dispatchEvent(new Event('beforeprint'))")
+    empty = (
+        "return [...document.querySelectorAll('#shapes .shapes > .card, #data .columns > .card')]"
+        ".filter((each) => !each.querySelector('svg, .state-counts')).length"
+    )
+    assert page.run(empty) == 0
+    twice = (
+        "return [...document.querySelectorAll('#data .columns > .card')].filter((e) => e.children.length > 4).length"
+    )
+    assert page.run(twice) == 0
+
+
+def test_on_a_phone_sections_fold_and_a_jump_opens_one(page, path):
+    page.size(390)
+    page.open(path)
+    visible = "return [...document.querySelectorAll('main > section:not(.folded)')].map((each) => each.id)"
+    assert page.run(visible) == ["opening", "what-if"]
+    page.driver.find_element("link text", "Quality").click()
+    assert "quality" in page.run(visible)
+    page.run("document.querySelector('#data .fold').click()")
+    assert page.run("return document.querySelector('#data .fold').getAttribute('aria-expanded')") == "true"
+    assert page.run("return document.documentElement.scrollWidth") <= 390
+
+
+def test_no_request_leaves_the_page(page, path):
+    page.open(path)
+    page.run("scrollTo(0, document.body.scrollHeight)")
+    assert page.run("return performance.getEntriesByType('resource').map((each) => each.name)") == []

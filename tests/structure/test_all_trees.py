@@ -1,0 +1,171 @@
+"""All trees at once, against every one of them listed."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tanager.structure.all_trees import AllTrees
+
+
+def all_forests(n_nodes, trees=False):
+    """Every forest as (n_forests, n_nodes) rows of weights: 1 + parent, 0 for none."""
+    parents = np.array(list(product(range(n_nodes + 1), repeat=n_nodes)))
+    above = np.column_stack([np.zeros(len(parents), dtype=int), parents])
+    for _ in range(n_nodes):
+        above = np.take_along_axis(above, above, axis=1)
+    kept = ~above.any(axis=1)
+    return parents[kept & ((parents == 0).sum(axis=1) == 1)] if trees else parents[kept]
+
+
+FORESTS = {(n, trees): all_forests(n, trees) for n in range(1, 7) for trees in (False, True)}
+
+
+def by_listing(log_weights, trees):
+    """The log of the sum over all forests, and the probability of every edge."""
+    n_nodes = log_weights.shape[1]
+    forests = FORESTS[n_nodes, trees]
+    weights = np.vstack([np.zeros(n_nodes), log_weights[1:]]) if trees else log_weights
+    logs = weights[forests, np.arange(n_nodes)].sum(axis=1)
+    shares = np.exp(logs - logs.max())
+    total = logs.max() + np.log(shares.sum())
+    probability = np.zeros(log_weights.shape)
+    for child in range(n_nodes):
+        np.add.at(probability[:, child], forests[:, child], shares / shares.sum())
+    return total, probability
+
+
+def random_weights(seed, n_nodes, span, trees):
+    """Sums of a few scales that differ by `span` nats and of noise: clusters in clusters, with ties and near ties."""
+    generator = np.random.default_rng(seed)
+    weights = span * generator.integers(0, 3, (n_nodes + 1, n_nodes)) + generator.normal(size=(n_nodes + 1, n_nodes))
+    if trees:
+        weights[0] = -np.inf
+    return weights
+
+
+def test_there_are_as_many_forests_and_trees_as_cayley_says():
+    for n in range(1, 7):
+        assert len(FORESTS[n, False]) == (n + 1) ** (n - 1)
+        assert len(FORESTS[n, True]) == n ** (n - 1)
+        assert AllTrees(np.zeros((n + 1, n))).log_total == pytest.approx((n - 1) * np.log(n + 1), abs=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**16), st.integers(1, 6), st.sampled_from([0.0, 5.0, 40.0, 300.0, 1000.0, 2e4]), st.booleans())
+def test_sum_and_edges_are_those_of_all_forests_listed(seed, n_nodes, span, trees):
+    weights = random_weights(seed, n_nodes, span, trees)
+    total, probability = by_listing(weights, trees)
+    found = AllTrees(weights)
+    assert found.log_total == pytest.approx(total, rel=1e-13, abs=1e-10)
+    np.testing.assert_allclose(found.probability, probability, atol=1e-10)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**16), st.integers(2, 6), st.sampled_from([0.0, 50.0, 1000.0]))
+def test_symmetric_weights_give_every_root_the_same_probability_and_trees_their_edges(seed, n_nodes, span):
+    weights = random_weights(seed, n_nodes, span, True)
+    weights[1:] += weights[1:].T
+    probability = AllTrees(weights).probability
+    np.testing.assert_allclose(probability[0], 1 / n_nodes, atol=1e-10)
+    assert probability[1:].sum() == pytest.approx(n_nodes - 1, abs=1e-10)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**16), st.integers(1, 6), st.sampled_from([1.0, 1000.0]), st.booleans())
+def test_the_order_of_nodes_changes_nothing(seed, n_nodes, span, trees):
+    weights = random_weights(seed, n_nodes, span, trees)
+    order = np.random.default_rng(seed).permutation(n_nodes)
+    other = weights[np.ix_([0, *(order + 1)], order)]
+    probability = AllTrees(weights).probability[np.ix_([0, *(order + 1)], order)]
+    np.testing.assert_allclose(AllTrees(other).probability, probability, atol=1e-10)
+    assert AllTrees(other).log_total == pytest.approx(AllTrees(weights).log_total, rel=1e-13, abs=1e-10)
+
+
+@pytest.mark.parametrize(("span", "trees"), [(0.0, False), (2.0, True), (1000.0, True), (1000.0, False)])
+def test_forests_are_drawn_as_often_as_they_are_probable(span, trees):
+    weights = random_weights(3, 4, span, trees)
+    forests, n_drawn = FORESTS[4, trees], 2000
+    logs = np.where(forests == 0, 0.0 if trees else weights[0], weights[forests, np.arange(4)]).sum(axis=1)
+    expected = np.exp(logs - np.logaddexp.reduce(logs))
+    drawn = AllTrees(weights).sample(n_drawn, np.random.default_rng(0)) + 1
+    place = {tuple(forest): number for number, forest in enumerate(forests.tolist())}
+    counts = np.bincount([place[tuple(forest)] for forest in drawn.tolist()], minlength=len(forests))
+    often = n_drawn * expected >= 5
+    excess = ((counts - n_drawn * expected)[often] ** 2 / (n_drawn * expected)[often]).sum()
+    assert excess < often.sum() + 4 * np.sqrt(2 * often.sum())
+    rare = n_drawn * expected[~often].sum()
+    assert abs(counts[~often].sum() - rare) <= 4 * np.sqrt(rare) + 1e-9
+
+
+def test_a_node_without_weights_is_absent():
+    weights = random_weights(5, 5, 1.0, False)
+    for first in (weights[0], np.full(5, -np.inf)):
+        whole = np.vstack([first, weights[1:]])
+        left = [0, 1, 3, 4]
+        small = whole[np.ix_([0, *(node + 1 for node in left)], left)]
+        absent = whole.copy()
+        absent[3], absent[:, 2] = -np.inf, -np.inf
+        assert AllTrees(absent).log_total == pytest.approx(float(AllTrees(small).log_total), abs=1e-10)
+
+
+def test_several_graphs_are_answered_as_each_alone():
+    stack = np.stack([random_weights(seed, 4, 1.0, False) for seed in range(6)]).reshape(2, 3, 5, 4)
+    found = AllTrees(stack)
+    for place in np.ndindex(2, 3):
+        assert found.log_total[place] == pytest.approx(float(AllTrees(stack[place]).log_total), abs=1e-12)
+        np.testing.assert_allclose(found.probability[place], AllTrees(stack[place]).probability, atol=1e-12)
+
+
+def test_numbers_and_logarithms_have_the_same_sum():
+    weights = random_weights(7, 30, 1.0, False)
+    by_numbers = float(AllTrees(weights).log_total)
+    far = weights.copy()
+    far[1, 1] -= 2000.0  # an edge that no forest wants, but that spans more than numbers can
+    without = weights.copy()
+    without[1, 1] = -np.inf
+    assert float(AllTrees(far).log_total) == pytest.approx(float(AllTrees(without).log_total), abs=1e-9)
+    assert float(AllTrees(without).log_total) < by_numbers
+
+
+def test_a_thousand_attributes_whose_weights_span_a_thousand_nats_have_finite_edges_that_sum():
+    n_nodes = 1000
+    generator = np.random.default_rng(0)
+    gains = 500.0 * np.tril(generator.normal(size=(n_nodes, n_nodes)), -1)
+    found = AllTrees(np.vstack([np.full(n_nodes, -np.inf), gains + gains.T]))
+    assert np.ptp(gains) > 1000
+    assert np.isfinite(found.probability).all()
+    assert found.probability[1:].sum() == pytest.approx(n_nodes - 1, abs=1e-6)
+    np.testing.assert_allclose(found.probability.sum(axis=0), 1.0, atol=1e-9)
+    forest = found.sample(1, generator)[0]
+    children = np.flatnonzero(forest >= 0)
+    assert len(children) == n_nodes - 1
+    assert (found.probability[forest[children] + 1, children] > 0).all()
+
+
+def test_compiled_and_plain_elimination_agree(monkeypatch):
+    weights = random_weights(1, 40, 200.0, False)
+    plain = AllTrees(weights).probability
+    monkeypatch.setattr("tanager.structure.all_trees.MAX_NODES_UNCOMPILED", 0)
+    np.testing.assert_allclose(AllTrees(weights).probability, plain, atol=1e-12)
+    for n_nodes in (1, 2, 5):
+        small = random_weights(2, n_nodes, 3.0, True)
+        np.testing.assert_allclose(AllTrees(small).probability, by_listing(small, True)[1], atol=1e-12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 2**16), st.integers(2, 5), st.sampled_from([1.0, 200.0]), st.booleans())
+def test_edges_that_are_not_allowed_are_in_no_forest(seed, n_nodes, span, trees):
+    weights = random_weights(seed, n_nodes, span, trees)
+    generator = np.random.default_rng(seed)
+    forbidden = generator.random((n_nodes, n_nodes)) < 0.4
+    order = generator.permutation(n_nodes)
+    forbidden[order[:-1], order[1:]] = False  # so that there is a tree
+    weights[1:][forbidden] = -np.inf
+    total, probability = by_listing(weights, trees)
+    assert float(AllTrees(weights).log_total) == pytest.approx(total, rel=1e-12, abs=1e-9)
+    np.testing.assert_allclose(AllTrees(weights).probability, probability, atol=1e-10)
