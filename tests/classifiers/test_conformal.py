@@ -124,7 +124,7 @@ def test_what_cannot_be_is_refused():
     ]:
         with pytest.raises(error, match=message):
             ConformalClassifier(GaussianNB(), **options).fit(X, y)
-    with pytest.raises(DataError, match="rows without a class"):
+    with pytest.raises(DataError, match="class column is missing in 1 rows"):
         ConformalClassifier(GaussianNB()).fit(X, np.where(np.arange(60) == 3, None, y))
 
 

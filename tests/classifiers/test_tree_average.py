@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -165,6 +167,29 @@ def test_a_model_file_holds_all_trees(tmp_path):
         assert repr(same.network_) == repr(clf.network_)
     with pytest.raises(FileError, match="a mean of networks"):
         read_network(tmp_path / "model.json")
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda trees: trees["edges"].pop(),
+        lambda trees: trees["alone"].pop(),
+        lambda trees: trees["edges"][0].pop(),
+        lambda trees: trees["edges"][0].__setitem__(1, "much"),
+        lambda trees: trees["members"].pop(),
+        lambda trees: trees["members"].reverse(),
+        lambda trees: trees["members"].clear(),
+        lambda trees: trees.pop("edges"),
+    ],
+)
+def test_a_model_file_whose_trees_do_not_fit_together_is_refused(tmp_path, spoil):
+    X, y = make_table(6, 30)
+    save_model(fitted(X, y), tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text())
+    spoil(document["trees"])
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(FileError):
+        load_model(tmp_path / "model.json")
 
 
 def test_queries_are_what_the_classifier_says():

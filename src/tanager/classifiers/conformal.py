@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.classifiers.wrapping import WrappingClassifier
@@ -19,7 +19,7 @@ from tanager.measures.conformal import ConformalSets, KnownRows, check_level, ma
 from tanager.measures.quality import Quality
 from tanager.registry import check_option
 from tanager.table.batch import Codes
-from tanager.table.training_table import encode_labels, missing_labels, read_labels
+from tanager.table.training_table import check_labels, check_missing, encode_labels, missing_labels, read_labels
 
 
 def conformal_sets(
@@ -33,12 +33,19 @@ def conformal_sets(
 
     Parameters
     ----------
-    clf : fitted classifier
-    X : rows to judge
+    clf : classifier
+        Fitted.
+    X : table
+        The rows to judge.
     level : float
         Share of the rows of every class whose set is to hold it.
     quality : Quality, optional
         As `cross_validate_model` gives it; by default the one that the model keeps.
+
+    Returns
+    -------
+    ConformalSets
+        The p-value of every class in every row, and the sets at the level.
 
     Examples
     --------
@@ -126,8 +133,12 @@ class ConformalClassifier(ConformalOptions, WrappingClassifier):
         check_level(self.level)
         check_option("method", self.method, ["cross", "split"])
         labels = read_labels(y)
-        if missing_labels(labels).any():
-            raise DataError("y has rows without a class, which no set could hold.", hint="leave these rows out.")
+        missing = missing_labels(labels)
+        if missing.any():
+            check_missing(missing, allowed=False)
+        check_labels(labels)
+        (X,) = indexable(X)
+        check_consistent_length(X, labels)
         self.classes_, codes = encode_labels(labels)
         part = self._deal(codes)
         self.estimators_, self.known_ = [], []

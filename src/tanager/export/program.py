@@ -20,6 +20,8 @@ from tanager.trees.forest import Forest
 if TYPE_CHECKING:
     from tanager.classifiers import BayesianNetworkClassifier
     from tanager.network.additive import AdditiveNetwork
+    from tanager.network.any_network import LookedUpNetwork
+    from tanager.network.mixture import MixtureNetwork
     from tanager.network.network import Network
 
 Array = NDArray[np.float64]
@@ -115,8 +117,7 @@ class Program:
     ) -> Program:
         """The program of a fitted classifier; with `refuse` a row with a missing cell has no probabilities."""
         _refuse_recipe(clf)
-        _refuse_all_trees(clf)
-        network = clf.network_
+        network = _countable_network(clf)
         constants = clf.gaps_.constants()
         columns = network.columns[:-1]
         n_hidden = len(columns) - len(clf.encoder_.schema.attributes)
@@ -246,7 +247,8 @@ def _rename(columns: Sequence[ColumnSchema], names: Mapping[str, str]) -> tuple[
     return renamed
 
 
-def _refuse_all_trees(clf: BayesianNetworkClassifier) -> None:
+def _countable_network(clf: BayesianNetworkClassifier) -> LookedUpNetwork | MixtureNetwork:
+    """The network, if it is one, or a mean of those that can be counted."""
     network = clf.network_
     if network.kind == "trees":
         raise OptionError(
@@ -258,6 +260,7 @@ def _refuse_all_trees(clf: BayesianNetworkClassifier) -> None:
             "the classifier leaves out cells that follow from others (subsumption), which an export does not.",
             hint="structure='aode' without subsumption can be exported.",
         )
+    return network
 
 
 def _refuse_recipe(clf: BayesianNetworkClassifier) -> None:

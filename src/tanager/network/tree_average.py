@@ -41,12 +41,19 @@ class TreeAverageNetwork(HasColumns):
 
     A missing cell is left out: the mean is that over the forests of the attributes present, with the same weights.
 
-    members      a network for each attribute: its states and the class are the parents of every other attribute, whose
-                 tables are those of an edge from it; its own table is that of having no parent
-    log_weights  (n + 1, n) of the edges at [1 + parent, child], of no parent at [0, child]; a first row of minus
-                 infinity for trees: see `AllTrees`
-    dag          the edges that all forests have: from the class to every attribute
+    The `dag` has the edges that all forests have: from the class to every attribute.
 
+    Parameters
+    ----------
+    members : tuple of Network
+        One for each attribute: it and the class are the parents of every other attribute, whose tables are those of an
+        edge from it; its own table is that of having no parent.
+    log_weights : array (n + 1, n)
+        Of the edges at [1 + parent, child], of no parent at [0, child]; a first row of minus infinity for trees: see
+        `AllTrees`.
+
+    Examples
+    --------
     >>> from tanager import BayesianNetworkClassifier
     >>> X, y = [["a", "u"], ["a", "u"], ["b", "v"], ["b", "v"], ["b", "v"]], [0, 1, 1, 0, 1]
     >>> forests = BayesianNetworkClassifier("tree-average", parameters="frequency").fit(X, y).network_

@@ -94,11 +94,11 @@ def read_rows(
     apart = None
     missing = missing_labels(labels)
     if missing.any():
-        _check_missing(missing, unlabelled)
+        check_missing(missing, unlabelled)
         apart = UnlabelledRows(table.take(missing), None if weights is None else weights[missing])
         table, labels = table.take(~missing), _narrow(labels[~missing])
         weights = None if weights is None else weights[~missing]
-    _check_labels(labels)
+    check_labels(labels)
     classes, class_codes = encode_labels(labels, classes)
     target = ColumnSchema(target_name(y, table.names), "categorical", tuple(classes.tolist()))
     return TrainingTable(table, target, classes, class_codes, weights, apart)
@@ -151,7 +151,8 @@ def read_labels(y: ArrayLike | None) -> NDArray[np.generic]:
     return labels
 
 
-def _check_missing(missing: NDArray[np.bool_], allowed: bool) -> None:
+def check_missing(missing: NDArray[np.bool_], allowed: bool) -> None:
+    """Refuse rows without a class where they are not `allowed`, and tables that have no others."""
     if not allowed:
         raise DataError(
             f"the class column is missing in {int(missing.sum())} rows, the first of them row {int(missing.argmax())}: "
@@ -170,7 +171,8 @@ def _narrow(labels: NDArray[np.generic]) -> NDArray[np.generic]:
     return labels
 
 
-def _check_labels(labels: NDArray[np.generic]) -> None:
+def check_labels(labels: NDArray[np.generic]) -> None:
+    """Refuse labels that are no classes."""
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise DataError("Input y contains infinity or a value too large for dtype('float64').")
     if labels.dtype.kind not in "iub":  # whole numbers are always classes
