@@ -218,11 +218,11 @@ class Explanation:
     def sets(self, row: int) -> dict[tuple[str, ...], float]:
         """What each set of attributes adds to the log odds of a row, in nats, the largest first; of effects alone.
 
-        Main effects, pairs, and what trees say of up to three attributes; leaves of more are put down to single ones.
-        Base rate, baseline and the sets add up to `log_odds`; what averaging over gaps adds is the part ().
+        Trees speak of up to three attributes together; leaves of more are put down to single ones. Base rate, baseline
+        and the sets add up to `log_odds`; what averaging over gaps adds is the part ().
         """
-        rest = float(self.log_odds[row] - self.base_rate[row] - self.baseline[row])
-        return set_parts(self.cells, row, int(self.favoured[row]), int(self.against[row]), rest)
+        rest = self.log_odds[row] - self.base_rate[row] - self.baseline[row]
+        return set_parts(self.cells, row, self.favoured[row], self.against[row], rest)
 
     def _margins(self, row: int) -> list[float | None]:
         if self.margins is None:

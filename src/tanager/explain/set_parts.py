@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tanager.errors import OptionError
 from tanager.explain.cells import ExplainedRows
 
 
 def set_parts(
-    cells: ExplainedRows, row: int, favoured: int, against: int, log_odds: float
+    cells: ExplainedRows, row: int, favoured: np.intp, against: np.intp, log_odds: np.float64
 ) -> dict[tuple[str, ...], float]:
     """Names -> nats, the largest first; see `Explanation.sets`. `log_odds` are what they add up to."""
     network, row = cells.network, range(len(cells.codes))[row]
@@ -18,5 +20,5 @@ def set_parts(
         for term, own in network.set_effects(cells.codes[row : row + 1]).items()
     }
     if not cells.present[row].all():
-        parts[()] = log_odds - sum(parts.values())
+        parts[()] = float(log_odds) - sum(parts.values())
     return dict(sorted(parts.items(), key=lambda part: -abs(part[1])))
