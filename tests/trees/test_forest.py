@@ -61,15 +61,6 @@ def test_a_tree_of_one_split_credits_its_attribute_alone(trees, table):
     np.testing.assert_allclose(credits[:, 2, stump.of_class], np.where(goes_left, 1.0, -3.0))  # the mean is zero
 
 
-def test_centred_trees_have_a_mean_of_zero_over_the_rows_they_were_grown_on(trees, table):
-    centred = [tree.centered()[0] for tree in trees]
-    means = np.array([tree.centered()[1] for tree in trees])
-    scores = [Forest.of([tree], table.n_codes, N_CLASSES).scores(table.codes)[:, tree.of_class] for tree in centred]
-    np.testing.assert_allclose(np.average(scores, axis=1, weights=table.weights), 0.0, atol=1e-12)
-    before = [Forest.of([tree], table.n_codes, N_CLASSES).scores(table.codes)[:, tree.of_class] for tree in trees]
-    np.testing.assert_allclose(before, np.array(scores) + means[:, np.newaxis], rtol=0, atol=1e-12)
-
-
 def test_the_least_sum_of_a_tree_is_that_of_its_worst_completion(trees, table):
     row = table.codes[0]
     rows = np.array(list(product(*map(range, table.n_codes))), dtype=np.uint8)

@@ -23,7 +23,7 @@ from tanager.parameters import Conditional, Frequency
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.priors import PRIORS
 from tanager.parameters.conditional.trace import ConditionalTrace
-from tanager.parameters.effects.fit import EffectsTrace
+from tanager.parameters.effects.trace import EffectsTrace
 from tanager.parameters.protocol import ParameterTask
 from tanager.posterior.any_posterior import AnyPosterior
 from tanager.posterior.bootstrap import BootstrapPosterior, draw_weights

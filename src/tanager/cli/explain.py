@@ -41,6 +41,10 @@ def explain(
     reason: Annotated[
         bool, typer.Option("--reason", help="Also a set of attributes that fixes the class (trees, effects).")
     ] = False,
+    sets: Annotated[
+        bool,
+        typer.Option("--sets", help="Also what each set of up to three attributes adds together (effects and trees)."),
+    ] = False,
     change: Annotated[
         bool, typer.Option("--change", help="Also the smallest changes of one or two cells that change the decision.")
     ] = False,
@@ -84,8 +88,8 @@ def explain(
         raise OptionError("--lock says what cannot change, so it goes with --change.")
     clf = load_model(model)
     if data is None:
-        if against is not None or reason or change:
-            raise OptionError("--against, --reason and --change are about rows, and no DATA was given.")
+        if against is not None or reason or change or sets:
+            raise OptionError("--against, --reason, --change and --sets are about rows, and no DATA was given.")
         with working("Measuring the strength of attributes"):
             found = explain_model(clf)
         _print_headline(clf.quality_, as_json)
@@ -100,13 +104,16 @@ def explain(
         rows = [explained[row] for row in shown]
         reasons = [_reason(clf, X, row) for row in rows] if reason else [None] * len(rows)
         changes = [_change(clf, X, row.row, lock or ()) if change else None for row in rows]
+        parts = [explained.sets(row) if sets else {} for row in shown]
     if as_json:
-        documents = [_document(*each) for each in zip(rows, reasons, changes, strict=True)]
+        documents = [_document(*each) for each in zip(rows, reasons, changes, parts, strict=True)]
         print(json.dumps(documents, indent=2))
         return
     _print_headline(_quality_of(clf, X, y), as_json)
-    for row, why, found_changes in zip(rows, reasons, changes, strict=True):
+    for row, why, found_changes, own in zip(rows, reasons, changes, parts, strict=True):
         _print_row(row, why, top)
+        if own:
+            _print_sets(row.row, own, top)
         if found_changes is not None:
             print(f"{found_changes}\n")
     if row_numbers is None and len(rows) < len(explained):
@@ -160,14 +167,32 @@ def _change(clf: BayesianNetworkClassifier, X: pa.Table, row: int, locked: Seque
 
 
 def _document(
-    row: RowExplanation, why: SufficientReason | OptionError | None, changes: Counterfactuals | None
+    row: RowExplanation,
+    why: SufficientReason | OptionError | None,
+    changes: Counterfactuals | None,
+    sets: dict[tuple[str, ...], float],
 ) -> dict[str, object]:
     found = row.to_dict()
     if why is not None:
         found["sufficient_reason"] = None if isinstance(why, OptionError) else why.to_dict()
     if changes is not None:
         found["changes"] = changes.to_dict()["changes"]
+    if sets:
+        found["sets"] = [{"attributes": list(names), "log_odds": value} for names, value in sets.items()]
     return found
+
+
+def _print_sets(row: int, sets: dict[tuple[str, ...], float], top: int) -> None:
+    """A line per set, the largest first; they add up to what the attributes above do."""
+    from rich.markup import escape
+
+    table = new_table(["attributes"], ["log odds"])
+    lines = list(sets.items())
+    for names, value in lines[:top]:
+        table.add_row(escape(" & ".join(names) or "what is missing"), _coloured(value))
+    if lines[top:]:
+        table.add_row(f"{len(lines) - top} other sets", _coloured(sum(value for _, value in lines[top:])))
+    print_table(f"Row {row}: what attributes add together", table)
 
 
 def _print_row(row: RowExplanation, why: SufficientReason | OptionError | None, top: int) -> None:

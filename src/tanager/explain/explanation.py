@@ -15,6 +15,7 @@ from tanager.errors import OptionError
 from tanager.explain.base_rate import baseline_words, log_base_rates
 from tanager.explain.cells import Contribution, ExplainedRows, Model
 from tanager.explain.frame import make_frame
+from tanager.explain.set_parts import set_parts
 from tanager.gaps.rule import between
 from tanager.html_table import bars, html_table
 from tanager.posterior.bands import term_deviations
@@ -213,6 +214,15 @@ class Explanation:
             float(self.log_odds[row]),
             self.decisions[row] if self.decisions else None,
         )
+
+    def sets(self, row: int) -> dict[tuple[str, ...], float]:
+        """What each set of attributes adds to the log odds of a row, in nats, the largest first; of effects alone.
+
+        Trees speak of up to three attributes together; leaves of more are put down to single ones. Base rate, baseline
+        and the sets add up to `log_odds`; what averaging over gaps adds is the part ().
+        """
+        rest = self.log_odds[row] - self.base_rate[row] - self.baseline[row]
+        return set_parts(self.cells, row, self.favoured[row], self.against[row], rest)
 
     def _margins(self, row: int) -> list[float | None]:
         if self.margins is None:

@@ -19,6 +19,7 @@ from tanager.table.batch import Codes, code_dtype
 from tanager.table.schema import Category, ColumnSchema
 from tanager.threads import map_threads
 from tanager.trees.forest import Forest
+from tanager.trees.leaf_sets import by_sets
 
 Array = NDArray[np.float64]
 
@@ -200,6 +201,19 @@ class AdditiveNetwork(HasColumns):
         coarse = self.coarsen(codes)
         for (parent, child), table in zip(self.pairs, self.tables, strict=True):
             yield table[coarse[:, parent], coarse[:, child]]
+
+    def set_effects(self, codes: Codes) -> dict[Term, Array]:
+        """What each set of attributes adds, (n_rows, n_classes): main effects, pairs, and what trees say of sets.
+
+        Trees speak of up to three attributes together, and of more through single ones (`trees.leaf_sets`).
+        """
+        coarse = self.coarsen(codes)
+        found: dict[Term, Array] = {(i,): main[codes[:, i]] for i, main in enumerate(self.mains)}
+        for (parent, child), table in zip(self.pairs, self.tables, strict=True):
+            found[(min(parent, child), max(parent, child))] = table[coarse[:, parent], coarse[:, child]]
+        for term, part in ({} if self.forest is None else by_sets(self.forest, codes, len(self.mains))).items():
+            found[term] = found[term] + part if term in found else part
+        return found
 
     def reordered(self, order: Sequence[int]) -> AdditiveNetwork:
         """The same network with its nodes in another order: node k of the new one is node order[k] of this one."""

@@ -57,8 +57,9 @@ class Pairwise(StructureLearner):
         "information" takes in turn the best by I(C; X; Y) and the best by I(X; Y | C), which finds neighbours in a
         sequence too: lower log-loss than either alone over 20 benchmark sets.
     order : 1, 2, 3 or None
-        How many attributes may act together: 1 leaves pairs out, 2 has pairs, 3 also trees whose leaves depend on at
-        most three attributes each, None on any number. Held-out folds choose how much of it is taken in.
+        How many attributes may act together: 1 leaves pairs out, 2 has pairs, 3 also effects of three attributes and
+        trees whose leaves depend on at most three each, None on any number. Held-out folds choose how much of it is
+        taken in.
     pairs : list of pairs of attributes, by name or number, or None
         The pairs to take, and no others. Held-out folds choose how strong they are, which may be not at all.
     forbidden_pairs : list of pairs of attributes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,8 @@ class TreeOptions:
 
     max_leaves      of a tree
     max_attributes  a leaf may depend on; None for any number
+    asked           the share of the attributes that the trees of a round may ask for, drawn anew in each
+    seed            of these draws
     rate            what a tree adds of the step that would be best by itself
     least_rows      of a leaf
     least_hessian   of a leaf, in rows of variance p (1 - p)
@@ -28,10 +31,22 @@ class TreeOptions:
 
     max_leaves: int = 8
     max_attributes: int | None = None
+    asked: float = 1.0
+    seed: int = 0
     rate: float = 0.1
     least_rows: float = 10.0
     least_hessian: float = 1e-3
     penalty: float = 1.0
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Attributes by their numbers: codes (n_attributes, n_rows), where their codes start, and their orders."""
+
+    numbers: NDArray[np.intp]
+    columns: Codes
+    starts: NDArray[np.int64]
+    ordered: NDArray[np.int64]
 
 
 class Boosting:
@@ -63,6 +78,7 @@ class Boosting:
         self._starts = np.concatenate([[0], np.cumsum(n_codes)]).astype(np.int64)
         self._ordered = ordered.astype(np.int64)
         self._options = options
+        self._random = np.random.default_rng(options.seed)
         self._of_class = (1,) if len(start) == 2 else range(len(start))
         self.start = start
         self.scores = np.repeat(start[:, np.newaxis], len(weights), axis=1)
@@ -74,7 +90,8 @@ class Boosting:
 
         shares = np.empty_like(self.scores)
         set_shares(self.scores, shares)
-        trees = map_threads(lambda number: self._grow_tree(number, shares[number]), self._of_class)
+        asked = self._draw()
+        trees = map_threads(lambda number: self._grow_tree(number, shares[number], asked), self._of_class)
         self.trees += trees
         return trees
 
@@ -82,18 +99,29 @@ class Boosting:
         """The mean of - log P(class | row) over the rows it grows on."""
         return float(np.average(losses(self.scores, self._classes), weights=self._weights))
 
-    def _grow_tree(self, number: int, share: Array) -> Tree:
+    def _draw(self) -> _Asked:
+        """The attributes that trees of a round ask for."""
+        n_attributes = len(self._ordered)
+        if self._options.asked == 1.0:
+            return _Asked(np.arange(n_attributes), self._columns, self._starts, self._ordered)
+        n_asked = math.ceil(self._options.asked * n_attributes)
+        numbers = np.sort(self._random.permutation(n_attributes)[:n_asked])
+        starts = np.concatenate([[0], np.cumsum(np.diff(self._starts)[numbers])])
+        return _Asked(numbers, self._columns[numbers], starts, self._ordered[numbers])
+
+    def _grow_tree(self, number: int, share: Array, asked: _Asked) -> Tree:
         from tanager.trees.round_kernels import grow_class
 
         options, n_splits = self._options, self._options.max_leaves - 1
         nodes = np.zeros((n_splits, 3), dtype=np.int64)
-        left = np.zeros((n_splits, np.diff(self._starts).max()), dtype=np.bool_)
+        left = np.zeros((n_splits, np.diff(asked.starts).max()), dtype=np.bool_)
         values, weights = np.zeros((2, options.max_leaves))
         limits = np.array([options.least_rows, options.least_hessian, options.penalty])
-        most_attributes = len(self._ordered) if options.max_attributes is None else options.max_attributes
-        rows = (self._columns, self._classes, self._weights, number, share, self._starts, self._ordered)
+        most_attributes = len(asked.numbers) if options.max_attributes is None else options.max_attributes
+        rows = (asked.columns, self._classes, self._weights, number, share, asked.starts, asked.ordered)
         tree = (nodes, left, values, weights, self.scores[number])
         n_splits = grow_class(*rows, limits, most_attributes, options.rate, *tree)
+        nodes[:, 0] = asked.numbers[nodes[:, 0]]
         return Tree(number, nodes[:n_splits], left[:n_splits], values[: n_splits + 1], weights[: n_splits + 1])
 
 

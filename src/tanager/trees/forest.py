@@ -39,14 +39,6 @@ class Tree:
     values: Array
     weights: Array
 
-    def scaled(self, factor: float) -> Tree:
-        return replace(self, values=factor * self.values)
-
-    def centered(self) -> tuple[Tree, float]:
-        """The tree with a mean of zero over the training rows, and the mean it had."""
-        mean = float(np.average(self.values, weights=self.weights))
-        return replace(self, values=self.values - mean), mean
-
 
 @dataclass(frozen=True)
 class Forest:
@@ -139,10 +131,10 @@ class Forest:
         return result
 
     def _add(self, codes: Codes, out: Array) -> None:
-        for leaves, of_class in zip(self._leaves(codes).T, self.of_class.tolist(), strict=True):
+        for leaves, of_class in zip(self.leaves(codes).T, self.of_class.tolist(), strict=True):
             out[:, of_class] += self.values[leaves]
 
-    def _leaves(self, codes: Codes) -> Ints:
+    def leaves(self, codes: Codes) -> Ints:
         """(n_rows, n_trees) the leaves that rows end in."""
         at = np.tile(self.roots, (len(codes), 1))
         while True:
@@ -179,32 +171,68 @@ class Forest:
 
             add_credits(np.ascontiguousarray(codes), *self._arrays, self.means, result)
             return result
-        at = np.tile(self.roots, (len(codes), 1))
+        self.credit_walks(np.tile(self.roots, (len(codes), 1)), codes, result)
+        return result
+
+    def credit_walks(self, at: Ints, codes: Codes, out: Array) -> None:
+        """Add to `out` what the walks from the ends `at` (n_rows, n_trees) change."""
         while True:
             rows, trees = np.nonzero(at >= 0)
             if not len(rows):
-                return result
+                return
             before, attributes = at[rows, trees], self.attributes[at[rows, trees]]
             after = self.follow(before, codes[rows, attributes])
-            change = self.means[self._place(after)] - self.means[before]
-            np.add.at(result, (rows, attributes, self.of_class[trees]), change)
+            change = self.means[self.place(after)] - self.means[before]
+            np.add.at(out, (rows, attributes, self.of_class[trees]), change)
             at[rows, trees] = after
 
     def without(self, attribute: int) -> Forest:
         """The same less what is put down to an attribute: a leaf's part of it is the same for all rows it holds."""
         credit = np.zeros(len(self.means))
-        for splits in self._levels:
-            ends = self._place(self.ends[splits])
+        for splits in self.levels:
+            ends = self.place(self.ends[splits])
             change = (self.means[ends] - self.means[splits, np.newaxis]) * (
                 self.attributes[splits, np.newaxis] == attribute
             )
             credit[ends] = credit[splits, np.newaxis] + change
         return replace(self, values=self.values - credit[len(self.attributes) :])
 
+    def scaled(self, factor: float) -> Forest:
+        return replace(self, values=factor * self.values)
+
+    def centered(self) -> tuple[Forest, Array]:
+        """The forest with trees of mean zero over the training rows, and the means they had, summed by class."""
+        roots = self.place(self.roots)
+        lower = np.zeros(len(self.means))
+        lower[roots] = self.means[roots]
+        for splits in self.levels:
+            lower[self.place(self.ends[splits])] = lower[splits, np.newaxis]
+        means = np.bincount(self.of_class, self.means[roots], minlength=self.n_classes).astype(np.float64)
+        return replace(self, values=self.values - lower[len(self.attributes) :]), means
+
+    def joined(self, other: Forest) -> Forest:
+        """The trees of both."""
+        n_splits, n_leaves = len(self.attributes), len(self.values)
+
+        def shifted(ends: Ints) -> Ints:
+            return np.where(ends >= 0, ends + n_splits, ends - n_leaves)
+
+        return Forest(
+            self.n_classes,
+            np.concatenate([self.roots, shifted(other.roots)]),
+            np.concatenate([self.of_class, other.of_class]),
+            np.concatenate([self.attributes, other.attributes]),
+            np.concatenate([self.ends, shifted(other.ends)]),
+            np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),
+            np.concatenate([self.left, other.left]),
+            np.concatenate([self.values, other.values]),
+            np.concatenate([self.weights, other.weights]),
+        )
+
     def odds(self, favoured: int, against: int) -> Array:
         """(n_leaves,) what a leaf adds to the log odds of one class against another."""
         signs = np.array([(number == favoured) - (number == against) for number in range(self.n_classes)])
-        return signs[self._class_of_leaf] * self.values
+        return signs[self.class_of_leaf] * self.values
 
     def least(self, values: Array, codes: Sequence[int], fixed: Flags) -> Array:
         """(n_sets,) the sum over the trees of the least of the leaves that a set of fixed attributes leaves open.
@@ -214,24 +242,24 @@ class Forest:
         fixed   (n_sets, n_attributes) which attributes keep their codes; the others may have any
         """
         lowest = np.concatenate([np.empty((len(self.attributes), len(fixed))), np.tile(values, (len(fixed), 1)).T])
-        for splits in reversed(self._levels):
+        for splits in reversed(self.levels):
             attributes = self.attributes[splits]
-            own = lowest[self._place(self.follow(splits, np.asarray(codes)[attributes]))]
-            either = lowest[self._place(self.ends[splits])].min(axis=1)
+            own = lowest[self.place(self.follow(splits, np.asarray(codes)[attributes]))]
+            either = lowest[self.place(self.ends[splits])].min(axis=1)
             lowest[splits] = np.where(fixed[:, attributes].T, own, either)
-        found: Array = lowest[self._place(self.roots)].sum(axis=0)
+        found: Array = lowest[self.place(self.roots)].sum(axis=0)
         return found
 
     def with_attributes(self, places: Ints) -> Forest:
         """The same over attributes in another order: attribute k is attribute places[k] there."""
         return replace(self, attributes=places[self.attributes])
 
-    def _place(self, ends: Ints) -> Ints:
+    def place(self, ends: Ints) -> Ints:
         """Where ends stand in arrays of the splits and then the leaves."""
         return np.where(ends >= 0, ends, len(self.attributes) + ~ends)
 
     @cached_property
-    def _levels(self) -> list[Ints]:
+    def levels(self) -> list[Ints]:
         """The splits of each depth."""
         levels, splits = [], self.roots[self.roots >= 0]
         while len(splits):
@@ -241,12 +269,12 @@ class Forest:
         return levels
 
     @cached_property
-    def _class_of_leaf(self) -> Ints:
+    def class_of_leaf(self) -> Ints:
         """(n_leaves,) the class that the tree of a leaf adds to."""
         found = np.empty(len(self.attributes) + len(self.values), dtype=np.int64)
-        found[self._place(self.roots)] = self.of_class
-        for splits in self._levels:
-            found[self._place(self.ends[splits])] = found[splits, np.newaxis]
+        found[self.place(self.roots)] = self.of_class
+        for splits in self.levels:
+            found[self.place(self.ends[splits])] = found[splits, np.newaxis]
         return found[len(self.attributes) :]
 
     @cached_property
@@ -255,7 +283,7 @@ class Forest:
         n_splits = len(self.attributes)
         sums = np.concatenate([np.zeros(n_splits), self.values * self.weights])
         weights = np.concatenate([np.zeros(n_splits), self.weights])
-        for splits in reversed(self._levels):
-            below = self._place(self.ends[splits])
+        for splits in reversed(self.levels):
+            below = self.place(self.ends[splits])
             sums[splits], weights[splits] = sums[below].sum(axis=1), weights[below].sum(axis=1)
         return sums / weights

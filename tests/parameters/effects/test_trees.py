@@ -8,7 +8,9 @@ import pytest
 
 from tanager import PairwiseClassifier, explain, load_model, save_model
 from tanager.errors import OptionError
-from tanager.parameters.effects.trees import CLEAR_ERRORS, FEWER_ERRORS, gains_clearly
+from tanager.parameters import Conditional
+from tanager.parameters.effects.problems import EffectProblems
+from tanager.parameters.effects.trees import CLEAR_ERRORS, FEWER_ERRORS, STRETCH, Gain, where_it_ends
 
 
 def three_way(seed, n_rows, n_classes=2, gaps=0.0):
@@ -18,6 +20,16 @@ def three_way(seed, n_rows, n_classes=2, gaps=0.0):
     y = np.where(random.random(n_rows) < 0.05, random.integers(0, n_classes, n_rows), X[:, :3].sum(axis=1) % n_classes)
     frame = pd.DataFrame(np.array(["u", "v", "w"])[X], columns=list("abcdefghij"))
     return frame.mask(random.random(X.shape) < gaps), y
+
+
+def nested(seed, n_rows):
+    """Three classes by questions of which each depends on the answers before it: a tree of numbers, less some noise."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n_rows, 6))
+    a, b, c, d, e, _ = X.T
+    y = np.where(a * b > 0, np.where(c > 0.3, d > 0, e > 0), np.where(e * c > 0, 2, d < 0)).astype(int)
+    y = np.where(random.random(n_rows) < 0.05, random.integers(0, 3, n_rows), y)
+    return pd.DataFrame(X, columns=list("abcdef")), y
 
 
 def from_pairs(seed, n_rows):
@@ -34,17 +46,67 @@ def model():
     return PairwiseClassifier(order=None).fit(X, y), X, y
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_the_exclusive_or_of_three_columns_among_ten_is_found_from_500_rows(seed):
-    X, y = three_way(seed, 1_000)
-    clf = PairwiseClassifier().fit(X[:500], y[:500])
-    assert np.mean(clf.predict(X[500:]) != y[500:]) < 0.1  # of effects and pairs half are wrong
+@pytest.fixture(scope="module")
+def with_trees():
+    X, y = nested(0, 900)
+    return PairwiseClassifier().fit(X, y), X, y
 
 
-def test_no_leaf_depends_on_more_attributes_than_the_order():
-    X, y = three_way(1, 500)
-    for order in (3, None):
-        forest = PairwiseClassifier(order=order).fit(X, y).network_.forest
+@pytest.mark.parametrize("order", [3, None])
+@pytest.mark.parametrize(("seed", "n_classes"), [(0, 2), (1, 2), (2, 2), (3, 3)])
+def test_what_only_three_columns_among_ten_say_together_is_found_from_500_rows(seed, n_classes, order):
+    X, y = three_way(seed, 1_000, n_classes)
+    clf = PairwiseClassifier(order=order).fit(X[:500], y[:500])
+    assert np.mean(clf.predict(X[500:]) != y[500:]) < 0.1  # of effects and pairs half or more are wrong
+    assert clf.trace_.parameters.triples == 1
+
+
+@pytest.mark.parametrize("order", [3, None])
+def test_parts_of_sets_add_up_to_the_log_odds_and_name_the_three_columns(order):
+    X, y = three_way(0, 700, gaps=0.02)
+    clf = PairwiseClassifier(order=order).fit(X, y)
+    found = explain(clf, X[:30])
+    for row in range(30):
+        parts = found.sets(row)
+        assert max(map(len, parts)) == 3
+        total = found.base_rate[row] + found.baseline[row] + sum(parts.values())
+        assert total == pytest.approx(found.log_odds[row], abs=1e-9)
+        assert (() in parts) == bool(X.iloc[row].isna().any())
+    complete = int(np.flatnonzero(X[:30].notna().all(axis=1))[0])
+    assert next(iter(found.sets(complete))) == ("a", "b", "c")
+
+
+def test_for_equal_strengths_the_penalised_loss_never_rises_with_the_order():
+    X, y = three_way(4, 600)
+    values = [
+        PairwiseClassifier(order=order, parameters=Conditional(strength=(1.0, 1.0)[: 1 if order == 1 else 2]))
+        .fit(X, y)
+        .trace_.parameters.objective[-1]
+        for order in (1, 2, 3, None)
+    ]
+    assert np.diff(values).max() <= 1e-9 * abs(values[0])
+
+
+def test_further_folds_hold_out_what_the_first_does_not(monkeypatch):
+    X, y = nested(1, 3_100)
+    asked, original = [], EffectProblems.more_splits
+
+    def more_splits(problems, one_fold_rows):
+        asked.extend([*problems.splits, *original(problems, one_fold_rows)])
+        return asked[1:]
+
+    monkeypatch.setattr(EffectProblems, "more_splits", more_splits)
+    clf = PairwiseClassifier().fit(X, y)
+    assert clf.trace_.parameters.tree_share > 0.0
+    assert len(asked) == 3
+    held_out = np.concatenate([split.rest.codes for split in asked])
+    assert len(np.unique(held_out, axis=0)) == len(held_out) == len(y)
+
+
+def test_no_leaf_depends_on_more_attributes_than_the_order(with_trees):
+    clf, X, y = with_trees
+    for order, fitted in ((3, PairwiseClassifier(order=3).fit(X, y)), (None, clf)):
+        forest = fitted.network_.forest
         most = max(len(asked_for(forest, root)) for root in forest.roots)
         assert most <= 3 if order == 3 else most > 3
 
@@ -75,16 +137,14 @@ def test_what_comes_from_pairs_alone_gets_no_trees(seed):
     ],
 )
 def test_a_gain_is_clear_by_itself_or_with_that_of_equal_shares(best, halves, clear):
-    random = np.random.default_rng(0)
-    alone = random.exponential(size=400)
+    assert Gain(best, halves).is_clear == clear
 
-    def better_by(errors):
-        """Losses whose mean is below that of `alone` by so many standard errors of the difference."""
-        gains = random.normal(size=400)
-        gains = (gains - gains.mean()) / gains.std()
-        return alone - gains - errors / np.sqrt(400)
 
-    assert gains_clearly(alone, better_by(best), better_by(halves), np.ones(400)) == clear
+def test_a_loss_that_falls_by_a_share_of_what_is_left_ends_where_it_is_said_to():
+    course = [0.3 + 0.7 * 0.98**k for k in range(2 * STRETCH + 1)]
+    assert where_it_ends(course) == pytest.approx(0.3, abs=1e-12)
+    assert where_it_ends(course[:-1]) == -np.inf
+    assert where_it_ends([1.0 - k**2 / 1e5 for k in range(2 * STRETCH + 1)]) == -np.inf
 
 
 def test_noise_gets_no_trees():
@@ -111,19 +171,19 @@ def test_an_order_of_its_own_is_refused():
         PairwiseClassifier(order=4).fit(X, y)
 
 
-def test_the_model_is_the_mean_of_log_odds_that_the_trace_tells(model):
-    clf, X, y = model
+def test_the_model_is_the_mean_of_log_odds_that_the_trace_tells(with_trees):
+    clf, X, y = with_trees
     trace = clf.trace_.parameters
     assert 0.0 < trace.tree_share <= 1.0
     pairs = PairwiseClassifier(order=2).fit(X, y).network_
     np.testing.assert_allclose(clf.network_.mains[0], (1.0 - trace.tree_share) * pairs.mains[0], rtol=0, atol=1e-12)
-    assert len(clf.network_.forest.roots) == 3 * trace.tree_rounds
+    assert len(clf.network_.forest.roots) == 3 * trace.tree_rounds * trace.tree_forests
 
 
-def test_columns_in_another_order_give_the_same_model(model):
-    clf, X, y = model
-    other = PairwiseClassifier(order=None).fit(X[X.columns[::-1]], y)
-    np.testing.assert_allclose(other.predict_proba(X[X.columns[::-1]]), clf.predict_proba(X), rtol=0, atol=1e-12)
+def test_columns_in_another_order_give_the_same_model(model, with_trees):
+    for clf, X, y in (model, with_trees):
+        other = PairwiseClassifier(order=None).fit(X[X.columns[::-1]], y)
+        np.testing.assert_allclose(other.predict_proba(X[X.columns[::-1]]), clf.predict_proba(X), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("missing", ["auto", "skip"])

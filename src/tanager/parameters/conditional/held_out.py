@@ -114,13 +114,13 @@ def split_folds(task: ParameterTask, most_rows: int, seed: int) -> Iterator[tupl
 
 
 def split_rows(
-    rows: Rows, most_rows: int, seed: int, key: Places | None = None
+    rows: Rows, most_rows: int, seed: int, key: Places | None = None, one_fold_rows: int = ONE_FOLD_ROWS
 ) -> Iterator[tuple[EncodedBatch, EncodedBatch]]:
     """(rows to fit on, rows held out) of each fold, in memory, dealt at random within each class (`table.deal`).
 
-    Three folds; one of them where a third of the rows is a thousand; and where there are twice `most_rows`, so many
-    rows to fit on and so many others: more would hardly say more. `key` are the columns that tell rows apart, all by
-    default. A class of one row is only learnt from. Equal rows are one row of their weight.
+    Three folds; above `one_fold_rows`, where a third of the rows is many, the first of them; and where there are twice
+    `most_rows`, so many rows to fit on and so many others: more would hardly say more. `key` are the columns that tell
+    rows apart, all by default. A class of one row is only learnt from. Equal rows are one row of their weight.
     """
     parts = max(1, -(-rows.n_rows // MAX_ROWS_TO_DRAW_FROM))
     kinds = RowKinds.join(rows.sum(partial(_count_kinds, key=key, parts=parts), "kinds").values)
@@ -130,7 +130,7 @@ def split_rows(
     else:
         dealt = kinds.deal(N_FOLDS, seed).T
         dealt[:, np.bincount(kinds.strata, kinds.weights)[kinds.strata] <= 1.0 + SLACK] = 0.0
-        shares = [(kinds.weights - own, own) for own in dealt[: N_FOLDS if kinds.n_units <= ONE_FOLD_ROWS else 1]]
+        shares = [(kinds.weights - own, own) for own in dealt[: N_FOLDS if kinds.n_units <= one_fold_rows else 1]]
     used = np.any([share > 0 for fold in shares for share in fold], axis=0)
     batch = _find_rows(rows, kinds.keys[used], key)
     for kept, held_out in shares:

@@ -21,18 +21,19 @@ from tanager.parameters.conditional.descent import Descent, describe_descent, wa
 from tanager.parameters.conditional.fit import FitOptions
 from tanager.parameters.conditional.losses import MIXED
 from tanager.parameters.conditional.optimize import Penalized
-from tanager.parameters.conditional.trace import ConditionalTrace
 from tanager.parameters.effects.bases import shares_of
 from tanager.parameters.effects.block_pass import SquaredBlocks
 from tanager.parameters.effects.block_problem import BlockProblem
 from tanager.parameters.effects.layout import EffectLayout, Effects, center_effects, mean_effects, without_zeros
-from tanager.parameters.effects.models import Choice, choose_models
+from tanager.parameters.effects.models import Choice, choose_models, fit_more
 from tanager.parameters.effects.monotone import MonotoneSteps
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
 from tanager.parameters.effects.norm_models import adapt
 from tanager.parameters.effects.prior import start_from_folds
-from tanager.parameters.effects.problems import EffectProblems
-from tanager.parameters.effects.trees import TreeChoice, add_trees
+from tanager.parameters.effects.problems import EffectProblems, RowSplit
+from tanager.parameters.effects.trace import EffectsTrace
+from tanager.parameters.effects.trees import ONE_FOLD_ROWS, TreeChoice, add_trees
+from tanager.parameters.effects.triples import JudgedFold, TripleChoice, add_triples, fold_with_triples
 from tanager.parameters.protocol import LearntNetwork, ParameterTask
 from tanager.structure.protocol import Pairs
 from tanager.threads import map_threads
@@ -47,30 +48,6 @@ ROWS_WITHOUT_MEAN = 750.0
 LEFT_OF_EVERY_ROW, LEFT_OF_MEAN = 3e-4, 1e-2
 # The first fit of a norm only says how large its blocks are.
 FIRST_FIT = 1e-4
-
-
-@dataclass(frozen=True)
-class EffectsTrace(ConditionalTrace):
-    """Of the model with the larger share where the network is a mean of two.
-
-    pairs              how many there are in the network, not zero
-    zero_attributes    names of those that are exactly zero, alone and in all pairs: they say nothing
-    naive_bayes_share  of the model whose main effects shrink to those of naive Bayes
-    norm_share         of the model whose penalty is the norm of each block of effects
-    share_of_folds     of the folds' fits in the network
-    tree_rounds        rounds of trees beside the effects
-    tree_share         of the trees in the mean of effects and trees
-    monotone           names of the attributes whose effects were constrained; none where they obeyed by themselves
-    """
-
-    pairs: int = 0
-    zero_attributes: tuple[str, ...] = ()
-    naive_bayes_share: float = 0.0
-    norm_share: float = 0.0
-    share_of_folds: float = 0.0
-    tree_rounds: int = 0
-    tree_share: float = 0.0
-    monotone: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -113,7 +90,7 @@ class EffectsFit:
         models.sort(key=lambda model: -model.choice.n_pairs)
         folded = self._share_of_folds(models[0])
         effects, pairs = without_zeros(_mean(models, folded), models[0].whole[1])
-        network, trees = self._with_trees(models, self._network(effects, pairs, _spreads(models)))
+        network, trees, triples = self._with_trees(models, self._network(effects, pairs, _spreads(models)))
         leader = max(models, key=lambda model: model.choice.share)
         chosen, descent = leader.choice.chosen, leader.descent
         bounds = [model.descent.bound for model in models]
@@ -132,14 +109,16 @@ class EffectsFit:
             bound=certificate.bound,
             p_bound=certificate.p_bound,
             p_rms_bound=certificate.p_rms_bound,
-            mean_of_fits=sum(1 + (len(model.folds) if folded > 0.0 else 0) for model in models) + (trees.share > 0.0),
+            mean_of_fits=sum(1 + (len(model.folds) if folded > 0.0 else 0) for model in models) + trees.n_forests,
             pairs=len(pairs),
             zero_attributes=_zero_attributes(self._task, effects, pairs),
             naive_bayes_share=sum(choice.share for choice in choices if choice.kind == "naive Bayes"),
             norm_share=sum(choice.share for choice in choices if choice.kind == "norm"),
             share_of_folds=folded,
+            triples=triples.number,
             tree_rounds=trees.rounds,
             tree_share=trees.share,
+            tree_forests=trees.n_forests,
             monotone=tuple(self._task.columns[k].name for k in np.flatnonzero(ranked.monotone)),
         )
         return LearntNetwork(network, trace)
@@ -148,16 +127,41 @@ class EffectsFit:
         columns, densities = self._task.columns, effects.densities
         return AdditiveNetwork(columns, effects.intercept, effects.mains, pairs, effects.tables, densities, spreads)
 
-    def _with_trees(self, models: Sequence[_Fitted], network: AdditiveNetwork) -> tuple[AdditiveNetwork, TreeChoice]:
+    def _with_trees(
+        self, models: Sequence[_Fitted], network: AdditiveNetwork
+    ) -> tuple[AdditiveNetwork, TreeChoice, TripleChoice]:
+        """What three attributes and more say together."""
         order = self._problems.ranked.order
-        if self._options.objective != "cll" or (order is not None and order < 3):
-            return network, TreeChoice()
-        first = [pairs for _, pairs in models[0].folds]
-        folds = [self._network(*fold) for fold in zip(_fold_means(models), first, strict=True)]
-        network, trees = add_trees(network, folds, self._problems.splits, self._problems.rows, order)
+        if self._options.objective != "cll" or (order is not None and order < 3) or not models[0].folds:
+            return network, TreeChoice(), TripleChoice()
+        by_fold = zip(*(model.folds for model in models), strict=True)
+        pairs = zip(by_fold, self._problems.splits, strict=True)
+        folds = [self._judged(fits, models, split) for fits, split in pairs]
+        rows = self._problems.rows
+        network, folds, triples = add_triples(network, folds, rows)
+
+        def more_folds() -> list[JudgedFold]:
+            return [fold_with_triples(fold, triples) for fold in self._more_folds(models)]
+
+        network, trees = add_trees(network, folds, more_folds, rows, order)
         if trees.share and self._task.report is not None:
             self._task.report(f"{trees.share:.0%} of the model: {trees.rounds} rounds of trees")
-        return network, trees
+        return network, trees, triples
+
+    def _more_folds(self, models: Sequence[_Fitted]) -> list[JudgedFold]:
+        """Of a table of so many rows that strengths were chosen on one fold."""
+
+        def fit(split: RowSplit) -> JudgedFold:
+            found = (fit_more(self._problems, split, model.choice) for model in models)
+            fits = [_center(*own, model.whole[0].densities) for own, model in zip(found, models, strict=True)]
+            return self._judged(fits, models, split)
+
+        return map_threads(fit, self._problems.more_splits(ONE_FOLD_ROWS))
+
+    def _judged(self, fits: Sequence[Centered], models: Sequence[_Fitted], split: RowSplit) -> JudgedFold:
+        """The mean of the fits of a fold by the models' shares; the first has all pairs."""
+        effects = mean_effects(fits, [model.choice.share for model in models])
+        return JudgedFold(self._network(effects, fits[0][1]), split)
 
     @property
     def _every_row(self) -> bool:

@@ -20,7 +20,7 @@ from tanager.parameters.conditional.strengths import (
     excess_errors,
     visit_strengths,
 )
-from tanager.parameters.effects.norm_models import BY_NORM, choose_adaptive, held_out_losses
+from tanager.parameters.effects.norm_models import BY_NORM, adapt, choose_adaptive, held_out_losses
 from tanager.parameters.effects.prior import Found
 from tanager.parameters.effects.problems import EffectFold, EffectProblems, Kind, RowSplit
 
@@ -153,3 +153,17 @@ def _choose(
     adaptive = choose_adaptive(folds, chosen) if norm and given is None and not hopeless else None
     tables = tuple((fold.layout, fold.problem.beta(fold.u)) for fold in folds)
     return Choice(kind, number, chosen, tables, adaptive=adaptive), held_out_losses(folds)
+
+
+def fit_more(problems: EffectProblems, split: RowSplit, choice: Choice) -> Found:
+    """The model of a choice on one more fold.
+
+    It starts from zero: a start that has seen the rows held out might remember them.
+    """
+    fold = problems.fold(split, choice.number, choice.kind == "norm")
+    fold.begin(choice.kind, fold.problem.zero)
+    visit_strengths([fold], choice.chosen.strengths, WALKS[choice.kind])
+    if choice.adaptive is not None:
+        adapt(fold.problem, fold.u)
+        visit_strengths([fold], (choice.adaptive, choice.adaptive), BY_NORM)
+    return fold.layout, fold.problem.beta(fold.u)

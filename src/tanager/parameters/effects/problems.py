@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import AutoEngine, CountEngine
 from tanager.parameters.conditional.fit import FOLD_SEED
-from tanager.parameters.conditional.held_out import HeldOut, split_rows
+from tanager.parameters.conditional.held_out import ONE_FOLD_ROWS, HeldOut, split_rows
 from tanager.parameters.conditional.objectives import Objective
 from tanager.parameters.conditional.optimize import Penalized
 from tanager.parameters.effects.bases import MANY_ROWS, DenseBases
@@ -135,9 +135,16 @@ class EffectProblems:
     @cached_property
     def splits(self) -> list[RowSplit]:
         """The folds."""
+        return self._split(ONE_FOLD_ROWS)
+
+    def more_splits(self, one_fold_rows: int) -> list[RowSplit]:
+        """The folds besides `splits` if one fold were enough from so many rows on."""
+        return self._split(one_fold_rows)[len(self.splits) :] if self.rows.n_rows <= one_fold_rows else []
+
+    def _split(self, one_fold_rows: int) -> list[RowSplit]:
         rows, counts, n_attributes = self.rows, self.task.counts, len(self.columns)
         splits = []
-        for kept, rest in split_rows(rows, MAX_ROWS_FOR_FOLDS, FOLD_SEED, fine_places(self.columns)):
+        for kept, rest in split_rows(rows, MAX_ROWS_FOR_FOLDS, FOLD_SEED, fine_places(self.columns), one_fold_rows):
             own = CountStore(kept.first_attributes(n_attributes), AutoEngine(), counts.names)
             splits.append(RowSplit(kept, rest, self.ranked.rank(own)))
         return splits

@@ -7,7 +7,7 @@ never clearly behind the better one on the benchmark sets.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -16,26 +16,30 @@ from numpy.typing import NDArray
 
 from tanager.network.additive import AdditiveNetwork
 from tanager.parameters.conditional.strengths import excess_errors
-from tanager.parameters.effects.problems import MAX_ROWS_FOR_FOLDS, RowSplit
-from tanager.table.batch import Codes, EncodedBatch
-from tanager.table.granularity import fine_places
+from tanager.parameters.effects.problems import MAX_ROWS_FOR_FOLDS
+from tanager.parameters.effects.tree_rows import MIN_ROWS, fine_codes, n_codes
+from tanager.parameters.effects.triples import JudgedFold
+from tanager.table.batch import EncodedBatch
 from tanager.table.rows import Rows
 from tanager.table.schema import ColumnSchema
 from tanager.threads import map_threads
 from tanager.trees.boost import Boosting, TreeOptions, losses, one_type
-from tanager.trees.forest import Forest, Tree
+from tanager.trees.forest import Forest
 
 Array = NDArray[np.float64]
 
-# Fewer rows cannot show that trees gain, and need not wait for the compiler.
-MIN_ROWS = 500
 # Trees are grown on so many rows at most, evenly spaced ones.
 MAX_ROWS = 200_000
 # Rows times attributes times classes of a fold: with more of them a round takes longer than trees are worth.
 MAX_CELLS = 20_000_000
-MAX_ROUNDS = 500
+# One fold, a third of the rows, leaves the choice to luck up to here; then its rows are as many as those of three folds
+# of a smaller table.
+ONE_FOLD_ROWS = 9_000
+MAX_ROUNDS = 1_000
 PATIENCE = 30  # rounds without a lower loss
-ROUNDS_TO_LEAD = 20  # after which larger trees must be ahead of smaller ones
+ROUNDS_TO_LEAD = 20  # after which smaller trees must not be behind as many leaves of larger ones
+# Rounds over which a loss is followed to say where it ends; hopeless is what ends so far above the loss of the effects.
+STRETCH, HOPELESS_TIMES, HOPELESS_NATS = 50, 1.5, 0.1
 SHARES = np.arange(1, 21) / 20
 # On noise the loss is lowest after fewer rounds, by luck.
 MIN_ROUNDS = 15
@@ -44,30 +48,55 @@ MIN_ROUNDS = 15
 # 480 tables of noise, main effects and pairs three were given trees.
 CLEAR_ERRORS = 2.25
 FEWER_ERRORS = 1.0
-# Leaves of a tree to choose from: few gain where the class is a function of categories, many on large numeric tables.
-MAX_LEAVES = (8, 24)
+# What the best mean must gain on one fold for the others to be asked.
+ERRORS_TO_GO_ON = 0.5
+# Small trees of all attributes gain where the class is a function of categories; large ones, each of half of the
+# attributes, on numbers.
+KINDS = (TreeOptions(max_leaves=24, asked=0.5), TreeOptions(max_leaves=8))
+PACE = 3  # rounds of the second that have as many leaves as one of the first
+# Forests of different draws are averaged: convexity makes the mean no worse than they are. So many trees in all.
+MAX_FORESTS, MAX_TREES = 4, 1_600
+# Folds see one forest, so a kind that is not averaged must be ahead by so many standard errors of one that will be.
+ERRORS_FOR_ONE = 1.0
 
 
 @dataclass(frozen=True)
 class TreeChoice:
-    """So many rounds, the share of the trees in the mean, and the most leaves of a tree."""
+    """So many rounds, the share of the trees in the mean, how they are grown, and how many forests are averaged."""
 
     rounds: int = 0
     share: float = 0.0
-    max_leaves: int = 0
+    options: TreeOptions = KINDS[0]
+    n_forests: int = 0
+
+
+@dataclass(frozen=True)
+class Gain:
+    """By how many standard errors of the paired difference a mean is better than the effects alone on rows held out.
+
+    best    the best mean of effects and trees, whose share is chosen on these rows
+    halves  the mean with equal shares
+    """
+
+    best: float
+    halves: float
+
+    @property
+    def is_clear(self) -> bool:
+        return self.best > CLEAR_ERRORS or min(self.best, self.halves) > FEWER_ERRORS
 
 
 def add_trees(
     network: AdditiveNetwork,
-    folds: Sequence[AdditiveNetwork],
-    splits: Sequence[RowSplit],
+    folds: Sequence[JudgedFold],
+    more_folds: Callable[[], Sequence[JudgedFold]],
     rows: Rows,
     max_attributes: int | None,
 ) -> tuple[AdditiveNetwork, TreeChoice]:
     """The network with trees, or as it is; and the choice made.
 
     network         fitted on all rows
-    folds           fitted on the rows kept of each of the `splits`
+    more_folds      further folds, to be made only where trees may gain
     rows            at both granularities
     max_attributes  that a leaf may depend on; None for any number
     """
@@ -75,62 +104,54 @@ def add_trees(
     cells = min(rows.n_rows, MAX_ROWS_FOR_FOLDS) * len(columns) * rows.n_classes
     if not folds or rows.n_rows < MIN_ROWS or cells > MAX_CELLS:
         return network, TreeChoice()
-    options = {leaves: TreeOptions(leaves, max_attributes) for leaves in MAX_LEAVES}
-    choice = _choose(folds, splits, columns, options.values())
-    if choice.share == 0.0:
-        return network, choice
+    kinds = [replace(kind, max_attributes=max_attributes) for kind in KINDS]
+    choice, gain = _choose(folds, columns, kinds)
+    if gain.best > ERRORS_TO_GO_ON and (more := more_folds()):
+        choice, gain = _choose([*folds, *more], columns, [choice.options])
+    if not gain.is_clear:
+        return network, TreeChoice()
     numbers = np.linspace(0, rows.n_rows - 1, min(rows.n_rows, MAX_ROWS)).astype(np.intp)
-    boosting = _begin(rows.take(numbers), columns, options[choice.max_leaves])
+    taken = rows.take(numbers)
+    forests = [_begin(taken, columns, replace(choice.options, seed=seed)) for seed in range(choice.n_forests)]
     for _ in range(choice.rounds):
-        boosting.grow()
-    return _mean(network, boosting, choice.share), choice
+        map_threads(Boosting.grow, forests)
+    return _mean(network, forests, choice.share), choice
 
 
 def _choose(
-    folds: Sequence[AdditiveNetwork],
-    splits: Sequence[RowSplit],
-    columns: Sequence[ColumnSchema],
-    options: Iterable[TreeOptions],
-) -> TreeChoice:
-    """By the lowest loss of the rows held out; no trees where that is not clearly below the loss of the effects."""
+    folds: Sequence[JudgedFold], columns: Sequence[ColumnSchema], kinds: Iterable[TreeOptions]
+) -> tuple[TreeChoice, Gain]:
+    """By the lowest loss of the rows held out; and what it gains."""
+    splits = [fold.split for fold in folds]
     weights = np.concatenate([split.rest.row_weights for split in splits])
     classes = np.concatenate([split.rest.class_codes for split in splits]).astype(np.intp)
-    pairs = zip(folds, (_fine(split.rest, columns) for split in splits), strict=True)
-    effects = np.concatenate([fold.log_joint(codes, normalized=True).T for fold, codes in pairs], axis=1)
+    pairs = ((fold.network, fine_codes(fold.split.rest, columns)) for fold in folds)
+    effects = np.concatenate([network.log_joint(codes, normalized=True).T for network, codes in pairs], axis=1)
     alone = losses(effects, classes)
     choice, best, halves = TreeChoice(), alone, alone
-    rival: list[float] = []
-    for each in options:
-        tree_folds = [_TreeFold(split.kept, split.rest, columns, each) for split in splits]
-        rounds, trees, rival = _grow_on_folds(tree_folds, classes, weights, rival)
+    alone_loss, rival = float(np.average(alone, weights=weights)), list[float]()
+    for kind in kinds:
+        tree_folds = [_TreeFold(split.kept, split.rest, columns, kind) for split in splits]
+        rounds, trees, rival = _grow_on_folds(tree_folds, classes, weights, alone_loss, rival)
         if rounds < MIN_ROUNDS:
             continue
-        for share in SHARES:
-            mean = losses((1.0 - share) * effects + share * trees, classes)
-            if np.average(mean - best, weights=weights) < 0.0:
-                choice, best = TreeChoice(rounds, float(share), each.max_leaves), mean
-                halves = losses(0.5 * (effects + trees), classes)
-    return choice if gains_clearly(alone, best, halves, weights) else TreeChoice()
-
-
-def gains_clearly(alone: Array, best: Array, halves: Array, weights: Array) -> bool:
-    """Whether rows held out do clearly better with trees.
-
-    alone   (n_rows,) losses of the effects alone
-    best    of the best mean of effects and trees, whose share is chosen on these rows
-    halves  of their mean with equal shares
-    """
-    errors = excess_errors(alone, best, weights)
-    return errors > CLEAR_ERRORS or min(errors, excess_errors(alone, halves, weights)) > FEWER_ERRORS
+        n_trees = rounds * (1 if len(effects) == 2 else len(effects))
+        n_forests = 1 if kind.asked == 1.0 else min(max(MAX_TREES // n_trees, 1), MAX_FORESTS)
+        means = [losses((1.0 - share) * effects + share * trees, classes) for share in SHARES]
+        lowest = int(np.argmin([np.average(mean, weights=weights) for mean in means]))
+        if excess_errors(best, means[lowest], weights) > (ERRORS_FOR_ONE if choice.n_forests > n_forests else 0.0):
+            choice, best = TreeChoice(rounds, float(SHARES[lowest]), kind, n_forests), means[lowest]
+            halves = losses(0.5 * (effects + trees), classes)
+    return choice, Gain(excess_errors(alone, best, weights), excess_errors(alone, halves, weights))
 
 
 def _grow_on_folds(
-    folds: Sequence[_TreeFold], classes: NDArray[np.intp], weights: Array, rival: Sequence[float]
+    folds: Sequence[_TreeFold], classes: NDArray[np.intp], weights: Array, alone: float, rival: Sequence[float]
 ) -> tuple[int, Array, list[float]]:
     """The number of rounds of the lowest loss, the log odds (n_classes, n_rows) of all rows held out, and the losses.
 
-    `rival` are the losses of smaller trees. Larger ones learn more in a round: those that are behind in the same round
-    end.
+    `alone` is the loss of the effects, `rival` are the losses of larger trees. They learn more in a round; smaller ones
+    that are behind with as many leaves end.
     """
     best_rounds, best_scores, found = 0, np.empty(0), []
     for rounds in count():
@@ -138,11 +159,24 @@ def _grow_on_folds(
         found.append(float(np.average(losses(scores, classes), weights=weights)))
         if found[-1] <= found[best_rounds]:
             best_rounds, best_scores = rounds, scores
-        behind = ROUNDS_TO_LEAD <= rounds < len(rival) and found[-1] > rival[rounds]
-        if behind or rounds == min(best_rounds + PATIENCE, MAX_ROUNDS):
+        behind = ROUNDS_TO_LEAD <= rounds // PACE < len(rival) and found[-1] > rival[rounds // PACE]
+        hopeless = where_it_ends(found) > HOPELESS_TIMES * alone + HOPELESS_NATS
+        if behind or hopeless or rounds == min(best_rounds + PATIENCE, MAX_ROUNDS):
             return best_rounds, best_scores, found
         map_threads(_TreeFold.grow, folds)
     raise AssertionError
+
+
+def where_it_ends(losses_by_round: Sequence[float]) -> float:
+    """What a loss falls to if each stretch of rounds goes on lowering it by the same share of the one before.
+
+    Minus infinity where it falls ever faster, or there are not two stretches yet.
+    """
+    if len(losses_by_round) <= 2 * STRETCH:
+        return -np.inf
+    first, middle, last = (losses_by_round[-1 - n * STRETCH] for n in (2, 1, 0))
+    fall, next_fall = first - middle, middle - last
+    return last - next_fall**2 / (fall - next_fall) if 0.0 < next_fall < fall else -np.inf
 
 
 class _TreeFold:
@@ -151,7 +185,7 @@ class _TreeFold:
     def __init__(
         self, kept: EncodedBatch, rest: EncodedBatch, columns: Sequence[ColumnSchema], options: TreeOptions
     ) -> None:
-        self._codes = one_type(_fine(rest, columns), n_codes(columns))
+        self._codes = one_type(fine_codes(rest, columns), n_codes(columns))
         self._boosting = _begin(kept, columns, options)
         self.scores = np.repeat(self._boosting.start[:, np.newaxis], rest.n_rows, axis=1)
 
@@ -167,32 +201,25 @@ def _begin(rows: EncodedBatch, columns: Sequence[ColumnSchema], options: TreeOpt
     classes = np.bincount(rows.class_codes, weights, minlength=rows.n_classes)
     start = np.log(np.maximum(classes, 0.5) / classes.sum())  # a class without rows counts as half a row
     ordered = np.array([column.n_states - column.gap_state if column.has_order else 0 for column in columns])
-    return Boosting(_fine(rows, columns), rows.class_codes, weights, start, n_codes(columns), ordered, options)
+    return Boosting(fine_codes(rows, columns), rows.class_codes, weights, start, n_codes(columns), ordered, options)
 
 
-def _fine(rows: EncodedBatch, columns: Sequence[ColumnSchema]) -> Codes:
-    return rows.codes[:, fine_places(columns)]
-
-
-def n_codes(columns: Sequence[ColumnSchema]) -> NDArray[np.int64]:
-    """Codes of each attribute, that of a missing cell too."""
-    return np.array([column.n_states + 1 for column in columns])
-
-
-def _mean(network: AdditiveNetwork, boosting: Boosting, share: float) -> AdditiveNetwork:
-    """(1 - share) of the network and the share of the trees, whose means go into the intercept."""
-    intercept = (1.0 - share) * network.intercept + share * boosting.start
-    trees: list[Tree] = []
-    for tree in boosting.trees:
-        centered, mean = tree.scaled(share).centered()
-        intercept[tree.of_class] += mean
-        if len(tree.nodes):
-            trees.append(centered)
+def _mean(network: AdditiveNetwork, forests: Sequence[Boosting], share: float) -> AdditiveNetwork:
+    """(1 - share) of the network and the share of the forests' mean, whose trees' means go into the intercept."""
+    intercept = (1.0 - share) * network.intercept + share * forests[0].start
+    trees = [tree for forest in forests for tree in forest.trees if len(tree.nodes)]
+    for forest in forests:
+        for tree in forest.trees:
+            if not len(tree.nodes):
+                intercept[tree.of_class] += share / len(forests) * tree.values[0]
+    grown = Forest.of(trees, n_codes(network.columns[:-1]), len(intercept)).scaled(share / len(forests))
+    centered, means = grown.centered()
+    intercept = intercept + means
     return replace(
         network,
         intercept=intercept - intercept.mean(),
         mains=tuple((1.0 - share) * main for main in network.mains),
         tables=tuple((1.0 - share) * table for table in network.tables),
         spreads=tuple((1.0 - share) * spread for spread in network.spreads),
-        forest=Forest.of(trees, n_codes(network.columns[:-1]), len(intercept)),
+        forest=centered if network.forest is None else network.forest.scaled(1.0 - share).joined(centered),
     )
