@@ -83,8 +83,8 @@ def main() -> None:
 PAGE = f"""# Averages over the posterior on small tables
 
 Written by `python -m benchmarks.small_tables`. Log-loss in five folds of the default model on tables of
-{MIN_ROWS} to {MAX_ROWS} rows: P at the optimum, and P averaged over the Laplace and the broad posterior ([](sure.md)); in brackets
-the difference in its own standard errors, negative where the average is better.
+{MIN_ROWS} to {MAX_ROWS} rows: P at the optimum, and P averaged over the Laplace and the broad posterior
+([](sure.md)); in brackets the difference in its own standard errors, negative where the average is better.
 
 | table | rows | optimum | mean over laplace | mean over broad |
 | --- | --- | --- | --- | --- |
