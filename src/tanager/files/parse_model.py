@@ -99,6 +99,7 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     clf.quality_ = read_quality(model["quality"], clf.classes_)
     clf.decision_ = read_decision(model["decision"], clf.classes_)
     clf.posterior_ = read_posterior(model.get("posterior"), network, schema.attributes)
+    clf.edits_ = ()
     if network.kind == "effects":
         clf.edits_ = read_revisions(model.get("edits", []), network, model["filling"], clf.classes_, rule_of)
     return clf
