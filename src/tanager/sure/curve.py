@@ -143,8 +143,10 @@ def learning_curve(
     ----------
     clf : classifier
         Its options count; it stays as it is.
-    X, y
-        The table and its classes; rows without a class are left out.
+    X : table
+        The rows.
+    y : array of classes
+        Their classes; rows without one are left out.
     shares : sequence of float
         Of the rows of the other folds, ascending; three or more. As many fits as shares times folds.
     folds : int
@@ -153,6 +155,11 @@ def learning_curve(
         For the folds and the shares; a smaller share is part of a larger one.
     update : callable, optional
         Told how far the work is (`tanager.progress`).
+
+    Returns
+    -------
+    LearningCurve
+        The log-loss by rows, and what is expected of more.
 
     Examples
     --------

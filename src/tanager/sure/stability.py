@@ -167,12 +167,21 @@ def stability(
     clf : classifier
         Its options count. One that is fitted gives its categories and cut points, else it is fitted first; it stays as
         it is.
-    X, y, sample_weight
+    X : table
         The training rows.
+    y : array of classes
+        Their classes.
+    sample_weight : array, optional
+        Their weights.
     n_draws : int
         How many fits.
     random_state : int
         For the weights.
+
+    Returns
+    -------
+    Stability
+        How often edges and pairs are there, and how strong attributes are, over the fits.
 
     Examples
     --------
