@@ -110,9 +110,9 @@ mutants: $(VENV)/.test  ## small faults in four folders that no test notices, wi
 
 COVERED := $(VENV)/.coverage-tools
 
-coverage: $(COVERED) browser  ## which lines the tests run, written to docs/coverage.md
+coverage: $(COVERED) browser  ## which lines the tests run, written to docs/lines_run.md
 	$(BIN)/pytest -n auto -q --cov=tanager --cov-report=json:build/coverage.json --cov-report=
-	$(BIN)/python docs/write_coverage.py build/coverage.json
+	$(BIN)/python docs/write_lines_run.py build/coverage.json
 
 $(COVERED): $(VENV)/.test
 	$(BIN)/python -m pip install -q pytest-cov

@@ -60,7 +60,9 @@ def speed(page: str) -> Iterator[str]:
             if len(row) >= 4 and re.search(workload, row[0]) and re.search(peer, row[2]):
                 yield f"| {' | '.join(row[:4])} |"
     scaled = re.findall(r"[^.\n]*its time is scaled[^.]*\.", section(page, "inference"))
-    yield "\n" + " ".join([*(each.strip() for each in scaled), versions(page)])
+    yield "\n" + " ".join(
+        [*(each.strip() for each in scaled), "Date, machine and versions are beside each section there."]
+    )
 
 
 def accuracy(page: str) -> Iterator[str]:
@@ -110,11 +112,6 @@ def rows_of(text: str) -> Iterator[list[str]]:
         if line.startswith("|") and not re.match(r"\|[\s:|-]+$", line):
             inner = re.sub(r"\(([^()|]*) \| ([^()|]*)\)", "(\\1 given \\2)", line)
             yield [cell.strip() for cell in inner.strip().strip("|").split("|")]
-
-
-def versions(page: str) -> str:
-    """The line that names machine and versions."""
-    return next(line for line in page.splitlines() if line.startswith("Python "))
 
 
 if __name__ == "__main__":

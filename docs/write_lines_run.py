@@ -1,4 +1,4 @@
-"""Write docs/coverage.md from what coverage.py counted: `make coverage`."""
+"""Write docs/lines_run.md from what coverage.py counted: `make coverage`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "coverage.md"
+PAGE = ROOT / "docs" / "lines_run.md"
 
 
 def main(report: Path) -> None:
