@@ -264,8 +264,7 @@ class Explanation:
 
     def __str__(self) -> str:
         shown = [str(self[row]) for row in range(min(len(self), ROWS_IN_TEXT))]
-        left = len(self) - len(shown)
-        return "\n".join([*shown, f"... and {left:,} more rows"] if left else shown)
+        return "\n".join([*shown, f"... and {left:,} more rows"] if (left := len(self) - len(shown)) else shown)
 
 
 def explain_rows(model: Model, X: object, against: Category | None = None) -> Explanation:
@@ -284,13 +283,11 @@ def explain_rows(model: Model, X: object, against: Category | None = None) -> Ex
         favoured = rivals.argmax(axis=1)
     odds = between(logs, favoured, other)
     parts = cells.rule.contributions(cells.codes, favoured, other, odds)
-    rates = np.broadcast_to(log_base_rates(model), logs.shape)
-    base = between(rates, favoured, other)
+    base = between(np.broadcast_to(log_base_rates(model), logs.shape), favoured, other)
     decision = getattr(model, "decision_", None)
     decided = () if decision is None else tuple(decision.explain(np.exp(logs)))
-    posterior = getattr(model, "posterior_", None)
     margins = None
-    if posterior is not None:
+    if (posterior := getattr(model, "posterior_", None)) is not None:
         margins = reach(LEVEL) * term_deviations(cells.network, posterior, cells.codes, favoured)
     baseline = parts.prior - base
     return Explanation(cells, favoured, other, base, baseline, parts.terms, parts.remainder, odds, decided, margins)
