@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tanager import BayesianNetworkClassifier
 from tanager.parameters import Conditional, Frequency
-from tanager.parameters.conditional import held_out
 from tanager.parameters.effects import models as choice
+from tanager.parameters.effects import problems
 from tanager.parameters.effects.layout import EffectLayout
 from tanager.parameters.effects.models import shares_by_loss
 from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
@@ -145,7 +145,7 @@ def test_with_strengths_given_or_numbers_alone_effects_shrink_to_zero():
 
 
 def test_a_single_fold_leaves_effects_to_shrink_to_zero(monkeypatch):
-    monkeypatch.setattr(held_out, "ONE_FOLD_ROWS", 100)
+    monkeypatch.setattr(problems, "ONE_FOLD_ROWS", 100)
     assert BayesianNetworkClassifier().fit(*sites(150)).trace_.parameters.naive_bayes_share == 0
 
 
