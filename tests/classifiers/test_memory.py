@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tanager import BayesianNetworkClassifier, MemoryLimitError, TANClassifier
+from tanager import MemoryLimitError, PairwiseClassifier, TANClassifier
 from tanager.classifiers.estimate import estimate_fit
 
 N_ROWS = 150
@@ -27,8 +27,8 @@ def peak_of(fit) -> int:
 
 @pytest.mark.parametrize(
     "clf",
-    [TANClassifier(parameters="frequency"), TANClassifier(), BayesianNetworkClassifier()],
-    ids=["frequency", "conditional", "default"],
+    [TANClassifier(parameters="frequency"), TANClassifier(), PairwiseClassifier(pairs=[("a", "b")])],
+    ids=["frequency", "conditional", "a pair asked for"],
 )
 def test_a_fit_takes_no_more_than_was_estimated(clf):
     estimate = estimate_fit(clf, NAMES_OF_ROWS, CLASSES)

@@ -31,6 +31,7 @@ COMMANDS = {
     ("fit", "output"): (FIT, ".json", ["t.csv"]),
     ("predict", "output"): ("predict m.json t.csv -o", ".csv", ["m.json", "t.csv"]),
     ("report", "output"): ("report m.json t.csv -o", ".html", ["m.json", "t.csv"]),
+    ("report", "card"): ("report m.json t.csv -o page.html --card", ".md", ["m.json", "t.csv"]),
     ("export", "output"): ("export m.json --to python -o", ".py", ["m.json"]),
     ("convert", "output"): ("convert e.bif", ".bif", ["e.bif"]),
     ("tune", "output"): ("tune e.bif t.csv -q y --strength 1 --folds 2 -o", ".bif", ["e.bif", "t.csv"]),
@@ -41,7 +42,13 @@ COMMANDS = {
 """For each option that names a file to write: the command up to it, a suffix, what is read."""
 FOLDERS = {("compare", "output"), ("demo", "output")}
 """The options that name a folder; they have tests of their own."""
-READ_ONLY = {("compare", "data"), ("evaluate", "model"), ("evaluate", "recipe"), ("fit", "recipe")}
+READ_ONLY = {
+    ("compare", "data"),
+    ("evaluate", "model"),
+    ("evaluate", "recipe"),
+    ("fit", "recipe"),
+    ("stability", "recipe"),
+}
 
 SPELLINGS = {
     "the same": lambda read, suffix: read,

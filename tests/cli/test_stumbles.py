@@ -134,7 +134,7 @@ def test_rows_without_a_class_are_left_out_of_the_page(unlabelled, capsys):
     fit("full.csv")
     capsys.readouterr()
     for name in ("gap", "full"):
-        assert run(["report", "m.json", f"{name}.csv", "-o", f"{name}.html"]) == 0
+        assert run(["report", "m.json", f"{name}.csv", "-o", f"{name}.html", "--title", "Irises"]) == 0
     assert capsys.readouterr().err.startswith(LEFT_OUT)
     assert Path("gap.html").read_text("utf-8") == Path("full.html").read_text("utf-8")
 

@@ -196,7 +196,9 @@ def by_onnxruntime(clf: Model, table: pa.Table, folder: Path, **options: object)
     label, shares = session.run(["label", "probabilities"], cells)
     labels = [str(each) for each in clf.classes_.tolist()]
     refused = np.isnan(shares[:, 0])
-    best = [None if no or one == "" else labels.index(str(one)) for one, no in zip(label, refused, strict=True)]
+    asks = clf.decision_ is not None and "" not in labels
+    nobody = refused | (asks & (np.asarray(label, dtype=object).ravel() == ""))
+    best = [None if no else labels.index(str(one)) for one, no in zip(label, nobody, strict=True)]
     return check_best(clf, best, shares)
 
 

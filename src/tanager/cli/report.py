@@ -64,8 +64,8 @@ def report(
     from tanager.report.write_page import CARD, PAGE, card_writer, write_page
 
     if card is not None:
+        check_output(card, CARD, reads=[model, data, output], force=force)
         card_writer(card)
-        check_output(card, CARD, reads=[model, data], force=force)
     with output_file(output, ".html", PAGE, [model, data], force) as path:
         clf = load_model(model)
         X, y = None, None

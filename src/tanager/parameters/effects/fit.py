@@ -31,7 +31,7 @@ from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
 from tanager.parameters.effects.norm_models import adapt
 from tanager.parameters.effects.prior import start_from_folds
 from tanager.parameters.effects.problems import EffectProblems, RowSplit
-from tanager.parameters.effects.trace import EffectsTrace
+from tanager.parameters.effects.trace import EffectsTrace, zero_attributes
 from tanager.parameters.effects.trees import ONE_FOLD_ROWS, TreeChoice, add_trees
 from tanager.parameters.effects.triples import JudgedFold, TripleChoice, add_triples, fold_with_triples
 from tanager.parameters.protocol import LearntNetwork, ParameterTask
@@ -111,7 +111,7 @@ class EffectsFit:
             p_rms_bound=certificate.p_rms_bound,
             mean_of_fits=sum(1 + (len(model.folds) if folded > 0.0 else 0) for model in models) + trees.n_forests,
             pairs=len(pairs),
-            zero_attributes=_zero_attributes(self._task, effects, pairs),
+            zero_attributes=zero_attributes(self._task.columns, effects.mains, pairs),
             naive_bayes_share=sum(choice.share for choice in choices if choice.kind == "naive Bayes"),
             norm_share=sum(choice.share for choice in choices if choice.kind == "norm"),
             share_of_folds=folded,
@@ -279,12 +279,6 @@ def _mean(models: Sequence[_Fitted], folded: float) -> Effects:
         fits += model.folds
         shares += [folded * model.choice.share / len(model.folds)] * len(model.folds)
     return mean_effects(fits, shares) if len(fits) > 1 else fits[0][0]
-
-
-def _zero_attributes(task: ParameterTask, effects: Effects, pairs: Pairs) -> tuple[str, ...]:
-    paired = {attribute for pair in pairs for attribute in pair}
-    zero = (attribute for attribute, main in enumerate(effects.mains) if attribute not in paired and not main.any())
-    return tuple(task.columns[attribute].name for attribute in zero)
 
 
 def _spreads(models: Sequence[_Fitted]) -> tuple[Array, ...]:
