@@ -27,7 +27,7 @@ from tanager.parameters.effects.block_problem import BlockProblem
 from tanager.parameters.effects.layout import EffectLayout, Effects, center_effects, mean_effects, without_zeros
 from tanager.parameters.effects.models import Choice, choose_models, fit_more
 from tanager.parameters.effects.monotone import MonotoneSteps
-from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
+from tanager.parameters.effects.naive_bayes_prior_mean import prior_mean
 from tanager.parameters.effects.norm_models import adapt
 from tanager.parameters.effects.prior import start_from_folds
 from tanager.parameters.effects.problems import EffectProblems, RowSplit
@@ -198,20 +198,16 @@ class EffectsFit:
         tol = self._options.tol / (1.0 if every_row else choice.share)
         if choice.found and self._problems.passes_in_blocks:
             blocks = self._problems.block_problem(layout, self._problems.rows)
-            self._set_prior(blocks, layout, blocks.counted, choice)
+            blocks.set_prior_mean(prior_mean(choice.kind, layout, blocks.counted))
             blocks.set_strengths(choice.chosen.strengths)
             start = blocks.to_odds(start_from_folds(layout, blocks.start, blocks.counted, choice.found))
             descent = minimize_closely(SquaredBlocks(blocks), start, max_iter, tol, every_row=every_row)
             return blocks, blocks.counted, descent
         problem, rows = self._problems.problem(layout, self._problems.rows, self._task.counts.engine)
-        self._set_prior(problem, layout, rows, choice)
+        problem.set_prior_mean(prior_mean(choice.kind, layout, rows))
         problem.set_strengths(choice.chosen.strengths, DAMPING)
         start = start_from_folds(layout, problem.start, rows, choice.found) if choice.found else problem.zero
         return problem, rows, minimize_closely(problem, start, max_iter, tol, every_row=every_row)
-
-    def _set_prior(self, problem: Penalized | BlockProblem, layout: EffectLayout, rows: Array, choice: Choice) -> None:
-        if choice.kind == "naive Bayes":
-            problem.set_prior_mean(naive_bayes_odds(layout, rows))
 
     def _fit_norm(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized | BlockProblem, Array, Descent]:
         problem = self._problems.block_problem(layout, self._problems.rows)
@@ -233,8 +229,7 @@ class EffectsFit:
     def _fit_monotone(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized, Array, Descent]:
         problem, rows = self._problems.monotone_problem(layout, self._problems.rows, self._task.counts.engine)
         max_iter, every_row, tol = self._options.max_iter, self._every_row, self._options.tol
-        if choice.kind == "naive Bayes":
-            problem.set_prior_mean(naive_bayes_odds(layout, rows))
+        problem.set_prior_mean(prior_mean(choice.kind, layout, rows))
         problem.set_penalty(choice.kind == "norm")
         problem.set_strengths(choice.chosen.strengths, DAMPING)
         start = start_from_folds(layout, problem.start, rows, choice.found) if choice.found else problem.zero

@@ -15,6 +15,11 @@ Array = NDArray[np.float64]
 PSEUDO_ROWS = DEFAULT_ALPHA["friedman"]
 
 
+def prior_mean(kind: str, layout: EffectLayout, rows: Array) -> Array | float:
+    """Where the effects of a model of this kind (`problems.Kind`) shrink to."""
+    return naive_bayes_odds(layout, rows) if kind == "naive Bayes" else 0.0
+
+
 def naive_bayes_odds(layout: EffectLayout, rows: Array) -> Array:
     """(n_cells, n_classes) log P(state | class) / P(state) in the main effects of unordered attributes, else zero.
 

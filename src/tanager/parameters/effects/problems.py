@@ -19,7 +19,7 @@ from tanager.parameters.effects.bases import MANY_ROWS, DenseBases
 from tanager.parameters.effects.block_problem import BlockProblem, BlockRows
 from tanager.parameters.effects.layout import EffectLayout
 from tanager.parameters.effects.monotone_problem import MonotoneProblem
-from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
+from tanager.parameters.effects.naive_bayes_prior_mean import prior_mean
 from tanager.parameters.effects.prior import effect_prior
 from tanager.parameters.protocol import ParameterTask
 from tanager.structure.protocol import Pairs
@@ -68,7 +68,7 @@ class EffectFold:
 
     def begin(self, kind: Kind, u: Array) -> None:
         """At the effects of fewer pairs; main effects shrink to what naive Bayes says, or else to zero."""
-        self.problem.set_prior_mean(naive_bayes_odds(self.layout, self.rows) if kind == "naive Bayes" else 0.0)
+        self.problem.set_prior_mean(prior_mean(kind, self.layout, self.rows))
         if isinstance(self.problem, BlockProblem | MonotoneProblem):
             self.problem.set_penalty(kind == "norm")
         self.u = self.problem.zero
