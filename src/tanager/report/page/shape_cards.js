@@ -81,7 +81,7 @@ function showShapes(network, target, store, makePanel) {
     const hottest = Math.max(1e-9, ...pairs.map((pair) => pairEffect(network, pair, c).largest));
     legend.replaceChildren("Each cell: ", swatch("against"), "lowers ", swatch(""), `raises the log odds${same ? `, up to ±${short(hottest)}` : ", each map to its own largest"}.${network.given ? " The bar in a cell: how many rows of this page are in it." : ""}`);
     about.textContent = `Each attribute's part of the log odds of ${againstWords(classes, c)}, the most important first.`
-      + (network.has_spreads ? " The band is twice the spread between fits on parts of the training rows." : "") + " Below it: where the training rows are."
+      + (network.has_spreads ? " The band reaches two standard deviations each way: between fits on parts of the training rows or, where intervals were prepared, by them." : "") + " Below it: where the training rows are."
       + (network.trees ? " What the trees add depends on several attributes and is not in the curves; it counts in the importance." : "");
     mains.replaceChildren(...(everything ? ranked : ranked.slice(0, FIRST_SHAPES)).map((node) =>
       shapeCard(nodes[node].name, `importance ${short(nodes[node].importance)}`, () => jump(() => store.pin(node)), () => mainShape(network, node, c, SMALL, same ? widest : 0), () => panel.below("node", node, c))));
