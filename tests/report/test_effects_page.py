@@ -110,6 +110,7 @@ def test_heat_maps_of_numbers_have_every_bin_and_labels_that_do_not_overlap(page
     assert min(n_bins) > 8
     page.open(report(clf, pd.DataFrame(X, columns=["x", "y"]), y, path=tmp_path / "page.html"))
     page.run("document.getElementById('shapes').scrollIntoView()")
+    page.wait("return document.querySelectorAll('#shapes .cell').length")
     assert len(titles(page, "#shapes g:has(> .cell)")) == np.prod(n_bins)
     tops = page.run(
         "return [...document.querySelectorAll('#shapes svg:has(.cell) > .tick:not([transform])')]"
@@ -230,7 +231,7 @@ def test_forty_one_attributes_fit_into_three_megabytes(page, tmp_path):
     tables = tuple(rng.normal(size=(*shape, 3)) for shape in shapes)
     clf.network_ = replace(network, pairs=tuple(pairs), tables=tables)
     clf.gaps_ = replace(clf.gaps_, network=clf.network_)
-    path = report(clf, X, y, path=tmp_path / "page.html")
+    path = report(clf, X.iloc[1:], y.iloc[1:], path=tmp_path / "page.html")  # of all rows it would cross-validate
     assert path.stat().st_size < 3_000_000
     page.open(path)
     ready = page.run("return document.documentElement.dataset.ready")
