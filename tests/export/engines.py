@@ -115,7 +115,7 @@ def by_gcc(clf: Model, table: pa.Table, folder: Path, **options: object) -> np.n
     fields = [
         line for line in (folder / "model.h").read_text().splitlines() if line.startswith("    ") and '/* "' in line
     ]
-    kinds = ["text" if "char" in line else "number" for line in fields[: table.num_columns]]
+    kinds = ["text" if line.lstrip().startswith("const char") else "number" for line in fields[: table.num_columns]]
     # A column that no number of the model depends on has no field.
     names = [json.loads(line[line.index('/* "') + 3 : line.rindex(" */")]) for line in fields[: table.num_columns]]
 
@@ -125,7 +125,8 @@ def by_gcc(clf: Model, table: pa.Table, folder: Path, **options: object) -> np.n
         number = float(micro(value)) if value is not None else math.nan
         return "NAN" if math.isnan(number) else repr(number)
 
-    lines = [f"{{{', '.join(map(cell, [row[name] for name in names], kinds))}}}," for row in table.to_pylist()]
+    rows = ([row[name] for name in names] for row in table.to_pylist())
+    lines = [f"{{{', '.join(map(cell, row, kinds)) or '0'}}}," for row in rows]
     (folder / "run.c").write_text(C_DRIVER.format(rows="\n".join(lines)))
     flags = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-unused-function"]
     done = subprocess.run(["gcc", *flags, "run.c", "-o", "run", "-lm"], cwd=folder, capture_output=True, text=True)

@@ -149,6 +149,7 @@ def _predict(program: Program, fields: Sequence[str]) -> list[str]:
         f"{INDENT}int code[{max(1, n)}], c;",
     ]
     lines += [f"{INDENT}code[{k}] = @_code_{k}(row->{field});" for k, field in enumerate(fields)]
+    lines += [] if fields else [f"{INDENT}(void)row; (void)code;"]  # no cell says anything of the class
     lines += [f"{INDENT}code[{k}] = {program.columns[k].n_states};" for k in range(n_asked, n)]
     refusing = [
         k
