@@ -1,6 +1,8 @@
 """Threads: results in order, a limit that is kept, errors that come through."""
 
+import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -47,3 +49,20 @@ def test_an_error_in_a_thread_is_raised():
 
     with thread_limit(2), pytest.raises(KeyError):
         map_threads(fail, range(20))
+
+
+def test_callers_on_several_threads_each_get_their_own_results():
+    with ThreadPoolExecutor(4) as callers:
+        found = list(callers.map(lambda first: map_threads(lambda k: first + k, range(50)), range(40)))
+    assert found == [[first + k for k in range(50)] for first in range(40)]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_process_starts_threads_of_its_own():
+    with thread_limit(3):
+        map_threads(str, range(9))  # the threads of this process
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if map_threads(lambda k: k + 1, range(100)) == list(range(1, 101)) else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -48,9 +49,24 @@ def map_threads(function: Callable[[Item], Result], items: Iterable[Item]) -> li
             for position in positions:
                 results[position] = function(work[position])
 
-    with ThreadPoolExecutor(n_threads - 1) as pool:
-        others = [pool.submit(run) for _ in range(n_threads - 1)]
+    pool = _pool(n_threads - 1)
+    others = [pool.submit(run) for _ in range(n_threads - 1)]
+    try:
         run()
-        for other in others:
-            other.result()
+    finally:
+        # What has not begun, since others use the pool too, has nothing left to do.
+        begun = [other for other in others if not other.cancel()]
+        wait(begun)
+    for other in begun:
+        other.result()
     return [results[position] for position in range(len(work))]
+
+
+@lru_cache(maxsize=1)
+def _pool(n_workers: int) -> ThreadPoolExecutor:
+    """Kept from call to call: a fit of few rows makes hundreds, and to start a thread takes as long as a pass."""
+    return ThreadPoolExecutor(n_workers, thread_name_prefix="tanager")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a child has none of its parent's threads

@@ -14,6 +14,10 @@ from tanager.trees.forest import Tree
 
 Array = NDArray[np.float64]
 
+# A loss that still falls after so many rounds is far from noise, and bears longer steps: the rate is doubled, twice at
+# most.
+ROUNDS_AT_A_RATE, MAX_DOUBLINGS = 100, 2
+
 
 @dataclass(frozen=True)
 class TreeOptions:
@@ -23,7 +27,7 @@ class TreeOptions:
     max_attributes  a leaf may depend on; None for any number
     asked           the share of the attributes that the trees of a round may ask for, drawn anew in each
     seed            of these draws
-    rate            what a tree adds of the step that would be best by itself
+    rate            what a tree of the first rounds adds of the step that would be best by itself
     least_rows      of a leaf
     least_hessian   of a leaf, in rows of variance p (1 - p)
     penalty         L2, on leaf values
@@ -80,6 +84,7 @@ class Boosting:
         self._options = options
         self._random = np.random.default_rng(options.seed)
         self._of_class = (1,) if len(start) == 2 else range(len(start))
+        self._n_rounds = 0
         self.start = start
         self.scores = np.repeat(start[:, np.newaxis], len(weights), axis=1)
         self.trees: list[Tree] = []
@@ -93,11 +98,17 @@ class Boosting:
         asked = self._draw()
         trees = map_threads(lambda number: self._grow_tree(number, shares[number], asked), self._of_class)
         self.trees += trees
+        self._n_rounds += 1
         return trees
 
     def loss(self) -> float:
         """The mean of - log P(class | row) over the rows it grows on."""
         return float(np.average(losses(self.scores, self._classes), weights=self._weights))
+
+    @property
+    def _rate(self) -> float:
+        """Of this round."""
+        return self._options.rate * 2.0 ** min(self._n_rounds // ROUNDS_AT_A_RATE, MAX_DOUBLINGS)
 
     def _draw(self) -> _Asked:
         """The attributes that trees of a round ask for."""
@@ -120,7 +131,7 @@ class Boosting:
         most_attributes = len(asked.numbers) if options.max_attributes is None else options.max_attributes
         rows = (asked.columns, self._classes, self._weights, number, share, asked.starts, asked.ordered)
         tree = (nodes, left, values, weights, self.scores[number])
-        n_splits = grow_class(*rows, limits, most_attributes, options.rate, *tree)
+        n_splits = grow_class(*rows, limits, most_attributes, self._rate, *tree)
         nodes[:, 0] = asked.numbers[nodes[:, 0]]
         return Tree(number, nodes[:n_splits], left[:n_splits], values[: n_splits + 1], weights[: n_splits + 1])
 

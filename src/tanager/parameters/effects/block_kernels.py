@@ -33,6 +33,7 @@ Cells = NDArray[np.uint32]
 IDENTITY = -1
 LANES = 4
 MAX_LANES = 32
+LINES = 4
 
 
 def padded(n_odds: int) -> int:
@@ -45,26 +46,31 @@ def add_product(bases: Array, at: int, values: Array, out: Array) -> None:
     """out (n, width) += B^T values, B the (m, n) matrix that begins `at` a place of the bases, values (m, width)."""
     m, width = values.shape
     n = len(out)
-    if width == 1:
-        for i in range(m):
-            line, value = bases[at + i * n : at + (i + 1) * n], values[i, 0]
-            for j in range(n):
-                out[j, 0] += line[j] * value
-    elif width <= MAX_LANES and width % LANES == 0:
-        for c in range(0, width, LANES):
-            for i in range(m):
-                line = bases[at + i * n : at + (i + 1) * n]
-                v0, v1, v2, v3 = values[i, c], values[i, c + 1], values[i, c + 2], values[i, c + 3]
-                for j in range(n):
-                    b, own = line[j], out[j]
-                    o0, o1, o2, o3 = own[c], own[c + 1], own[c + 2], own[c + 3]
-                    own[c], own[c + 1], own[c + 2], own[c + 3] = o0 + b * v0, o1 + b * v1, o2 + b * v2, o3 + b * v3
-    else:
+    if width > MAX_LANES:
         for i in range(m):
             for j in range(n):
                 b, own, value = bases[at + i * n + j], out[j], values[i]
                 for c in range(width):
                     own[c] += b * value[c]
+        return
+    # A plane for every class, so that the loop over j runs along memory; four lines at once, since one would spend its
+    # time on loading and storing the sums.
+    planes, last = np.zeros((width, n)), m - m % LINES
+    for i in range(0, last, LINES):
+        four = bases[at + i * n : at + (i + LINES) * n]
+        for c in range(width):
+            v0, v1, v2, v3, own = values[i, c], values[i + 1, c], values[i + 2, c], values[i + 3, c], planes[c]
+            for j in range(n):
+                own[j] += (four[j] * v0 + four[n + j] * v1) + (four[2 * n + j] * v2 + four[3 * n + j] * v3)
+    for i in range(last, m):
+        line = bases[at + i * n : at + (i + 1) * n]
+        for c in range(width):
+            value_of_class, own = values[i, c], planes[c]
+            for j in range(n):
+                own[j] += line[j] * value_of_class
+    for j in range(n):
+        for c in range(width):
+            out[j, c] += planes[c, j]
 
 
 @kernel

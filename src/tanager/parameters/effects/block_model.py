@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.kernel import kernel
+from tanager.kernel import kernel, summing_kernel
 from tanager.parameters.effects.block_kernels import (
     CELLS_AT,
     CENTRED,
@@ -45,7 +45,7 @@ def sum_block(
     sum_slopes(shape, bases, shares, sums.copy(), slopes)
 
 
-@kernel
+@summing_kernel
 def move_block(u: Array, slope: Array, curvature: Array, width: float, penalty: Array, step: Array) -> float:
     """The step d that makes slope d + width curvature d^2 / 2 + penalty(u + d) least; what it is bent by the bound.
 
@@ -85,7 +85,7 @@ def move_block(u: Array, slope: Array, curvature: Array, width: float, penalty: 
     return bent
 
 
-@kernel
+@summing_kernel
 def fill_steps(shape: Shape, bases: Array, shares: Array, step: Array, bounds: Array, steps: Array) -> float:
     """steps (cells, width) of a block's effects (effects, width); what they are bent by bounds (cells, width)."""
     bent = 0.0
@@ -153,18 +153,25 @@ def sweep(
             widths[b] *= ROOM * bent / bounded
         # Of two classes the bound is the curvature itself.
         within = move_rows(steps, cells[b], weights, p, rows[BOUNDS], rows[MOVED], slopes)
-        along = 0.0
-        for e in range(len(own)):
-            for c in range(own.shape[1]):
-                along += slope[e, c] * step[e, c]
-                own[e, c] += step[e, c]
+        along = take_step(slope, step, own)
         after = sum_of_squares(own)
         gain -= along + 0.5 * (bent if p.shape[1] == 1 else within) + 0.5 * penalty[b, SQUARED] * (after - before)
         gain -= norm * (math.sqrt(after) - math.sqrt(before))
     return gain
 
 
-@kernel
+@summing_kernel
+def take_step(slope: Array, step: Array, u: Array) -> float:
+    """Add the step to effects u, all (effects, width); what the slope is along it."""
+    along = 0.0
+    for e in range(len(u)):
+        for c in range(u.shape[1]):
+            along += slope[e, c] * step[e, c]
+            u[e, c] += step[e, c]
+    return along
+
+
+@summing_kernel
 def sum_of_squares(values: Array) -> float:
     total = 0.0
     for e in range(len(values)):

@@ -17,6 +17,8 @@ from tanager.table.batch import EncodedBatch
 
 Array = NDArray[np.float64]
 
+MAX_STEPS = 10_000  # of a descent; a few hundred are many
+
 
 class BlockRows:
     """Rows as cells of a layout's blocks; the batch has gaps as states."""
@@ -131,20 +133,24 @@ class BlockProblem:
 
     def descend(self, u: Array, max_iter: int, tolerance: float) -> Descent:
         """Descend from effects u (n_effects, n_odds) until about `tolerance` (value + rows / 100) is left to gain."""
-        from tanager.parameters.effects.block_descent import BlockDescent
+        from tanager.parameters.effects.block_descent import descend
 
-        u = pad(self._only_used(u))
+        u, free = pad(self._only_used(u)), pad(self._free[np.newaxis])[0]
         scores = self._start_scores + self.rows.sums(self._odds_tables(u))
-        rows = self.rows.cells, self.rows.classes, self.rows.weights
         penalty = np.stack([self._squared, self._norm], axis=1)
-        descent = BlockDescent(self.blocks, *rows, self._free, self._used, penalty, self._widths)
-        steps = descent.descend(u, scores, tolerance, max_iter)
-        self.n_passes += steps.n_sweeps
+        max_steps = min(max_iter, MAX_STEPS)
+        values, gains = np.empty(max_steps + 1), np.empty(max_steps)
+        blocks, rows = self.blocks, self.rows
+        model = blocks.shapes, blocks.bases, blocks.squares, blocks.shares
+        data = rows.cells, rows.classes, rows.weights
+        penalized = self._used, penalty, self._widths
+        state = u, scores, values, gains
+        n_steps, n_sweeps, finished = descend(*model, *data, free, self._n_odds, *penalized, tolerance, *state)
+        self.n_passes += n_sweeps
         # Half of the square of a norm is what is left to gain.
-        norms = np.sqrt(2.0 * np.maximum([*steps.gains, *steps.gains[-1:]], 0.0))
-        return Descent(
-            u[:, : self._n_odds].copy(), steps.values, norms.tolist(), "tolerance" if steps.finished else "max_iter"
-        )
+        norms = np.sqrt(2.0 * np.maximum(np.append(gains[:n_steps], gains[n_steps - 1]), 0.0))
+        end = "tolerance" if finished else "max_iter"
+        return Descent(u[:, : self._n_odds].copy(), values[: n_steps + 1].tolist(), norms.tolist(), end)
 
     def certify(self, descent: Descent) -> None:
         """Solve for the intercepts, and set the bound of the descent: what is left to gain at most (`block_gap`)."""

@@ -24,7 +24,7 @@ from tanager.table.rows import Rows
 from tanager.table.schema import ColumnSchema
 from tanager.threads import map_threads
 from tanager.trees.boost import Boosting, TreeOptions, losses, one_type
-from tanager.trees.forest import Forest
+from tanager.trees.forest import Forest, Tree
 
 Array = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ MAX_CELLS = 20_000_000
 # One fold, a third of the rows, leaves the choice to luck up to here; then its rows are as many as those of three folds
 # of a smaller table.
 ONE_FOLD_ROWS = 9_000
-MAX_ROUNDS = 1_000
+MAX_ROUNDS = 400
 PATIENCE = 30  # rounds without a lower loss
 ROUNDS_TO_LEAD = 20  # after which smaller trees must not be behind as many leaves of larger ones
 # Rounds over which a loss is followed to say where it ends; hopeless is what ends so far above the loss of the effects.
@@ -48,14 +48,14 @@ MIN_ROUNDS = 15
 # 480 tables of noise, main effects and pairs three were given trees.
 CLEAR_ERRORS = 2.25
 FEWER_ERRORS = 1.0
-# What the best mean must gain on one fold for the others to be asked.
+# What the best mean must gain for another kind of trees to be tried, and on one fold for the others to be asked.
 ERRORS_TO_GO_ON = 0.5
 # Small trees of all attributes gain where the class is a function of categories; large ones, each of half of the
 # attributes, on numbers.
 KINDS = (TreeOptions(max_leaves=24, asked=0.5), TreeOptions(max_leaves=8))
 PACE = 3  # rounds of the second that have as many leaves as one of the first
 # Forests of different draws are averaged: convexity makes the mean no worse than they are. So many trees in all.
-MAX_FORESTS, MAX_TREES = 4, 1_600
+MAX_FORESTS, MAX_TREES = 4, 800
 # Folds see one forest, so a kind that is not averaged must be ahead by so many standard errors of one that will be.
 ERRORS_FOR_ONE = 1.0
 
@@ -105,9 +105,10 @@ def add_trees(
     if not folds or rows.n_rows < MIN_ROWS or cells > MAX_CELLS:
         return network, TreeChoice()
     kinds = [replace(kind, max_attributes=max_attributes) for kind in KINDS]
-    choice, gain = _choose(folds, columns, kinds)
+    judged = _Judged(folds, columns)
+    choice, gain = judged.choose(kinds)
     if gain.best > ERRORS_TO_GO_ON and (more := more_folds()):
-        choice, gain = _choose([*folds, *more], columns, [choice.options])
+        choice, gain = judged.with_more(more).choose([choice.options])
     if not gain.is_clear:
         return network, TreeChoice()
     numbers = np.linspace(0, rows.n_rows - 1, min(rows.n_rows, MAX_ROWS)).astype(np.intp)
@@ -118,31 +119,52 @@ def add_trees(
     return _mean(network, forests, choice.share), choice
 
 
-def _choose(
-    folds: Sequence[JudgedFold], columns: Sequence[ColumnSchema], kinds: Iterable[TreeOptions]
-) -> tuple[TreeChoice, Gain]:
-    """By the lowest loss of the rows held out; and what it gains."""
-    splits = [fold.split for fold in folds]
-    weights = np.concatenate([split.rest.row_weights for split in splits])
-    classes = np.concatenate([split.rest.class_codes for split in splits]).astype(np.intp)
-    pairs = ((fold.network, fine_codes(fold.split.rest, columns)) for fold in folds)
-    effects = np.concatenate([network.log_joint(codes, normalized=True).T for network, codes in pairs], axis=1)
-    alone = losses(effects, classes)
-    choice, best, halves = TreeChoice(), alone, alone
-    alone_loss, rival = float(np.average(alone, weights=weights)), list[float]()
-    for kind in kinds:
-        tree_folds = [_TreeFold(split.kept, split.rest, columns, kind) for split in splits]
-        rounds, trees, rival = _grow_on_folds(tree_folds, classes, weights, alone_loss, rival)
-        if rounds < MIN_ROUNDS:
-            continue
-        n_trees = rounds * (1 if len(effects) == 2 else len(effects))
-        n_forests = 1 if kind.asked == 1.0 else min(max(MAX_TREES // n_trees, 1), MAX_FORESTS)
-        means = [losses((1.0 - share) * effects + share * trees, classes) for share in SHARES]
-        lowest = int(np.argmin([np.average(mean, weights=weights) for mean in means]))
-        if excess_errors(best, means[lowest], weights) > (ERRORS_FOR_ONE if choice.n_forests > n_forests else 0.0):
-            choice, best = TreeChoice(rounds, float(SHARES[lowest]), kind, n_forests), means[lowest]
-            halves = losses(0.5 * (effects + trees), classes)
-    return choice, Gain(excess_errors(alone, best, weights), excess_errors(alone, halves, weights))
+class _Judged:
+    """Networks on folds beside which trees are judged, and the trees grown on the folds so far, by kind."""
+
+    def __init__(self, folds: Sequence[JudgedFold], columns: Sequence[ColumnSchema]) -> None:
+        self._folds, self._columns = folds, columns
+        self._trees: dict[TreeOptions, list[_TreeFold]] = {}
+
+    def with_more(self, folds: Sequence[JudgedFold]) -> _Judged:
+        """On further folds too; what has grown is not grown again."""
+        more = _Judged([*self._folds, *folds], self._columns)
+        more._trees = self._trees
+        return more
+
+    def choose(self, kinds: Iterable[TreeOptions]) -> tuple[TreeChoice, Gain]:
+        """By the lowest loss of the rows held out; and what it gains."""
+        rests = [fold.split.rest for fold in self._folds]
+        weights = np.concatenate([rest.row_weights for rest in rests])
+        classes = np.concatenate([rest.class_codes for rest in rests]).astype(np.intp)
+        pairs = ((fold.network, fine_codes(fold.split.rest, self._columns)) for fold in self._folds)
+        effects = np.concatenate([network.log_joint(codes, normalized=True).T for network, codes in pairs], axis=1)
+        alone = losses(effects, classes)
+        choice, best, halves = TreeChoice(), alone, alone
+        alone_loss, rival = float(np.average(alone, weights=weights)), list[float]()
+        for kind in kinds:
+            rounds, trees, rival = _grow_on_folds(self._tree_folds(kind), classes, weights, alone_loss, rival)
+            if rounds < MIN_ROUNDS:
+                break
+            n_trees = rounds * (1 if len(effects) == 2 else len(effects))
+            n_forests = 1 if kind.asked == 1.0 else min(max(MAX_TREES // n_trees, 1), MAX_FORESTS)
+            means = [losses((1.0 - share) * effects + share * trees, classes) for share in SHARES]
+            lowest = int(np.argmin([np.average(mean, weights=weights) for mean in means]))
+            if excess_errors(best, means[lowest], weights) > (ERRORS_FOR_ONE if choice.n_forests > n_forests else 0.0):
+                choice, best = TreeChoice(rounds, float(SHARES[lowest]), kind, n_forests), means[lowest]
+                halves = losses(0.5 * (effects + trees), classes)
+            if excess_errors(alone, best, weights) <= ERRORS_TO_GO_ON:
+                break
+        return choice, Gain(excess_errors(alone, best, weights), excess_errors(alone, halves, weights))
+
+    def _tree_folds(self, kind: TreeOptions) -> list[_TreeFold]:
+        """At their beginning."""
+        known = self._trees.setdefault(kind, [])
+        for fold in known:
+            fold.begin()
+        new = self._folds[len(known) :]
+        known += [_TreeFold(fold.split.kept, fold.split.rest, self._columns, kind) for fold in new]
+        return known
 
 
 def _grow_on_folds(
@@ -187,13 +209,23 @@ class _TreeFold:
     ) -> None:
         self._codes = one_type(fine_codes(rest, columns), n_codes(columns))
         self._boosting = _begin(kept, columns, options)
-        self.scores = np.repeat(self._boosting.start[:, np.newaxis], rest.n_rows, axis=1)
+        self._rounds: list[list[Tree]] = []
+        self.begin()
+
+    def begin(self) -> None:
+        """Before the first round; rounds that have grown are kept."""
+        self._next = 0
+        self.scores = np.repeat(self._boosting.start[:, np.newaxis], len(self._codes), axis=1)
 
     def grow(self) -> None:
+        """One more round."""
         from tanager.trees.round_kernels import add_tree
 
-        for tree in self._boosting.grow():
+        if self._next == len(self._rounds):
+            self._rounds.append(self._boosting.grow())
+        for tree in self._rounds[self._next]:
             add_tree(self._codes, tree.nodes, tree.left, tree.values, self.scores[tree.of_class])
+        self._next += 1
 
 
 def _begin(rows: EncodedBatch, columns: Sequence[ColumnSchema], options: TreeOptions) -> Boosting:
