@@ -22,6 +22,8 @@ from tanager.parameters.effects.row_kernels import probabilities
 SWEEP_SHARE = 0.15
 MAX_SWEEPS = 25
 SHORTEST = 1e-9
+# Of what a block gains on average in a sweep: one that gains less is left alone until the next step.
+IDLE_SHARE = 0.1
 # Of the goal: a sweep that gains less is the last of a step, and a step that is to gain less is the last.
 SWEEP_GOAL = 0.1
 LEFT_SHARE = 0.5
@@ -66,16 +68,18 @@ def descend(
         any_norm = any_norm or penalty[b, NORM] > 0.0
     rows, before, near = np.empty((4, *scores.shape)), np.empty_like(u), np.empty_like(scores)
     curvature, bounds = np.empty_like(u), np.empty((shapes[-1, CELLS_AT], u.shape[1]))
+    model, by_block = (shapes, bases, squares, shares), np.empty(len(penalty))
+    solved = (cells, weights, free, penalty, used, rows, bounds, curvature, widths)
     values[0] = probabilities(scores, n_odds, classes, weights, rows[P]) + penalty_at(shapes, penalty, u, 0.0, u)
     for n_steps in range(len(gains)):
         goal = tolerance * (values[n_steps] + n_rows / 100.0)
         make_model(classes, weights, rows)
-        before[:], curvature[:], gained = u, np.nan, 0.0
+        before[:], curvature[:], by_block[:], gained, least = u, np.nan, np.inf, 0.0, 0.0
         for number in range(MAX_SWEEPS):
             look = zeros_too and number == 0
-            model = shapes, bases, squares, shares
-            gain = sweep(*model, cells, weights, free, penalty, used, rows, bounds, curvature, widths, u, look)
+            gain = sweep(*model, *solved, by_block, least, u, look)
             gained += gain
+            least = IDLE_SHARE * gain / len(used)
             n_sweeps += 1
             if gain <= max(SWEEP_SHARE * gained, SWEEP_GOAL * goal):
                 break

@@ -111,12 +111,15 @@ def sweep(
     bounds: Array,
     curvature: Array,
     widths: Array,
+    gains: Array,
+    least: float,
     u: Array,
     zeros_too: bool,
 ) -> float:
     """Move each of these blocks in turn, in `rows` and u (n_effects, width); what the model gains.
 
-    A block of zeros that a norm keeps at zero is left alone, and without `zeros_too` not looked at.
+    A block of zeros that a norm keeps at zero is left alone, and without `zeros_too` not looked at. Nor is one whose
+    last move gained less than `least`.
 
     squares    of the bases, for an upper bound of the diagonal of the Hessian
     free       (width,) zero for an intercept that may not move, else one
@@ -124,9 +127,12 @@ def sweep(
     bounds     (n_cells, width) of the curvature in cells, where
     curvature  (n_effects, width) of the effects, is known: not a nan
     widths     (n_blocks,) by how much each bound of a block's Hessian had to be widened
+    gains      (n_blocks,) what the last move of each gained
     """
     gain, p, slopes = 0.0, rows[P], rows[SLOPES]
     for b in blocks:
+        if gains[b] < least:
+            continue
         shape, first, last = shapes[b], shapes[b, EFFECTS_AT], shapes[b + 1, EFFECTS_AT]
         own, known, norm = u[first:last], curvature[first:last], penalty[b, NORM]
         by_cell = bounds[shapes[b, CELLS_AT] : shapes[b + 1, CELLS_AT]]
@@ -155,8 +161,10 @@ def sweep(
         within = move_rows(steps, cells[b], weights, p, rows[BOUNDS], rows[MOVED], slopes)
         along = take_step(slope, step, own)
         after = sum_of_squares(own)
-        gain -= along + 0.5 * (bent if p.shape[1] == 1 else within) + 0.5 * penalty[b, SQUARED] * (after - before)
-        gain -= norm * (math.sqrt(after) - math.sqrt(before))
+        bent = bent if p.shape[1] == 1 else within
+        gains[b] = -along - 0.5 * bent - 0.5 * penalty[b, SQUARED] * (after - before)
+        gains[b] -= norm * (math.sqrt(after) - math.sqrt(before))
+        gain += gains[b]
     return gain
 
 

@@ -105,9 +105,9 @@ def add_trees(
     if not folds or rows.n_rows < MIN_ROWS or cells > MAX_CELLS:
         return network, TreeChoice()
     kinds = [replace(kind, max_attributes=max_attributes) for kind in KINDS]
-    judged = _Judged(folds, columns)
+    judged = _Judged(folds[:1], columns)
     choice, gain = judged.choose(kinds)
-    if gain.best > ERRORS_TO_GO_ON and (more := more_folds()):
+    if gain.best > ERRORS_TO_GO_ON and (more := folds[1:] or more_folds()):
         choice, gain = judged.with_more(more).choose([choice.options])
     if not gain.is_clear:
         return network, TreeChoice()
