@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -94,13 +95,18 @@ def test_a_formula_of_every_margin_finds_each_of_them_in_both_directions(monkeyp
         assert result[parent, child] == pytest.approx(float(sum_terms(formula, table)), rel=1e-12)
 
 
-def test_information_is_the_same_by_numpy_and_by_kernel(monkeypatch) -> None:
-    pairs = random_pairs("rows")
-    by_numpy = pair_information(pairs)
+@pytest.mark.parametrize("weights", ["rows", "weights"])
+def test_information_is_the_same_by_numpy_and_by_either_kernel(weights, monkeypatch) -> None:
+    import_module("numba")
+    pairs = random_pairs(weights)
+    for_few = pair_information(pairs)
+    with monkeypatch.context() as patched:
+        patched.delitem(sys.modules, "numba")
+        by_numpy = pair_information(pairs)
     monkeypatch.setattr(by_shape, "CELLS_WORTH_COMPILING", 0)
-    by_kernel = pair_information(pairs)
-    assert by_kernel.conditional == pytest.approx(by_numpy.conditional, rel=1e-9, abs=1e-12)
-    assert by_kernel.marginal == pytest.approx(by_numpy.marginal, rel=1e-9, abs=1e-12)
+    for by_kernel in (for_few, pair_information(pairs)):
+        assert by_kernel.conditional == pytest.approx(by_numpy.conditional, rel=1e-9, abs=1e-12)
+        assert by_kernel.marginal == pytest.approx(by_numpy.marginal, rel=1e-9, abs=1e-12)
 
 
 def test_counts_too_large_to_tabulate_take_the_direct_way(monkeypatch) -> None:

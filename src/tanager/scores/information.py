@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
 from tanager.counts.pair_tables import PairTables
+from tanager.scores.by_shape import worth_compiling
 from tanager.scores.margins import Term, same_for_all, sum_pair_terms, xlogx
 
 # N I(X;Y|C) and N I(X;Y) of the empirical distribution
@@ -38,14 +39,15 @@ class PairInformation:
 
 def pair_information(pairs: PairTables) -> PairInformation:
     """The information of every pair of attributes, over the rows in which both are present."""
-    rows = np.maximum(_sum(ROWS, pairs), np.finfo(float).tiny)
-    return PairInformation(edge_likelihoods(pairs) / rows, np.maximum(_sum(MARGINAL, pairs), 0) / rows)
+    conditional, marginal, rows = _sums(pairs)
+    rows = np.maximum(rows, np.finfo(float).tiny)
+    # Rounding may leave an independent pair just below zero.
+    return PairInformation(np.maximum(conditional, 0) / rows, np.maximum(marginal, 0) / rows)
 
 
 def edge_likelihoods(pairs: PairTables) -> NDArray[np.float64]:
     """(n, n) N I(X_i;X_j|C): what an edge adds to the log likelihood of the rows in which both are present."""
-    # Rounding may leave an independent pair just below zero.
-    return np.maximum(_sum(CONDITIONAL, pairs), 0)
+    return np.maximum(_sums(pairs)[0], 0)
 
 
 def class_information(counts: CountStore) -> NDArray[np.float64]:
@@ -60,5 +62,17 @@ def class_information(counts: CountStore) -> NDArray[np.float64]:
     return result
 
 
-def _sum(formula: Sequence[Term], pairs: PairTables) -> NDArray[np.float64]:
-    return sum_pair_terms(same_for_all(formula), pairs)
+def _sums(pairs: PairTables) -> NDArray[np.float64]:
+    """(3, n, n) N I(X_i;X_j|C), N I(X_i;X_j) and N of every pair; a little below zero by rounding, perhaps.
+
+    Few tables of many shapes take NumPy longer than the pass compiled for them, which must not wait for its compiler;
+    of many tables functions are looked up.
+    """
+    if "numba" not in sys.modules or worth_compiling(pairs):
+        return np.stack([sum_pair_terms(same_for_all(formula), pairs) for formula in (CONDITIONAL, MARGINAL, ROWS)])
+    from tanager.scores.information_kernels import sum_pairs
+
+    *states, n_classes = pairs.n_states
+    result = np.zeros((3, len(states), len(states)))
+    sum_pairs(pairs.counts, pairs.offsets, np.array(states, dtype=np.int64), n_classes, result)
+    return result

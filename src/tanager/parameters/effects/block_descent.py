@@ -69,7 +69,6 @@ def descend(
     rows, before, near = np.empty((4, *scores.shape)), np.empty_like(u), np.empty_like(scores)
     curvature, bounds = np.empty_like(u), np.empty((shapes[-1, CELLS_AT], u.shape[1]))
     model, by_block = (shapes, bases, squares, shares), np.empty(len(penalty))
-    solved = (cells, weights, free, penalty, used, rows, bounds, curvature, widths)
     values[0] = probabilities(scores, n_odds, classes, weights, rows[P]) + penalty_at(shapes, penalty, u, 0.0, u)
     for n_steps in range(len(gains)):
         goal = tolerance * (values[n_steps] + n_rows / 100.0)
@@ -77,7 +76,8 @@ def descend(
         before[:], curvature[:], by_block[:], gained, least = u, np.nan, np.inf, 0.0, 0.0
         for number in range(MAX_SWEEPS):
             look = zeros_too and number == 0
-            gain = sweep(*model, *solved, by_block, least, u, look)
+            known = bounds, curvature, widths
+            gain = sweep(*model, cells, weights, free, penalty, used, rows, *known, by_block, least, u, look)
             gained += gain
             least = IDLE_SHARE * gain / len(used)
             n_sweeps += 1
