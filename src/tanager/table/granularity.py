@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tanager.table.batch import Codes
 from tanager.table.schema import ColumnSchema
-from tanager.table.value_counts import ValueCounts, quantile_cuts
+from tanager.table.value_counts import ValueCounts, bin_cuts
 
 Places = NDArray[np.intp]
 
@@ -44,15 +44,15 @@ def fine_bins(
 ) -> tuple[NDArray[np.float64], tuple[int, ...]]:
     """Cut points of the fine bins, and the coarse bin of each fine one.
 
-    They are the quantiles that make so many bins of equal weight where values allow, and the discretiser's cuts: N_FINE
-    and at most MOST_COARSE for few rows, N_FINE_OF_MANY and n_coarse for many. With n_coarse = 0 there is one
+    They make so many bins of equal weight where values allow (`bin_cuts`), and the discretiser's cuts: N_FINE and at
+    most MOST_COARSE for few rows, N_FINE_OF_MANY and n_coarse for many. With n_coarse = 0 there is one
     granularity, the discretiser's.
     """
     if n_coarse == 0:
         return cuts, ()
     many = counts.weights.sum() >= MANY_ROWS
-    coarse = np.union1d(quantile_cuts(counts, n_coarse if many else min(n_coarse, MOST_COARSE)), cuts)
-    fine = np.union1d(quantile_cuts(counts, N_FINE_OF_MANY if many else N_FINE), coarse)
+    coarse = np.union1d(bin_cuts(counts, n_coarse if many else min(n_coarse, MOST_COARSE)), cuts)
+    fine = np.union1d(bin_cuts(counts, N_FINE_OF_MANY if many else N_FINE), coarse)
     # Fine bin k > 0 begins at cut k - 1, and lies in the coarse bin that has as many coarse cuts at or below it.
     groups = [0, *np.searchsorted(coarse, fine, side="right").tolist()]
     return fine, tuple(groups) if fine.size else ()

@@ -98,12 +98,37 @@ def quantile_cuts(counts: ValueCounts, n_bins: int) -> NDArray[np.float64]:
     ranks, values = rank_sorted(counts.values)
     if values.size < 2:
         return np.empty(0)
-    running = np.cumsum(np.bincount(ranks, counts.weights))
+    weights = np.bincount(ranks, counts.weights).astype(np.float64, copy=False)
     # Multiplied out, so that whole weights are compared exactly.
-    levels = np.arange(1, n_bins) * running[-1] * (1 - _SLACK)
-    quantiles = np.searchsorted(running * n_bins, levels, side="left")
-    below = np.unique(np.minimum(quantiles, values.size - 2))
+    below = _quantiles(weights * n_bins, weights.sum(), n_bins)
     return midpoints(values[below], values[below + 1])
+
+
+def bin_cuts(counts: ValueCounts, n_bins: int) -> NDArray[np.float64]:
+    """Cut points like those of `quantile_cuts`, but a frequent value counts as one bin and no more.
+
+    Where nine rows of ten are zero, quantiles would spend nine bins of ten on it: here a value that weighs as much as a
+    bin or more counts as one, and the others share the bins left. Up to n_bins values have a bin each.
+    """
+    ranks, values = rank_sorted(counts.values)
+    if values.size <= n_bins:
+        return midpoints(values[:-1], values[1:])
+    weights = np.bincount(ranks, counts.weights).astype(np.float64, copy=False)
+    frequent, n_frequent = np.zeros(values.size, dtype=bool), -1
+    while n_frequent < np.count_nonzero(frequent):
+        n_frequent = int(np.count_nonzero(frequent))
+        n_left, weight_left = n_bins - n_frequent, weights[~frequent].sum()
+        frequent |= weights * n_left >= weight_left
+    # A bin weighs weight_left / n_left.
+    below = _quantiles(np.where(frequent, weight_left, weights * n_left), weight_left, n_bins)
+    return midpoints(values[below], values[below + 1])
+
+
+def _quantiles(weights: NDArray[np.float64], bin_weight: float, n_bins: int) -> NDArray[np.intp]:
+    """The places, but for the last, at which the running weight reaches a multiple of a bin's."""
+    levels = np.arange(1, n_bins) * bin_weight * (1 - _SLACK)
+    reached = np.searchsorted(np.cumsum(weights), levels, side="left")
+    return np.unique(np.minimum(reached, weights.size - 2))
 
 
 def _integer_offsets(column: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.float64]] | None:
