@@ -51,9 +51,10 @@ FEWER_ERRORS = 1.0
 # What the best mean must gain for another kind of trees to be tried, and on one fold for the others to be asked.
 ERRORS_TO_GO_ON = 0.5
 # Small trees of all attributes gain where the class is a function of categories; large ones, each of half of the
-# attributes, on numbers.
+# attributes, on numbers, and the larger the more rows there are.
 KINDS = (TreeOptions(max_leaves=24, asked=0.5), TreeOptions(max_leaves=8))
-PACE = 3  # rounds of the second that have as many leaves as one of the first
+KINDS_OF_MANY = (TreeOptions(max_leaves=48, asked=0.5), TreeOptions(max_leaves=8))
+MANY_ROWS = 3_000
 # Forests of different draws are averaged: convexity makes the mean no worse than they are. So many trees in all.
 MAX_FORESTS, MAX_TREES = 4, 800
 # Folds see one forest, so a kind that is not averaged must be ahead by so many standard errors of one that will be.
@@ -104,7 +105,8 @@ def add_trees(
     cells = min(rows.n_rows, MAX_ROWS_FOR_FOLDS) * len(columns) * rows.n_classes
     if not folds or rows.n_rows < MIN_ROWS or cells > MAX_CELLS:
         return network, TreeChoice()
-    kinds = [replace(kind, max_attributes=max_attributes) for kind in KINDS]
+    suitable = KINDS if rows.n_rows < MANY_ROWS else KINDS_OF_MANY
+    kinds = [replace(kind, max_attributes=max_attributes) for kind in suitable]
     judged = _Judged(folds[:1], columns)
     choice, gain = judged.choose(kinds)
     if gain.best > ERRORS_TO_GO_ON and (more := folds[1:] or more_folds()):
@@ -141,9 +143,11 @@ class _Judged:
         effects = np.concatenate([network.log_joint(codes, normalized=True).T for network, codes in pairs], axis=1)
         alone = losses(effects, classes)
         choice, best, halves = TreeChoice(), alone, alone
-        alone_loss, rival = float(np.average(alone, weights=weights)), list[float]()
+        alone_loss, rival, leaves = float(np.average(alone, weights=weights)), list[float](), 0
         for kind in kinds:
-            rounds, trees, rival = _grow_on_folds(self._tree_folds(kind), classes, weights, alone_loss, rival)
+            # As many leaves as one round of the kind before has.
+            pace, leaves = leaves // kind.max_leaves, kind.max_leaves
+            rounds, trees, rival = _grow_on_folds(self._tree_folds(kind), classes, weights, alone_loss, rival, pace)
             if rounds < MIN_ROUNDS:
                 break
             n_trees = rounds * (1 if len(effects) == 2 else len(effects))
@@ -168,12 +172,17 @@ class _Judged:
 
 
 def _grow_on_folds(
-    folds: Sequence[_TreeFold], classes: NDArray[np.intp], weights: Array, alone: float, rival: Sequence[float]
+    folds: Sequence[_TreeFold],
+    classes: NDArray[np.intp],
+    weights: Array,
+    alone: float,
+    rival: Sequence[float],
+    pace: int,
 ) -> tuple[int, Array, list[float]]:
     """The number of rounds of the lowest loss, the log odds (n_classes, n_rows) of all rows held out, and the losses.
 
-    `alone` is the loss of the effects, `rival` are the losses of larger trees. They learn more in a round; smaller ones
-    that are behind with as many leaves end.
+    `alone` is the loss of the effects, `rival` are the losses of larger trees, of which one has as many leaves as `pace`
+    of these. They learn more in a round; smaller ones that are behind with as many leaves end.
     """
     best_rounds, best_scores, found = 0, np.empty(0), []
     for rounds in count():
@@ -181,7 +190,7 @@ def _grow_on_folds(
         found.append(float(np.average(losses(scores, classes), weights=weights)))
         if found[-1] <= found[best_rounds]:
             best_rounds, best_scores = rounds, scores
-        behind = ROUNDS_TO_LEAD <= rounds // PACE < len(rival) and found[-1] > rival[rounds // PACE]
+        behind = bool(rival) and ROUNDS_TO_LEAD <= rounds // pace < len(rival) and found[-1] > rival[rounds // pace]
         hopeless = where_it_ends(found) > HOPELESS_TIMES * alone + HOPELESS_NATS
         if behind or hopeless or rounds == min(best_rounds + PATIENCE, MAX_ROUNDS):
             return best_rounds, best_scores, found
