@@ -181,8 +181,8 @@ def _grow_on_folds(
 ) -> tuple[int, Array, list[float]]:
     """The number of rounds of the lowest loss, the log odds (n_classes, n_rows) of all rows held out, and the losses.
 
-    `alone` is the loss of the effects, `rival` are the losses of larger trees, of which one has as many leaves as `pace`
-    of these. They learn more in a round; smaller ones that are behind with as many leaves end.
+    `alone` is the loss of the effects, `rival` are the losses of larger trees, one of which has as many leaves as
+    `pace` of these. They learn more in a round; smaller ones that are behind with as many leaves end.
     """
     best_rounds, best_scores, found = 0, np.empty(0), []
     for rounds in count():
