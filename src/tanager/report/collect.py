@@ -23,14 +23,17 @@ from tanager.report.data_summary import group_classes, summarize_columns
 from tanager.report.drivers import describe_drivers
 from tanager.report.effects import MANY_ATTRIBUTES, STRONGEST, describe_effects
 from tanager.report.failures import describe_examples, describe_groups, describe_mistakes
+from tanager.report.intervals import describe_intervals
 from tanager.report.json_page import Json, pack
 from tanager.report.judged_rows import JudgedRows, judge_rows
 from tanager.report.layout import HEIGHT, LONGEST, place_nodes
 from tanager.report.learning import describe_learning
+from tanager.report.learning_curve import describe_curve
 from tanager.report.nodes import describe_node
 from tanager.report.quality import describe_quality
 from tanager.report.thresholds import describe_decision
 from tanager.structure.dag import Dag
+from tanager.sure.curve import LearningCurve
 from tanager.table.batch import Codes
 from tanager.table.columns import NumericColumn, RawTable
 from tanager.table.training_table import read_rows
@@ -55,6 +58,7 @@ def collect(
     y: ArrayLike | None = None,
     quality: Quality | None = None,
     about: About | None = None,
+    curve: LearningCurve | None = None,
 ) -> dict[str, Json]:
     """The content of the page, ready for JSON."""
     network = clf.network_
@@ -81,7 +85,9 @@ def collect(
         "learning": describe_learning(clf),
         "drivers": describe_drivers(clf, None if rows is None else rows.codes, class_codes),
         "rows": None if rows is None else _pack_rows(rows, class_codes),
+        "intervals": describe_intervals(clf, None if rows is None else rows.codes[:: _thinning(rows)[1]]),
         "quality": None if judged is None else describe_quality(judged.quality, clf.decision_),
+        "curve": None if curve is None else describe_curve(curve),
         "decision": None if clf.decision_ is None else cast(Json, clf.decision_.to_dict()),
         "edits": [str(revision) for revision in clf.edits_],
         "decision_quality": None if judged is None else describe_decision(clf.decision_, judged.quality),
