@@ -74,8 +74,10 @@ def network_sentences(network: AnyNetwork) -> list[str]:
 
 
 def trace_sentences(trace: ParameterTrace) -> list[str]:
-    """What the parameter learner noted, in words; nested traces too."""
+    """What the parameter learner noted, in words; nested traces too. Where trees are all of it, of effects nothing."""
     found = []
+    if getattr(trace, "tree_share", 0.0) == 1.0:
+        return [SENTENCES["tree_share"](1.0)]
     for field in fields(trace):
         value = getattr(trace, field.name)
         if isinstance(value, ParameterTrace):

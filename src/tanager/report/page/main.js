@@ -159,6 +159,7 @@ async function main() {
   const evidence = makeEvidence(network, target, store);
   const details = makeDetails(network, target, graph, store, views);
   network.given = given;
+  network.prepared = intervals !== null;
   const rows = given ? makeRows(network, target, given, store) : null;
   makeSearch(network, graph, evidence, store);
   store.listen((state) => {

@@ -41,7 +41,7 @@ function showQuality({ quality, curve, decision_quality: decision, groups, mista
     grid.append(matrix);
   }
   grid.append(card("By class, each against the rest", dataTable("Measures by class", ["class", "rows", "sensitivity", "specificity", "PPV", "NPV", "AUC"],
-    quality.classes.map((each, c) => [classes[c], each.support.toLocaleString("en"), ...["sensitivity", "specificity", "positive_predictive_value", "negative_predictive_value"].map((name) => rateWords(each[name])), short(each.auc)]))));
+    quality.classes.map((each, c) => [classes[c], each.support.toLocaleString("en"), ...["sensitivity", "specificity", "positive_predictive_value", "negative_predictive_value"].map((name) => rateWords(each[name])), short(each.auc)]), { class: "tight" })));
   if (curve) grid.append(curveCard(curve));
   if (mistakes?.length) grid.append(mistakesCard(mistakes, classes));
   if (groups) grid.append(groupsCard(groups));

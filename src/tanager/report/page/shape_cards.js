@@ -55,7 +55,7 @@ function showShapes(network, target, store, makePanel) {
   const scale = el("input", { type: "checkbox", id: "same-scale", checked: true, onchange: () => { same = scale.checked; draw(); } });
   const panel = makePanel(() => draw());
   const correct = el("button", { type: "button", id: "correct", "aria-pressed": "false", onclick: () => { const on = panel.toggle(); correct.setAttribute("aria-pressed", String(on)); correct.textContent = on ? "Stop correcting" : "Correct the model"; } }, "Correct the model");
-  const mains = el("div", { class: "columns shapes" }), twos = el("div", {}), threes = el("div", { id: "triples" });
+  const mains = el("div", { class: "columns shapes" }), twos = el("div", { id: "twos" }), threes = el("div", { id: "triples" });
   const more = el("button", { type: "button", onclick: () => { everything = !everything; draw(); } });
   section.append(el("h2", { id: "shapes-title" }, "Shapes"), el("div", { class: "head" }, el("label", { class: "small" }, "log odds of ", choice), el("label", { class: "small" }, scale, " same scale for all"), el("span", { class: "buttons" }, correct)), about, panel.panel, mains,
     ...(silent.length ? [el("p", { class: "muted small", id: "silent" }, `Exactly zero, so of no say: ${silent.join(", ")}.`)] : []), twos, threes, more);
@@ -77,7 +77,7 @@ function showShapes(network, target, store, makePanel) {
     const pairs = pairsToDraw(network, MOST_TREE_PAIRS), triples = treeShapes(network)?.triples(MOST_TRIPLES) ?? [];
     const widest = Math.max(...range(target).map((node) => mainEffect(network, node, c).largest));
     about.textContent = `Each attribute's part of the log odds of ${againstWords(classes, c)}, the most important first.`
-      + (network.has_spreads ? " The band reaches two standard deviations each way: between fits on parts of the training rows or, where intervals were prepared, by them." : "") + " Below it: where the training rows are."
+      + (network.has_spreads ? ` The band reaches two standard deviations each way: ${network.prepared ? "how far off the curve may be, by what was learnt from the training rows" : "between fits on parts of the training rows"}.` : "") + " Below it: where the training rows are."
       + (network.trees ? " A curve has what the trees say of the attribute alone, on average over the others as the training rows have them; what they say of several together is in the pairs and threes below, and counts in the importance." : "");
     mains.replaceChildren(...(everything ? ranked : ranked.slice(0, FIRST_SHAPES)).map((node) =>
       shapeCard(nodes[node].name, `importance ${short(nodes[node].importance)}`, () => jump(() => store.pin(node)), () => mainShape(network, node, c, SMALL, same ? widest : 0), () => panel.below("node", node, c))));

@@ -168,5 +168,5 @@ function pairShape(network, pair, c, size, codes = null, reach = 0) {
   return picture({ width, height }, `Heat map of ${network.nodes[parent].name} and ${network.nodes[child].name}, log odds from ${signed(-largest, decimals)} to ${signed(largest, decimals)}.`,
     cells,
     every(down, 12 / h).map(([i, y]) => svg("text", { class: "tick end", x: left - 5, y: Math.max(10, y * h + h / 2 + 4) }, label(parent, i, letters))),
-    every(across, 15 / w).map(([j, x]) => svg("text", { class: "tick end", transform: `translate(${(left + x * w + w / 2 + 3).toFixed(1)},${down.length * h + 12}) rotate(-38)` }, label(child, j, letters))));
+    every(across, 18 / w).map(([j, x]) => svg("text", { class: "tick end", transform: `translate(${(left + x * w + w / 2 + 3).toFixed(1)},${down.length * h + 12}) rotate(-38)` }, label(child, j, letters))));
 }

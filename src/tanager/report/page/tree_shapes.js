@@ -6,7 +6,8 @@
 //
 //   value prod_{a in S} ([x_a in A_a] - P(A_a)) prod_{a not in S} P(A_a).
 
-const MOST_SETS_TRIED = 60, MOST_PANELS = 4;
+// A set that typically moves the log odds by less is not worth a picture.
+const MOST_SETS_TRIED = 60, MOST_ATTRIBUTES = 120, MOST_PANELS = 4, LEAST_DRAWN = 0.02;
 
 // The leaves of all trees, each with its class, its value and the sets of its way.
 function leavesOf({ nodes }, { roots, classes, attributes, ends, offsets, left, means }) {
@@ -41,21 +42,33 @@ function aloneParts({ nodes, intercept: { length: nClasses } }, leaves) {
   return parts;
 }
 
-// Sets of some attributes that leaves speak of, and a bound for the strength of each: leaves that never cancel.
+// Sets of two or three attributes that leaves speak of, and a bound for the strength of each, which leaves that never cancel
+// would have: a leaf's part of S is |value| prod_S sqrt(P (1 - P)) prod_rest P strong. The largest first.
 function boundsOf(leaves, size, nNodes) {
-  const bounds = new Map();
-  const add = (way, from, chosen, value) => {
-    if (chosen.length === size) {
-      const spread = chosen.reduce((product, { share }) => product * share * (1 - share), 1);
-      const key = chosen.map(({ node }) => node).sort((a, b) => a - b).reduce((sum, node) => sum * nNodes + node, 0);
-      bounds.set(key, (bounds.get(key) ?? 0) + Math.abs(value) * Math.sqrt(spread) * restOf(way, chosen));
-      return;
+  const alone = new Float64Array(nNodes), places = new Int32Array(nNodes).fill(-1);
+  const sized = leaves.map(({ value, way }) => {
+    const reached = way.filter(({ share }) => share > 0 && share < 1), whole = way.reduce((product, { share }) => product * share, Math.abs(value));
+    const spread = reached.map(({ node, share }) => { const each = Math.sqrt((1 - share) / share); alone[node] += whole * each; return each; });
+    return { reached, whole, spread };
+  });
+  const used = range(nNodes).filter((node) => alone[node] > 0).sort((a, b) => alone[b] - alone[a]).slice(0, MOST_ATTRIBUTES).sort((a, b) => a - b);
+  used.forEach((node, k) => { places[node] = k; });
+  const bounds = new Float64Array(used.length ** size);
+  for (const { reached, whole, spread } of sized) {
+    if (!(whole > 0)) continue;
+    const at = reached.map(({ node }, k) => [places[node], spread[k]]).filter(([place]) => place >= 0).sort((a, b) => a[0] - b[0]);
+    for (let i = 0; i < at.length; i++) {
+      for (let j = i + 1; j < at.length; j++) {
+        const cell = at[i][0] * used.length + at[j][0], bound = whole * at[i][1] * at[j][1];
+        if (size === 2) bounds[cell] += bound;
+        else for (let k = j + 1; k < at.length; k++) bounds[cell * used.length + at[k][0]] += bound * at[k][1];
+      }
     }
-    for (let k = from; k < way.length; k++) add(way, k + 1, [...chosen, way[k]], value);
-  };
-  leaves.forEach(({ value, way }) => add(way, 0, [], value));
-  const digits = (key) => range(size).map((place) => Math.floor(key / nNodes ** (size - 1 - place)) % nNodes);
-  return [...bounds].filter(([, bound]) => bound > 0).sort((a, b) => b[1] - a[1] || a[0] - b[0]).map(([key, bound]) => ({ set: digits(key), bound }));
+  }
+  const digits = (cell) => range(size).map((place) => used[Math.floor(cell / used.length ** (size - 1 - place)) % used.length]);
+  const found = [];
+  bounds.forEach((bound, cell) => { if (bound >= LEAST_DRAWN) found.push([cell, bound]); });
+  return found.sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, MOST_SETS_TRIED).map(([cell, bound]) => ({ set: digits(cell), bound }));
 }
 
 // Of each group of an attribute's states the share of the training rows in it, and of these the share inside.
@@ -73,13 +86,17 @@ function setPart({ nodes, intercept: { length: nClasses } }, leaves, set, groupi
   for (const { c, value, way } of leaves) {
     const chosen = set.map((node) => way.find((each) => each.node === node));
     if (chosen.includes(undefined)) continue;
-    let cells = [value * restOf(way, chosen)];
-    chosen.forEach(({ inside, share }, k) => {
+    const factors = chosen.map(({ inside, share }, k) => {
       const factor = new Float64Array(sizes[k]).fill(-share);
       groupings[k].forEach((group, s) => { if (inside[s]) factor[group] += within[k].weight(s); });
-      cells = cells.flatMap((cell) => Array.from(factor, (each) => cell * each));
+      return factor;
     });
-    cells.forEach((cell, k) => { part[k * nClasses + c] += cell; });
+    const add = (level, start, scale) => {
+      const factor = factors[level], first = start * factor.length;
+      if (level < factors.length - 1) factor.forEach((each, group) => add(level + 1, first + group, scale * each));
+      else for (let group = 0; group < factor.length; group++) part[(first + group) * nClasses + c] += scale * factor[group];
+    };
+    add(0, 0, value * restOf(way, chosen));
   }
   return { part, shares: within.map(({ totals }) => totals) };
 }
@@ -91,16 +108,17 @@ function strengthOf(part, shares, nClasses) {
   return Math.sqrt(squares / nClasses);
 }
 
-// The strongest sets of a size. Those that cannot be among them by their bound are not looked at; nor is the end of a long list.
-function strongestSets(network, leaves, size, most) {
+// The strongest sets of a size, of those with the highest bounds; three attributes have at most four groups of states each.
+function strongestSets(network, leavesOfSet, leaves, size, most) {
   const nClasses = network.intercept.length, found = [];
-  for (const { set, bound } of boundsOf(leaves, size, network.nodes.length).slice(0, MOST_SETS_TRIED)) {
+  for (const { set, bound } of boundsOf(leaves, size, network.nodes.length)) {
     if (found.length >= most && found[most - 1].importance >= bound) break;
-    const { part, shares } = setPart(network, leaves, set, set.map((node) => network.nodes[node].groups));
-    found.push({ set, part, importance: strengthOf(part, shares, nClasses) });
+    const groups = set.map((node) => (size === 2 ? network.nodes[node].groups : panelGroups(network.nodes[node]).groups));
+    const { part, shares } = setPart(network, leavesOfSet(set), set, groups);
+    found.push({ set, importance: strengthOf(part, shares, nClasses) });
     found.sort((a, b) => b.importance - a.importance);
   }
-  return found.slice(0, most).filter(({ importance }) => importance > 1e-6);
+  return found.slice(0, most).filter(({ importance }) => importance >= LEAST_DRAWN);
 }
 
 // A part of two attributes in the form of the table of a pair, which has a place for missing cells.
@@ -117,14 +135,18 @@ function treeShapes(network) {
   const { trees } = network;
   if (!trees) return null;
   if (network.treeShapes?.trees === trees) return network.treeShapes;
-  const leaves = leavesOf(network, trees);
+  const leaves = leavesOf(network, trees), ofNode = new Map();
+  leaves.forEach((leaf) => leaf.way.forEach(({ node }) => { if (ofNode.has(node)) ofNode.get(node).push(leaf); else ofNode.set(node, [leaf]); }));
+  const leavesOfSet = (set) => set.map((node) => ofNode.get(node) ?? []).sort((a, b) => a.length - b.length)[0];
+  const known = new Map();
   let pairs = null, triples = null;
+  const pair = (set) => setPart(network, leavesOfSet(set), set, set.map((node) => network.nodes[node].groups));
   network.treeShapes = {
     trees,
     alone: aloneParts(network, leaves),
-    pairs: (most) => (pairs ??= strongestSets(network, leaves, 2, most).map(({ set }) => set)),
-    pair: (set) => setPart(network, leaves, set, set.map((node) => network.nodes[node].groups)),
-    triples: (most) => (triples ??= strongestSets(network, leaves, 3, most).map(({ set, importance }) => inPanels(network, leaves, set, importance))),
+    pairs: (most) => (pairs ??= strongestSets(network, leavesOfSet, leaves, 2, most).map(({ set }) => set)),
+    pair: (set) => { if (!known.has(set.join())) known.set(set.join(), pair(set)); return known.get(set.join()); },
+    triples: (most) => (triples ??= strongestSets(network, leavesOfSet, leaves, 3, most).map(({ set, importance }) => inPanels(network, leavesOfSet(set), set, importance))),
   };
   return network.treeShapes;
 }
@@ -133,8 +155,8 @@ function treeShapes(network) {
 function drawnPair(network, pair) {
   const shapes = treeShapes(network), nClasses = network.intercept.length;
   if (!shapes) return pair;
-  const set = [pair.parent, pair.child], { part, shares } = shapes.pair(set);
-  const across = shares[1].length;
+  const set = [pair.parent, pair.child], { part: ofTrees, shares } = shapes.pair(set);
+  const across = shares[1].length, part = ofTrees.slice();
   if (pair.table) part.forEach((_, k) => { const cell = Math.floor(k / nClasses); part[k] += pair.table[(Math.floor(cell / across) * (across + 1) + (cell % across)) * nClasses + (k % nClasses)]; });
   return { ...pair, table: pairTable(network, set, part), importance: strengthOf(part, shares, nClasses) };
 }

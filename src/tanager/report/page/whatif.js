@@ -105,7 +105,8 @@ function makeOutcome(network, target, model, gaps, base, store, decision, interv
   function showReasons({ parts, favoured, other }, codes) {
     const first = parts.filter((part) => part.node === target && (part.base || Math.abs(part.value) >= NO_BASELINE));
     const known = (part) => codes[part.node] >= 0 && !(codes[part.other] < 0);
-    const rest = parts.filter((part) => part.node !== target && known(part));
+    // A pair that says nothing, here or anywhere, is not worth a line.
+    const rest = parts.filter((part) => part.node !== target && known(part) && (part.pair === undefined || part.value !== 0));
     const unknown = parts.filter((part) => part.node !== target && !part.rest && !known(part));
     const shown = allReasons ? rest : rest.slice(0, MAX_REASONS_SHOWN);
     const hidden = rest.slice(shown.length);
