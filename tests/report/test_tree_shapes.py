@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from copy import copy
 from itertools import combinations, product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from tanager import BayesianNetworkClassifier, report
+from tanager.measures import Predictions, Quality
 from tanager.network.effect_strength import class_odds
 from tanager.network.tree_mains import tree_mains
+from tanager.report.collect import collect
 from tanager.structure import Pairwise
 
 
@@ -27,6 +31,12 @@ def model():
     assert clf.network_.forest is not None
     assert clf.network_.columns[0].groups
     return clf, X, pd.Series(y, name="y")
+
+
+@pytest.fixture(scope="module")
+def path(model, tmp_path_factory) -> Path:
+    clf, X, y = model
+    return report(clf, X.iloc[1:], y.iloc[1:], tmp_path_factory.mktemp("report") / "page.html")
 
 
 def parts_of_sets(network) -> dict[tuple[int, ...], np.ndarray]:
@@ -62,21 +72,21 @@ def coarsened(network, kept, part) -> np.ndarray:
     return part
 
 
-def test_the_part_of_an_attribute_alone_is_its_mean_over_all_others(page, model, tmp_path):
+def test_the_part_of_an_attribute_alone_is_its_mean_over_all_others(page, model, path):
     network = model[0].network_
     parts = parts_of_sets(network)
     found = tree_mains(network)
-    page.open(report(*model, path=tmp_path / "page.html"))
+    page.open(path)
     drawn = page.run("return window.tanagerReport.treeShapes().alone.map((part) => Array.from(part))")
     for attribute, own in enumerate(found):
         np.testing.assert_allclose(own, parts[attribute,], atol=1e-12)
         np.testing.assert_allclose(np.reshape(drawn[attribute], own.shape), own, atol=1e-9)
 
 
-def test_pairs_and_threes_are_what_their_attributes_say_beyond_their_parts(page, model, tmp_path):
+def test_pairs_and_threes_are_what_their_attributes_say_beyond_their_parts(page, model, path):
     network = model[0].network_
     parts = parts_of_sets(network)
-    page.open(report(*model, path=tmp_path / "page.html"))
+    page.open(path)
     ranked = page.run("return window.tanagerReport.treeShapes().pairs(6)")
     found = {tuple(pair): None for pair in ranked}
     assert set(found) <= set(combinations(range(4), 2))
@@ -104,8 +114,8 @@ def test_pairs_and_threes_are_what_their_attributes_say_beyond_their_parts(page,
         assert not table[-1].any()
 
 
-def test_threes_are_small_multiples_on_one_scale(page, model, tmp_path):
-    page.open(report(*model, path=tmp_path / "page.html"))
+def test_threes_are_small_multiples_on_one_scale(page, path):
+    page.open(path)
     page.run("document.getElementById('triples').scrollIntoView()")
     page.wait("return document.querySelectorAll('#triples .panels svg').length > 0")
     heading = page.text("#triples .card h3")
@@ -116,3 +126,15 @@ def test_threes_are_small_multiples_on_one_scale(page, model, tmp_path):
         ".map((cell) => Number(cell.style.getPropertyValue('--heat')))"
     )
     assert max(heats) == 1.0
+
+
+def test_a_model_without_bands_is_prepared_from_its_own_rows_and_from_no_others(model):
+    clf, X, y = model
+    predictions = Predictions(clf.predict_proba(X), np.searchsorted(clf.classes_, y), np.zeros(len(X), dtype=np.intp))
+    quality = Quality.of(predictions, clf.classes_, np.full(2, 0.5), "as learnt")
+    found = collect(clf, X, y, quality)["intervals"]
+    expected = collect(copy(clf).prepare_intervals(X, y), X, y, quality)["intervals"]
+    assert found is not None
+    assert found == expected
+    assert clf.posterior_ is None
+    assert collect(clf, X.iloc[1:], y.iloc[1:], quality)["intervals"] is None

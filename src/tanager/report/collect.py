@@ -23,7 +23,7 @@ from tanager.report.data_summary import group_classes, summarize_columns
 from tanager.report.drivers import describe_drivers
 from tanager.report.effects import MANY_ATTRIBUTES, STRONGEST, describe_effects
 from tanager.report.failures import describe_examples, describe_groups, describe_mistakes
-from tanager.report.intervals import describe_intervals
+from tanager.report.intervals import describe_intervals, with_bands
 from tanager.report.json_page import Json, pack
 from tanager.report.judged_rows import JudgedRows, judge_rows
 from tanager.report.layout import HEIGHT, LONGEST, place_nodes
@@ -61,16 +61,17 @@ def collect(
     curve: LearningCurve | None = None,
 ) -> dict[str, Json]:
     """The content of the page, ready for JSON."""
+    rows = None if X is None else _read_rows(clf, X)
+    class_codes = None
+    if y is not None:
+        class_codes = read_rows(X if rows is None else rows.table, y, None, clf.classes_).class_codes.astype(np.intp)
+        clf = clf if rows is None else with_bands(clf, X, y, rows.codes, class_codes)
     network = clf.network_
     if network.kind == "mixtures" or network.kind == "trees":
         raise OptionError(
             "the page answers for one network; this classifier is a mean of several.",
             hint="explain(clf, X) says what each attribute adds; structure='tan' learns one network.",
         )
-    rows = None if X is None else _read_rows(clf, X)
-    class_codes = None
-    if y is not None:
-        class_codes = read_rows(X if rows is None else rows.table, y, None, clf.classes_).class_codes.astype(np.intp)
     judged = None if quality is None or X is not None else JudgedRows(quality, None)
     if rows is not None and class_codes is not None:
         judged = judge_rows(clf, X, rows.codes, class_codes, rows.proba, quality)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.posterior.any_posterior import AnyPosterior
 from tanager.posterior.broad import BroadPosterior
 from tanager.posterior.interval import reach
+from tanager.progress import working
 from tanager.report.json_page import Json, pack
+from tanager.report.judged_rows import is_training_table
 from tanager.table.batch import Codes
 
 LEVEL = 0.9
@@ -46,6 +50,22 @@ def describe_intervals(clf: BayesianNetworkClassifier, codes: Codes | None) -> d
         "features": features,
         "ends": None if features is not None or codes is None else _ends(clf, posterior, codes),
     }
+
+
+def with_bands(
+    clf: BayesianNetworkClassifier, X: object, y: ArrayLike, codes: Codes, class_codes: NDArray[np.intp]
+) -> BayesianNetworkClassifier:
+    """A model that has no bands, prepared from its training rows where these are the rows given; else as it is.
+
+    A fit on many rows has no folds, and trees have no spread between folds.
+    """
+    network = clf.network_
+    if clf.posterior_ is not None or clf.edits_ or network.kind != "effects":
+        return clf
+    if (network.spreads and network.forest is None) or not is_training_table(clf, codes, class_codes):
+        return clf
+    with working("Preparing intervals"):
+        return copy(clf).prepare_intervals(X, y)
 
 
 def _deviations(clf: BayesianNetworkClassifier, posterior: AnyPosterior, terms: list[tuple[int, ...]]) -> str:
