@@ -33,6 +33,7 @@ from tanager.edits.change import stretch
 from tanager.edits.revision import model_digest
 from tanager.errors import DataError, FileError
 from tanager.network.effect_strength import class_odds
+from tanager.network.tree_mains import tree_mains
 from tanager.structure import Pairwise
 from tanager.table.schema import ColumnSchema
 
@@ -87,6 +88,24 @@ def test_a_flat_stretch_has_the_mean_of_its_rows(clf, rows):
     X = complete(rows)
     np.testing.assert_allclose(edited.predict_proba(X), by_hand(clf, mains, tables, X), atol=1e-12)
     assert not np.allclose(edited.predict_proba(X), clf.predict_proba(X))
+
+
+def test_with_trees_a_flat_stretch_is_flat_on_average_over_all_other_attributes(trees):
+    network, pay = trees.network_, 1
+    cuts = network.columns[pay].cuts
+    edited = apply_edits(trees, Edit.flatten("pay", cuts[2], cuts[8], reason="noise")).network_
+    stretched = np.arange(3, 9)
+    # By rows whose other cells are drawn, the same ones for each state.
+    rng = np.random.default_rng(0)
+    others = np.column_stack([rng.choice(len(p), 400, p=p) for p in network.densities]).astype(np.uint8)
+    states = [np.where(np.arange(5) == pay, state, others) for state in stretched.tolist()]
+    drawn = [edited.log_joint(rows.astype(np.uint8)).mean(axis=0) for rows in states]
+    before = [network.log_joint(rows.astype(np.uint8)).mean(axis=0) for rows in states]
+    assert np.std(drawn, axis=0).max() < 0.3 * np.std(before, axis=0).max()
+    curve = edited.main("pay") + tree_mains(edited)[pay]
+    np.testing.assert_allclose(curve[stretched], np.tile(curve[3], (6, 1)), atol=1e-12)
+    rest = np.setdiff1d(np.arange(len(curve)), stretched)
+    np.testing.assert_array_equal(edited.main("pay")[rest], network.main("pay")[rest])
 
 
 def test_categories_are_flattened_by_name(clf, rows):

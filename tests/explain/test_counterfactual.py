@@ -13,6 +13,7 @@ from tanager import BayesianNetworkClassifier, OptionError, TANClassifier, count
 from tanager.cli.main import run
 from tanager.decide import CostDecision, ThresholdDecision
 from tanager.files.model_file import save_model
+from tanager.parameters import Conditional
 from tanager.structure import Pairwise
 
 COLUMNS = ["age", "town", "job"]
@@ -91,6 +92,23 @@ def test_changes_cross_in_the_table_and_no_smaller_change_of_the_same_kind_does(
             now = decided(clf, changed)[0]
             assert (str(now) if now is not None else "ask a person") == change.decided != each.decided
             np.testing.assert_allclose(list(change.probabilities.values()), clf.predict_proba(changed)[0], atol=1e-12)
+    assert any(each.changes for each in found)
+
+
+def test_of_noise_only_what_the_model_says_can_be_changed():
+    X = mixed_table(7, n_rows=250)[0][COLUMNS]
+    X = X.assign(age=(X["age"] // 15 * 15))
+    noise = np.where(np.random.default_rng(3).random(len(X)) < 0.25, "class 0", "class 1")
+    silent = BayesianNetworkClassifier().fit(X, noise)
+    probabilities = silent.predict_proba(X)
+    assert (probabilities.argmax(axis=1) == probabilities[0].argmax()).all()
+    assert not any(each.changes for each in counterfactuals(silent, X.head(10)))
+    # A model that takes noise for something is changed where it says so, and nowhere else.
+    sure = BayesianNetworkClassifier(Pairwise(2, order=2), parameters=Conditional(strength=0.01)).fit(X, noise)
+    found = counterfactuals(sure, X.head(3), most=9)
+    for row, each in enumerate(found):
+        sizes = sorted(changes_by_trying(sure, X.iloc[[row]]).values())
+        assert sorted(change.size for change in each.changes) == pytest.approx(sizes, abs=1e-12)
     assert any(each.changes for each in found)
 
 

@@ -13,6 +13,7 @@ import tanager
 import tanager.dask
 from tanager.errors import DataWarning
 from tanager.parameters import Conditional
+from tanager.structure import Pairwise
 
 
 def largest_difference(ours, theirs):
@@ -226,6 +227,22 @@ def test_the_local_classifier_is_an_ordinary_one(client, tmp_path, cut, table):
     np.testing.assert_array_equal(tanager.load_model(tmp_path / "model.json").predict(X), local.predict(X))
     begun = tanager.NaiveBayesClassifier().fit(X.iloc[:400], y.iloc[:400]).partial_fit(X.iloc[400:], y.iloc[400:])
     assert largest_difference(local.partial_fit(X.iloc[400:], y.iloc[400:]).network_, begun.network_) < 1e-12
+
+
+def test_edits_of_a_model_from_a_cluster_are_those_of_memory(client, cut, table):
+    X, y = table.drop(columns="outcome"), table["outcome"]
+    options = {"structure": Pairwise(2, order=2), "parameters": Conditional(strength=1.0)}
+    ours = tanager.dask.BayesianNetworkClassifier(client, **options).fit(cut(table, 100, 350), "outcome")
+    local = tanager.BayesianNetworkClassifier(**options).fit(X, y)
+    edits = [
+        tanager.Edit.monotone("size", "increasing", of="top", reason="known"),
+        tanager.Edit.remove("legs", reason="not to be used"),
+    ]
+    one, other = (tanager.apply_edits(clf, edits) for clf in (ours.to_local(), local))
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-6)
+    assert np.abs(one.predict_proba(X) - local.predict_proba(X)).max() > 0.01
+    back = tanager.undo_edits(one)
+    np.testing.assert_array_equal(back.predict_proba(X), ours.to_local().predict_proba(X))
 
 
 def test_tasks_have_names_that_a_dashboard_groups_by(client, cut, table):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
@@ -17,6 +18,7 @@ from tanager import (
     load_model,
     save_model,
 )
+from tanager.posterior.broad import BLOCK_ROWS, MAX_ROWS_TO_FIT
 
 KINDS = [
     (BayesianNetworkClassifier(), "auto"),
@@ -77,6 +79,33 @@ def test_intervals_do_not_depend_on_order_of_rows_or_columns_threads_or_engine(c
     other = clone(clf).set_params(n_jobs=2, engine="numpy").fit(turned, y)
     other.prepare_intervals(turned, y, method=method, n_draws=2)
     np.testing.assert_allclose(other.predict_interval(rows[turned.columns]).upper, wanted.upper, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["broad", "dirichlet"])
+def test_of_more_rows_than_a_block_or_a_fit_takes_order_and_threads_make_no_difference_either(method):
+    X, y = numbers_and_letters(2 * MAX_ROWS_TO_FIT + 7, 1)
+    assert len(X) > 2 * BLOCK_ROWS
+    wanted = NaiveBayesClassifier(n_jobs=1).fit(X, y).prepare_intervals(X, y, method=method).predict_interval(X)
+    order = np.random.default_rng(0).permutation(len(X))
+    turned = X[X.columns[::-1]].iloc[order]
+    other = NaiveBayesClassifier(n_jobs=2).fit(turned, y[order]).prepare_intervals(turned, y[order], method=method)
+    found = other.predict_interval(turned)
+    np.testing.assert_allclose(found.lower, wanted.lower[order], atol=1e-9)
+    np.testing.assert_allclose(found.upper, wanted.upper[order], atol=1e-9)
+
+
+@pytest.mark.parametrize(("clf", "method"), [KINDS[0], KINDS[3], KINDS[5]], ids=["broad", "laplace", "dirichlet"])
+def test_a_model_learnt_from_a_stream_is_as_sure_as_that_of_memory(clf, method):
+    X, y = numbers_and_letters(150, 5)
+    rows = with_gaps(X)
+    wanted = clone(clf).fit(X, y).prepare_intervals(X, y, method=method).predict_interval(rows)
+    batches = pa.Table.from_pandas(X.assign(outcome=y), preserve_index=False).to_batches(max_chunksize=40)
+    streamed = clone(clf).fit(iter(batches), "outcome")
+    found = streamed.prepare_intervals(X, y, method=method).predict_interval(rows)
+    np.testing.assert_allclose(found.lower, wanted.lower, atol=1e-6)
+    np.testing.assert_allclose(found.upper, wanted.upper, atol=1e-6)
+    with pytest.raises(DataError, match="rows in memory"):
+        streamed.prepare_intervals(iter(batches), "outcome", method=method)
 
 
 @pytest.mark.parametrize(("clf", "method"), [KINDS[0], KINDS[3], KINDS[6]], ids=["broad", "laplace", "dirichlet"])

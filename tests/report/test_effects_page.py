@@ -28,7 +28,7 @@ DRAWN = "return [...document.querySelectorAll('.reach:not(.away)')].map((edge) =
 @pytest.fixture(scope="module")
 def model():
     X, y = mixed_table(3, n_rows=600)
-    return BayesianNetworkClassifier(Pairwise(2)).fit(X, y), X, y
+    return BayesianNetworkClassifier(Pairwise(2, order=2)).fit(X, y), X, y
 
 
 @pytest.fixture(scope="module")

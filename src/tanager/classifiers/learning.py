@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from time import perf_counter
 from typing import cast
 
 import numpy as np
@@ -29,10 +30,14 @@ from tanager.structure.dag import Dag
 
 @dataclass(frozen=True)
 class Trace:
-    """What the search and the optimiser did."""
+    """What the search and the optimiser did.
+
+    seconds  that it took, by the clock on the wall; None where that is not known, as in older files
+    """
 
     structure: tuple[Step, ...]
     parameters: ParameterTrace
+    seconds: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,7 @@ class Learning:
         return structure, task
 
     def learn(self, table: CodedTable) -> Learnt:
-        parts = self.parts
+        parts, start = self.parts, perf_counter()
         structure, task = self.prepare(table)
         check_memory(parts.parameters, task)
         counts, n_hidden = task.counts, len(task.columns) - len(table.columns)
@@ -106,9 +111,8 @@ class Learning:
         if self.fills and not n_hidden:
             network = cast(LookedUpNetwork, learnt.network)
             filling = FillingTask.of(network, counts, table.state_counts(counts), order)
-        return Learnt(
-            learnt.network.reordered(order), filling, structure.score, Trace(structure.steps, learnt.trace), counts
-        )
+        trace = Trace(structure.steps, learnt.trace, float(f"{perf_counter() - start:.3g}"))
+        return Learnt(learnt.network.reordered(order), filling, structure.score, trace, counts)
 
     def _relearn(self, counts: CountStore, columns: tuple[int, ...], named: bool) -> Dag:
         """The structure by the counts of other rows."""

@@ -15,6 +15,7 @@ from tanager.edits.trees import without_trees_of
 from tanager.errors import OptionError
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.effect_strength import class_odds
+from tanager.network.tree_mains import tree_mains
 from tanager.registry import check_option, nearest_first
 from tanager.table.schema import Category, ColumnSchema
 
@@ -37,18 +38,23 @@ def edit_network(network: AdditiveNetwork, edit: Edit) -> AdditiveNetwork:
 
 
 def _flatten(network: AdditiveNetwork, attributes: list[int], edit: Edit) -> AdditiveNetwork:
-    """m[s] = sum_s w_s m[s] / sum_s w_s for the states s of the stretch; w are the shares of the training rows."""
+    """m[s] = sum_s w_s m[s] / sum_s w_s for the states s of the stretch; w are the shares of the training rows.
+
+    m is the curve: the main effect and what trees say of the attribute alone. The main effect makes up for both.
+    """
     attribute = attributes[0]
     states = stretch(network.columns[attribute], edit)
-    main = network.mains[attribute].copy()
-    main[states] = np.average(main[states], axis=0, weights=_weights(network, attribute, states))
+    main, trees = network.mains[attribute].copy(), tree_mains(network)[attribute][states]
+    curve = main[states] + trees
+    main[states] = np.average(curve, axis=0, weights=_weights(network, attribute, states)) - trees
     return _with_main(network, attribute, main)
 
 
 def _make_monotone(network: AdditiveNetwork, attributes: list[int], edit: Edit) -> AdditiveNetwork:
     """The isotonic regression of the log odds o_c of a class (`class_odds`), weighted by the training rows.
 
-    What it adds, d, is shared so that odds between other classes stay: (K - 1)/K d to the class, -d/K to each other.
+    They are those of the curve, as in `_flatten`. What it adds, d, is shared so that odds between other classes stay:
+    (K - 1)/K d to the class, -d/K to each other.
     """
     attribute = attributes[0]
     column = network.columns[attribute]
@@ -61,7 +67,7 @@ def _make_monotone(network: AdditiveNetwork, attributes: list[int], edit: Edit) 
     states = stretch(column, edit)
     label = _class(network, edit)
     main, n_classes = network.mains[attribute].copy(), len(network.intercept)
-    odds = class_odds(main[states])[:, label]
+    odds = class_odds(main[states] + tree_mains(network)[attribute][states])[:, label]
     weights = _weights(network, attribute, states)
     added = isotonic_regression(odds, sample_weight=weights, increasing=rising) - odds
     main[states] -= added[:, np.newaxis] / n_classes

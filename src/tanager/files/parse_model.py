@@ -235,7 +235,8 @@ def _class_count(document: Json, n_classes: int) -> NDArray[np.float64]:
 def _trace(document: Json) -> Trace:
     trace = mapping(document, "trace")
     steps = tuple(map(_step, sequence(trace.get("structure"), "trace.structure")))
-    return Trace(steps, read_trace(trace.get("parameters")))
+    seconds = _number_or_null(from_json(trace.get("seconds"), "trace.seconds", {}), "trace.seconds")
+    return Trace(steps, read_trace(trace.get("parameters")), seconds)
 
 
 def _step(document: Json) -> Step:

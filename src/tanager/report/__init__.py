@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from tanager.classifiers import BayesianNetworkClassifier
     from tanager.measures import Quality
+    from tanager.sure.curve import LearningCurve
 
 __all__ = ["report"]
 
@@ -23,6 +24,7 @@ def report(
     path: str | os.PathLike[str] | None = None,
     *,
     quality: Quality | None = None,
+    curve: LearningCurve | None = None,
     title: str | None = None,
     purpose: str | None = None,
     author: str | None = None,
@@ -48,6 +50,8 @@ def report(
         As `cross_validate_model` gives it; by default that of a classifier that was read from a file. It is the
         headline where the rows are those that the model was learnt from, and where there are none. A network of effects
         that is given the rows it was learnt from, and no quality, is cross-validated here.
+    curve : LearningCurve, optional
+        As `learning_curve` gives it: the page draws whether more rows would help.
     title : str, optional
         Of the page: the name of the table, say.
     purpose, author : str, optional
@@ -73,4 +77,4 @@ def report(
     from tanager.report.about import About
     from tanager.report.write_page import write_page
 
-    return write_page(clf, X, y, path, quality, About(title, purpose, author), card)
+    return write_page(clf, X, y, path, quality, About(title, purpose, author), card, curve)

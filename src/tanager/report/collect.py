@@ -23,14 +23,17 @@ from tanager.report.data_summary import group_classes, summarize_columns
 from tanager.report.drivers import describe_drivers
 from tanager.report.effects import MANY_ATTRIBUTES, STRONGEST, describe_effects
 from tanager.report.failures import describe_examples, describe_groups, describe_mistakes
+from tanager.report.intervals import describe_intervals, with_bands
 from tanager.report.json_page import Json, pack
 from tanager.report.judged_rows import JudgedRows, judge_rows
 from tanager.report.layout import HEIGHT, LONGEST, place_nodes
 from tanager.report.learning import describe_learning
+from tanager.report.learning_curve import describe_curve
 from tanager.report.nodes import describe_node
 from tanager.report.quality import describe_quality
 from tanager.report.thresholds import describe_decision
 from tanager.structure.dag import Dag
+from tanager.sure.curve import LearningCurve
 from tanager.table.batch import Codes
 from tanager.table.columns import NumericColumn, RawTable
 from tanager.table.training_table import read_rows
@@ -55,18 +58,20 @@ def collect(
     y: ArrayLike | None = None,
     quality: Quality | None = None,
     about: About | None = None,
+    curve: LearningCurve | None = None,
 ) -> dict[str, Json]:
     """The content of the page, ready for JSON."""
+    rows = None if X is None else _read_rows(clf, X)
+    class_codes = None
+    if y is not None:
+        class_codes = read_rows(X if rows is None else rows.table, y, None, clf.classes_).class_codes.astype(np.intp)
+        clf = clf if rows is None else with_bands(clf, X, y, rows.codes, class_codes)
     network = clf.network_
     if network.kind == "mixtures" or network.kind == "trees":
         raise OptionError(
             "the page answers for one network; this classifier is a mean of several.",
             hint="explain(clf, X) says what each attribute adds; structure='tan' learns one network.",
         )
-    rows = None if X is None else _read_rows(clf, X)
-    class_codes = None
-    if y is not None:
-        class_codes = read_rows(X if rows is None else rows.table, y, None, clf.classes_).class_codes.astype(np.intp)
     judged = None if quality is None or X is not None else JudgedRows(quality, None)
     if rows is not None and class_codes is not None:
         judged = judge_rows(clf, X, rows.codes, class_codes, rows.proba, quality)
@@ -81,7 +86,9 @@ def collect(
         "learning": describe_learning(clf),
         "drivers": describe_drivers(clf, None if rows is None else rows.codes, class_codes),
         "rows": None if rows is None else _pack_rows(rows, class_codes),
+        "intervals": describe_intervals(clf, None if rows is None else rows.codes[:: _thinning(rows)[1]]),
         "quality": None if judged is None else describe_quality(judged.quality, clf.decision_),
+        "curve": None if curve is None else describe_curve(curve),
         "decision": None if clf.decision_ is None else cast(Json, clf.decision_.to_dict()),
         "edits": [str(revision) for revision in clf.edits_],
         "decision_quality": None if judged is None else describe_decision(clf.decision_, judged.quality),

@@ -30,7 +30,12 @@ def describe_learning(clf: BayesianNetworkClassifier) -> dict[str, Json]:
     libraries = (f"{name} {version(name)}" for name in LIBRARIES)
     return {
         "classifier": type(clf).__name__,
-        "sentences": [*network_sentences(clf.network_), *trace_sentences(clf.trace_.parameters), clf.gaps_.sentence],
+        "sentences": [
+            *network_sentences(clf.network_),
+            *trace_sentences(clf.trace_.parameters),
+            *time_sentences(clf.trace_.seconds),
+            clf.gaps_.sentence,
+        ],
         "options": changed_options(clf),
         "versions": [f"Tanager {__version__}", f"Python {platform.python_version()}", *libraries],
         "score": number(clf.structure_score_),
@@ -69,8 +74,10 @@ def network_sentences(network: AnyNetwork) -> list[str]:
 
 
 def trace_sentences(trace: ParameterTrace) -> list[str]:
-    """What the parameter learner noted, in words; nested traces too."""
+    """What the parameter learner noted, in words; nested traces too. Where trees are all of it, of effects nothing."""
     found = []
+    if getattr(trace, "tree_share", 0.0) == 1.0:
+        return [SENTENCES["tree_share"](1.0)]
     for field in fields(trace):
         value = getattr(trace, field.name)
         if isinstance(value, ParameterTrace):
@@ -78,6 +85,14 @@ def trace_sentences(trace: ParameterTrace) -> list[str]:
         elif (words := SENTENCES.get(field.name)) is not None and (sentence := words(value)):
             found.append(sentence)
     return found
+
+
+def time_sentences(seconds: float | None) -> list[str]:
+    """How long learning took, where the model knows."""
+    if seconds is None:
+        return []
+    minutes = f" ({seconds / 60:.0f} minutes)" if seconds >= 120 else ""
+    return [f"Learning took {seconds:.3g} s{minutes}."]
 
 
 def _held_out(tried: tuple[tuple[object, float], ...]) -> str:

@@ -24,6 +24,7 @@ from tanager.measures import Quality
 from tanager.report.about import About, card_markdown
 from tanager.report.collect import collect
 from tanager.report.json_page import Json, to_page_json
+from tanager.sure.curve import LearningCurve
 
 PAGE = OutputKind(
     "a page of `tanager report`", begins_with(rb'<!doctype html>.*<meta name="generator" content="Tanager">')
@@ -50,10 +51,12 @@ SCRIPTS = (
     "deciding",
     "failures",
     "printing",
+    "tree_shapes",
     "shapes",
     "edit_panel",
     "shape_cards",
     "graph",
+    "intervals",
     "evidence",
     "whatif",
     "changes",
@@ -70,6 +73,7 @@ def write_page(
     quality: Quality | None = None,
     about: About | None = None,
     card: str | os.PathLike[str] | None = None,
+    curve: LearningCurve | None = None,
 ) -> str | Path:
     """See `tanager.report.report`."""
     check_is_fitted(clf)
@@ -82,7 +86,7 @@ def write_page(
     write = None if card is None else card_writer(card)
     if path is not None and card is not None and Path(path).resolve() == Path(card).resolve():
         raise OptionError(f"page and card would both be written to {os.fspath(card)!r}; each needs a file of its own.")
-    content = collect(clf, X, y, clf.quality_ if quality is None else quality, about)
+    content = collect(clf, X, y, clf.quality_ if quality is None else quality, about, curve)
     page = render(content)
     encoded = page.encode("utf-8", "xmlcharrefreplace")
     if len(encoded) > LARGE_PAGE:
@@ -121,7 +125,10 @@ def render(content: dict[str, Json]) -> str:
     page = files("tanager.report") / "page"
     shared = files("tanager.export") / "js"
     scripts = [*(shared / f"{name}.js" for name in SHARED_SCRIPTS), *(page / f"{name}.js" for name in SCRIPTS)]
-    script = "(() => {\n'use strict';\n" + "\n".join(each.read_text("utf-8") for each in scripts) + "})();"
+    lines = (line.strip() for each in scripts for line in each.read_text("utf-8").splitlines())
+    # Comments and margins are for those who read the files; a page is to be small.
+    kept = "\n".join(line for line in lines if line and not line.startswith("//"))
+    script = f"(() => {{\n'use strict';\n{kept}\n}})();"
     style = (page / "style.css").read_text("utf-8")
     template = Environment(autoescape=True).from_string((page / "page.html.j2").read_text("utf-8"))
     return template.render(
@@ -132,7 +139,7 @@ def render(content: dict[str, Json]) -> str:
         style_hash=_hash(style),
         content=to_page_json(content),
         has_rows=content["rows"] is not None,
-        has_quality=content["quality"] is not None,
+        has_quality=content["quality"] is not None or content["curve"] is not None,
         has_shapes=isinstance(content["network"], dict) and content["network"]["kind"] == "effects",
     )
 

@@ -9,16 +9,17 @@ function ticks(low, high, most) {
 }
 
 // series: [{points: [[x, y], ...], kind, dots}], with dots each point has words and a radius too; limits: [xLow, xHigh, yLow, yHigh].
-function lineChart({ title, description, xLabel, yLabel, series, limits, caption = true, shape = [300, 250] }) {
+// `xMarks`: [place, words] of the marks below, where they are not the numbers themselves.
+function lineChart({ title, description, xLabel, yLabel, series, limits, xMarks = null, caption = true, shape = [300, 250] }) {
   const [width, height] = shape;
   const [x0, x1, y0, y1] = limits;
-  const xTicks = ticks(x0, x1, 5), yTicks = ticks(y0, y1, 5);
+  const marks = xMarks ?? ticks(x0, x1, 5).map((x) => [x, short(x, 5)]), yTicks = ticks(y0, y1, 5);
   const left = 30 + 6.6 * Math.max(3, ...yTicks.map((y) => short(y, 5).length)), top = 10, w = width - left - 12, h = height - top - 42;
   const px = (x) => left + (w * (x - x0)) / (x1 - x0 || 1), py = (y) => top + h - (h * (y - y0)) / (y1 - y0 || 1);
   const frame = [
     ...yTicks.map((y) => svg("line", { class: "grid", x1: left, x2: left + w, y1: py(y), y2: py(y) })),
     ...yTicks.map((y) => svg("text", { class: "tick end", x: left - 6, y: py(y) + 4 }, short(y, 5))),
-    ...xTicks.map((x) => svg("text", { class: "tick middle", x: px(x), y: top + h + 16 }, short(x, 5))),
+    ...marks.map(([x, words]) => svg("text", { class: "tick middle", x: px(x), y: top + h + 16 }, words)),
     svg("text", { class: "axis middle", x: left + w / 2, y: height - 6 }, xLabel),
     svg("text", { class: "axis middle", transform: `translate(11,${top + h / 2}) rotate(-90)` }, yLabel),
   ];

@@ -122,7 +122,7 @@ function makeEditPanel(network, target, gaps, model, given, { digest, version, b
       el("div", { class: "buttons" }, stretch ? button("Flatten", () => curve({ what: "flatten" })) : null,
         order && kind === "numeric" ? button("Only rising", () => monotone("increasing")) : null, order && kind === "numeric" ? button("Only falling", () => monotone("decreasing")) : null,
         button("Remove attribute", () => add({ what: "remove", attributes: [name] })), closer()),
-      beside && stretch ? el("p", { class: "muted small" }, `The curve alone changes: what its ${beside} say stays. Removing the attribute takes them too.`) : null);
+      beside && stretch ? el("p", { class: "muted small" }, `The curve alone changes: what its ${beside} say beyond it stays. Removing the attribute takes them too.`) : null);
   }
 
   function pairForm(p) {

@@ -27,22 +27,24 @@ function makeEditor(network, target, gaps) {
   }
 
   const weights = (k, states) => states.map((s) => Math.max(nodes[k].density[s], LEAST_SHARE));
+  // What trees say of an attribute alone is part of its curve; its main effect makes up for both.
+  const ofTrees = (k) => treeShapes(network)?.alone[k] ?? new Float64Array(nodes[k].states.length * nClasses);
   const forget = (k, states) => { if (nodes[k].spread) states.forEach((s) => nodes[k].spread.fill(0, s * nClasses, (s + 1) * nClasses)); };
 
   function flatten(k, edit) {
-    const states = stretch(k, edit), w = weights(k, states), { main } = nodes[k];
+    const states = stretch(k, edit), w = weights(k, states), { main } = nodes[k], trees = ofTrees(k);
     const total = w.reduce((sum, share) => sum + share, 0);
     for (let c = 0; c < nClasses; c++) {
-      const mean = states.reduce((sum, s, i) => sum + w[i] * main[s * nClasses + c], 0) / total;
-      states.forEach((s) => { main[s * nClasses + c] = mean; });
+      const mean = states.reduce((sum, s, i) => sum + w[i] * (main[s * nClasses + c] + trees[s * nClasses + c]), 0) / total;
+      states.forEach((s) => { main[s * nClasses + c] = mean - trees[s * nClasses + c]; });
     }
     forget(k, states);
   }
 
   function makeMonotone(k, edit) {
     const c = edit.of === undefined ? nClasses - 1 : nodes[target].states.indexOf(edit.of);
-    const states = stretch(k, edit), { main } = nodes[k], sign = edit.direction === "increasing" ? 1 : -1;
-    const odds = states.map((s) => oddsAt(main, s, c, nClasses));
+    const states = stretch(k, edit), { main } = nodes[k], trees = ofTrees(k), sign = edit.direction === "increasing" ? 1 : -1;
+    const odds = states.map((s) => oddsAt(main, s, c, nClasses) + oddsAt(trees, s, c, nClasses));
     const nearest = isotonic(odds.map((value) => sign * value), weights(k, states));
     states.forEach((s, i) => {
       const added = sign * nearest[i] - odds[i];
@@ -121,7 +123,7 @@ function makeEditor(network, target, gaps) {
     else removePairs(({ parent, child }) => (parent === k && child === partner) || (parent === partner && child === k));
   }
 
-  return { applyAll: (edits) => { reset(); edits.forEach(apply); }, stretch };
+  return { applyAll: (edits) => { reset(); edits.forEach(apply); network.edited = edits.length > 0; }, stretch };
 }
 
 // How good P(class | row) is on some rows; the classes of all are known.

@@ -152,12 +152,14 @@ async function main() {
   const effects = network.kind === "effects";
   const views = (effects ? effectViews : tableViews)(network, target, store);
   const graph = makeGraph(network, target, store, views);
-  const outcome = makeOutcome(network, target, model, gaps, content.base, store, content.decision);
+  const given = content.rows ? await unpackRows(content.rows) : null;
+  const intervals = makeIntervals(await unpackIntervals(content.intervals, network), network, target, gaps, given);
+  const outcome = makeOutcome(network, target, model, gaps, content.base, store, content.decision, intervals);
   const changes = showChanges(network, target, makeChanges(network, target, model, outcome.decide), model, outcome.decide, store);
   const evidence = makeEvidence(network, target, store);
   const details = makeDetails(network, target, graph, store, views);
-  const given = content.rows ? await unpackRows(content.rows) : null;
   network.given = given;
+  network.prepared = intervals !== null;
   const rows = given ? makeRows(network, target, given, store) : null;
   makeSearch(network, graph, evidence, store);
   store.listen((state) => {
@@ -173,14 +175,14 @@ async function main() {
   store.start();
   const panel = effects ? showShapes(network, target, store, (redraw) => makeEditPanel(network, target, gaps, model, given, { digest: network.digest, version: content.version, before: content.edits }, store, redraw)) : null;
   showOpening(content, network, target);
-  if (content.quality) showQuality(content, classes);
+  if (content.quality || content.curve) showQuality(content, classes);
   if (content.columns) showData(content, network, target);
   showLearning(content.learning);
   showCard(content.card);
   makeFolds();
   makePrinting();
   // For programs, and for the tests of this page.
-  window.tanagerReport = { ...model, answer: outcome.answer, decide: outcome.decide, changes: makeChanges(network, target, model, outcome.decide), edits: panel, store };
+  window.tanagerReport = { ...model, answer: outcome.answer, decide: outcome.decide, changes: makeChanges(network, target, model, outcome.decide), edits: panel, treeShapes: () => treeShapes(network), intervals, store };
   document.documentElement.dataset.ready = performance.now().toFixed(0);
 }
 

@@ -9,12 +9,13 @@ function oddsAt(table, cell, c, nClasses) {
   return (nClasses * table[cell * nClasses + c] - total) / Math.max(1, nClasses - 1);
 }
 
-// Effects of the classes sum to zero, and so do those of each fold: their spread grows as they do.
+// The main effect, with what trees say of the attribute alone. Effects of the classes sum to zero, and so do those of each
+// fold: their spread grows as they do.
 function mainEffect(network, node, c) {
   const { main, spread, density } = network.nodes[node];
-  const nClasses = network.intercept.length;
+  const nClasses = network.intercept.length, trees = treeShapes(network)?.alone[node];
   const states = network.nodes[node].states.map((name, s) => ({
-    name, code: s, value: oddsAt(main, s, c, nClasses), share: density[s],
+    name, code: s, value: oddsAt(main, s, c, nClasses) + (trees ? oddsAt(trees, s, c, nClasses) : 0), share: density[s],
     spread: spread ? (spread[s * nClasses + c] * nClasses) / Math.max(1, nClasses - 1) : 0,
   }));
   return { states, largest: Math.max(...states.map(({ value, spread: s }) => Math.abs(value) + 2 * s)) };
@@ -105,13 +106,13 @@ function mainShape(network, node, c, size, range_ = 0, mark = -1) {
   return (kind === "numeric" && cuts.length ? stepCurve : stateBars)(network, node, c, size, reach, mark);
 }
 
-// How many rows of the page are in each cell of a pair; null for a page without rows.
-function pairCounts({ given, nodes }, { parent, child }) {
+// How many rows of the page are in each cell of a pair, of those with some states of a third; null for a page without rows.
+function pairCounts({ given, nodes }, { parent, child, only }) {
   if (!given) return null;
   const counts = nodes[parent].coarse.map(() => new Array(nodes[child].coarse.length).fill(0)), wide = nodes.length - 1;
   for (let row = 0; row < given.kept; row++) {
     const i = nodes[parent].groups[given.codes[row * wide + parent]], j = nodes[child].groups[given.codes[row * wide + child]];
-    if (i !== undefined && j !== undefined) counts[i][j] += given.every;
+    if (i !== undefined && j !== undefined && (!only || only.inside[given.codes[row * wide + only.node]])) counts[i][j] += given.every;
   }
   return counts;
 }
@@ -134,7 +135,7 @@ function pairShape(network, pair, c, size, codes = null, reach = 0) {
   const effect = pairEffect(network, pair, c), { values } = effect;
   const largest = Math.max(reach, effect.largest);
   const counts = pairCounts(network, pair), most_rows = counts ? Math.max(1, ...counts.flat()) : 1;
-  const most = size === LARGE ? 14 : 8;
+  const most = size === LARGE ? 14 : 8, banded = !network.edited && pair.deviations?.some((each) => each > 0);
   const chosen = (node) => {
     const { kind, coarse, groups, density } = network.nodes[node];
     if (kind === "numeric") return range(coarse.length);
@@ -146,21 +147,26 @@ function pairShape(network, pair, c, size, codes = null, reach = 0) {
   const letters = size === LARGE ? 22 : 13;
   const left = 14 + 6.3 * Math.max(...down.map((i) => Array.from(label(parent, i, letters)).length));
   const below = 8 + 4.4 * Math.max(...across.map((j) => Array.from(label(child, j, letters)).length));
-  const w = Math.min(size === LARGE ? 76 : 58, (size.width - left - 30) / across.length), row = size === LARGE ? 26 : down.length > 5 ? 18 : 24;
+  const w = Math.min(size === LARGE ? 76 : 58, (size.width - left - 30) / across.length), row = size === LARGE ? (banded ? 34 : 26) : down.length > 5 ? 18 : 24;
   const h = Math.min(row, (most * row) / down.length);
   const width = size.width, height = down.length * h + below + 14;
   const decimals = Math.min(6, Math.max(2, 1 + Math.ceil(-Math.log10(largest))));
+  // Of the log odds of the class, where intervals were prepared.
+  const nClasses = network.intercept.length;
+  const deviation = (i, j) => (banded ? pair.deviations[(i * network.nodes[child].coarse.length + j) * nClasses + c] : 0);
   const here = (node, state) => codes && codes[node] >= 0 && network.nodes[node].groups[codes[node]] === state;
   const cells = down.flatMap((i, y) => across.map((j, x) => {
-    const value = values[i][j];
-    return svg("g", {}, svg("title", {}, `${network.nodes[parent].coarse[i]} and ${network.nodes[child].coarse[j]}: ${signed(value, decimals)}${counts ? `, ${plural(counts[i][j], "row")}` : ""}`),
+    const value = values[i][j], spread = deviation(i, j), unsure = spread > 0 && Math.abs(value) < 2 * spread;
+    return svg("g", {}, svg("title", {}, `${network.nodes[parent].coarse[i]} and ${network.nodes[child].coarse[j]}: ${signed(value, decimals)}${spread ? ` ± ${(2 * spread).toFixed(decimals)}` : ""}${counts ? `, ${plural(counts[i][j], "row")}` : ""}`),
       svg("rect", { class: value < 0 ? "cell against" : "cell", "--heat": (Math.abs(value) / largest).toFixed(3), x: (left + x * w).toFixed(1), y: y * h + 1, width: (w - 1).toFixed(1), height: h - 1 }),
-      size === LARGE && w > 38 && h > 14 ? svg("text", { class: "tick middle ink", x: left + x * w + w / 2, y: y * h + h / 2 + 4 }, signed(value, decimals)) : null,
+      unsure ? svg("circle", { class: "unsure", cx: (left + x * w + w - 5).toFixed(1), cy: (y * h + 5).toFixed(1), r: Math.min(2.2, h / 6, w / 6).toFixed(1) }) : null,
+      size === LARGE && w > 38 && h > 14 ? svg("text", { class: "tick middle ink", x: left + x * w + w / 2, y: y * h + h / 2 + (banded ? -1 : 4) }, signed(value, decimals)) : null,
+      size === LARGE && w > 38 && h > 30 && spread ? svg("text", { class: "tick middle ink", x: left + x * w + w / 2, y: y * h + h / 2 + 12 }, `± ${(2 * spread).toFixed(decimals)}`) : null,
       counts && counts[i][j] ? svg("rect", { class: "density", x: (left + x * w).toFixed(1), y: (y * h + h - 3).toFixed(1), width: (((w - 1) * counts[i][j]) / most_rows).toFixed(1), height: 3 }) : null,
       here(parent, i) && here(child, j) ? svg("rect", { class: "here", x: left + x * w, y: y * h + 1, width: w - 1, height: h - 1 }) : null);
   }));
   return picture({ width, height }, `Heat map of ${network.nodes[parent].name} and ${network.nodes[child].name}, log odds from ${signed(-largest, decimals)} to ${signed(largest, decimals)}.`,
     cells,
     every(down, 12 / h).map(([i, y]) => svg("text", { class: "tick end", x: left - 5, y: Math.max(10, y * h + h / 2 + 4) }, label(parent, i, letters))),
-    every(across, 15 / w).map(([j, x]) => svg("text", { class: "tick end", transform: `translate(${(left + x * w + w / 2 + 3).toFixed(1)},${down.length * h + 12}) rotate(-38)` }, label(child, j, letters))));
+    every(across, 18 / w).map(([j, x]) => svg("text", { class: "tick end", transform: `translate(${(left + x * w + w / 2 + 3).toFixed(1)},${down.length * h + 12}) rotate(-38)` }, label(child, j, letters))));
 }

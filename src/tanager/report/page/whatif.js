@@ -11,7 +11,7 @@ function explained({ kind, pairs, trees }) {
   return pairs.length ? `${alone}, and each pair what it says beyond them.` : `${alone}.`;
 }
 
-function makeOutcome(network, target, model, gaps, base, store, decision) {
+function makeOutcome(network, target, model, gaps, base, store, decision, intervals) {
   const { nodes } = network;
   const classes = nodes[target].states;
   const decide = makeDecide(decision, classes.length);
@@ -51,8 +51,27 @@ function makeOutcome(network, target, model, gaps, base, store, decision) {
   byId("classes").classList.toggle("long", classes.some((name) => name.length > LONG_NAME));
   const bars = classes.map((name) => {
     const fill = el("span", { class: "fill" }), figure = el("span", { class: "figure" });
-    return { fill, figure, row: el("div", { class: "class-row" }, el("span", { class: "label", title: name }, name), el("span", { class: "track" }, fill), figure) };
+    const reach = intervals ? el("span", { class: "reaches" }) : null, ends = intervals ? el("span", { class: "ends-words muted small" }) : null;
+    return { fill, figure, reach, ends, row: el("div", { class: "class-row" }, el("span", { class: "label", title: name }, name), el("span", { class: "track-holder" }, el("span", { class: "track" }, fill), reach), figure, ends) };
   });
+  const sure = intervals ? el("p", { class: "muted small", id: "sure" }) : null;
+
+  // The interval of each class as a line across its bar, and in figures.
+  function showIntervals({ proba }, { codes, row }) {
+    if (!intervals) return;
+    const found = intervals.of(codes, Array.from(proba), row);
+    bars.forEach(({ reach, ends }, c) => {
+      reach.hidden = ends.hidden = !found;
+      if (!found) return;
+      const [low, high] = found[c];
+      reach.style.left = `${100 * low}%`;
+      reach.style.width = `${100 * (high - low)}%`;
+      ends.textContent = `${percent(low).replace(" %", "")} to ${percent(high)}`;
+      ends.title = `${low} to ${high}`;
+    });
+    sure.textContent = intervals.words(found);
+    byId("classes").append(sure);
+  }
 
   function showClasses({ proba, ranked, favoured, other }) {
     const shown = classes.length <= MAX_CLASSES_SHOWN ? range(classes.length) : ranked.slice(0, MAX_CLASSES_SHOWN);
@@ -86,12 +105,13 @@ function makeOutcome(network, target, model, gaps, base, store, decision) {
   function showReasons({ parts, favoured, other }, codes) {
     const first = parts.filter((part) => part.node === target && (part.base || Math.abs(part.value) >= NO_BASELINE));
     const known = (part) => codes[part.node] >= 0 && !(codes[part.other] < 0);
-    const rest = parts.filter((part) => part.node !== target && known(part));
+    // A pair that says nothing, here or anywhere, is not worth a line.
+    const rest = parts.filter((part) => part.node !== target && known(part) && (part.pair === undefined || part.value !== 0));
     const unknown = parts.filter((part) => part.node !== target && !part.rest && !known(part));
     const shown = allReasons ? rest : rest.slice(0, MAX_REASONS_SHOWN);
     const hidden = rest.slice(shown.length);
     const what = network.kind === "effects" ? "effect" : "attribute";
-    const row = (part) => ({ words: label(part, codes), value: part.value, summed: part.summed, start: part.base });
+    const row = (part) => ({ words: label(part, codes), value: part.value, summed: part.summed, start: part.base, margin: intervals?.margin(part, codes, favoured) });
     const together = (list, words) => (list.length ? [{ words, value: list.reduce((sum, part) => sum + part.value, 0), summed: [] }] : []);
     const rows = [...first.map(row), ...shown.map(row), ...together(hidden, [plural(hidden.length, `other ${what}`), ""]),
       ...together(unknown, ["unknown attributes", "at their means"]),
@@ -110,7 +130,7 @@ function makeOutcome(network, target, model, gaps, base, store, decision) {
         el("span", { class: "label", title: row.words.join(" ") }, row.words[0], " ", el("span", { class: "muted" }, row.words[1]),
           summed ? el("span", { class: "mark", "aria-hidden": "true" }, " ∑") : null, summed ? el("span", { class: "sr" }, summed) : null),
         el("span", { class: "verb muted" }, row.total || row.start || !(Math.abs(row.value) >= 0.005) ? "" : row.value > 0 ? "raises" : "lowers"),
-        el("span", { class: "figure", title: String(row.value) }, signed(row.value)),
+        el("span", { class: "figure", title: String(row.value) }, signed(row.value), row.margin > 0 ? el("span", { class: "muted margin" }, ` ± ${row.margin.toFixed(2)}`) : null),
         el("span", { class: "share" }, percent(1 / (1 + Math.exp(-row.to)))),
         el("span", { class: "lane", "aria-hidden": "true" }, Number.isNaN(start) ? null
           : el("span", { class: row.value < 0 ? "step against" : "step", "--from": place(start), "--to": place(end) })));
@@ -119,17 +139,17 @@ function makeOutcome(network, target, model, gaps, base, store, decision) {
       ? el("button", { type: "button", class: "quiet", onclick: () => { allReasons = !allReasons; showReasons({ parts, favoured, other }, codes); } }, allReasons ? "Show fewer" : "Show all") : null;
     byId("waterfall").replaceChildren(
       el("p", { class: "muted small" }, "Log odds for ", el("span", { class: "favoured-name" }, classes[favoured]), " against ",
-        el("span", { class: "other-name" }, classes[other]), `; ${explained(network)} ${gaps.words}${parts.some((part) => part.summed.length) ? " ∑: with this part." : ""}`),
+        el("span", { class: "other-name" }, classes[other]), `; ${explained(network)} ${gaps.words}${intervals && !network.edited ? ` ±: half of a ${percent(intervals.level).replace(".0", "")} interval.` : ""}${parts.some((part) => part.summed.length) ? " ∑: with this part." : ""}`),
       el("p", { class: "columns-of muted small", "aria-hidden": "true" }, el("span", {}, "log odds"), el("span", {}, classes.length > 2 ? "P of the two" : `P(${cut(classes[favoured], 14)})`)),
       list, ...(button ? [button] : []));
   }
 
-  function update({ codes, against }) {
-    const found = answer(codes, against);
+  function update(state) {
+    const { codes, against } = state, found = answer(codes, against);
     choice.value = String(against);
     byId("problem").hidden = !found.problem;
     byId("problem").textContent = found.problem ?? "";
-    if (found.proba) { showClasses(found); showReasons(found, codes); } else { byId("classes").replaceChildren(); byId("waterfall").replaceChildren(); }
+    if (found.proba) { showClasses(found); showIntervals(found, state); showReasons(found, codes); } else { byId("classes").replaceChildren(); byId("waterfall").replaceChildren(); }
     byId("decision").textContent = found.proba ? decidedWords(found) : "";
     byId("verdict").replaceChildren(el("span", { class: "muted" }, `${cut(nodes[target].name, 20)}: `), found.verdict);
     return found;

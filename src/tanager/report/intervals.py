@@ -1,0 +1,115 @@
+"""How sure the model is, as the page says it: intervals of P(class | row), and how far each part may be off."""
+
+from __future__ import annotations
+
+from copy import copy
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tanager.classifiers import BayesianNetworkClassifier
+from tanager.posterior.any_posterior import AnyPosterior
+from tanager.posterior.broad import BroadPosterior
+from tanager.posterior.interval import reach
+from tanager.progress import working
+from tanager.report.json_page import Json, pack
+from tanager.report.judged_rows import is_training_table
+from tanager.table.batch import Codes
+
+LEVEL = 0.9
+MAX_BYTES = 1_500_000
+"""Characters that a posterior may take in the page; a larger one answers for the rows of the page alone."""
+BYTES_OF_A_NUMBER = 8 / 3
+"""Of two bytes in base 64: they hardly deflate."""
+LARGEST = 32_767
+
+Floats = NDArray[np.float64]
+
+
+def describe_intervals(clf: BayesianNetworkClassifier, codes: Codes | None) -> dict[str, Json] | None:
+    """What `prepare_intervals` found, None where it was not called.
+
+    codes     of the rows on the page
+    mains     (states, classes) of each attribute: standard deviations of what it adds to the log odds of a class
+              against the others; zero where they are not known
+    pairs     (coarse states, coarse states, classes) of each pair of the network
+    features  a broad posterior, which answers for any evidence; None for another and for one that is too large
+    ends      then: (rows, classes, 2) the ends of the intervals of the rows, in steps of 1 / 65535
+    """
+    posterior, network = clf.posterior_, clf.network_
+    if posterior is None:
+        return None
+    pairs = network.pairs if network.kind == "effects" else ()
+    features = _describe_features(posterior)
+    return {
+        "level": LEVEL,
+        "reach": reach(LEVEL),
+        "method": posterior.kind,
+        "mains": _deviations(clf, posterior, [(node,) for node in range(len(network.nodes) - 1)]),
+        "pairs": _deviations(clf, posterior, list(pairs)),
+        "features": features,
+        "ends": None if features is not None or codes is None else _ends(clf, posterior, codes),
+    }
+
+
+def with_bands(
+    clf: BayesianNetworkClassifier, X: object, y: ArrayLike, codes: Codes, class_codes: NDArray[np.intp]
+) -> BayesianNetworkClassifier:
+    """A model that has no bands, prepared from its training rows where these are the rows given; else as it is.
+
+    A fit on many rows has no folds, and trees have no spread between folds.
+    """
+    network = clf.network_
+    if clf.posterior_ is not None or clf.edits_ or network.kind != "effects":
+        return clf
+    if (network.spreads and network.forest is None) or not is_training_table(clf, codes, class_codes):
+        return clf
+    with working("Preparing intervals"):
+        return copy(clf).prepare_intervals(X, y)
+
+
+def _deviations(clf: BayesianNetworkClassifier, posterior: AnyPosterior, terms: list[tuple[int, ...]]) -> str:
+    """Of the terms one after the other, without those of missing cells."""
+    network, n_classes = clf.network_, len(clf.classes_)
+    found = [np.empty(0)]
+    for term in terms:
+        columns = [network.columns[node] for node in term]
+        sizes = [column.n_states if len(term) == 1 else column.coarse.n_states for column in columns]
+        known = posterior.effect_deviations(network, term)
+        own = np.zeros((*sizes, n_classes))
+        if known is not None and len(known) == np.prod([size + 1 for size in sizes]):
+            places = tuple(slice(size) for size in sizes)
+            own = np.nan_to_num(known.reshape(*(size + 1 for size in sizes), n_classes)[places])
+        found.append(own.ravel())
+    return pack(np.concatenate(found).astype(np.float32))
+
+
+def _describe_features(posterior: AnyPosterior) -> dict[str, Json] | None:
+    if not isinstance(posterior, BroadPosterior) or posterior.factor.size * BYTES_OF_A_NUMBER > MAX_BYTES:
+        return None
+    features = posterior.features
+    terms = features.terms
+    scales = np.maximum(np.abs(posterior.factor).max(axis=2), 1e-300) / LARGEST
+    return {
+        "attributes": list(terms.attributes),
+        "pairs": [list(pair) for pair in terms.pairs],
+        "widths": [[own.shape[1], other.shape[1]] for own, other in zip(features.mains, features.paired, strict=True)],
+        "codes": terms.left.shape[2],
+        "splits": terms.splits.tolist(),
+        "left": pack(terms.left.astype(np.uint8)),
+        "cells": pack(np.concatenate([table.ravel() for table in (*features.mains, *features.paired)])),
+        "means": pack(features.means),
+        "scales": pack(features.scales),
+        "mean": pack(posterior.mean),
+        "rank": posterior.factor.shape[2],
+        # Each line of the factor in 65535 steps: a deviation is off by less than one part in ten thousand.
+        "factor": pack(np.round(posterior.factor / scales[:, :, np.newaxis]).astype(np.int16)),
+        "steps": pack(scales),
+    }
+
+
+def _ends(clf: BayesianNetworkClassifier, posterior: AnyPosterior, codes: Codes) -> str | None:
+    found = posterior.interval(codes, clf.gaps_.log_posterior(codes), LEVEL, clf.gaps_)
+    ends = np.round(np.stack([found.lower, found.upper], axis=2) * 65_535).astype(np.uint16)
+    packed = pack(ends)
+    return packed if len(packed) <= MAX_BYTES else None
