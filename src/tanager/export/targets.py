@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.errors import OptionError
 from tanager.export.c import write_c
-from tanager.export.excel import write_excel
+from tanager.export.excel import is_empty_workbook, write_excel
 from tanager.export.header import MARK
 from tanager.export.javascript import write_javascript, write_types
 from tanager.export.onnx import write_onnx
@@ -36,6 +35,7 @@ class Target:
 
     write   turns a program, and options of the language, into the content of a file
     suffix  of such a file
+    opening what stands before our mark in such a file, a regular expression; None where it is a workbook
     gaps    the rules for missing cells that it can say (`Program.gaps`); "tree sums" stands for "summed out" where
             `Program.is_tree`
     mixed   those it can say of a mixture
@@ -43,6 +43,7 @@ class Target:
 
     write: Callable[..., str | bytes]
     suffix: str
+    opening: bytes | None
     gaps: tuple[str, ...] = ("looked up", "refused")
     mixed: tuple[str, ...] = ("refused",)
 
@@ -56,14 +57,14 @@ class Target:
 
 EVERY_RULE = ("looked up", "refused", "summed out", "averaged")
 TARGETS: dict[str, Target] = {
-    "sql": Target(write_sql, ".sql"),
-    "python": Target(write_python, ".py", EVERY_RULE, ("refused", "summed out")),
-    "js": Target(write_javascript, ".js", EVERY_RULE),
-    "ts": Target(write_types, ".d.ts", EVERY_RULE),
-    "c": Target(write_c, ".h", ("looked up", "refused", "tree sums")),
-    "onnx": Target(write_onnx, ".onnx"),
-    "scorecard": Target(write_scorecard, ".csv", mixed=()),
-    "excel": Target(write_excel, ".xlsx", mixed=()),
+    "sql": Target(write_sql, ".sql", b"-- "),
+    "python": Target(write_python, ".py", b"# ", EVERY_RULE, ("refused", "summed out")),
+    "js": Target(write_javascript, ".js", b"// ", EVERY_RULE),
+    "ts": Target(write_types, ".d.ts", b"// ", EVERY_RULE),
+    "c": Target(write_c, ".h", rb"/\*\n \* ", ("looked up", "refused", "tree sums")),
+    "onnx": Target(write_onnx, ".onnx", rb"\x08[^A-Za-z]{1,8}"),
+    "scorecard": Target(write_scorecard, ".csv", b"attribute,state,[^\n]*\n|<!doctype html>\n<!-- ", mixed=()),
+    "excel": Target(write_excel, ".xlsx", None, mixed=()),
 }
 
 
@@ -90,18 +91,11 @@ def write_export(
 
 
 def export_kind(to: str) -> OutputKind:
-    """What `tanager export` writes: a file of that language with our mark in its first lines."""
-    is_ours = _is_workbook if to == "excel" else begins_with(rb".{0,200}" + MARK.encode())
-    return OutputKind(f"an export of `tanager export --to {to}`", is_ours)
-
-
-def _is_workbook(file: Path) -> bool:
-    """Whether a file is a workbook, which is a ZIP file, that we made."""
-    try:
-        with zipfile.ZipFile(file) as parts:
-            return MARK.encode() in parts.read("docProps/core.xml")
-    except (zipfile.BadZipFile, KeyError):
-        return False
+    """What `tanager export` writes: a file of that language that begins with our mark; a workbook nobody filled in."""
+    opening = TARGETS[to].opening
+    if opening is None:
+        return OutputKind(f"an empty workbook of `tanager export --to {to}`", is_empty_workbook)
+    return OutputKind(f"an export of `tanager export --to {to}`", begins_with(b"(?:" + opening + b")" + MARK.encode()))
 
 
 def _program(clf: BayesianNetworkClassifier, to: str, refuse: bool, rename: Mapping[str, str] | None) -> Program:
