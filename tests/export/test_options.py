@@ -11,12 +11,13 @@ import sqlite3
 import subprocess
 import sys
 import warnings
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from export.engines import by_duckdb, by_sqlite
+from export.engines import by_duckdb, by_postgresql, by_sqlite
 from export.made_models import made_rows, tables_model
 from report.models import with_hidden_node
 from tanager import BayesianNetworkClassifier, DataWarning, NaiveBayesClassifier, OptionError, TANClassifier, export
@@ -130,6 +131,23 @@ def test_sqlite_refuses_a_row_with_a_cell_of_the_wrong_type(naive):
         base.executemany("INSERT INTO t VALUES (?, ?, ?)", [(1, "5", "a"), (2, 5, "a"), (3, 5.0, 7)])
         found = base.execute(export(naive, "sql", table="t", key="id")).fetchall()
     assert [row[1] for row in sorted(found)] == [None, "yes", None]
+
+
+@pytest.mark.parametrize("database", ["duckdb", "postgresql"])
+def test_a_database_that_casts_refuses_rows_whose_texts_are_numbers(database, naive, request, tmp_path):
+    engine = by_duckdb
+    if database == "postgresql":
+        engine = partial(by_postgresql, server=request.getfixturevalue("server"))
+    for cells in (
+        pa.array([1, 2]),
+        pa.array([1.5, None]),
+        pa.array([True, False]),
+        pa.array([datetime.date(2024, 1, 1)] * 2),
+    ):
+        found = engine(naive, pa.table({"size": [5.0, 6.0], "hue": cells}), tmp_path)
+        assert np.isnan(found).any(axis=1).tolist() == [cell.is_valid for cell in cells]
+    whole = pa.table({"size": pa.array([5, 6]), "hue": ["a", "b"]})
+    assert not np.isnan(engine(naive, whole, tmp_path)).any()
 
 
 def test_a_view_has_the_columns_of_the_select(naive):
