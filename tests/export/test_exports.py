@@ -88,8 +88,10 @@ def check(engine, clf: BayesianNetworkClassifier, rows: pa.Table, folder: Path) 
     np.testing.assert_allclose(shares, expected, rtol=0, atol=TOLERANCE)
 
 
-def sets_to_test() -> list[str]:
-    return [one.name for one in find_data_sets(DATA)] if EVERY_SET and DATA.is_dir() else list(SETS)
+def sets_to_test() -> list:
+    """With `--dist loadgroup` all engines of a set run beside each other, so that its model is fitted once."""
+    names = [one.name for one in find_data_sets(DATA)] if EVERY_SET and DATA.is_dir() else list(SETS)
+    return [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in names]
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"no benchmark tables in {DATA}; set TANAGER_DATA")

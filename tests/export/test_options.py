@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import datetime
 import json
+import math
 import re
 import shutil
 import sqlite3
@@ -16,11 +17,20 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from export.engines import by_duckdb, by_postgresql, by_sqlite
 from export.made_models import made_rows, tables_model
 from report.models import with_hidden_node
-from tanager import BayesianNetworkClassifier, DataWarning, NaiveBayesClassifier, OptionError, TANClassifier, export
+from tanager import (
+    BayesianNetworkClassifier,
+    DataWarning,
+    FixedDecisionClassifier,
+    NaiveBayesClassifier,
+    OptionError,
+    TANClassifier,
+    export,
+)
 from tanager.decide import ThresholdDecision
 from tanager.export.targets import TARGETS
 from tanager.recipe.recipe import Recipe
@@ -207,6 +217,37 @@ def test_what_a_language_cannot_say_and_a_recipe_are_refused_by_name():
         export(mended, "python")
     mended.recipe_ = Recipe((Drop("patient"),), missing=("unknown",))
     assert export(mended, "python")
+
+
+def test_what_decides_is_exported_with_its_decision_and_other_objects_are_refused(naive):
+    decider = FixedDecisionClassifier(NaiveBayesClassifier(), costs={("yes", "no"): 10}).fit(X, Y)
+    scope: dict = {}
+    exec(export(decider, "python"), scope)
+    rows = X.to_pylist()
+    assert [scope["predict"](row) for row in rows] == decider.predict(X).tolist()
+    np.testing.assert_allclose([scope["predict_proba"](row) for row in rows], decider.predict_proba(X), atol=1e-12)
+    for other in naive.network_, "model.json", LogisticRegression():
+        with pytest.raises(OptionError, match=rf"this is a {type(other).__name__}\.[\s\S]*load_model"):
+            export(other, "python")
+
+
+@pytest.mark.parametrize(
+    ("to", "options"),
+    [
+        ("excel", {"rows": 0}),
+        ("excel", {"rows": 2**20}),
+        ("scorecard", {"double": 0.0}),
+        ("scorecard", {"double": math.nan}),
+        ("scorecard", {"even": math.inf}),
+        ("scorecard", {"form": "pdf"}),
+        ("sql", {"table": "", "key": "id"}),
+        ("sql", {"table": "t", "key": []}),
+        ("sql", {"table": "t", "key": "id\0"}),
+    ],
+)
+def test_options_out_of_range_are_refused_by_name(naive, to, options):
+    with pytest.raises(OptionError, match="|".join(options)):
+        export(naive, to, **options)
 
 
 @pytest.fixture(scope="module")

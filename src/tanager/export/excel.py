@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 
 SHEETS = ("Rows", "States", "Terms", "Lists", "Tables", "About")
 N_ROWS = 100
-MOST_COLUMNS = 16_000
+MOST_ROWS, MOST_COLUMNS = 2**20 - 1, 16_000
 DAY, EPOCH = 86_400e6, 25_569
 """Microseconds of a day, and the day of 1970 as Excel counts them."""
 
 
 def write_excel(program: Program, rows: int = N_ROWS) -> bytes:
     """Sheets: "Rows" to fill in, "States" and "Terms" of each row, "Lists" of cuts and categories, and the tables."""
+    if not isinstance(rows, int) or not 1 <= rows <= MOST_ROWS:
+        raise OptionError(f"rows={rows!r} is not valid; a sheet computes 1 to {MOST_ROWS:,} rows.")
     refuse_nul(program, "Excel")
     refuse_order(program, "a workbook")
     refuse_zeros(program, "a workbook")

@@ -12,6 +12,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.deciding import DecidingClassifier
 from tanager.errors import OptionError
 from tanager.export.c import write_c
 from tanager.export.excel import is_empty_workbook, write_excel
@@ -69,7 +70,7 @@ TARGETS: dict[str, Target] = {
 
 
 def write_export(
-    clf: BayesianNetworkClassifier,
+    clf: BayesianNetworkClassifier | DecidingClassifier,
     to: str,
     path: str | os.PathLike[str] | None,
     missing: str,
@@ -77,7 +78,7 @@ def write_export(
     options: Mapping[str, object],
 ) -> str | bytes | Path:
     """See `tanager.export.export`."""
-    check_is_fitted(clf)
+    clf = _model(clf)
     target = TARGETS[check_option("to", to, TARGETS)]
     check_option("missing", missing, MISSING)
     if path is not None:
@@ -88,6 +89,20 @@ def write_export(
     with atomic_write(path) as stream:
         stream.write(content if isinstance(content, bytes) else content.encode())
     return Path(path)
+
+
+def _model(clf: object) -> BayesianNetworkClassifier:
+    """The fitted classifier with its decision, whatever it is wrapped in."""
+    if isinstance(clf, DecidingClassifier):
+        check_is_fitted(clf)
+        return clf.to_model()
+    if not isinstance(clf, BayesianNetworkClassifier):
+        raise OptionError(
+            f"export takes a fitted classifier of Tanager; this is a {type(clf).__name__}.",
+            hint="load_model reads one from a file, write_network writes a network; of a wrapper take estimator_.",
+        )
+    check_is_fitted(clf)
+    return clf
 
 
 def export_kind(to: str) -> OutputKind:
