@@ -34,7 +34,7 @@ test-exports: $(VENV)/.test  ## exports on every benchmark set, PostgreSQL and L
 	@if [ "$$(id -u)" = 0 ]; then as_root=; else as_root="sudo -n"; fi; \
 	if ! { command -v soffice && command -v psql; } >/dev/null; then $$as_root apt-get -qy install $(OFFICE); fi
 	PATH="$$PATH:$$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -1)" TANAGER_EVERY_SET=1 \
-		TANAGER_DATA=$(abspath $(TANAGER_DATA)) $(BIN)/pytest -n auto -q tests/export
+		TANAGER_DATA=$(abspath $(TANAGER_DATA)) $(BIN)/pytest -n auto --dist loadgroup -q tests/export
 
 # Where it may not install one, the tests of the page are skipped; .ci/run makes that a failure.
 browser:  ## the Chromium that the report page is tested in, from the system's packages

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tanager import PairwiseClassifier, load_model, save_model
+from tanager import OptionError, PairwiseClassifier, load_model, save_model
 from tanager.cli.main import run
 
 
@@ -53,3 +53,24 @@ def test_the_command_takes_pairs_as_python_does(table, tmp_path, monkeypatch):
     structure = "pairwise(pairs=[('a', 'b')], forbidden_pairs=[('a', 'd')])"
     assert run(["fit", "table.csv", "--class", "y", "--structure", structure, "-o", "m.json"]) == 0
     assert named_pairs(load_model("m.json")) == {frozenset("ab")}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"pairs": [("a", "a")]}, "pairs joins 'a' to itself"),
+        ({"pairs": [("a", "e")]}, "pairs names 'e'"),
+        ({"pairs": "ab"}, "pairs='ab' is not valid; expected a list"),
+        ({"pairs": [("a", "y")]}, "leave the class out"),
+        ({"pairs": [("a", "b")], "forbidden_pairs": [("b", "a")]}, "forbidden_pairs or interactions exclude it"),
+        ({"forbidden_pairs": [("a", "a")]}, "forbidden_pairs joins 'a' to itself"),
+        ({"interactions": False}, "interactions=False is not valid; expected a list"),
+        ({"interactions": "a"}, "interactions='a' is not valid"),
+        ({"interactions": {"a": False}}, "expected a list of the columns that may be in a pair"),
+        ({"interactions": ["a", "y"]}, "interactions names the class"),
+    ],
+)
+def test_pairs_that_cannot_be_are_refused_in_words(table, options, words):
+    with pytest.raises(OptionError) as refused:
+        PairwiseClassifier(**options).fit(*table)
+    assert words in str(refused.value)

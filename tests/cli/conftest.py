@@ -1,11 +1,15 @@
-"""A folder to run commands in."""
+"""Folders to run commands in."""
 
 from __future__ import annotations
+
+import shutil
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from cli.iris_table import iris_table
+from cli.kept_files import fill
 from tanager.files.write_table import write_table
 
 
@@ -16,3 +20,19 @@ def iris(tmp_path, monkeypatch) -> pa.Table:
     table = iris_table()
     write_table(table, "iris.csv")
     return table
+
+
+@pytest.fixture(scope="package")
+def originals(tmp_path_factory) -> Path:
+    """Everything that the commands read, and a file of every kind in `kinds`."""
+    folder = tmp_path_factory.mktemp("originals")
+    fill(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(originals, tmp_path, monkeypatch) -> Path:
+    """The working folder, with a copy of all that."""
+    shutil.copytree(originals, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

@@ -98,19 +98,19 @@ def test_evaluate_and_explain_speak_of_the_decision(iris, capsys):
         (["--ask", "-1"], "ask: the cost is -1.0"),
         (["--threshold", "setosa=7"], "--threshold 7 is reached by no row, or by all"),
         (["--threshold", "rose=0.2"], "'rose'"),
-        (["--sensitivity", "setosa=2"], "sensitivity=2.0 is not valid"),
+        (["--sensitivity", "setosa=2"], "--sensitivity=2 is not valid"),
+        (["--specificity", "setosa=0"], "--specificity=0 is not valid"),
+        (["--sensitivity", "rose=0.9"], "'rose'"),
         (["--sensitivity", "setosa=0.9", "--cost", "setosa:virginica=2"], "--cost or --ask and --sensitivity each say"),
-        (["--sensitivity", "setosa=0.9", "--stream"], "no rows were held out to tune a threshold on"),
+        (["--sensitivity", "setosa=0.9", "--stream"], "no rows are held out to tune a threshold on"),
+        (["--specificity", "setosa=0.9", "--no-validate"], "no rows are held out to tune a threshold on"),
     ],
 )
-def test_unusable_decisions_are_refused_in_one_line(iris, capsys, options, message):
+def test_unusable_decisions_are_refused_in_one_line_before_anything_is_learnt(
+    iris, capsys, monkeypatch, options, message
+):
+    monkeypatch.setattr(BayesianNetworkClassifier, "fit", lambda *_: pytest.fail("it was fitted"))
     assert run([*FIT, *options]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
-
-
-@pytest.mark.parametrize("options", [["--cost", "rose:setosa=3"], ["--sensitivity", "rose=0.9"]])
-def test_a_class_that_no_row_has_is_refused_before_anything_is_learnt(iris, monkeypatch, options):
-    monkeypatch.setattr(BayesianNetworkClassifier, "fit", lambda *_: pytest.fail("it was fitted"))
-    assert run([*FIT, *options]) == 2

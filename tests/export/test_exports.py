@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,14 @@ from export.engines import ENGINES
 from export.made_models import effects_model, made_rows, tables_model
 from files.mixed_table import CATEGORICAL, LABELS, MIXED
 from report.models import class_with_parents, table, with_hidden_node
-from tanager import BayesianNetworkClassifier, DataWarning, NaiveBayesClassifier, OptionError, TANClassifier
+from tanager import (
+    BayesianNetworkClassifier,
+    DataWarning,
+    NaiveBayesClassifier,
+    OptionError,
+    PairwiseClassifier,
+    TANClassifier,
+)
 from tanager.decide import CostDecision, ThresholdDecision
 from tanager.experiments.data_sets import find_data_sets
 
@@ -32,6 +40,7 @@ MODELS = {
     "KDB": lambda: BayesianNetworkClassifier("kdb", parameters="frequency"),
     "AODE": lambda: BayesianNetworkClassifier("aode", parameters="frequency"),
     "gaps as states": lambda: NaiveBayesClassifier(missing="category"),
+    "effects of order 2": lambda: PairwiseClassifier(order=2),
     "the default": lambda: BayesianNetworkClassifier(),
 }
 SETS = {
@@ -79,38 +88,38 @@ def check(engine, clf: BayesianNetworkClassifier, rows: pa.Table, folder: Path) 
     np.testing.assert_allclose(shares, expected, rtol=0, atol=TOLERANCE)
 
 
-def sets_to_test() -> list[str]:
-    return [one.name for one in find_data_sets(DATA)] if EVERY_SET and DATA.is_dir() else list(SETS)
+def sets_to_test() -> list:
+    """With `--dist loadgroup` all engines of a set run beside each other, so that its model is fitted once."""
+    names = [one.name for one in find_data_sets(DATA)] if EVERY_SET and DATA.is_dir() else list(SETS)
+    return [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in names]
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"no benchmark tables in {DATA}; set TANAGER_DATA")
 @pytest.mark.parametrize("name", sets_to_test())
 def test_an_export_is_equal_to_predict_proba_on_benchmark_sets(name, engine, tmp_path):
-    (data,) = (one for one in find_data_sets(DATA) if one.name == name)
-    X, y = fitted_rows(data)
+    X, y = fitted_rows(name)
     clf = fitted(SETS.get(name, "the default"), name, X, y)
     rows = X.slice(0, 40)
     check(engine, clf, pa.concat_tables([rows, with_gaps(rows, 0.1)]), tmp_path)
 
 
-FITTED: dict[str, BayesianNetworkClassifier] = {}
-READ: dict[str, tuple[pa.Table, np.ndarray]] = {}
+@cache
+def fitted_rows(name: str) -> tuple[pa.Table, np.ndarray]:
+    (data,) = (one for one in find_data_sets(DATA) if one.name == name)
+    X, y = data.read()
+    chosen = np.sort(np.random.default_rng(1).permutation(len(y))[:300])
+    return X.take(chosen), np.asarray(y)[chosen]
 
 
-def fitted_rows(data) -> tuple[pa.Table, np.ndarray]:
-    if data.name not in READ:
-        X, y = data.read()
-        chosen = np.sort(np.random.default_rng(1).permutation(len(y))[:300])
-        READ[data.name] = X.take(chosen), np.asarray(y)[chosen]
-    return READ[data.name]
+FITTED: dict[tuple[str, str], BayesianNetworkClassifier] = {}
 
 
 def fitted(kind: str, name: str, X: pa.Table, y: np.ndarray) -> BayesianNetworkClassifier:
-    if name not in FITTED:
+    if (kind, name) not in FITTED:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # some columns of some sets hold no value
-            FITTED[name] = MODELS[kind]().fit(X, y)
-    return FITTED[name]
+            FITTED[kind, name] = MODELS[kind]().fit(X, y)
+    return FITTED[kind, name]
 
 
 @pytest.mark.parametrize("kind", MODELS)

@@ -5,21 +5,32 @@ from __future__ import annotations
 import ast
 import datetime
 import json
+import math
 import re
 import shutil
 import sqlite3
 import subprocess
 import sys
 import warnings
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from sklearn.linear_model import LogisticRegression
 
-from export.engines import by_duckdb, by_sqlite
+from export.engines import by_duckdb, by_postgresql, by_sqlite
 from export.made_models import made_rows, tables_model
 from report.models import with_hidden_node
-from tanager import BayesianNetworkClassifier, DataWarning, NaiveBayesClassifier, OptionError, TANClassifier, export
+from tanager import (
+    BayesianNetworkClassifier,
+    DataWarning,
+    FixedDecisionClassifier,
+    NaiveBayesClassifier,
+    OptionError,
+    TANClassifier,
+    export,
+)
 from tanager.decide import ThresholdDecision
 from tanager.export.targets import TARGETS
 from tanager.recipe.recipe import Recipe
@@ -132,6 +143,23 @@ def test_sqlite_refuses_a_row_with_a_cell_of_the_wrong_type(naive):
     assert [row[1] for row in sorted(found)] == [None, "yes", None]
 
 
+@pytest.mark.parametrize("database", ["duckdb", "postgresql"])
+def test_a_database_that_casts_refuses_rows_whose_texts_are_numbers(database, naive, request, tmp_path):
+    engine = by_duckdb
+    if database == "postgresql":
+        engine = partial(by_postgresql, server=request.getfixturevalue("server"))
+    for cells in (
+        pa.array([1, 2]),
+        pa.array([1.5, None]),
+        pa.array([True, False]),
+        pa.array([datetime.date(2024, 1, 1)] * 2),
+    ):
+        found = engine(naive, pa.table({"size": [5.0, 6.0], "hue": cells}), tmp_path)
+        assert np.isnan(found).any(axis=1).tolist() == [cell.is_valid for cell in cells]
+    whole = pa.table({"size": pa.array([5, 6]), "hue": ["a", "b"]})
+    assert not np.isnan(engine(naive, whole, tmp_path)).any()
+
+
 def test_a_view_has_the_columns_of_the_select(naive):
     with sqlite3.connect(":memory:") as base:
         base.execute("CREATE TABLE t (id, part, size, hue)")
@@ -189,6 +217,37 @@ def test_what_a_language_cannot_say_and_a_recipe_are_refused_by_name():
         export(mended, "python")
     mended.recipe_ = Recipe((Drop("patient"),), missing=("unknown",))
     assert export(mended, "python")
+
+
+def test_what_decides_is_exported_with_its_decision_and_other_objects_are_refused(naive):
+    decider = FixedDecisionClassifier(NaiveBayesClassifier(), costs={("yes", "no"): 10}).fit(X, Y)
+    scope: dict = {}
+    exec(export(decider, "python"), scope)
+    rows = X.to_pylist()
+    assert [scope["predict"](row) for row in rows] == decider.predict(X).tolist()
+    np.testing.assert_allclose([scope["predict_proba"](row) for row in rows], decider.predict_proba(X), atol=1e-12)
+    for other in naive.network_, "model.json", LogisticRegression():
+        with pytest.raises(OptionError, match=rf"this is a {type(other).__name__}\.[\s\S]*load_model"):
+            export(other, "python")
+
+
+@pytest.mark.parametrize(
+    ("to", "options"),
+    [
+        ("excel", {"rows": 0}),
+        ("excel", {"rows": 2**20}),
+        ("scorecard", {"double": 0.0}),
+        ("scorecard", {"double": math.nan}),
+        ("scorecard", {"even": math.inf}),
+        ("scorecard", {"form": "pdf"}),
+        ("sql", {"table": "", "key": "id"}),
+        ("sql", {"table": "t", "key": []}),
+        ("sql", {"table": "t", "key": "id\0"}),
+    ],
+)
+def test_options_out_of_range_are_refused_by_name(naive, to, options):
+    with pytest.raises(OptionError, match="|".join(options)):
+        export(naive, to, **options)
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from export.engines import by_libreoffice
-from export.test_exports import RULES, deciding_model, with_gaps
+from export.test_exports import DATA, RULES, deciding_model, fitted, fitted_rows, sets_to_test, with_gaps
 from files.mixed_table import CATEGORICAL, LABELS, MIXED
 from tanager import (
     BayesianNetworkClassifier,
@@ -44,6 +44,20 @@ def test_the_workbook_is_equal_to_predict_proba_when_libreoffice_recalculates_it
     refused = np.isnan(shares[:, 0])
     assert refused.any() == (kind == "effects")
     assert not refused[:10].any()
+    np.testing.assert_allclose(shares[~refused], clf.predict_proba(rows)[~refused], rtol=0, atol=1e-9)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason=f"no benchmark tables in {DATA}; set TANAGER_DATA")
+@pytest.mark.parametrize("name", sets_to_test())
+def test_the_workbook_is_equal_to_predict_proba_on_benchmark_sets(name, tmp_path):
+    """Of a model that a workbook can say: one of effects without trees, or one of pairs."""
+    X, y = fitted_rows(name)
+    clf = fitted("TAN with gaps skipped" if len(set(y)) > 2 else "effects of order 2", name, X, y)
+    rows = X.slice(0, 20)
+    rows = pa.concat_tables([rows, with_gaps(rows, 0.1)])
+    shares = by_libreoffice(clf, rows, tmp_path, missing="refuse")
+    refused = np.isnan(shares[:, 0])
+    assert not refused[~clf.gaps_.with_gap(clf.encode(rows)[1])].any()
     np.testing.assert_allclose(shares[~refused], clf.predict_proba(rows)[~refused], rtol=0, atol=1e-9)
 
 

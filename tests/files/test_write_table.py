@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import os
 import stat
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -44,6 +46,15 @@ def test_a_table_is_read_back_as_written(tmp_path_factory, suffix, table):
 def test_plain_text_is_written_without_quotes(tmp_path):
     write_table(pa.table({"class": ["yes", "no"], "p": [0.5, None]}), tmp_path / "a.csv")
     assert (tmp_path / "a.csv").read_text() == "class,p\nyes,0.5\nno,\n"
+
+
+@pytest.mark.parametrize("cells", [["a", None, "b,c"], [None, 1.5, None], [None, None, None]])
+def test_other_readers_find_every_row_of_a_column_alone(tmp_path, cells):
+    kind = pa.float64() if 1.5 in cells else pa.string()
+    write_table(pa.table({"y": pa.array(cells, type=kind)}), tmp_path / "t.csv")
+    with (tmp_path / "t.csv").open(newline="") as stream:
+        assert [row[0] or None for row in csv.reader(stream)][1:] == [None if c is None else str(c) for c in cells]
+    assert pd.read_csv(tmp_path / "t.csv")["y"].isna().tolist() == [cell is None for cell in cells]
 
 
 def test_a_dash_is_standard_output(monkeypatch):

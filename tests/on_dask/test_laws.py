@@ -14,7 +14,7 @@ import tanager.dask
 from tanager.errors import OptionError
 from tanager.parameters import EM, PARAMETERS, Conditional, LikelihoodGradient
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTrace
-from tanager.structure import STRUCTURES, Fixed
+from tanager.structure import STRUCTURES, Fixed, Pairwise
 from tanager.structure.dag import Dag
 from tanager.table.schema import ColumnSchema
 
@@ -99,6 +99,16 @@ def test_strengths_are_chosen_as_in_memory(client, structure, cut, make_table):
     traces = ours.trace_.parameters, theirs.trace_.parameters
     assert traces[0].strength == traces[1].strength
     assert dict(traces[0].held_out) == pytest.approx(dict(traces[1].held_out), abs=1e-9)
+
+
+def test_a_monotone_model_is_that_of_memory(client, cut, make_table):
+    structure = Pairwise(order=2, monotonic_cst={"size": 1, "weight": -1})
+    table = make_table(2, N_ROWS, gaps=0.05)
+    table = table[table["outcome"].isin(sorted(table["outcome"].unique())[:2])].reset_index(drop=True)
+    ours, theirs = fit_both(client, cut, table, structure=structure, parameters=Conditional(strength=3.0))
+    assert set(ours.trace_.parameters.monotone) == set(theirs.trace_.parameters.monotone) == {"size", "weight"}
+    X = table.drop(columns="outcome")
+    np.testing.assert_allclose(ours.predict_proba(cut(X, *CUTS)), theirs.predict_proba(X), atol=1e-3)  # tol
 
 
 @pytest.mark.filterwarnings("ignore:the class is missing")

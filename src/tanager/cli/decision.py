@@ -89,6 +89,10 @@ class WantedDecision:
     def given(self) -> bool:
         return any(value is not None for value in vars(self).values())
 
+    @property
+    def is_tuned(self) -> bool:
+        return bool(self.sensitivity or self.specificity)
+
     def check(self, labels: NDArray[np.generic]) -> None:
         """Refuse classes that no row has, and other mistakes, before anything is learnt."""
         import numpy as np
@@ -98,29 +102,32 @@ class WantedDecision:
         if not self.given:
             return
         classes = np.unique(labels[~missing_labels(labels)]).tolist()
-        if self.sensitivity or self.specificity:
-            option = "--sensitivity" if self.sensitivity else "--specificity"
-            find_class(option, read_class_number(option, self.sensitivity or self.specificity or "")[0], classes)
+        if self.is_tuned:
+            self._share(classes)
         else:
             self._decision(classes)
+
+    def check_held_out(self, any_held_out: bool) -> None:
+        """Refuse a threshold that is to be tuned where no rows are held out for it."""
+        if self.is_tuned and not any_held_out:
+            raise OptionError(
+                "no rows are held out to tune a threshold on.",
+                hint="leave out --no-validate and --stream, or give a --threshold or costs.",
+            )
 
     def decide(self, clf: BayesianNetworkClassifier, quality: Quality | None) -> DecisionQuality | None:
         """Make a model decide so, and measure that on the rows held out; None without them, or if nothing is wanted."""
         from tanager.decide import measure_decision
 
-        classes, tuned = clf.classes_.tolist(), bool(self.sensitivity or self.specificity)
+        classes = clf.classes_.tolist()
         if not self.given:
             return None
-        if quality is None and tuned:
-            raise OptionError(
-                "no rows were held out to tune a threshold on.",
-                hint="leave out --no-validate and --stream, or give a --threshold or costs.",
-            )
+        self.check_held_out(quality is not None)
         if quality is None:
             clf.decision_ = self._decision(classes)
             return None
         held_out = quality.predictions.probabilities, quality.predictions.class_codes
-        clf.decision_ = self._tuned(classes, *held_out) if tuned else self._decision(classes)
+        clf.decision_ = self._tuned(classes, *held_out) if self.is_tuned else self._decision(classes)
         return measure_decision(clf.decision_, *held_out)
 
     def _decision(self, classes: list[Category]) -> Decision:
@@ -140,13 +147,19 @@ class WantedDecision:
     ) -> Decision:
         from tanager.decide import ThresholdDecision, tune_for_sensitivity, tune_for_specificity
 
-        option, tune, text = ("--sensitivity", tune_for_sensitivity, self.sensitivity)
-        if text is None:
-            option, tune, text = ("--specificity", tune_for_specificity, self.specificity or "")
-        name, wanted = read_class_number(option, text)
-        label = find_class(option, name, classes)
+        tune = tune_for_sensitivity if self.sensitivity else tune_for_specificity
+        label, wanted = self._share(classes)
         threshold = tune(probabilities, class_codes, classes.index(label), wanted)
         return ThresholdDecision(tuple(classes), label, threshold)
+
+    def _share(self, classes: list[Category]) -> tuple[Category, float]:
+        """The class that a threshold is tuned for, and the share wanted."""
+        from tanager.decide.tune import check_share
+
+        option, text = ("--sensitivity", self.sensitivity) if self.sensitivity else ("--specificity", self.specificity)
+        name, wanted = read_class_number(option, text or "")
+        check_share(option, wanted)
+        return find_class(option, name, classes), wanted
 
 
 def _read_cost(text: str, classes: list[Category]) -> tuple[tuple[Category, Category], float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tanager.cli.training_data import NamedLabels
+    from tanager.files.output_path import OutputKind
     from tanager.measures import Quality
 
 FOLDS = 5
@@ -58,8 +60,10 @@ def demo(
     make_folder(output)
     X, y = _breast_cancer()
     model, table, page = output / "model.json", output / "breast_cancer.csv", output / "report.html"
-    for file, kind in (model, MODEL), (table, table_kind([*X.column_names, CLASS])), (page, PAGE):
-        check_output(file, kind, force=force)
+    rows_of_demo = table_kind([*X.column_names, CLASS])
+    check_output(table, rows_of_demo, force=force)
+    for file, kind in (model, MODEL), (page, PAGE):
+        check_output(file, _beside(table, rows_of_demo, kind), force=force)
     measured: dict[str, Quality] = {}
     with working("Comparing") as update:
         for name, (structure, parameters) in MODELS.items():
@@ -72,8 +76,8 @@ def demo(
         f"{X.num_rows} rows, {X.num_columns} attributes, judged by models of other rows: {quality.split}",
     )
     print(f"{calibration_line(quality)}\n")
+    write_table(X.append_column(CLASS, [y.tolist()]), table)  # first: the others are known by it
     save_model(clf, model, quality=quality)
-    write_table(X.append_column(CLASS, [y.tolist()]), table)
     write_page(clf, X, y, path=page, quality=quality, about=About("Breast cancer", "To show what Tanager does."))
     _print_predictions(clf.predict_proba(X), clf.classes_, y)
     command = running_command()
@@ -81,6 +85,15 @@ def demo(
     print(f"Open {page} in a browser to see the network and ask it what-if questions. Then try:")
     print(f"  {command} evaluate {quote(str(table))} --class {CLASS}")
     print(f"  {command} predict {quote(str(model))} {quote(str(table))} --proba")
+
+
+def _beside(table: Path, rows_of_demo: OutputKind, kind: OutputKind) -> OutputKind:
+    """A file of a kind beside the table of the demo: elsewhere a model, or a page, is somebody's own."""
+
+    def is_in(file: Path) -> bool:
+        return table.is_file() and rows_of_demo.is_in(table) and kind.is_in(file)
+
+    return replace(kind, name=f"{kind.name} beside the table of the demo", is_in=is_in)
 
 
 def running_command() -> str:

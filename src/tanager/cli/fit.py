@@ -112,7 +112,9 @@ def fit(
         raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
     wanted = decision.WantedDecision(cost, ask, threshold, sensitivity, specificity)
     with output_file(output, ".json", MODEL, [data, recipe], force) as path:
-        if streams(data, stream):
+        in_batches = streams(data, stream)
+        wanted.check_held_out(not (in_batches or no_validate))
+        if in_batches:
             if intervals:
                 raise OptionError("--intervals needs all rows in memory.", hint="leave --stream out, or --intervals.")
             names, source, count_rows = open_training_data(data, class_column, reading)

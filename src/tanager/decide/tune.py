@@ -38,7 +38,7 @@ def tune_for_sensitivity(
 ) -> float:
     """The highest threshold that at least the wanted share of the rows of the class reaches."""
     values, caught, _ = _shares(probabilities, class_codes, positive, weights)
-    _check_share("sensitivity", wanted)
+    check_share("sensitivity", wanted)
     return _between(values, int(np.argmax(np.concatenate([[0.0], caught]) >= wanted - 1e-12)))
 
 
@@ -47,7 +47,7 @@ def tune_for_specificity(
 ) -> float:
     """The lowest threshold below which at least the wanted share of the rows of other classes is."""
     values, _, alarmed = _shares(probabilities, class_codes, positive, weights)
-    _check_share("specificity", wanted)
+    check_share("specificity", wanted)
     allowed = np.concatenate([[0.0], alarmed]) <= 1.0 - wanted + 1e-12
     n_reached = len(allowed) - 1 - int(np.argmax(allowed[::-1]))
     if n_reached == 0:
@@ -87,6 +87,7 @@ def _between(values: Floats, n_reached: int) -> float:
     return halfway if halfway > below or n_reached == len(values) else float(above)
 
 
-def _check_share(name: str, wanted: float) -> None:
+def check_share(name: str, wanted: float) -> None:
+    """Refuse what is no share; `name` says where it was given."""
     if not 0.0 < wanted <= 1.0:
-        raise OptionError(f"{name}={wanted!r} is not valid; expected a share above 0 and at most 1.")
+        raise OptionError(f"{name}={wanted:g} is not valid; expected a share above 0 and at most 1.")

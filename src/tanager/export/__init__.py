@@ -10,12 +10,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tanager.classifiers import BayesianNetworkClassifier
+    from tanager.classifiers.deciding import DecidingClassifier
 
 __all__ = ["export"]
 
 
 def export(
-    clf: BayesianNetworkClassifier,
+    clf: BayesianNetworkClassifier | DecidingClassifier,
     to: str,
     path: str | os.PathLike[str] | None = None,
     *,

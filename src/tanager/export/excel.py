@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tanager.errors import OptionError
@@ -15,14 +16,17 @@ from tanager.table.schema import ColumnSchema
 if TYPE_CHECKING:
     from openpyxl import Workbook
 
+SHEETS = ("Rows", "States", "Terms", "Lists", "Tables", "About")
 N_ROWS = 100
-MOST_COLUMNS = 16_000
+MOST_ROWS, MOST_COLUMNS = 2**20 - 1, 16_000
 DAY, EPOCH = 86_400e6, 25_569
 """Microseconds of a day, and the day of 1970 as Excel counts them."""
 
 
 def write_excel(program: Program, rows: int = N_ROWS) -> bytes:
     """Sheets: "Rows" to fill in, "States" and "Terms" of each row, "Lists" of cuts and categories, and the tables."""
+    if not isinstance(rows, int) or not 1 <= rows <= MOST_ROWS:
+        raise OptionError(f"rows={rows!r} is not valid; a sheet computes 1 to {MOST_ROWS:,} rows.")
     refuse_nul(program, "Excel")
     refuse_order(program, "a workbook")
     refuse_zeros(program, "a workbook")
@@ -46,14 +50,27 @@ def write_excel(program: Program, rows: int = N_ROWS) -> bytes:
     return stream.getvalue()
 
 
+def is_empty_workbook(file: Path) -> bool:
+    """Whether a file is a workbook that we made, without a sheet or a cell of "Rows" that somebody added."""
+    try:
+        from openpyxl import load_workbook
+
+        book = load_workbook(io.BytesIO(file.read_bytes()))  # of a file's name it would ask the suffix
+        if book.properties.creator != MARK or book.sheetnames != list(SHEETS):
+            return False
+        return all(
+            cell.value is None or cell.data_type == "f" for row in book["Rows"].iter_rows(min_row=2) for cell in row
+        )
+    except Exception:  # what cannot be read may be anything
+        return False
+
+
 class _Sheets:
     def __init__(self, program: Program, book: Workbook, n_rows: int) -> None:
         self.program, self.n_rows = program, n_rows
-        self.rows = book.active
-        self.rows.title = "Rows"
-        self.states, self.terms = book.create_sheet("States"), book.create_sheet("Terms")
-        self.lists, self.tables = book.create_sheet("Lists"), book.create_sheet("Tables")
-        self.about = book.create_sheet("About")
+        book.remove(book.active)
+        sheets = (book.create_sheet(name) for name in SHEETS)
+        self.rows, self.states, self.terms, self.lists, self.tables, self.about = sheets
 
     def fill(self) -> None:
         for number, line in enumerate(describe(self.program), start=1):

@@ -6,7 +6,7 @@ import csv
 import io
 from dataclasses import dataclass
 from itertools import product
-from math import log
+from math import inf, isfinite, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +72,7 @@ def make_scorecard(program: Program, double: float = 20.0, even: float = 500.0) 
     The points of a part may all be shifted, and the base shifted back. They are shifted so that the greatest error of
     rounding is least: so rows that differ by more than twice the sum of these errors keep their order.
     """
-    _check(program, double)
+    _check(program, double, even)
     unit = double / log(2)
     base, error = even + unit * float(program.intercept[1] - program.intercept[0]), 0.0
     parts = []
@@ -107,7 +107,7 @@ def _part(program: Program, term: Term, points: Points) -> Part:
     return Part(tuple(column.name for column in columns), states, points)
 
 
-def _check(program: Program, double: float) -> None:
+def _check(program: Program, double: float, even: float) -> None:
     if program.n_classes != 2:
         raise OptionError(
             f"a scorecard is for two classes; the model has {program.n_classes}.", hint="excel takes any number."
@@ -117,8 +117,8 @@ def _check(program: Program, double: float) -> None:
             f"the model decides by {program.decision}, and a scorecard gives points and probabilities.",
             hint="--no-decision leaves it out (in Python clf.decision_ = None); excel can say it.",
         )
-    if not double > 0:
-        raise OptionError(f"double={double!r} must be a number of points above zero.")
+    if not 0 < double < inf or not isfinite(even):
+        raise OptionError(f"double={double!r}, even={even!r}: expected numbers of points, and above zero to double.")
     refuse_order(program, "a scorecard")
     refuse_zeros(program, "a scorecard")
 

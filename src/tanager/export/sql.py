@@ -39,6 +39,9 @@ def write_sql(
     refuse_nul(program, "SQL")
     language = DIALECTS[check_option("dialect", dialect, DIALECTS)]
     keys = (key,) if isinstance(key, str) else tuple(key)
+    for option, name in [("table", table), *(("key", each) for each in keys or ("",)), ("view", view or "v")]:
+        if not name or "\0" in name:
+            raise OptionError(f"{option}={name!r} is no name that SQL has a place for.")
     return _Query(program, language, table, keys).write(view)
 
 

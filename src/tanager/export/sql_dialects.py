@@ -11,6 +11,10 @@ Holds = Literal["number", "boolean", "moment", "text"]
 """What the cells of a column are to SQL; a moment is a date or a time."""
 
 
+NO_TEXT = "^(U?(tiny|small|big|huge)?int|real|float|double|decimal|numeric|bool|date|time)"
+"""How the names of types of numbers, booleans and moments begin in DuckDB and PostgreSQL, in either case."""
+
+
 class Dialect(ABC):
     """What the dialects share: standard SQL.
 
@@ -42,9 +46,9 @@ class Dialect(ABC):
         """Whether a number is NaN, where the engine has it."""
         return f"{expression} = CAST('NaN' AS DOUBLE PRECISION)"
 
+    @abstractmethod
     def is_wrong(self, column: str, holds: Holds) -> str | None:
-        """Whether a cell is of the wrong type, where a column may hold several; the row is then refused."""
-        return None
+        """Whether a cell is of a type that the engine would turn into a wrong one; the row is then refused."""
 
     def as_text(self, column: str) -> str:
         return f"(CAST({column} AS TEXT) COLLATE {self.collation})"
@@ -130,6 +134,10 @@ class DuckDB(Dialect):
         text = repr(float(value))
         return text if "e" in text else f"{text}e0"
 
+    def is_wrong(self, column: str, holds: Holds) -> str | None:
+        """Text that is no number ends the query, but a number is some text."""
+        return f"regexp_matches(typeof({column}), '{NO_TEXT}', 'i')" if holds == "text" else None
+
     def as_number(self, column: str, holds: Holds) -> str:
         if holds == "moment":
             return f"CAST(epoch_us(CAST({column} AS TIMESTAMP)) AS DOUBLE)"
@@ -143,6 +151,12 @@ class PostgreSQL(Dialect):
     """A CTE that is used once is written into its place unless told otherwise; exp() refuses to give zero."""
 
     longest_name = 63
+
+    def is_wrong(self, column: str, holds: Holds) -> str | None:
+        """As in DuckDB; and a boolean is read from its text."""
+        if holds == "boolean":
+            return f"CAST(pg_typeof({column}) AS TEXT) IN ('text', 'character varying', 'character')"
+        return f"CAST(pg_typeof({column}) AS TEXT) ~* '{NO_TEXT}'" if holds == "text" else None
 
     def as_number(self, column: str, holds: Holds) -> str:
         if holds == "moment":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +12,10 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.deciding import DecidingClassifier
 from tanager.errors import OptionError
 from tanager.export.c import write_c
-from tanager.export.excel import write_excel
+from tanager.export.excel import is_empty_workbook, write_excel
 from tanager.export.header import MARK
 from tanager.export.javascript import write_javascript, write_types
 from tanager.export.onnx import write_onnx
@@ -36,6 +36,7 @@ class Target:
 
     write   turns a program, and options of the language, into the content of a file
     suffix  of such a file
+    opening what stands before our mark in such a file, a regular expression; None where it is a workbook
     gaps    the rules for missing cells that it can say (`Program.gaps`); "tree sums" stands for "summed out" where
             `Program.is_tree`
     mixed   those it can say of a mixture
@@ -43,6 +44,7 @@ class Target:
 
     write: Callable[..., str | bytes]
     suffix: str
+    opening: bytes | None
     gaps: tuple[str, ...] = ("looked up", "refused")
     mixed: tuple[str, ...] = ("refused",)
 
@@ -56,19 +58,19 @@ class Target:
 
 EVERY_RULE = ("looked up", "refused", "summed out", "averaged")
 TARGETS: dict[str, Target] = {
-    "sql": Target(write_sql, ".sql"),
-    "python": Target(write_python, ".py", EVERY_RULE, ("refused", "summed out")),
-    "js": Target(write_javascript, ".js", EVERY_RULE),
-    "ts": Target(write_types, ".d.ts", EVERY_RULE),
-    "c": Target(write_c, ".h", ("looked up", "refused", "tree sums")),
-    "onnx": Target(write_onnx, ".onnx"),
-    "scorecard": Target(write_scorecard, ".csv", mixed=()),
-    "excel": Target(write_excel, ".xlsx", mixed=()),
+    "sql": Target(write_sql, ".sql", b"-- "),
+    "python": Target(write_python, ".py", b"# ", EVERY_RULE, ("refused", "summed out")),
+    "js": Target(write_javascript, ".js", b"// ", EVERY_RULE),
+    "ts": Target(write_types, ".d.ts", b"// ", EVERY_RULE),
+    "c": Target(write_c, ".h", rb"/\*\n \* ", ("looked up", "refused", "tree sums")),
+    "onnx": Target(write_onnx, ".onnx", rb"\x08[^A-Za-z]{1,8}"),
+    "scorecard": Target(write_scorecard, ".csv", b"attribute,state,[^\n]*\n|<!doctype html>\n<!-- ", mixed=()),
+    "excel": Target(write_excel, ".xlsx", None, mixed=()),
 }
 
 
 def write_export(
-    clf: BayesianNetworkClassifier,
+    clf: BayesianNetworkClassifier | DecidingClassifier,
     to: str,
     path: str | os.PathLike[str] | None,
     missing: str,
@@ -76,7 +78,7 @@ def write_export(
     options: Mapping[str, object],
 ) -> str | bytes | Path:
     """See `tanager.export.export`."""
-    check_is_fitted(clf)
+    clf = _model(clf)
     target = TARGETS[check_option("to", to, TARGETS)]
     check_option("missing", missing, MISSING)
     if path is not None:
@@ -89,19 +91,26 @@ def write_export(
     return Path(path)
 
 
+def _model(clf: object) -> BayesianNetworkClassifier:
+    """The fitted classifier with its decision, whatever it is wrapped in."""
+    if isinstance(clf, DecidingClassifier):
+        check_is_fitted(clf)
+        return clf.to_model()
+    if not isinstance(clf, BayesianNetworkClassifier):
+        raise OptionError(
+            f"export takes a fitted classifier of Tanager; this is a {type(clf).__name__}.",
+            hint="load_model reads one from a file, write_network writes a network; of a wrapper take estimator_.",
+        )
+    check_is_fitted(clf)
+    return clf
+
+
 def export_kind(to: str) -> OutputKind:
-    """What `tanager export` writes: a file of that language with our mark in its first lines."""
-    is_ours = _is_workbook if to == "excel" else begins_with(rb".{0,200}" + MARK.encode())
-    return OutputKind(f"an export of `tanager export --to {to}`", is_ours)
-
-
-def _is_workbook(file: Path) -> bool:
-    """Whether a file is a workbook, which is a ZIP file, that we made."""
-    try:
-        with zipfile.ZipFile(file) as parts:
-            return MARK.encode() in parts.read("docProps/core.xml")
-    except (zipfile.BadZipFile, KeyError):
-        return False
+    """What `tanager export` writes: a file of that language that begins with our mark; a workbook nobody filled in."""
+    opening = TARGETS[to].opening
+    if opening is None:
+        return OutputKind(f"an empty workbook of `tanager export --to {to}`", is_empty_workbook)
+    return OutputKind(f"an export of `tanager export --to {to}`", begins_with(b"(?:" + opening + b")" + MARK.encode()))
 
 
 def _program(clf: BayesianNetworkClassifier, to: str, refuse: bool, rename: Mapping[str, str] | None) -> Program:

@@ -101,6 +101,9 @@ class _TextWriter:
         if not self._begun:
             self._stream.write(_header(table.column_names, self._delimiter))
             self._begun = True
+        if table.num_columns == 1 and table.column(0).null_count:
+            self._stream.write(_lines(table.column(0).to_pylist(), self._delimiter))
+            return
         style = "needed" if _has_special_text(table, self._delimiter) else "none"
         options = pyarrow.csv.WriteOptions(include_header=False, delimiter=self._delimiter, quoting_style=style)
         pyarrow.csv.write_csv(table, self._stream, options)
@@ -110,6 +113,13 @@ def _header(names: Sequence[str], delimiter: str) -> bytes:
     line = io.StringIO()
     csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(names)
     return line.getvalue().encode()
+
+
+def _lines(cells: Sequence[object], delimiter: str) -> bytes:
+    """A column alone: its missing cells are quotes, for readers skip a line of nothing and lose count of the rows."""
+    lines = io.StringIO()
+    csv.writer(lines, delimiter=delimiter, lineterminator="\n").writerows([cell] for cell in cells)
+    return lines.getvalue().encode()
 
 
 def _has_special_text(table: pa.Table, delimiter: str) -> bool:

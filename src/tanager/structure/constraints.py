@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import SupportsIndex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import SupportsIndex, TypeVar
 
 from tanager.errors import OptionError
 from tanager.registry import nearest_first
@@ -11,6 +11,7 @@ from tanager.registry import nearest_first
 Node = str | SupportsIndex
 Edges = Iterable[tuple[Node, Node]]
 IndexEdges = frozenset[tuple[int, int]]
+Listed = TypeVar("Listed")
 
 
 def node_index(option: str, node: Node, names: Sequence[str], columns: Sequence[int] = ()) -> int:
@@ -32,10 +33,17 @@ def node_index(option: str, node: Node, names: Sequence[str], columns: Sequence[
     return columns[index] if columns else index
 
 
+def listed(option: str, values: Iterable[Listed], what: str) -> Iterable[Listed]:
+    """The values, if they are a list of any kind and not a text, a mapping or a single value."""
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        raise OptionError(f"{option}={values!r} is not valid; expected a list of {what}.")
+    return values
+
+
 def edge_indices(option: str, edges: Edges, names: Sequence[str], columns: Sequence[int] = ()) -> IndexEdges:
     """(parent, child) pairs of nodes (`node_index`); an edge from a node to itself is refused."""
     result = set()
-    for edge in edges:
+    for edge in listed(option, edges, "pairs of columns"):
         parent, child = (node_index(option, node, names, columns) for node in _two_nodes(option, edge))
         if parent == child:
             raise OptionError(f"{option} joins {names[child]!r} to itself.")

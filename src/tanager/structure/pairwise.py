@@ -14,7 +14,7 @@ from tanager.errors import OptionError
 from tanager.registry import check_option
 from tanager.scores.fcll import FCLL
 from tanager.scores.information import class_information, pair_information
-from tanager.structure.constraints import Edges, IndexEdges, Node, node_index, refuse_class_edges
+from tanager.structure.constraints import Edges, IndexEdges, Node, listed, node_index, refuse_class_edges
 from tanager.structure.dag import Dag
 from tanager.structure.family_terms import FamilyTerms
 from tanager.structure.monotone import MonotonicConstraints, read_directions
@@ -118,20 +118,23 @@ class Pairwise(StructureLearner):
         n_attributes = task.counts.n_attributes
         allowed = ~np.eye(n_attributes, dtype=bool)
         if self.interactions is not None:
+            given = listed("interactions", self.interactions, "the columns that may be in a pair")
             alone = np.ones(n_attributes + 1, dtype=bool)
-            alone[[node_index("interactions", node, task.names, task.columns) for node in self.interactions]] = False
+            alone[[node_index("interactions", node, task.names, task.columns) for node in given]] = False
+            if not alone[-1]:
+                raise OptionError("interactions names the class, which is in no pair.", hint="leave the class out.")
             allowed[alone[:-1]] = allowed[:, alone[:-1]] = False
         for i, j in self._pairs("forbidden_pairs", self.forbidden_pairs, task):
             allowed[i, j] = allowed[j, i] = False
         if self.pairs is None:
             return allowed
-        given = np.zeros_like(allowed)
+        taken = np.zeros_like(allowed)
         for i, j in self._pairs("pairs", self.pairs, task):
             if not allowed[i, j]:
                 names = f"{task.names[i]!r}, {task.names[j]!r}"
                 raise OptionError(f"the pair {names} is to be taken, and forbidden_pairs or interactions exclude it.")
-            given[i, j] = given[j, i] = True
-        return given
+            taken[i, j] = taken[j, i] = True
+        return taken
 
     def _pairs(self, option: str, pairs: Edges, task: StructureTask) -> IndexEdges:
         found = task.edges(option, pairs)

@@ -152,6 +152,31 @@ def test_the_objective_is_never_below_that_of_the_free_fit():
         assert held > free + 1.0
 
 
+@pytest.mark.parametrize("penalty", ["squared", "auto"])
+def test_strengths_chosen_are_those_of_the_free_fit_so_that_its_objective_is_never_undercut(penalty):
+    X, y = waves(150)
+    options = {"order": 2, "parameters": Conditional(penalty=penalty)}
+    free, held = (
+        PairwiseClassifier(**options, monotonic_cst=cst).fit(X, y).trace_.parameters
+        for cst in (None, {"wave": 1, "other": -1})
+    )
+    assert set(held.monotone) == {"wave", "other"}
+    assert held.strength == free.strength
+    assert (held.norm_share, held.naive_bayes_share) == (free.norm_share, free.naive_bayes_share)
+    assert held.objective[-1] > free.objective[-1] + 1.0
+
+
+def test_a_whole_class_weight_is_so_many_rows_under_a_constraint():
+    X, y = waves(150)
+    again = np.concatenate([np.arange(150), np.flatnonzero(y == "yes")])
+    options = {"monotonic_cst": {"wave": 1}, "parameters": Conditional(strength=[0.5, 0.2])}
+    weighted = PairwiseClassifier(**options, class_weight={"yes": 2, "no": 1}).fit(X, y)
+    repeated = PairwiseClassifier(**options).fit(X.iloc[again], y[again])
+    assert weighted.trace_.parameters.monotone == repeated.trace_.parameters.monotone == ("wave",)
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-3)  # tol
+    assert_monotone(weighted, X, {"wave": 1})
+
+
 @given(st.integers(1, 3), st.integers(1, 4), st.integers(0, 999))
 @settings(max_examples=30, deadline=None)
 def test_steps_are_filled_up_as_a_quadratic_programme_does(n_pairs, n_states, seed):

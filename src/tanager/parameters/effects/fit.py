@@ -25,8 +25,8 @@ from tanager.parameters.effects.bases import shares_of
 from tanager.parameters.effects.block_pass import SquaredBlocks
 from tanager.parameters.effects.block_problem import BlockProblem
 from tanager.parameters.effects.layout import EffectLayout, Effects, center_effects, mean_effects, without_zeros
-from tanager.parameters.effects.models import Choice, choose_models, fit_more
-from tanager.parameters.effects.monotone import MonotoneSteps
+from tanager.parameters.effects.models import Choice, choose_models, constrain, fit_more
+from tanager.parameters.effects.monotone import obeys
 from tanager.parameters.effects.naive_bayes_prior_mean import prior_mean
 from tanager.parameters.effects.norm_models import adapt
 from tanager.parameters.effects.prior import start_from_folds
@@ -77,14 +77,21 @@ class EffectsFit:
         self._problems = EffectProblems(task, options.objective)
         self._task = task
         self._options = options
+        self._factors: Array | None = None  # of the blocks' strengths in the second fit of a norm
 
     def learn(self) -> LearntNetwork:
         ranked = self._problems.ranked
         if ranked.monotone:
-            free = EffectsFit(replace(self._task, pairs=replace(ranked, monotone=())), self._options).learn()
-            if obeys(cast(AdditiveNetwork, free.network), ranked.monotone):
-                return free
-        choices = choose_models(self._problems, self._options.penalty, self._options.strengths)
+            free = EffectsFit(replace(self._task, pairs=replace(ranked, monotone=())), self._options)
+            learnt = free.learn()
+            if obeys(cast(AdditiveNetwork, learnt.network), ranked.monotone):
+                return learnt
+            # The free fit's choices: with other strengths the constraint could end below it.
+            choices = [constrain(self._problems, choice) for choice in free.choices]
+            self._factors = free._factors
+        else:
+            choices = choose_models(self._problems, self._options.penalty, self._options.strengths)
+        self.choices = choices
         models = map_threads(self._fit, [choice for choice in choices if choice.share > 0.0])
         # The mean has the pairs of the first; a model of fewer pairs has the best of them.
         models.sort(key=lambda model: -model.choice.n_pairs)
@@ -220,7 +227,7 @@ class EffectsFit:
         problem.set_penalty(norm=True)
         problem.set_strengths(choice.chosen.strengths)
         if choice.adaptive is not None:
-            adapt(problem, problem.descend(start, max_iter, max(FIRST_FIT, tolerance)).u)
+            self._factors = adapt(problem, problem.descend(start, max_iter, max(FIRST_FIT, tolerance)).u)
             problem.set_strengths((choice.adaptive,))
         descent = problem.descend(start, max_iter, tolerance)
         problem.certify(descent)
@@ -230,21 +237,11 @@ class EffectsFit:
         problem, rows = self._problems.monotone_problem(layout, self._problems.rows, self._task.counts.engine)
         max_iter, every_row, tol = self._options.max_iter, self._every_row, self._options.tol
         problem.set_prior_mean(prior_mean(choice.kind, layout, rows))
-        problem.set_penalty(choice.kind == "norm")
-        problem.set_strengths(choice.chosen.strengths, DAMPING)
+        problem.set_penalty(choice.kind == "norm", self._factors if choice.kind == "norm" else None)
+        strengths = choice.chosen.strengths if choice.adaptive is None else (choice.adaptive,)
+        problem.set_strengths(strengths, DAMPING)
         start = start_from_folds(layout, problem.start, rows, choice.found) if choice.found else problem.zero
-        if choice.adaptive is not None:
-            adapt(problem, problem.descend(start, max_iter, FIRST_FIT).u)
-            problem.set_strengths((choice.adaptive,), DAMPING)
         return problem, rows, problem.descend_closely(start, max_iter, tol, every_row)
-
-
-def obeys(network: AdditiveNetwork, directions: Sequence[int]) -> bool:
-    """Whether the log odds of the second class never turn back along the constrained attributes."""
-    layout = EffectLayout(network.columns[:-1], len(network.intercept), network.pairs)
-    tables = [table.reshape(-1, len(network.intercept)) for table in network.tables]
-    beta = np.concatenate([*network.mains, *tables, network.intercept[np.newaxis]])
-    return MonotoneSteps(layout, directions).deficit(beta) == 0.0
 
 
 def _describe(choice: Choice) -> str:

@@ -167,3 +167,9 @@ def fit_more(problems: EffectProblems, split: RowSplit, choice: Choice) -> Found
         adapt(fold.problem, fold.u)
         visit_strengths([fold], (choice.adaptive, choice.adaptive), BY_NORM)
     return fold.layout, fold.problem.beta(fold.u)
+
+
+def constrain(problems: EffectProblems, choice: Choice) -> Choice:
+    """A choice made without constraints, its folds fitted with those of the problems."""
+    splits = problems.splits if choice.found and choice.share > 0.0 else []
+    return replace(choice, found=tuple(fit_more(problems, split, choice) for split in splits))

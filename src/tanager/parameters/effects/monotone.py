@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tanager.network.additive import AdditiveNetwork
 from tanager.parameters.effects.layout import EffectLayout
 
 Array = NDArray[np.float64]
@@ -158,3 +159,11 @@ def _fill(own: Array, pairs: Sequence[Array]) -> tuple[Array, list[Array]]:
             break
         multiplier = np.where(total < 0.0, multiplier - total / (1.0 + (1.0 / places[k]).sum(axis=1)), multiplier)
     return own + multiplier, [np.maximum(pair, level[:, [number]]) for number, pair in enumerate(pairs)]
+
+
+def obeys(network: AdditiveNetwork, directions: Sequence[int]) -> bool:
+    """Whether the log odds of the second class never turn back along the constrained attributes."""
+    layout = EffectLayout(network.columns[:-1], len(network.intercept), network.pairs)
+    tables = [table.reshape(-1, len(network.intercept)) for table in network.tables]
+    beta = np.concatenate([*network.mains, *tables, network.intercept[np.newaxis]])
+    return MonotoneSteps(layout, directions).deficit(beta) == 0.0

@@ -58,7 +58,9 @@ def held_out_losses(folds: Sequence[EffectFold]) -> Array:
     return np.concatenate([fold.held_out.losses(fold.problem.beta(fold.u)) for fold in folds])
 
 
-def adapt(problem: object, u: Array) -> None:
-    """Let the strengths of the problem's blocks be divided by their sizes in a first fit u."""
+def adapt(problem: object, u: Array) -> Array:
+    """Let the strengths of the problem's blocks be divided by their sizes in a first fit u; the factors."""
     assert isinstance(problem, BlockProblem | MonotoneProblem)
-    problem.set_penalty(True, problem.adaptive_factors(u))
+    factors = problem.adaptive_factors(u)
+    problem.set_penalty(True, factors)
+    return factors
