@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 
 import numpy as np
@@ -13,7 +12,9 @@ from numpy.typing import NDArray
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family, strides
 from tanager.memory import available_memory
+from tanager.parameters.fractions import Fractions
 from tanager.parameters.frequency import Frequency
+from tanager.parameters.judge_plan import JudgePlan
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
 from tanager.table.rows import Prepared
@@ -26,6 +27,7 @@ CACHE_BYTES = 2**30
 CACHE_SHARE = 4
 MAX_FRACTIONS = 1_024
 PART_ROWS = 8_192  # their log joints stay in the cache of a core
+MIN_COMPILED = 1 << 22  # rows times structures from which it pays to load the kernels
 TIE = 1e-9  # log joints that differ by less are taken for equal: sums in another order may
 
 
@@ -80,44 +82,24 @@ class RowLikelihood:
         above = counted + prior
         below = np.broadcast_to(above.sum(axis=-1, keepdims=True), above.shape)
         if family.child == target:
-            return Fractions(family, above[:, 0].T, below[:, 0].T)
-        return Fractions(family, *(part.swapaxes(0, 1).reshape(n_states[target], -1) for part in (above, below)))
-
-
-@dataclass(frozen=True, eq=False)
-class Fractions:
-    """The table of a family as numerators and denominators, (classes, attribute cells)."""
-
-    family: Family
-    above: Array
-    below: Array
-
-    @cached_property
-    def logs(self) -> Array:
-        """One cell more, whose log is 0: a family with a gap is left out of its row."""
-        with np.errstate(divide="ignore"):
-            return np.hstack([np.log(self.above / self.below), np.zeros((len(self.above), 1))])
-
-    @cached_property
-    def logs_without_one(self) -> Array:
-        """Of a row of each cell and class, when it is itself taken out; nothing of cells without a row."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.log((self.above - 1.0) / (self.below - 1.0)))
+            return Fractions(family, above[:, 0].T, below[:, 0].T, of_class=True)
+        above, below = (part.swapaxes(0, 1).reshape(n_states[target], -1) for part in (above, below))
+        return Fractions(family, above, below, of_class=False)
 
 
 class BlockAddends:
     """What families add to the log joint of some rows; those of the last `n_kept` families asked are kept."""
 
     def __init__(self, block: EncodedBatch, leave_one_out: bool, n_kept: int) -> None:
-        self._block = block
-        self._leave_one_out = leave_one_out
+        self.rows = block
+        self.leave_one_out = leave_one_out
         self._n_kept = n_kept
         self._known: OrderedDict[Family, Array] = OrderedDict()
 
     def log_likelihoods(self, structures: Sequence[Sequence[Fractions]]) -> Array:
         """sum_t w_t log P(c_t | x_t) of structures whose families with the class are these."""
-        log_joint = np.zeros((self._block.n_classes, self._block.n_rows))
-        classes, rows = self._block.class_codes, np.arange(self._block.n_rows)
+        log_joint = np.zeros((self.rows.n_classes, self.rows.n_rows))
+        classes, rows = self.rows.class_codes, np.arange(self.rows.n_rows)
         added: set[Family] = set()
         found = np.empty(len(structures))
         for place, structure in enumerate(structures):
@@ -129,17 +111,17 @@ class BlockAddends:
                     log_joint += self._addend(fractions)
             added = families
             of_class = log_joint[classes, rows] - np.logaddexp.reduce(log_joint, axis=0)
-            found[place] = of_class.sum() if self._block.weights is None else of_class @ self._block.weights
+            found[place] = of_class.sum() if self.rows.weights is None else of_class @ self.rows.weights
         return found
 
     def count_right(self, structure: Sequence[Fractions]) -> float:
         """sum_t w_t [c_t is the most probable class] of a structure whose families with the class are these."""
-        log_joint = np.zeros((self._block.n_classes, self._block.n_rows))
+        log_joint = np.zeros((self.rows.n_classes, self.rows.n_rows))
         for fractions in structure:
             log_joint += self._addend(fractions)
         at_top = log_joint >= log_joint.max(axis=0) - TIE
-        right = at_top[self._block.class_codes, np.arange(self._block.n_rows)] / at_top.sum(axis=0)
-        return float(right @ self._block.row_weights)
+        right = at_top[self.rows.class_codes, np.arange(self.rows.n_rows)] / at_top.sum(axis=0)
+        return float(right @ self.rows.row_weights)
 
     def _addend(self, fractions: Fractions) -> Array:
         """(n_classes, n_rows) log P(child | parents), the class in every state."""
@@ -153,8 +135,14 @@ class BlockAddends:
             self._known.popitem(last=False)
         return addend
 
+    @property
+    def is_light(self) -> bool:
+        """Whether rows of less weight than one are left out: each takes its own share out of its cells."""
+        weights = self.rows.weights
+        return self.leave_one_out and weights is not None and bool((weights < 1.0).any())
+
     def _compute(self, fractions: Fractions) -> Array:
-        block, above, below = self._block, fractions.above, fractions.below
+        block, above, below = self.rows, fractions.above, fractions.below
         attributes = tuple(node for node in fractions.family.nodes if node != block.n_attributes)
         cells = np.zeros(block.n_rows, dtype=np.int64)
         complete = np.ones(block.n_rows, dtype=bool)
@@ -164,13 +152,13 @@ class BlockAddends:
         n_cells = above.shape[1]
         cells[~complete] = n_cells
         result: Array = fractions.logs.take(cells, axis=1)
-        if self._leave_one_out:
+        if self.leave_one_out:
             present = np.flatnonzero(cells < n_cells)
             at, classes = cells[present], block.class_codes[present]
             # Of a row of weight one, or of more, one row is taken out: the same number for all rows of a cell.
-            light = block.weights is not None and (block.weights < 1.0).any()
+            light = self.is_light
             weight = np.minimum(1.0, block.row_weights)[present] if light else np.ones(1)
-            if fractions.family.child == block.n_attributes:  # the classes share their denominator
+            if fractions.of_class:
                 result[:, present] = np.log(above[:, at] / (below[:, at] - weight))
             if light:
                 result[classes, present] = np.log((above[classes, at] - weight) / (below[classes, at] - weight))
@@ -197,5 +185,10 @@ def _log_likelihood(blocks: Sequence[BlockAddends], fractions: Sequence[Fraction
 
 
 def _log_likelihoods(blocks: Sequence[BlockAddends], structures: Sequence[Sequence[Fractions]]) -> Array:
-    found = map_threads(lambda block: block.log_likelihoods(structures), blocks)
+    compiled = len(structures) * sum(block.rows.n_rows for block in blocks) >= MIN_COMPILED
+    if compiled and not any(block.is_light for block in blocks):
+        plan = JudgePlan.of(structures, blocks[0].leave_one_out)
+        found = map_threads(lambda block: plan.judge(block.rows), blocks)
+    else:
+        found = map_threads(lambda block: block.log_likelihoods(structures), blocks)
     return np.sum(found, axis=0) if found else np.zeros(len(structures))
