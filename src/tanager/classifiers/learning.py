@@ -119,13 +119,15 @@ class Learning:
         structure, criterion, parameters = self.parts.structure, self.parts.criterion, self.parts.parameters
         if named and isinstance(criterion, FamilyScore):
             criterion = criterion.for_nodes(counts.names)
-        evaluate = each = right = None
+        evaluate = each = right = weigh = None
         if structure.evaluates or (criterion is not None and not criterion.decomposable):
             smoothing = cast(Frequency, parameters) if parameters.smooths_counts else Frequency()
             evaluate = RowLikelihood(counts, smoothing, structure.leaves_one_out)
-            each, right = evaluate.each, evaluate.count_right
+            each, right, weigh = evaluate.each, evaluate.count_right, evaluate.weigh
         report = print if self.verbose > 1 else None
-        return StructureTask(counts, criterion, counts.names, self.seed, report, evaluate, columns, each, right)
+        return StructureTask(
+            counts, criterion, counts.names, self.seed, report, evaluate, columns, each, right, weigh=weigh
+        )
 
 
 def learn_members(parameters: ParameterLearner, task: ParameterTask, structure: LearntStructure) -> LearntNetwork:

@@ -1,7 +1,6 @@
 """Compiled: the conditional log likelihood of many structures, each row looked up once for each family.
 
-columns    (n_attributes, n_rows) codes, contiguous; classes (n_rows,) class codes
-weights    (n_rows,), or none for all ones
+columns    (n_attributes, n_rows) codes, contiguous; classes (n_rows,); weights (n_rows,), or none for all ones
 missing    (n_attributes,) the code of a missing cell, or -1 where the column has none
 digits     (n, 2) attributes of all families and their strides; family f has those up to digit_ends[f]
 others     of each family (cells + 1, n_classes) logs, from table_starts[f] on: of classes not the row's own; the last
@@ -31,7 +30,6 @@ LARGE = 1e200
 def judge(
     columns: Codes,
     classes: Codes,
-    weights: Floats,
     missing: Int64s,
     digits: Int64s,
     digit_ends: Int64s,
@@ -41,6 +39,7 @@ def judge(
     adds: Int64s,
     add_ends: Int64s,
     resets: NDArray[np.bool_],
+    weights: Floats,
     log_joint: Floats,
     found: Floats,
 ) -> None:
@@ -60,6 +59,32 @@ def judge(
                 found[s] += sum_weighted(y, weights[low : low + BLOCK], log_joint)
             else:
                 found[s] += sum_logs(y, log_joint)
+
+
+@kernel
+def join(
+    columns: Codes,
+    classes: Codes,
+    missing: Int64s,
+    digits: Int64s,
+    digit_ends: Int64s,
+    others: Floats,
+    own: Floats,
+    table_starts: Int64s,
+    members: Int64s,
+    member_ends: Int64s,
+    log_joints: Floats,
+) -> None:
+    """Add log P(c, x_t) to (n_structures, n_rows, n_classes); structure s has the families up to member_ends[s]."""
+    cells = np.empty(BLOCK, np.int64)
+    for low in range(0, len(classes), BLOCK):
+        y = classes[low : low + BLOCK]
+        for s in range(len(log_joints)):
+            for member in range(member_ends[s - 1] if s else 0, member_ends[s]):
+                family = members[member]
+                first, last = table_starts[family], table_starts[family + 1]
+                find_cells(columns, missing, low, digits, digit_ends, family, last - first, cells[: len(y)])
+                add_logs(y, cells, others[first:last], own[first:last], log_joints[s, low : low + BLOCK])
 
 
 @kernel
