@@ -102,8 +102,13 @@ def choose_weights(n_members: int, log_likelihood: Pass) -> Array:
         gradient = weights * (slopes - weights @ slopes) + 1.0 - n_members * weights
         return -value - float(np.log(weights).sum()), -gradient
 
-    options = {"maxiter": MAX_ITERATIONS, "ftol": 1e-14, "gtol": 1e-6}
-    found = minimize(loss, np.zeros(n_members), jac=True, method="L-BFGS-B", options=options)
+    found = minimize(
+        loss,
+        np.zeros(n_members),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": MAX_ITERATIONS, "ftol": 1e-14, "gtol": 1e-6},
+    )
     return softmax(found.x)
 
 
