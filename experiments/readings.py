@@ -48,7 +48,13 @@ def main() -> None:
     sets = find_data_sets(DATA)
     papers = {
         "Zhou 2002": (reading_zhou.by_sets, reading_zhou.by_way),
-        "fCLL 2011": (reading_fcll.by_weight, reading_fcll.by_rows, reading_fcll.by_pairs, reading_fcll.by_input),
+        "fCLL 2011": (
+            reading_fcll.by_weight,
+            reading_fcll.by_seed,
+            reading_fcll.by_rows,
+            reading_fcll.by_pairs,
+            reading_fcll.by_input,
+        ),
         "Roos et al. 2005": (roos_by_cuts,),
         "aCLL 2013": (acll_by_share, acll_by_smoothing),
         "BCkG 2007": (bckg_by_background,),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 from math import prod
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import minimize
+from sklearn.base import clone
 
 from tanager import (
     BayesianNetworkClassifier,
@@ -21,6 +23,7 @@ from tanager import (
 )
 from tanager.errors import FileError, OptionError
 from tanager.explain import sufficient_reason
+from tanager.parameters import judge_plan
 from tanager.structure import AnDE
 
 N_STATES = (3, 2, 4, 3)
@@ -74,6 +77,66 @@ def test_weights_by_information_are_what_superparents_tell_of_the_class():
     np.testing.assert_allclose(clf.network_.weights, raised / raised.sum(), rtol=1e-10)
     expected = [by_hand(X, y, row, 1, lambda superparents: raised[superparents[0]]) for row in X[:10]]
     np.testing.assert_allclose(clf.predict_proba(X[:10]), expected, rtol=1e-10)
+
+
+def joints_without_the_row(X, y):
+    """(n_members, n_rows, 3) P_m(c, x_t) by the formula, from the other rows, the class with a pseudo-row too."""
+    joints = np.zeros((len(N_STATES), len(y), 3))
+    for t, row in enumerate(X):
+        others, classes = np.delete(X, t, axis=0), np.delete(y, t)
+        for parent, c in product(range(len(N_STATES)), range(3)):
+            rows = classes == c
+            p = (rows.sum() + 1) / (len(classes) + 3)
+            p *= (np.sum(others[rows, parent] == row[parent]) + 1) / (rows.sum() + N_STATES[parent])
+            rows = rows & (others[:, parent] == row[parent])
+            for i in set(range(len(N_STATES))).difference([parent]):
+                p *= (np.sum(others[rows, i] == row[i]) + 1) / (rows.sum() + N_STATES[i])
+            joints[parent, t, c] = p
+    return joints
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_conditional_weights_are_where_rows_left_out_are_predicted_best(compiled, monkeypatch):
+    """Against a search by another method, on probabilities counted by hand; a repeated column is worth less."""
+    monkeypatch.setattr(judge_plan, "MIN_COMPILED", 0 if compiled else np.inf)
+    X, y = make_table(8, 90)
+    X[:, 3] = X[:, 0]
+    joints = joints_without_the_row(X, y)
+
+    def loss(scores):
+        weights = np.exp(np.append(scores, 0.0)) / np.exp(np.append(scores, 0.0)).sum()
+        mixed = np.tensordot(weights, joints, 1)
+        return -np.log(mixed[np.arange(len(y)), y] / mixed.sum(axis=1)).sum() - np.log(weights).sum()
+
+    options = {"xatol": 1e-9, "fatol": 1e-12, "maxiter": 4_000, "maxfev": 4_000}
+    found = minimize(loss, np.zeros(3), method="Nelder-Mead", options=options).x
+    expected = np.exp(np.append(found, 0.0)) / np.exp(np.append(found, 0.0)).sum()
+    weights = fitted(X, y, weights="conditional").network_.weights
+    np.testing.assert_allclose(weights, expected, rtol=1e-4)
+    assert max(weights) > 1.5 * min(weights)
+
+
+def test_conditional_weights_do_not_change_with_the_order_of_columns_or_rows_or_with_whole_row_weights():
+    X, y = make_table(9, 150)
+    table = pd.DataFrame(X, columns=["d", "b", "a", "c"])
+    p = fitted(table, y, weights="conditional").predict_proba(table)
+    backwards = fitted(table.iloc[::-1, ::-1], y[::-1], weights="conditional")
+    np.testing.assert_allclose(backwards.predict_proba(table.iloc[:, ::-1]), p, rtol=1e-6)
+    weights = np.random.default_rng(0).integers(1, 4, len(y))
+    learner = BayesianNetworkClassifier(AnDE(weights="conditional"), None, "frequency", categorical_features="all").fit(
+        X, y, sample_weight=weights
+    )
+    repeated = fitted(np.repeat(X, weights, axis=0), np.repeat(y, weights), weights="conditional")
+    np.testing.assert_allclose(repeated.predict_proba(X), learner.predict_proba(X), rtol=1e-6)
+
+
+def test_conditional_weights_are_the_same_from_a_stream():
+    X, y = make_table(10, 200)
+    table = pd.DataFrame(X, columns=list("abcd")).assign(outcome=y)
+    batches = iter([table.iloc[:70], table.iloc[70:]])
+    clf = BayesianNetworkClassifier(AnDE(weights="conditional"), None, "frequency", categorical_features="all")
+    streamed = clone(clf).fit(batches, "outcome")
+    np.testing.assert_allclose(streamed.network_.weights, fitted(X, y, weights="conditional").network_.weights)
 
 
 def test_with_no_superparents_it_is_naive_bayes():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import ClassifierMixin
 from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score
 
 import tanager
@@ -83,6 +84,29 @@ def test_hill_climbing_by_conditional_description_length_takes_the_edges_that_pa
         changed = {**parents, child: [*(set(parents[child]) - {parent}), *edge]}
         if parent in parents[child] or not is_reached(parents, parent, child):
             assert structure_score(X, y, changed, "cll", penalty="mdl") <= found + 1e-9
+
+
+def test_the_highest_conditional_likelihood_of_naive_bayes_is_that_of_logistic_regression():
+    """Where every attribute is a child of the class alone the two are one family of P(class | row)."""
+    table = X[:, 1:2].round()  # the classes overlap, so that there is a maximum
+    hot = (table == np.unique(table)).astype(float)
+    free = LogisticRegression(C=np.inf, tol=1e-12, max_iter=10_000).fit(hot, y)
+    expected = free.predict_log_proba(hot)[np.arange(len(y)), y].sum()
+    found = structure_score(table, y, {}, "cll", tables="conditional", categorical_features="all")
+    assert found == pytest.approx(expected, abs=1e-3)
+    assert structure_score(table, y, {}, "cll", categorical_features="all") < found
+
+
+def test_hill_climbing_with_conditional_tables_ends_where_no_single_edge_pays_for_its_parameters():
+    score, few = CLL("mdl", tables="conditional"), X[:, :3]
+    clf = BayesianNetworkClassifier("hill-climb", score, "conditional").fit(few, y)
+    parents = {child: [each for each in clf.network_.dag.parents[child] if each < 3] for child in range(3)}
+    found = structure_score(few, y, parents, "cll", penalty="mdl", tables="conditional")
+    assert clf.structure_score_ == pytest.approx(found, abs=1e-3)
+    for child, parent in permutations(range(3), 2):
+        if parent not in parents[child] and not is_reached(parents, parent, child):
+            changed = {**parents, child: [*parents[child], parent]}
+            assert structure_score(few, y, changed, "cll", penalty="mdl", tables="conditional") <= found + 1e-3
 
 
 def is_reached(parents, above, below):

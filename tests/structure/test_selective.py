@@ -46,6 +46,27 @@ def test_the_search_is_greedy_and_stops_when_no_single_attribute_helps():
     assert chosen(Selective().learn(task).dag) == {2}
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_with_patience_for_every_set_the_best_of_all_sets_is_found(seed):
+    value = np.random.default_rng(seed).random(32)
+    task = make_task(random_rows(0), evaluate=lambda dag: value[sum(1 << node for node in chosen(dag))])
+    learnt = Selective(patience=32).learn(task)
+    assert sum(1 << node for node in chosen(learnt.dag)) == value.argmax()
+    assert [step.score for step in learnt.steps][-1:] == ([value.max()] if value.argmax() else [])
+
+
+def test_a_patient_search_goes_back_to_a_set_it_had_left():
+    # b alone is the best single one and leads nowhere; a and c help together
+    value = {frozenset(): 0.0, frozenset({1}): 2.0, frozenset({0}): 1.0, frozenset({0, 2}): 9.0}
+    task = make_task(random_rows(0, states=(2, 2, 2)), evaluate=lambda dag: value.get(frozenset(chosen(dag)), -1.0))
+    assert chosen(Selective().learn(task).dag) == {1}
+    learnt = Selective(patience=2).learn(task)
+    assert [(step.action, step.score) for step in learnt.steps] == [
+        (f"take in {task.names[1]}", 2.0),
+        (f"take in {task.names[0]}, {task.names[2]}, leave out {task.names[1]}", 9.0),
+    ]
+
+
 def test_without_anyone_to_judge_classifiers_it_is_refused():
     with pytest.raises(OptionError, match="use it through a classifier"):
         Selective().learn(make_task(random_rows(0)))

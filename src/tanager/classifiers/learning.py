@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
@@ -20,10 +21,11 @@ from tanager.network.mixture import MixtureNetwork
 from tanager.network.network import Network
 from tanager.network.tree_average import TreeAverageNetwork
 from tanager.parameters import Conditional, Frequency, LearntNetwork, ParameterLearner, ParameterTask
+from tanager.parameters.fitted_likelihood import FittedLikelihood
 from tanager.parameters.memory import check_memory
 from tanager.parameters.protocol import ParameterTrace
 from tanager.parameters.row_likelihood import RowLikelihood
-from tanager.scores import FamilyScore
+from tanager.scores import CLL, FamilyScore
 from tanager.structure import LearntStructure, Step, StructureTask
 from tanager.structure.dag import Dag
 
@@ -123,13 +125,20 @@ class Learning:
         structure, criterion, parameters = self.parts.structure, self.parts.criterion, self.parts.parameters
         if named and isinstance(criterion, FamilyScore):
             criterion = criterion.for_nodes(counts.names)
-        evaluate = each = right = None
-        if structure.evaluates or (criterion is not None and not criterion.decomposable):
-            smoothing = cast(Frequency, parameters) if parameters.smooths_counts else Frequency()
-            evaluate = RowLikelihood(counts, smoothing, structure.leaves_one_out)
-            each, right = evaluate.each, evaluate.count_right
         report = print if self.verbose > 1 else None
-        return StructureTask(counts, criterion, counts.names, self.seed, report, evaluate, columns, each, right)
+        task = StructureTask(counts, criterion, counts.names, self.seed, report, columns=columns)
+        smoothing = cast(Frequency, parameters) if parameters.smooths_counts else Frequency()
+        if criterion is not None and not criterion.decomposable:
+            return replace(task, evaluate=criterion_likelihood(cast(CLL, criterion), counts, smoothing))
+        if structure.evaluates:
+            rows = RowLikelihood(counts, smoothing, structure.leaves_one_out)
+            return replace(task, evaluate=rows, evaluate_each=rows.each, count_right=rows.count_right, weigh=rows.weigh)
+        return task
+
+
+def criterion_likelihood(criterion: CLL, counts: CountStore, smoothing: Frequency) -> Callable[[Dag], float]:
+    """The conditional log likelihood at the tables that the criterion asks for."""
+    return FittedLikelihood(counts) if criterion.tables == "conditional" else RowLikelihood(counts, smoothing)
 
 
 def learn_members(parameters: ParameterLearner, task: ParameterTask, structure: LearntStructure) -> LearntNetwork:

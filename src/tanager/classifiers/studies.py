@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
+from tanager.classifiers.learning import criterion_likelihood
 from tanager.classifiers.parts import DEFAULT_CRITERION
 from tanager.errors import OptionError
 from tanager.parameters import Frequency
-from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.registry import check_option
 from tanager.scores import SCORES, FamilyScore
 from tanager.scores.information import class_information, pair_information
@@ -83,8 +83,9 @@ def structure_score(
     counts = clf.learn_counts(X, y, sample_weight)
     if clf.encoder_.schema.named and isinstance(score, FamilyScore):
         score = score.for_nodes(counts.names)
-    on_rows = RowLikelihood(counts, Frequency())
-    task = StructureTask(counts, score, counts.names, evaluate=on_rows)
+    task = StructureTask(counts, score, counts.names)
+    if not score.decomposable:
+        task = replace(task, evaluate=criterion_likelihood(score, counts, Frequency()))
     return total_score(task, structure.learn(task).dag)
 
 

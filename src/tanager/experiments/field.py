@@ -31,6 +31,7 @@ CLASSICS = {
     "NB": "naive-bayes:frequency",
     "NB weighted": "naive-bayes:weighted",
     "NB averaged (MANB)": "naive-bayes:manb",
+    "NB, attributes selected": "selective:frequency",
     "NB, maximum margin": "naive-bayes:conditional(objective=margin)",
     "TAN-LL": "tan:ll:frequency(smoothing=friedman)",
     "KDB, k = 3": "kdb(k=3):frequency",
@@ -38,6 +39,7 @@ CLASSICS = {
     "SKDB": "skdb:frequency",
     "AODE": "aode:frequency",
     "AODE by information": "aode(weights=information):frequency",
+    "AODE, fitted weights": "aode(weights=conditional):frequency",
     "AODE, subsumption": "aode(subsumption=100):frequency",
     "tree average": "tree-average:k2:frequency",
 }

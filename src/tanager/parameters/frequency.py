@@ -66,6 +66,11 @@ class Frequency(ParameterLearner):
 
         `smooth_class` gives them to a class without parents too. `more` are rows in each state beside those counted.
         """
+        if self.smoothing == "hierarchical":
+            raise OptionError(
+                "smoothing='hierarchical' of Frequency has no pseudo-rows that are the same for all parents.",
+                hint="use parameters='hierarchical'.",
+            )
         smoothing = check_option("smoothing", self.smoothing, DEFAULT_ALPHA)
         alpha = DEFAULT_ALPHA[smoothing] if self.alpha is None else self.alpha
         if not alpha > 0:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.counts.count_store import CountStore
-from tanager.counts.family import Family, strides
-from tanager.memory import available_memory
+from tanager.counts.family import Family
+from tanager.parameters.block_addends import BlockAddends, bytes_to_keep, cut_rows
+from tanager.parameters.fractions import Fractions
 from tanager.parameters.frequency import Frequency
+from tanager.parameters.judge_plan import JudgePlan, is_compiled
+from tanager.parameters.mixture_weights import choose_weights, make_joints, mixture_likelihood
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
 from tanager.table.rows import Prepared
@@ -21,12 +22,8 @@ from tanager.threads import map_threads
 
 Array = NDArray[np.float64]
 
-# What a place keeps of its rows, at most and as a share of the memory it has left.
-CACHE_BYTES = 2**30
-CACHE_SHARE = 4
 MAX_FRACTIONS = 1_024
 PART_ROWS = 8_192  # their log joints stay in the cache of a core
-TIE = 1e-9  # log joints that differ by less are taken for equal: sums in another order may
 
 
 class RowLikelihood:
@@ -55,12 +52,22 @@ class RowLikelihood:
 
         It is cheapest if each structure has the families of the one before it and a few more.
         """
+        found: Array = self._rows.sum(_log_likelihoods, self._structures(dags))
+        return found.tolist()
+
+    def weigh(self, dags: Sequence[Dag]) -> list[float]:
+        """Weights of the mixture of these structures (`choose_weights`); every attribute has the class in each."""
+        make = partial(make_joints, leave_one_out=self._leave_one_out, structures=self._structures(dags))
+        joints = self._counts.rows.kept().prepare(make)
+        return choose_weights(len(dags), lambda weights: joints.sum(mixture_likelihood, weights)).tolist()
+
+    def _structures(self, dags: Sequence[Dag]) -> list[list[Fractions]]:
+        """The families of each, all of them counted in one pass."""
         families = [self._families(dag) for dag in dags]
         wanted = list(dict.fromkeys(family for each in families for family in each))
         self._counts.tables(wanted)
         fractions = {family: self._smoothed_fractions(family) for family in wanted}
-        found: Array = self._rows.sum(_log_likelihoods, [[fractions[family] for family in each] for each in families])
-        return found.tolist()
+        return [[fractions[family] for family in each] for each in families]
 
     def _families(self, dag: Dag) -> list[Family]:
         """A family without the class is the same for every class and cancels in P(c | x)."""
@@ -80,112 +87,15 @@ class RowLikelihood:
         above = counted + prior
         below = np.broadcast_to(above.sum(axis=-1, keepdims=True), above.shape)
         if family.child == target:
-            return Fractions(family, above[:, 0].T, below[:, 0].T)
-        return Fractions(family, *(part.swapaxes(0, 1).reshape(n_states[target], -1) for part in (above, below)))
-
-
-@dataclass(frozen=True, eq=False)
-class Fractions:
-    """The table of a family as numerators and denominators, (classes, attribute cells)."""
-
-    family: Family
-    above: Array
-    below: Array
-
-    @cached_property
-    def logs(self) -> Array:
-        """One cell more, whose log is 0: a family with a gap is left out of its row."""
-        with np.errstate(divide="ignore"):
-            return np.hstack([np.log(self.above / self.below), np.zeros((len(self.above), 1))])
-
-    @cached_property
-    def logs_without_one(self) -> Array:
-        """Of a row of each cell and class, when it is itself taken out; nothing of cells without a row."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.log((self.above - 1.0) / (self.below - 1.0)))
-
-
-class BlockAddends:
-    """What families add to the log joint of some rows; those of the last `n_kept` families asked are kept."""
-
-    def __init__(self, block: EncodedBatch, leave_one_out: bool, n_kept: int) -> None:
-        self._block = block
-        self._leave_one_out = leave_one_out
-        self._n_kept = n_kept
-        self._known: OrderedDict[Family, Array] = OrderedDict()
-
-    def log_likelihoods(self, structures: Sequence[Sequence[Fractions]]) -> Array:
-        """sum_t w_t log P(c_t | x_t) of structures whose families with the class are these."""
-        log_joint = np.zeros((self._block.n_classes, self._block.n_rows))
-        classes, rows = self._block.class_codes, np.arange(self._block.n_rows)
-        added: set[Family] = set()
-        found = np.empty(len(structures))
-        for place, structure in enumerate(structures):
-            families = {fractions.family for fractions in structure}
-            if not added <= families:
-                log_joint[:], added = 0.0, set()
-            for fractions in structure:
-                if fractions.family not in added:
-                    log_joint += self._addend(fractions)
-            added = families
-            of_class = log_joint[classes, rows] - np.logaddexp.reduce(log_joint, axis=0)
-            found[place] = of_class.sum() if self._block.weights is None else of_class @ self._block.weights
-        return found
-
-    def count_right(self, structure: Sequence[Fractions]) -> float:
-        """sum_t w_t [c_t is the most probable class] of a structure whose families with the class are these."""
-        log_joint = np.zeros((self._block.n_classes, self._block.n_rows))
-        for fractions in structure:
-            log_joint += self._addend(fractions)
-        at_top = log_joint >= log_joint.max(axis=0) - TIE
-        right = at_top[self._block.class_codes, np.arange(self._block.n_rows)] / at_top.sum(axis=0)
-        return float(right @ self._block.row_weights)
-
-    def _addend(self, fractions: Fractions) -> Array:
-        """(n_classes, n_rows) log P(child | parents), the class in every state."""
-        family = fractions.family
-        if family in self._known:
-            self._known.move_to_end(family)
-            return self._known[family]
-        addend = self._compute(fractions)
-        self._known[family] = addend
-        if len(self._known) > self._n_kept:
-            self._known.popitem(last=False)
-        return addend
-
-    def _compute(self, fractions: Fractions) -> Array:
-        block, above, below = self._block, fractions.above, fractions.below
-        attributes = tuple(node for node in fractions.family.nodes if node != block.n_attributes)
-        cells = np.zeros(block.n_rows, dtype=np.int64)
-        complete = np.ones(block.n_rows, dtype=bool)
-        for node, stride in zip(attributes, strides(attributes, block.n_states), strict=True):
-            cells += block.column(node).astype(np.int64) * stride
-            complete &= block.column(node) < block.n_states[node]
-        n_cells = above.shape[1]
-        cells[~complete] = n_cells
-        result: Array = fractions.logs.take(cells, axis=1)
-        if self._leave_one_out:
-            present = np.flatnonzero(cells < n_cells)
-            at, classes = cells[present], block.class_codes[present]
-            # Of a row of weight one, or of more, one row is taken out: the same number for all rows of a cell.
-            light = block.weights is not None and (block.weights < 1.0).any()
-            weight = np.minimum(1.0, block.row_weights)[present] if light else np.ones(1)
-            if fractions.family.child == block.n_attributes:  # the classes share their denominator
-                result[:, present] = np.log(above[:, at] / (below[:, at] - weight))
-            if light:
-                result[classes, present] = np.log((above[classes, at] - weight) / (below[classes, at] - weight))
-            else:
-                result[classes, present] = fractions.logs_without_one[classes, at]
-        return result
+            return Fractions(family, above[:, 0].T, below[:, 0].T, of_class=True)
+        above, below = (part.swapaxes(0, 1).reshape(n_states[target], -1) for part in (above, below))
+        return Fractions(family, above, below, of_class=False)
 
 
 def _make_addends(blocks: list[EncodedBatch], leave_one_out: bool) -> list[BlockAddends]:
     n_bytes = 8 * sum(block.n_rows * block.n_classes for block in blocks)
-    n_kept = min(CACHE_BYTES, available_memory() // CACHE_SHARE) // max(1, n_bytes)
-    parts = (
-        block.take(slice(first, first + PART_ROWS)) for block in blocks for first in range(0, block.n_rows, PART_ROWS)
-    )
-    return [BlockAddends(part, leave_one_out, n_kept) for part in parts]
+    n_kept = bytes_to_keep() // max(1, n_bytes)
+    return [BlockAddends(part, leave_one_out, n_kept) for part in cut_rows(blocks, PART_ROWS)]
 
 
 def _count_right(blocks: Sequence[BlockAddends], fractions: Sequence[Fractions]) -> float:
@@ -197,5 +107,9 @@ def _log_likelihood(blocks: Sequence[BlockAddends], fractions: Sequence[Fraction
 
 
 def _log_likelihoods(blocks: Sequence[BlockAddends], structures: Sequence[Sequence[Fractions]]) -> Array:
-    found = map_threads(lambda block: block.log_likelihoods(structures), blocks)
+    if is_compiled(structures, blocks):
+        plan = JudgePlan.of(structures, blocks[0].leave_one_out)
+        found = map_threads(lambda block: plan.judge(block.rows), blocks)
+    else:
+        found = map_threads(lambda block: block.log_likelihoods(structures), blocks)
     return np.sum(found, axis=0) if found else np.zeros(len(structures))

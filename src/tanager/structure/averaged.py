@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tanager.errors import OptionError
 from tanager.registry import check_option
@@ -14,6 +16,7 @@ from tanager.structure.constraints import check_count
 from tanager.structure.dag import Dag
 from tanager.structure.protocol import LearntStructure, StructureLearner, StructureTask
 from tanager.structure.subsumption import Subsumption
+from tanager.table.needs import Needs
 
 MAX_PARENTS = 2
 
@@ -22,9 +25,9 @@ class AnDE(StructureLearner):
     """The mean of all networks in which n attributes, the superparents, are parents of all others (Webb et al. 2012).
 
     n            1 is AODE (Webb, Boughton and Wang 2005), 2 is A2DE, 0 naive Bayes
-    weights      of the networks: "equal", or "information": the sum of I(X; C) over their superparents (Jiang and
-                 Zhang 2006), a small share of the mean added, so that none is zero
-
+    weights      of the networks: "equal"; "information": the sum of I(X; C) over their superparents (Jiang and
+                 Zhang 2006), a small share of the mean added, so that none is zero; "conditional": those at a maximum
+                 of sum_t log P(c_t | x_t) + sum_m log w_m, each row judged by tables without it, from equal ones
     subsumption  None, or a number of rows: a cell that followed from another cell in all training rows, at least so
                  many, is left out of a row, and networks with it as superparent too (Zheng et al. 2012)
 
@@ -33,16 +36,26 @@ class AnDE(StructureLearner):
 
     learns = "mixtures"
     asks_criterion = False
+    leaves_one_out = True
 
     def __init__(
         self,
         n: int = 1,
-        weights: Literal["equal", "information"] = "equal",
+        weights: Literal["equal", "information", "conditional"] = "equal",
         subsumption: int | None = None,
     ) -> None:
         self.n = n
         self.weights = weights
         self.subsumption = subsumption
+
+    @property
+    def needs(self) -> Needs:  # type: ignore[override]
+        """Counts are enough unless weights are fitted."""
+        return "passes" if self.evaluates else "counts"
+
+    @property
+    def evaluates(self) -> bool:  # type: ignore[override]
+        return self.weights == "conditional"
 
     def learn(self, task: StructureTask) -> LearntStructure:
         n_attributes = task.counts.n_attributes
@@ -51,18 +64,30 @@ class AnDE(StructureLearner):
         chosen = list(combinations(range(n_attributes), min(self.n, n_attributes)))
         if self.n == 1 and n_attributes > 1:
             task.counts.pairs()  # all tables of all members are among those of pairs, which are counted together
-        weights = np.ones(len(chosen))
-        if check_option("weights", self.weights, ["equal", "information"]) == "information":
-            tells = class_information(task.counts)
-            tells = tells + LEAST_SHARE * max(tells.mean(), np.finfo(float).tiny)
-            weights = np.array([tells[list(parents)].sum() if parents else 1.0 for parents in chosen])
+        members = tuple(superparent_dag(n_attributes, parents) for parents in chosen)
+        weights = self._weigh(task, chosen, members)
         least = None if self.subsumption is None else max(1, check_count("subsumption", self.subsumption))
         return LearntStructure(
             Dag.augmented_naive_bayes([()] * n_attributes),
-            members=tuple(superparent_dag(n_attributes, parents) for parents in chosen),
+            members=members,
             weights=tuple((weights / weights.sum()).tolist()),
             subsumption=None if least is None else Subsumption.of(task.counts, least),
         )
+
+    def _weigh(
+        self, task: StructureTask, chosen: Sequence[tuple[int, ...]], members: Sequence[Dag]
+    ) -> NDArray[np.float64]:
+        """(n_members,) weights, above zero."""
+        weights = check_option("weights", self.weights, ["equal", "information", "conditional"])
+        if weights == "equal" or self.n == 0:
+            return np.ones(len(chosen))
+        if weights == "conditional":
+            if task.weigh is None:
+                raise OptionError("weights='conditional' judges networks on rows; use it through a classifier.")
+            return np.array(task.weigh(members))
+        tells = class_information(task.counts)
+        tells = tells + LEAST_SHARE * max(tells.mean(), np.finfo(float).tiny)
+        return np.array([tells[list(parents)].sum() for parents in chosen])
 
 
 LEAST_SHARE = 1e-3

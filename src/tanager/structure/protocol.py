@@ -41,6 +41,7 @@ class StructureTask:
                   value of a score that is not decomposable, the wrapped measure of `Selective`
     evaluate_each the same of several structures in one pass over the rows; None where nobody can
     count_right   how many rows, by weight, a structure's classifier gives their class; ties count in part
+    weigh         weights of a mixture of structures, chosen for P(class | attributes), each row judged as by `evaluate`
     columns       the node that each column of the table is, the class last; none where they have the same numbers
     schema        what each node holds, the class last; none where only counts are known
     """
@@ -55,6 +56,7 @@ class StructureTask:
     evaluate_each: Callable[[Sequence[Dag]], Sequence[float]] | None = None
     count_right: Callable[[Dag], float] | None = None
     schema: tuple[ColumnSchema, ...] = ()
+    weigh: Callable[[Sequence[Dag]], Sequence[float]] | None = None
 
     def edges(self, option: str, edges: Edges) -> IndexEdges:
         """(parent, child) pairs of nodes, from the names of columns or their numbers in the table."""
