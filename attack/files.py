@@ -35,6 +35,7 @@ from tanager import (
     write_network,
 )
 from tanager.errors import TanagerError
+from tanager.files.network_file import FORMATS
 from tanager.files.read_csv import CellRules
 from tanager.files.read_table import read_table
 
@@ -42,7 +43,7 @@ ROWS = pa.table(
     {"colour": ["red", "blue", "a b", "green"] * 6, "flag": [True, False, False, True] * 6, "size": [0.5, 2.5, 4.5] * 8}
 )
 CLASSES = ["yes", "no", "no"] * 8
-NETWORKS = (".bif", ".bifxml", ".xdsl", ".net", ".dsl", ".uai", ".json")
+NETWORKS = (*FORMATS, ".json")
 MODELS = ("tan.model", "effects.model")
 SHEET = "xl/worksheets/sheet1.xml"
 CSV = 'colour,flag,size,when\nred,true,0.5,2024-02-29\n"a, b",false,1e3,2024-03-01\n?,,NA,\n'
@@ -182,6 +183,7 @@ def attack_file(number: int, seed: int, folder: Path) -> bool:
 CORPUS: dict[str, tuple[str, bytes]] = {
     "comments never closed": ("network.bif", b"network x " + b"/* " * 60_000),
     "comments never closed in .dsl": ("network.dsl", b"net x " + b"/* " * 60_000),
+    "comments never closed in .dne": ("network.dne", b"bnet x " + b"/* " * 60_000),
     "blanks inside a value": ("table.arff", b"@relation r\n@attribute a {x" + b" " * 6_000 + b"y}\n@data\n"),
     "a hundred million states": ("network.uai", b"BAYES 1 100000000 1 1 0 100000000 1.0"),
     "5,000 digits": (
