@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-exports test-torch browser lint format bench bench-scale experiments experiments-slow mutants coverage fuzz faults dist docs pictures summary clean
+.PHONY: demo test test-exports test-torch browser lint format bench bench-scale experiments experiments-slow mutants coverage fuzz faults dist docs site pictures summary clean
 
 demo: $(VENV)/.installed  ## learn a classifier on a real table, print the comparison, write the model and a page about it
 	$(BIN)/tanager demo -o demo
@@ -142,11 +142,16 @@ docs: $(VENV)/.docs  ## the documentation, in docs/_build/html; a warning is an 
 	rm -rf docs/generated
 	TANAGER_DATA=$(abspath $(TANAGER_DATA)) MPLBACKEND=Agg $(BIN)/sphinx-build -W -q -b html docs docs/_build/html
 
+SITE ?= site
+
+site: docs  ## that documentation as a version of the site of all versions, in $(SITE)
+	$(BIN)/python docs/site.py $(SITE) $(if $(DEV),--dev)
+
 pictures: $(VENV)/.test  ## the pictures of README and documentation, from the library and the browser
 	$(BIN)/python docs/draw_how_it_works.py
 	$(BIN)/python docs/screenshot_report.py
 
-summary:  ## the README's speed and accuracy, from benchmarks/RESULTS.md and experiments/RESULTS.md
+summary:  ## the README's speed and accuracy and the constants of docs/scale.md, from benchmarks/RESULTS.md and experiments/RESULTS.md
 	$(PYTHON) docs/summary.py
 
 $(VENV)/.installed: pyproject.toml

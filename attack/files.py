@@ -7,17 +7,35 @@ gives probabilities.
 from __future__ import annotations
 
 import gzip
+import io
 import tempfile
 import warnings
+import zipfile
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet
 
-from tanager import BayesianNetworkClassifier, TANClassifier, load_model, read_network, save_model, write_network
+from attack.models import MENDING
+from tanager import (
+    BayesianNetworkClassifier,
+    Edit,
+    Edits,
+    TANClassifier,
+    load_edits,
+    load_model,
+    load_recipe,
+    read_network,
+    save_edits,
+    save_model,
+    save_recipe,
+    write_network,
+)
 from tanager.errors import TanagerError
+from tanager.files.network_file import FORMATS
 from tanager.files.read_csv import CellRules
 from tanager.files.read_table import read_table
 
@@ -25,8 +43,9 @@ ROWS = pa.table(
     {"colour": ["red", "blue", "a b", "green"] * 6, "flag": [True, False, False, True] * 6, "size": [0.5, 2.5, 4.5] * 8}
 )
 CLASSES = ["yes", "no", "no"] * 8
-NETWORKS = (".bif", ".bifxml", ".xdsl", ".net", ".dsl", ".uai", ".json")
+NETWORKS = (*FORMATS, ".json")
 MODELS = ("tan.model", "effects.model")
+SHEET = "xl/worksheets/sheet1.xml"
 CSV = 'colour,flag,size,when\nred,true,0.5,2024-02-29\n"a, b",false,1e3,2024-03-01\n?,,NA,\n'
 ARFF = """% note
 @relation r
@@ -50,14 +69,46 @@ def seeds() -> dict[str, bytes]:
     clf = TANClassifier(parameters="frequency", discretizer="quantile").fit(ROWS, CLASSES)
     found = {"table.csv": CSV.encode(), "table.tsv": CSV.replace(",", "\t").encode(), "table.arff": ARFF.encode()}
     found["table.csv.gz"] = gzip.compress(CSV.encode(), mtime=0)
+    found["wide.csv"] = CSV.encode("utf-16")
+    found["table.zip"] = _zipped({"table.csv": CSV.encode()})
+    found["table.xlsx"] = workbook()
+    with zipfile.ZipFile(io.BytesIO(workbook())) as parts:
+        found["sheet.xlsx"] = parts.read(SHEET)
     with tempfile.TemporaryDirectory() as folder:
         for suffix in NETWORKS:
             write_network(clf.network_, Path(folder, f"network{suffix}"))
         save_model(clf, Path(folder, "tan.model"))
         save_model(BayesianNetworkClassifier().fit(ROWS, CLASSES), Path(folder, "effects.model"))
+        save_recipe(MENDING, Path(folder, "recipe.json"))
+        save_edits(
+            Edits((Edit.flatten("size", 1, 3, reason="few"), Edit.remove("flag", reason="forbidden"))),
+            Path(folder, "edits.json"),
+        )
         pyarrow.parquet.write_table(ROWS, Path(folder, "table.parquet"))
         found |= {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
     return found
+
+
+def workbook(sheet: bytes | None = None) -> bytes:
+    """An Excel workbook, with another text of its sheet where one is given."""
+    book, written = openpyxl.Workbook(), io.BytesIO()
+    for line in CSV.splitlines():
+        book.active.append([cell.strip('"') for cell in line.split(",")])
+    for number in range(3):
+        book.active.append([number, number % 2 == 0, number / 2, None])
+    book.save(written)
+    if sheet is None:
+        return written.getvalue()
+    with zipfile.ZipFile(written) as parts:
+        return _zipped({name: sheet if name == SHEET else parts.read(name) for name in parts.namelist()})
+
+
+def _zipped(parts: dict[str, bytes]) -> bytes:
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(zipfile.ZipInfo(name), content)
+    return written.getvalue()
 
 
 def mutate(content: bytes, other: bytes, rng: np.random.Generator) -> bytes:
@@ -87,12 +138,20 @@ def mutate(content: bytes, other: bytes, rng: np.random.Generator) -> bytes:
 def check_file(name: str, content: bytes, folder: Path) -> bool:
     """Whether the file was read; if not, the error was one of ours."""
     path = folder / name
-    path.write_bytes(content)
+    path.write_bytes(workbook(content) if name == "sheet.xlsx" else content)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             if name in MODELS:
                 _check_model(path)
+            elif name == "recipe.json":
+                mending = load_recipe(path)
+                save_recipe(mending, path)
+                assert load_recipe(path) == mending
+            elif name == "edits.json":
+                edits = load_edits(path)
+                save_edits(edits, path)
+                assert load_edits(path) == edits
             elif name.startswith("network"):
                 for table in read_network(path).tables:
                     assert (table >= 0).all()
@@ -124,6 +183,7 @@ def attack_file(number: int, seed: int, folder: Path) -> bool:
 CORPUS: dict[str, tuple[str, bytes]] = {
     "comments never closed": ("network.bif", b"network x " + b"/* " * 60_000),
     "comments never closed in .dsl": ("network.dsl", b"net x " + b"/* " * 60_000),
+    "comments never closed in .dne": ("network.dne", b"bnet x " + b"/* " * 60_000),
     "blanks inside a value": ("table.arff", b"@relation r\n@attribute a {x" + b" " * 6_000 + b"y}\n@data\n"),
     "a hundred million states": ("network.uai", b"BAYES 1 100000000 1 1 0 100000000 1.0"),
     "5,000 digits": (
@@ -138,6 +198,16 @@ CORPUS: dict[str, tuple[str, bytes]] = {
         b"probability ( a ) { table 1, 0; }",
     ),
     "ARFF without rows": ("table.arff", ARFF.split("red, 0.5")[0].encode()),
+    "a cell at the end of a sheet": (
+        "sheet.xlsx",
+        b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData><row r="1"><c r="A1">'
+        b'<v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData></worksheet>',
+    ),
+    "a cell beyond every sheet": (
+        "sheet.xlsx",
+        b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData><row r="1">'
+        b'<c r="ZZZZZZZ4294967295"><v>1</v></c></row></sheetData></worksheet>',
+    ),
     "a part of a date twice": ("table.arff", b'@relation r\n@attribute d date "yy-yy"\n@data\nx\n'),
     "2^27 cells by default": (
         "network.bif",

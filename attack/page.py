@@ -14,6 +14,7 @@ from attack.files import CORPUS
 WHAT = {
     "corpus": "files that once fell",
     "files": "valid files of every format, changed at random",
+    "documents": "documents of models of every form, changed in one value",
     "tables": "tables of odd cells, labels and weights, with options",
     "faults": "signals, full disks, closed streams, two writers, each once",
     "signals": "SIGTERM, SIGINT and SIGKILL at random moments of a fit",
@@ -25,6 +26,8 @@ for `SECONDS` (60) from a fixed seed, and both write this page. The tests run a 
 fault once. The laws, from `attack/` of the repository:
 
 - A file is refused by one error of ours, or what is read of it works: rows of tables sum to one, a model predicts.
+- A model whose document is changed in one value is refused; or writing it again gives that document, and it predicts
+  what sums and products over the document give.
 - A table is refused by one error, or its probabilities are finite, in [0, 1] and sum to one, the same for a row alone
   and among others; where learning is by counts alone, also for any order of rows and columns and for either engine.
 - A file that is written is the old one or the new one as a whole, with nothing left beside it; the exit code says what
@@ -51,7 +54,7 @@ def write_page(root: Path, known: dict[str, dict[str, Any]]) -> None:
         INTRODUCTION,
         f"Run on {day} with Python {python}. Accepted are files that were read and tables that were learnt from.",
         "",
-        "| cases | tried | accepted | fell | seed |",
+        "| cases | tried | accepted | fell | seeds |",
         "| --- | ---: | ---: | ---: | ---: |",
         *rows,
         "",

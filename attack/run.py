@@ -7,6 +7,7 @@ import json
 import tempfile
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import count
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from attack.documents import attack_document
 from attack.faults import FAULTS, signal_at_random
 from attack.files import CORPUS, attack_file, check_file
 from attack.page import Tally, write_page
@@ -27,12 +29,13 @@ Case = tuple[str, Callable[[], bool | None]]
 
 
 def fuzz_cases(seed: int, folder: Path) -> Iterator[Case]:
-    """The corpus, then files and tables without an end, twenty files for a table."""
+    """The corpus, then files, documents and tables without an end, twenty files for one document and one table."""
     for name, (file, content) in CORPUS.items():
         yield f"corpus: {name}", partial(check_file, file, content, folder)
     for number in count():
         yield f"files: case {number}", partial(attack_file, number, seed, folder)
         if number % 20 == 0:
+            yield f"documents: case {number}", partial(attack_document, number // 20, seed)
             yield f"tables: case {number}", partial(attack_table, number, seed)
 
 
@@ -54,7 +57,7 @@ KINDS = {"fuzz": fuzz_cases, "faults": fault_cases}
 
 
 def attack(kind: str, seed: int, seconds: float = np.inf, n_cases: int | None = None) -> list[Tally]:
-    """Cases until the time is up or so many are tried, and what fell among them."""
+    """Cases until the time is up or so many are tried, and what fell among them. No case may warn of a number."""
     tallies: dict[str, Tally] = {}
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
@@ -64,7 +67,9 @@ def attack(kind: str, seed: int, seconds: float = np.inf, n_cases: int | None = 
             tally = tallies.setdefault(name.split(":")[0], Tally(name.split(":")[0]))
             started = time.process_time()
             try:
-                tally.n_accepted += bool(case())
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error", RuntimeWarning)
+                    tally.n_accepted += bool(case())
             except Exception:
                 tally.fell.append(f"{name}: {traceback.format_exc().splitlines()[-1][:200]}")
                 print(name, traceback.format_exc(), flush=True)
@@ -74,16 +79,28 @@ def attack(kind: str, seed: int, seconds: float = np.inf, n_cases: int | None = 
     return list(tallies.values())
 
 
+def joined(runs: list[list[Tally]]) -> list[Tally]:
+    """The counts of several seeds together."""
+    tallies: dict[str, Tally] = {}
+    for tally in (tally for run in runs for tally in run):
+        total = tallies.setdefault(tally.name, Tally(tally.name))
+        total.n_cases += tally.n_cases
+        total.n_accepted += tally.n_accepted
+        total.fell += tally.fell
+    return list(tallies.values())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kind", choices=KINDS)
-    parser.add_argument("--seconds", type=float, default=60.0, help="when to stop")
-    parser.add_argument("--seed", type=int, default=1, help="which cases")
+    parser.add_argument("--seconds", type=float, default=60.0, help="when to stop, for each seed")
+    parser.add_argument("--cases", type=int, help="when to stop, if earlier, for each seed")
+    parser.add_argument("--seed", type=int, nargs="+", default=[1], help="which cases")
     options = parser.parse_args()
-    tallies = attack(options.kind, options.seed, options.seconds)
+    tallies = joined([attack(options.kind, seed, options.seconds, options.cases) for seed in options.seed])
     STATE.parent.mkdir(parents=True, exist_ok=True)
     known = json.loads(STATE.read_text()) if STATE.exists() else {}
-    known |= {tally.name: {**vars(tally), "seed": options.seed, "seconds": options.seconds} for tally in tallies}
+    known |= {tally.name: {**vars(tally), "seed": ", ".join(map(str, options.seed))} for tally in tallies}
     STATE.write_text(json.dumps(known))
     write_page(ROOT, known)
     for tally in tallies:

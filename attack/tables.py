@@ -1,6 +1,7 @@
 """Hostile tables and options.
 
-Laws: an error of ours, or probabilities: finite, in [0, 1], summing to one, the same for a row alone and among others,
+Laws: what is wrong with a table can be asked. It is an error of ours, or there are probabilities: finite, in [0, 1],
+summing to one, the same for a row alone and among others,
 and, where learning is by counts alone, for any order of rows and columns, number of threads and engine.
 """
 
@@ -16,7 +17,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from tanager import BayesianNetworkClassifier
+from tanager import BayesianNetworkClassifier, check
 from tanager.errors import TanagerError
 
 VALUES: list[list[Any]] = [
@@ -39,6 +40,11 @@ VALUES: list[list[Any]] = [
     [[1], [2]],
     [b"x", b"\xff"],
     [1e-320, 5e-324, 0.0, -0.0],
+    [pd.NA, "x", 1],
+    [np.array([1, 2]), pd.NA],
+    ["1,5", "2,25", "x"],
+    ["01/02/2020", "31/12/2020"],
+    ["50%", "3%", "$5"],
 ]
 LABELS: list[list[Any]] = [
     ["a", "b"],
@@ -87,6 +93,8 @@ def attack_table(number: int, seed: int) -> bool:
             table = _frame(columns, rng)
         except Exception:  # pandas or polars refuses it, not we
             return False
+        if number % 3 == 0:
+            _check_doctor(table, y)
         try:
             shares = clf.fit(table, y, weights).predict_proba(table)
         except TanagerError:
@@ -100,6 +108,16 @@ def attack_table(number: int, seed: int) -> bool:
         if counted:
             _check_orders(clf, table, y, weights, shares, rng)
     return True
+
+
+def _check_doctor(table: Any, y: Any) -> None:
+    """What is wrong with the table is said, and what it proposes can be done."""
+    try:
+        checkup = check(table, y)
+        assert str(checkup)
+        checkup.recipe.apply(table)
+    except TanagerError:
+        pass
 
 
 def check_shares(shares: np.ndarray[Any, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import tanager
 
 project = "Tanager"
-author = "the Tanager developers"
+author = "Tanager contributors"
 version = release = tanager.__version__
 
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_parser", "sphinx_gallery.gen_gallery"]
@@ -32,7 +32,8 @@ html_static_path = ["_static"]
 html_css_files = ["docs.css"]
 html_sidebars = {"start": []}
 html_theme_options: dict[str, Any] = {
-    "navbar_end": ["theme-switcher"],
+    "navbar_end": ["versions", "theme-switcher"],
+    "navbar_persistent": ["search-button"],
     "header_links_before_dropdown": 6,
     "secondary_sidebar_items": {"**": ["page-toc"], "comparison": [], "index": []},  # the table needs the room
     "show_prev_next": False,

@@ -1,7 +1,7 @@
-"""Write the README's speed and accuracy summary from the generated pages of results: `make summary`.
+"""Write the README's speed and accuracy, and the constants of docs/scale.md, from the pages of results: `make summary`.
 
-Reads benchmarks/RESULTS.md and experiments/RESULTS.md and rewrites what stands between two HTML comments of README.md.
-A page that is not there is said so on standard error, and its part of the README stays as it is.
+Reads benchmarks/RESULTS.md and experiments/RESULTS.md and rewrites what stands between two HTML comments of a page.
+Where results are not there this is said on standard error, and the part stays as it is.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-README, BENCHMARKS, EXPERIMENTS = (
-    ROOT / name for name in ("README.md", "benchmarks/RESULTS.md", "experiments/RESULTS.md")
+README, SCALE, BENCHMARKS, EXPERIMENTS = (
+    ROOT / name for name in ("README.md", "docs/scale.md", "benchmarks/RESULTS.md", "experiments/RESULTS.md")
 )
 
 # The rows of the speed table: every one with a peer whose workload and peer match one of these.
@@ -27,25 +27,30 @@ SPEED = (
 )
 
 
+BILLION, ATTRIBUTES = 10**9, 200
+MACHINES = (1, 10, 100)
+ROUND_TRIP = 0.02
+"""Seconds, of a gradient on a cluster."""
+
+
 def main() -> None:
-    text = README.read_text()
-    parts: tuple[tuple[str, Path, Callable[[str], Iterator[str]]], ...] = (
-        ("speed", BENCHMARKS, speed),
-        ("accuracy", EXPERIMENTS, accuracy),
+    parts: tuple[tuple[Path, str, Path, Callable[[str], Iterator[str]]], ...] = (
+        (README, "speed", BENCHMARKS, speed),
+        (README, "accuracy", EXPERIMENTS, accuracy),
+        (SCALE, "a billion rows", BENCHMARKS, billion),
     )
-    for name, page, summarise in parts:
+    for target, name, page, summarise in parts:
         if page.exists():
-            text = put_between(text, name, "\n".join(summarise(page.read_text())))
+            target.write_text(put_between(target.read_text(), name, "\n".join(summarise(page.read_text()))))
         else:
             print(f"{page.relative_to(ROOT)} is not there: the part '{name}' stays as it is.", file=sys.stderr)
-    README.write_text(text)
 
 
 def put_between(text: str, name: str, part: str) -> str:
     """`part` in place of what stands between the two comments of this name."""
     begin, end = f"<!-- summary of {name}: begin, written by `make summary` -->", f"<!-- summary of {name}: end -->"
     if text.count(begin) != 1 or text.count(end) != 1:
-        raise SystemExit(f"README.md needs one {begin!r} and one {end!r}.")
+        raise SystemExit(f"the page needs one {begin!r} and one {end!r}.")
     before, _, rest = text.partition(begin)
     return f"{before}{begin}\n\n{part.strip()}\n\n{end}{rest.partition(end)[2]}"
 
@@ -63,6 +68,40 @@ def speed(page: str) -> Iterator[str]:
     yield "\n" + " ".join(
         [*(each.strip() for each in scaled), "Date, machine and versions are beside each section there."]
     )
+
+
+def billion(page: str) -> Iterator[str]:
+    """What many rows would take, by constants of the benchmarks on two cores."""
+    streamed = list(rows_of(section(page, "scale_stream")))[-1]  # the most rows, of 50 attributes
+    read = float(streamed[4]) / 1e6 / 50
+    pair = measured(page, "counting", r"all pairs, 1,000,000 x 100, ") / (1e6 * 100**2 / 2)
+    cell = measured(page, "conditional", r"value and gradient, 200,000 x 50, 2 classes") / (2e5 * 50)
+    cells, pairs = BILLION * ATTRIBUTES, BILLION * ATTRIBUTES**2 / 2
+    steps = (
+        ("read and encode", "n m cells", f"{read * 1e9:.2g} ns a cell", read * cells),
+        ("count all pairs", "n m² / 2 pairs of cells", f"{pair * 1e12:.2g} ps a pair", pair * pairs),
+        ("one gradient of a tree", "n m cells", f"{cell * 1e9:.2g} ns a cell", cell * cells),
+        ("`conditional`, some 10 gradients after a start from 10,000 rows", "", "", 10 * cell * cells),
+    )
+    yield "| step | work | constant | one machine | 10 | 100 |\n| --- | --- | ---: | ---: | ---: | ---: |"
+    for step, work, constant, seconds in steps:
+        yield f"| {step} | {work} | {constant} | {' | '.join(f'{rounded(seconds / n)} s' for n in MACHINES)} |"
+    yield "| codes kept | n (m + 1) bytes | 1 byte a cell | 200 GB, on disk | 20 GB | 2 GB |"
+    yield f"\nA gradient on [Dask](dask.md) has a round trip of 10 to {1_000 * ROUND_TRIP:.0f} ms, so more workers stop"
+    yield "paying where their own part takes about that long: for this table near"
+    yield f"{rounded(cell * cells / ROUND_TRIP)} machines."
+
+
+def rounded(value: float) -> str:
+    """Two digits that matter, written out."""
+    return f"{float(f'{value:.2g}'):,g}"
+
+
+def measured(page: str, name: str, workload: str) -> float:
+    """Seconds of ours in the row of a workload."""
+    (row,) = (row for row in rows_of(section(page, name)) if re.match(workload, row[0]))
+    number, unit = row[1].split()
+    return float(number) * {"ms": 1e-3, "s": 1.0}[unit]
 
 
 def accuracy(page: str) -> Iterator[str]:

@@ -99,13 +99,17 @@ def test_the_readme_leads_from_a_table_to_an_explained_prediction(tmp_path: Path
     assert len(Path("answers.csv").read_text().splitlines()) == len(sick) + 2
 
 
-def test_the_summary_of_the_readme_is_that_of_the_results():
+def test_figures_of_readme_and_scale_are_those_of_the_results():
     summary = runpy.run_path(str(ROOT / "docs" / "summary.py"))
-    text = (ROOT / "README.md").read_text()
-    for name, folder in (("speed", "benchmarks"), ("accuracy", "experiments")):
+    for target, name, function, folder in (
+        ("README.md", "speed", "speed", "benchmarks"),
+        ("README.md", "accuracy", "accuracy", "experiments"),
+        ("docs/scale.md", "a billion rows", "billion", "benchmarks"),
+    ):
+        text = (ROOT / target).read_text()
         page = (ROOT / folder / "RESULTS.md").read_text()
-        written = summary["put_between"](text, name, "\n".join(summary[name](page)))
-        assert written == text, f"the part {name!r} of the README is old: run `make summary`"
+        written = summary["put_between"](text, name, "\n".join(summary[function](page)))
+        assert written == text, f"the part {name!r} of {target} is old: run `make summary`"
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,16 @@ from tanager.files.write_table import write_table
 GOOD = "x,c,y\n" + "1,u,a\n5,v,b\n1.5,u,a\n6,v,b\n" * 5
 
 
+def good_files() -> None:
+    Path("good.csv").write_text(GOOD)
+    assert run(["fit", "good.csv", "--class", "y", "-o", "model.json"]) == 0
+
+
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, fill):
     """The working folder, with a good table and a good model in it."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "good.csv").write_text(GOOD)
-    assert run(["fit", "good.csv", "--class", "y", "-o", "model.json"]) == 0
+    fill(good_files)
     return tmp_path
 
 

@@ -17,13 +17,17 @@ from tanager.files.network_file import FORMATS, read_network, write_network
 TABLE = "petal length,c,y\n" + "1,u,a\n5,v,b\n1.5,u,a\n6,v,b\n" * 5
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """The working folder, with a model and a network in it."""
-    monkeypatch.chdir(tmp_path)
+def model_and_network() -> None:
     Path("data.csv").write_text(TABLE)
     assert run(["fit", "data.csv", "--class", "y", "--structure", "tan", "-o", "model.json"]) == 0
     write_network(random_network(2, [2, 3, 2]), "expert.bif")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, fill):
+    """The working folder, with a model and a network in it."""
+    monkeypatch.chdir(tmp_path)
+    fill(model_and_network)
     return tmp_path
 
 

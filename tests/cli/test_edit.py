@@ -16,14 +16,18 @@ from tanager.edits.revision import model_digest
 EDITS = (Edit.flatten("age", 20, 40, reason="noise"), Edit.remove("town", reason="law", who="B. Clerk"))
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def model_and_edits() -> None:
     X, y = mixed_table(1, n_rows=200)
     X.assign(y=y).to_csv("rows.csv", index=False)
     save_model(PairwiseClassifier().fit(X, y), "m.json")
     save_edits(Edits(EDITS, model_digest(load_model("m.json").network_)), "edits.json")
-    return X, y
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, fill):
+    monkeypatch.chdir(tmp_path)
+    fill(model_and_edits)
+    return mixed_table(1, n_rows=200)
 
 
 def test_the_command_writes_what_the_function_makes_and_undoes_it(folder, capsys):

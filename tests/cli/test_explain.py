@@ -23,17 +23,23 @@ IRIS = load_iris()
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]
 
 
+X = pa.table(list(IRIS.data.T.copy()), names=NAMES)
+ROWS = X.take(list(range(0, 150, 30)))
+
+
+def model_and_rows() -> None:
+    write_table(X.append_column("species", [IRIS.target_names[IRIS.target].tolist()]), "iris.csv")
+    assert run(["fit", "iris.csv", "--class", "species", "-o", "m.json", "--no-validate"]) == 0
+    write_table(ROWS, "rows.csv")
+
+
 @pytest.fixture
-def iris(tmp_path, monkeypatch):
+def iris(tmp_path, monkeypatch, fill):
     """A folder with a model, and five rows of the table without the class; the attributes of those rows."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "140")
-    X = pa.table(list(IRIS.data.T.copy()), names=NAMES)
-    write_table(X.append_column("species", [IRIS.target_names[IRIS.target].tolist()]), "iris.csv")
-    assert run(["fit", "iris.csv", "--class", "species", "-o", "m.json", "--no-validate"]) == 0
-    rows = X.take(list(range(0, 150, 30)))
-    write_table(rows, "rows.csv")
-    return rows
+    fill(model_and_rows)
+    return ROWS
 
 
 def test_json_is_the_explanation_of_python(iris, capsys):

@@ -18,11 +18,15 @@ from tanager.files.read_table import read_table
 TABLE = "x,c,y\n" + "1,u,a\n5,v,b\n1.5,u,a\n6,v,b\n" * 5
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "table.csv").write_text(TABLE)
+def table_and_model() -> None:
+    Path("table.csv").write_text(TABLE)
     assert run(["fit", "table.csv", "--class", "y", "-o", "model.json"]) == 0
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, fill) -> Path:
+    monkeypatch.chdir(tmp_path)
+    fill(table_and_model)
     return tmp_path
 
 

@@ -26,7 +26,7 @@ def refusal(tmp_path, suffix: str, content: str) -> str:
     return str(refused.value)
 
 
-@pytest.mark.parametrize("suffix", [".bif", ".dsl"])
+@pytest.mark.parametrize("suffix", [".bif", ".dsl", ".dne"])
 def test_a_comment_that_is_never_closed_is_read_once(tmp_path, suffix):
     assert "cut short" in refusal(tmp_path, suffix, "network x " + "/* " * LONG)
 

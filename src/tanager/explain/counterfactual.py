@@ -91,7 +91,7 @@ def counterfactuals(
     """For every row the smallest changes of one or two cells after which something else is decided.
 
     The size of a change of a number, or of a category with an order, is the share of the training rows that it passes:
-    |C(new) - C(old)|, where C(s) counts the rows in the states before s and half of those in s. That of a category
+    ``|C(new) - C(old)|``, where C(s) counts the rows in the states before s and half of those in s. That of a category
     without an order is the share of the rows that are not in the new one. In a network of tables all states of an
     attribute count alike. Sizes of two cells add up.
 

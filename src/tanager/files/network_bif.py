@@ -8,20 +8,19 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.files.network_blocks import Words
+from tanager.files.network_blocks import C_COMMENTS, Words
 from tanager.files.network_names import plain, word, word_or_integer
 from tanager.files.network_nodes import CellBudget, FileNode, add_once, cells_of, nodes_of
 from tanager.network.json_values import DocumentError
 from tanager.network.network import Network
 
 KEYWORDS = frozenset(["network", "variable", "probability", "property", "type", "discrete", "table", "default"])
-COMMENTS = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
 """One that is never closed goes to the end, so that no word is looked for in it again."""
 
 
 def read_bif(text: str) -> list[FileNode]:
     """The nodes in the order of their `variable` blocks."""
-    words = Words(text, "{}()[];,|", COMMENTS)
+    words = Words(text, "{}()[];,|", C_COMMENTS)
     states: dict[str, tuple[str, ...]] = {}
     tables: dict[str, tuple[tuple[str, ...], NDArray[np.float64]]] = {}
     budget = CellBudget(len(text))

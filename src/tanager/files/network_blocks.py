@@ -1,4 +1,4 @@
-"""The words of the text formats (bif, net, dsl), and their blocks in braces."""
+"""The words of the text formats (bif, net, dsl, dne), and their blocks in braces."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import NoReturn, Union
 
 from tanager.network.json_values import DocumentError, shorten
 
+C_COMMENTS = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
+"""One that is never closed ends with the text, so that no other beginning of one is looked at again."""
 Item = Union[str, list["Item"], "Block"]
 
 

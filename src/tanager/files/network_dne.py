@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterable
 from itertools import pairwise
 
-from tanager.files.network_blocks import Block, Words, flat, read_blocks, texts
+from tanager.files.network_blocks import C_COMMENTS, Block, Words, flat, read_blocks, texts
 from tanager.files.network_names import plain, quoted, word
 from tanager.files.network_nodes import FileNode, cells_of, nodes_of
 from tanager.network.json_values import DocumentError, shorten
 from tanager.network.network import Network
 
-COMMENTS = r"//[^\n]*|/\*.*?\*/"
 LONGEST = 30
 """Characters of a name or a state; the first is a letter."""
 TITLED = re.compile(r"Titled_\d+")
@@ -21,7 +20,7 @@ TITLED = re.compile(r"Titled_\d+")
 
 def read_dne(text: str) -> list[FileNode]:
     """The nodes in the order of their blocks; only chance nodes with a table have a place in a network."""
-    whole = read_blocks(Words(text, "{}()=;,|", COMMENTS))
+    whole = read_blocks(Words(text, "{}()=;,|", C_COMMENTS))
     nets = [block for block in whole.blocks if block.heading[:1] in (["bnet"], ["network"])]
     if len(nets) != 1:
         raise DocumentError("it does not consist of one block 'bnet', so it is not a .dne file")

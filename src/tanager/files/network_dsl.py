@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from tanager.files.network_blocks import Block, Words, read_blocks, texts
+from tanager.files.network_blocks import C_COMMENTS, Block, Words, read_blocks, texts
 from tanager.files.network_names import plain, quoted, word, word_or_integer
 from tanager.files.network_nodes import FileNode, cells_of, nodes_of
 from tanager.network.json_values import DocumentError, shorten
 from tanager.network.network import Network
 
 KEYWORDS = frozenset(["net", "node", "type", "header", "parents", "definition", "namestates", "probabilities"])
-COMMENTS = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
 """One that is never closed goes to the end, so that no word is looked for in it again."""
 
 
 def read_dsl(text: str) -> list[FileNode]:
     """The nodes in the order of their blocks; only nodes with a table (CPT) have a place in a network."""
-    whole = read_blocks(Words(text, "{}()=;,|", COMMENTS))
+    whole = read_blocks(Words(text, "{}()=;,|", C_COMMENTS))
     if len(whole.blocks) != 1 or whole.blocks[0].heading[:1] != ["net"]:
         raise DocumentError("it does not consist of one block 'net', so it is not a .dsl file")
     return [_node(block) for block in whole.blocks[0].blocks if block.heading[:1] == ["node"]]

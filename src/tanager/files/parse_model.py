@@ -55,6 +55,8 @@ KEYS = (
     "decision",
 )
 MAX_LABEL_BYTES = 1 << 28
+LARGEST_CORRECTION = 100.0
+"""Of log odds."""
 LABEL_KINDS = tuple("biufUTMO")
 REMEDY = "make it again with `tanager fit`, or with fit and save_model"
 FORMS = {"effects": ("effects",), "members": ("members", "subsumption"), "trees": ("trees",)}
@@ -69,7 +71,9 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     model = check_form(document, "model", MODEL_FORMAT, keys, REMEDY)
     clf = _classifier(model["classifier"], model["options"])
     columns = _columns(model["columns"])
-    schema = _schema(columns, model["named"], 0 if form == "effects" else model["hidden"])
+    schema = _schema(columns, model["named"], model["hidden"])
+    if form != "tables" and model["hidden"]:
+        raise DocumentError("hidden must be 0: only a network of tables has hidden nodes")
     clf.classes_ = _classes(schema.target.categories, model["class_dtype"])
     clf.class_count_ = _class_count(model["class_count"], len(clf.classes_))
     clf.n_features_in_ = len(schema.attributes)
@@ -113,10 +117,13 @@ def _mixture(columns: tuple[ColumnSchema, ...], document: Json, rules: Json, tar
 
 def _subsumption(attributes: Sequence[ColumnSchema], document: Json) -> Subsumption:
     """What each state of an attribute says of the others; -1 where it says nothing."""
-    said = [rows.astype(np.int64) for rows in arrays(document, len(attributes), 2, "subsumption")]
+    said = arrays(document, len(attributes), 2, "subsumption")
     if [rows.shape for rows in said] != [(column.n_states, len(attributes)) for column in attributes]:
         raise DocumentError("subsumption must have a row for each state and a column for each attribute")
-    return Subsumption(tuple(said))
+    for column, cells in zip(attributes, np.concatenate(said).T, strict=True):
+        if not np.isin(cells, np.arange(-1, column.n_states)).all():
+            raise DocumentError(f"subsumption must hold states of {column.name!r} in its column, or -1")
+    return Subsumption(tuple(rows.astype(np.int64) for rows in said))
 
 
 def _trees(columns: tuple[ColumnSchema, ...], document: Json, target: str) -> TreeAverageNetwork:
@@ -144,7 +151,10 @@ def _filling(columns: Sequence[ColumnSchema], document: Json) -> Filling | None:
     coarse = tuple(column.coarse for column in columns)
     filler = read_network_parts(coarse, found.get("parents"), found.get("tables"), coarse[-1].name)
     states = arrays(found.get("states"), len(columns) - 1, 2, "filling.states")
-    filling = Filling(filler, array(found.get("nothing"), 1, "filling.nothing"), tuple(states))
+    nothing = array(found.get("nothing"), 1, "filling.nothing")
+    if max(np.abs(corrections).max(initial=0.0) for corrections in (nothing, *states)) > LARGEST_CORRECTION:
+        raise DocumentError(f"filling holds a correction above {LARGEST_CORRECTION:g}, which leaves no probability")
+    filling = Filling(filler, nothing, tuple(states))
     filling.check(columns)
     return filling
 

@@ -20,6 +20,8 @@ from tanager.posterior.dirichlet import DirichletPosterior
 from tanager.posterior.features import DEPTH, Features, Terms
 from tanager.table.schema import ColumnSchema
 
+LARGEST = 1e60
+
 
 def write_posterior(posterior: AnyPosterior | None) -> dict[str, Json]:
     """{"posterior": ...}, or nothing for one that is not kept in files."""
@@ -73,10 +75,15 @@ def _broad(found: dict[str, Json], network: AnyNetwork, columns: Sequence[Column
     listed = sequence(found.get("pairs"), "posterior.pairs")
     pairs = _places(array(listed, 2, "posterior.pairs"), len(columns)).reshape(-1, 2) if listed else np.zeros((0, 2))
     splits = _places(array(found.get("splits"), 2, "posterior.splits"), len(columns))
-    left = array(found.get("left"), 3, "posterior.left") > 0
-    if splits.shape != (len(splits), 2**DEPTH - 1) or left.shape[:2] != splits.shape or left.shape[2] < states.max():
+    left = array(found.get("left"), 3, "posterior.left")
+    if (
+        splits.shape != (len(splits), 2**DEPTH - 1)
+        or left.shape[:2] != splits.shape
+        or left.shape[2] < states.max()
+        or not np.isin(left, (0, 1)).all()
+    ):
         raise DocumentError("posterior.left must say of every split and every code whether it goes to the left")
-    terms = Terms(tuple(attributes.tolist()), tuple(map(tuple, pairs.astype(int).tolist())), splits, left)
+    terms = Terms(tuple(attributes.tolist()), tuple(map(tuple, pairs.astype(int).tolist())), splits, left > 0)
     mains, paired = (
         tuple(arrays(found.get(key), len(attributes), 2, f"posterior.{key}")) for key in ("mains", "paired")
     )
@@ -85,6 +92,8 @@ def _broad(found: dict[str, Json], network: AnyNetwork, columns: Sequence[Column
     means, scales = (array(found.get(key), 1, f"posterior.{key}") for key in ("means", "scales"))
     features = Features(terms, mains, paired, means, scales)
     mean, factor = array(found.get("mean"), 2, "posterior.mean"), array(found.get("factor"), 3, "posterior.factor")
+    if max(np.abs(each).max(initial=0.0) for each in (*mains, *paired, means, scales, mean, factor)) > LARGEST:
+        raise DocumentError(f"posterior holds a number above {LARGEST:g}: squares of it could not be added")
     n_classes = network.columns[-1].n_states
     size = len(features.kinds)
     shape = (1 if n_classes == 2 else n_classes, size + 1)
@@ -95,7 +104,6 @@ def _broad(found: dict[str, Json], network: AnyNetwork, columns: Sequence[Column
 
 def _places(numbers: NDArray[np.float64], n_attributes: int) -> NDArray[np.int64]:
     """Numbers of attributes."""
-    found = numbers.astype(np.int64)
-    if (found != numbers).any() or ((found < 0) | (found >= n_attributes)).any():
+    if not np.isin(numbers, np.arange(n_attributes)).all():
         raise DocumentError(f"posterior must speak of attributes 0 to {n_attributes - 1}")
-    return found
+    return numbers.astype(np.int64)

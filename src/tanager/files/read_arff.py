@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
 import zlib
@@ -17,6 +16,7 @@ import pyarrow.csv
 
 from tanager.errors import FileError
 from tanager.files.arff_header import ArffError, Attribute, read_header, split_cells
+from tanager.files.packed import open_text
 from tanager.files.paths import reason
 
 DATA = re.compile(rb"^[ \t]*@data\b[^\n]*(?:\n|\Z)", re.IGNORECASE | re.MULTILINE)
@@ -29,7 +29,7 @@ LONGEST_ROW = 1 << 26
 def read_arff(file: Path, missing_values: Sequence[str]) -> pa.Table:
     """Nominal attributes become dictionary columns with the declared values in the declared order."""
     try:
-        with gzip.open(file) if file.name.lower().endswith(".gz") else file.open("rb") as stream:
+        with open_text(file) as stream:
             data = stream.read().removeprefix(b"\xef\xbb\xbf")
         return _parse(data, ["?", "", *missing_values])
     except (EOFError, OSError, zlib.error) as error:

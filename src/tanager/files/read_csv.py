@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import re
 import sys
@@ -13,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import IO, TextIO, cast
+from typing import IO, TextIO
 
 import pyarrow as pa
 import pyarrow.csv
@@ -21,6 +20,7 @@ import pyarrow.csv
 from tanager.errors import FileError
 from tanager.files.cell_rules import CellRules, decimal_commas, recognise_marks, warn_decimal_commas
 from tanager.files.encoding import find_encoding
+from tanager.files.packed import open_text
 from tanager.files.paths import reason
 
 BLOCK_SIZES = (1 << 20, 1 << 26)
@@ -50,9 +50,8 @@ class TextSource:
 
 def read_csv(file: Path, delimiter: str | None, cells: CellRules) -> pa.Table:
     """The table in a text file, decompressed on the way if its name ends in .gz; `None`: tab or comma by the header."""
-    opener = gzip.open if file.name.lower().endswith(".gz") else open
     try:
-        return _parse(TextSource(lambda: cast(IO[bytes], opener(file, "rb")), f"file {str(file)!r}"), delimiter, cells)
+        return _parse(TextSource(lambda: open_text(file), f"file {str(file)!r}"), delimiter, cells)
     except (EOFError, OSError, zlib.error) as error:  # gzip.BadGzipFile is an OSError
         raise FileError(
             f"cannot read {str(file)!r}: {reason(error)}.", hint="the file may be cut short; copy it again."
@@ -77,7 +76,7 @@ def _parse(text: TextSource, delimiter: str | None, cells: CellRules) -> pa.Tabl
             encoding = find_encoding(stream, text.where)
         try:
             return _parse_text(TextSource(text.open_bytes, text.where, encoding), delimiter, cells)
-        except _OtherEncodingError:
+        except (_OtherEncodingError, UnicodeError):
             raise FileError(
                 f"{text.where} holds characters that no table has, read as {encoding}.", hint="save it as UTF-8."
             ) from None

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from tanager.errors import FileError
+from tanager.errors import FileError, MemoryLimitError
 from tanager.files.cell_rules import PLAIN, CellRules, warn_decimal_commas, warn_recognised
 from tanager.files.encoding import find_encoding, is_utf8
 from tanager.files.paths import check_readable, reason
@@ -30,6 +30,7 @@ from tanager.files.read_csv import (
 )
 from tanager.files.read_xlsx import read_xlsx
 from tanager.files.unzip import unzipped
+from tanager.memory import available_memory
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
@@ -109,11 +110,14 @@ def bytes_in_memory(path: str | os.PathLike[str]) -> int:
 def _parquet_bytes(file: Path) -> int:
     try:
         with pyarrow.parquet.ParquetFile(file) as parquet:
-            kinds = parquet.schema_arrow.types
-            widths = (kind.bit_width / 8 if pa.types.is_primitive(kind) else TEXT_BYTES for kind in kinds)
-            return int(parquet.metadata.num_rows * sum(widths))
+            return _held(parquet)
     except (pa.ArrowException, OSError):
         return 0  # whoever reads it says what is wrong with it
+
+
+def _held(parquet: pyarrow.parquet.ParquetFile) -> int:
+    widths = (kind.bit_width / 8 if pa.types.is_primitive(kind) else TEXT_BYTES for kind in parquet.schema_arrow.types)
+    return int(parquet.metadata.num_rows * sum(widths))
 
 
 def _open_text(file: Path, delimiter: str | None, cells: CellRules) -> tuple[list[str], Iterator[pa.Table]]:
@@ -134,7 +138,7 @@ def _open_text(file: Path, delimiter: str | None, cells: CellRules) -> tuple[lis
             reader = open_csv(cells.conversion(decimal))
         if cells.marks:
             reader = _recognise_marks(reader.schema, open_csv, cells, decimal)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeError) as error:
         raise FileError(f"{where} cannot be read as a table: {reason(error)}.") from error
 
     def batches() -> Iterator[pa.Table]:
@@ -143,7 +147,7 @@ def _open_text(file: Path, delimiter: str | None, cells: CellRules) -> tuple[lis
             for batch in reader:
                 yield times_as_durations(_empty_texts(pa.Table.from_batches([batch]), cells))
                 n_rows += batch.num_rows
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeError) as error:
             raise FileError(
                 f"{where} cannot be read as a table: {reason(error)}, somewhere after row {n_rows:,}.",
                 hint="the first rows say what a column holds; --no-stream, or a Parquet file, asks all of them, "
@@ -256,7 +260,16 @@ def _read_parquet(file: Path) -> pa.Table:
     """Not through a data set: that would read folder names ("a=1") as columns."""
     try:
         with pyarrow.parquet.ParquetFile(file) as parquet:
+            n_bytes, room = _held(parquet), available_memory()
+            if n_bytes > room:  # which a file of any length may ask for
+                raise MemoryLimitError(
+                    f"file {str(file)!r} has {parquet.metadata.num_rows:,} rows, which take {n_bytes / 2**30:.1f} GiB; "
+                    f"{room / 2**30:.1f} GiB of memory are left.",
+                    hint="give fewer rows or columns at a time.",
+                )
             return parquet.read()
+    except MemoryLimitError:
+        raise
     except (pa.ArrowException, OSError, ValueError) as error:
         raise FileError(
             f"{str(file)!r} is not a complete Parquet file: {reason(error)}.", hint="write or copy it again."

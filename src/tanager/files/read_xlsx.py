@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tanager.errors import DataWarning, FileError
+from tanager.errors import DataWarning, FileError, TanagerError
 from tanager.files.cell_rules import CellRules
 from tanager.files.encoding import INSTALL
 from tanager.files.paths import reason
 from tanager.files.read_csv import read_csv_bytes
+from tanager.files.unzip import BROKEN_ARCHIVE
+from tanager.files.workbook_size import check_workbook_size
 from tanager.registry import list_names
 
 ENCRYPTED = bytes.fromhex("d0cf11e0a1b11ae1")
@@ -53,10 +55,17 @@ def _rows(file: Path, where: str) -> list[list[object]]:
                 hint="save it in Excel as .xlsx without a password, or as CSV.",
             )
     try:
+        check_workbook_size(file, where)
         workbook = CalamineWorkbook.from_path(str(file))
         sheets = {name: workbook.get_sheet_by_name(name).to_python() for name in workbook.sheet_names}
-    except (CalamineError, OSError, ValueError) as error:
+    except TanagerError:
+        raise
+    except (CalamineError, *BROKEN_ARCHIVE, RuntimeError, ValueError) as error:
         raise FileError(f"{where} is not a complete workbook: {reason(error)}.", hint="copy it again.") from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # what a reader in Rust raises where it did not expect an error
+            raise
+        raise FileError(f"{where} is not a workbook that can be read.", hint="save it again, or as CSV.") from error
     filled = [name for name, rows in sheets.items() if rows]
     if len(filled) > 1:
         others = list_names(filled[1:], 3)

@@ -12,8 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from tanager.errors import DataWarning, FileError
+from tanager.files.packed import check_unpacked
 from tanager.files.paths import reason
 from tanager.registry import list_names
+
+BROKEN_ARCHIVE = (zipfile.BadZipFile, OSError, EOFError, zlib.error, NotImplementedError)
+LONGEST_NAME = 40
+"""Letters of a member's name that are kept: its end says the format, and a file system takes no name of any length."""
 
 
 @contextmanager
@@ -23,15 +28,16 @@ def unzipped(archive: Path, is_table: Callable[[str], bool]) -> Iterator[Path]:
         try:
             with zipfile.ZipFile(archive) as files:
                 member = _table(archive, files.namelist(), is_table)
-                target = Path(folder, PurePosixPath(member).name)
+                check_unpacked(files.getinfo(member).file_size, f"{str(archive)!r}")
+                target = Path(folder, PurePosixPath(member).name[-LONGEST_NAME:])
                 with files.open(member) as packed, target.open("wb") as unpacked:
                     shutil.copyfileobj(packed, unpacked)
-        except RuntimeError as error:  # what zipfile raises for an archive with a password
-            raise FileError(f"cannot read {str(archive)!r}: {reason(error)}.", hint="unpack it first.") from error
-        except (zipfile.BadZipFile, OSError, EOFError, zlib.error, NotImplementedError) as error:
+        except BROKEN_ARCHIVE as error:
             raise FileError(
                 f"{str(archive)!r} is not a complete zip archive: {reason(error)}.", hint="copy it again."
             ) from error
+        except RuntimeError as error:  # what zipfile raises for an archive with a password
+            raise FileError(f"cannot read {str(archive)!r}: {reason(error)}.", hint="unpack it first.") from error
         with _named(str(target), f"{archive}: {member}"):
             yield target
 

@@ -24,6 +24,7 @@ from tanager.trees.leaf_sets import by_sets
 Array = NDArray[np.float64]
 
 BLOCK_ROWS = 8_192
+ROUNDING = 1e-6
 
 
 class AnswersGaps(Protocol):
@@ -111,6 +112,10 @@ class AdditiveNetwork(HasColumns):
                 raise DataError(f"the {what} has shape {array.shape}; its states and the classes need {shape}.")
             if not np.isfinite(array).all():
                 raise DataError(f"the {what} holds a value that is not a finite number.")
+            if what.startswith(("density", "spread")) and (array < 0).any():
+                raise DataError(f"the {what} holds a negative value.")
+            if what.startswith("density") and (array > 1 + ROUNDING).any():
+                raise DataError(f"the {what} holds a share above one.")
         if self.forest is not None:
             self.forest.check([column.n_states + 1 for column in attributes], n_classes)
 
@@ -259,8 +264,9 @@ class AdditiveNetwork(HasColumns):
             groups = column.coarse_codes[:-1]
             total = np.bincount(groups, density, minlength=column.coarse.n_states)
             before = np.concatenate([[0.0], np.cumsum(total)])[groups]
-            # The first state by which half of its group is reached.
+            # The first state by which half of its group is reached; the last, where sums are rounded.
             half = np.cumsum(density) - before >= total[groups] / 2
+            half[np.flatnonzero(np.diff(groups, append=-1))] = True
             found.append(np.array([np.flatnonzero(half & (groups == group))[0] for group in range(len(total))]))
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_array
 from tanager.errors import DataError, DataTypeError
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, RawTable
 from tanager.table.number_cells import number_cells
-from tanager.table.read_arrow import finite, read_arrow, read_cells, read_objects
+from tanager.table.read_arrow import finite, holds_nothing, read_arrow, read_cells, read_objects
 from tanager.threads import map_threads
 
 # Cells from which threads, and the compiled kernel that numbers objects, repay their start.
@@ -46,14 +47,19 @@ def to_arrow(X: Any) -> pa.Table:
 
 def _to_arrow(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
     try:
-        return series.to_arrow()
-    except pa.ArrowException:
-        return pa.array([as_written(cell) for cell in series.to_numpy()], pa.string())
+        with contextlib.suppress(pa.ArrowException):
+            return series.to_arrow()
+        return pa.array([as_written(cell) for cell in series.to_list()], pa.string())
+    except UnicodeError:
+        raise DataTypeError(
+            f"column {str(series.name)!r} holds text that is not valid Unicode.",
+            hint="replace half of a surrogate pair.",
+        ) from None
 
 
 def as_written(cell: Any) -> str | None:
     """A cell of any type as it would be written."""
-    if cell is None or cell != cell:
+    if holds_nothing(cell):
         return None
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
@@ -150,6 +156,10 @@ def _holds_objects(series: nw.Series[Any]) -> bool:
 
 
 def _read_array(X: object) -> RawTable:
+    if isinstance(X, dict):  # of which scikit-learn says that it is a scalar
+        raise DataTypeError(
+            "the table is a dict; expected a data frame, an array or rows.", hint="pandas.DataFrame(table) makes one."
+        )
     array = check_array(X, dtype=None, ensure_all_finite=False)
     if array.dtype.kind in "US" and not hasattr(X, "dtype"):
         # A list of rows with text in them: keep the numbers beside it numbers.

@@ -1,0 +1,123 @@
+"""The documents that are changed in one value: a model of every form, and every part that a file may have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tanager import (
+    BayesianNetworkClassifier,
+    Edit,
+    NaiveBayesClassifier,
+    TANClassifier,
+    apply_edits,
+    cross_validate_model,
+)
+from tanager.decide import CostDecision, ThresholdDecision
+from tanager.files.write_model import to_document
+from tanager.gaps.choose import with_rule
+from tanager.gaps.expected import Expected
+from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
+from tanager.structure import AnDE
+from tanager.trees.forest import Forest, Tree
+
+ROWS = pa.table(
+    {
+        "colour": ["red", "blue", "red", "green"] * 6,
+        "flag": [True, False, False, True] * 6,
+        "size": [0.5, 1.5, 2.5, 3.5, 4.5, 5.5] * 4,
+    }
+)
+CLASSES = ["yes", "no", "maybe"] * 8
+TWO_CLASSES = ["yes", "no", "no", "yes", "yes", "no"] * 4
+MENDING = Recipe.from_dict(
+    {
+        "class": "y",
+        "missing": ["?"],
+        "steps": [
+            {"step": "merge", "column": "colour", "texts": ["red"]},
+            {"step": "number", "column": "weight", "thousands": ",", "decimal": "."},
+            {"step": "drop", "column": "gone"},
+        ],
+    }
+)
+
+
+def tables() -> BayesianNetworkClassifier:
+    return TANClassifier(discretizer="quantile", parameters="frequency").fit(ROWS, CLASSES)
+
+
+def effects() -> BayesianNetworkClassifier:
+    """Curves and pairs that average over gaps."""
+    return BayesianNetworkClassifier().fit(ROWS, CLASSES)
+
+
+def trees() -> BayesianNetworkClassifier:
+    """Effects with two trees, of which one asks for two attributes."""
+    clf = BayesianNetworkClassifier(missing="skip").fit(ROWS, CLASSES)
+    n_codes = [column.n_states + 1 for column in clf.network_.columns[:-1]]
+    left = np.zeros((2, max(n_codes)), dtype=bool)
+    left[:, :2] = True
+    grown = Tree(0, np.array([[0, 1, ~0], [2, ~1, ~2]]), left, np.array([0.25, -0.5, 0.75]), np.array([8.0, 4.0, 12.0]))
+    stump = Tree(1, np.array([[1, ~0, ~1]]), left[:1], np.array([0.5, -0.5]), np.array([12.0, 12.0]))
+    network = replace(clf.network_, forest=Forest.of([grown, stump], n_codes, 3), gap_rule=None)
+    clf.gaps_ = Expected(network)
+    clf.network_ = with_rule(network, clf.gaps_)
+    return clf
+
+
+def mixture() -> BayesianNetworkClassifier:
+    """A mean of networks, and cells that follow from others."""
+    structure = AnDE(subsumption=1)
+    return BayesianNetworkClassifier(structure, parameters="frequency", discretizer="quantile").fit(ROWS, CLASSES)
+
+
+def forests() -> BayesianNetworkClassifier:
+    return BayesianNetworkClassifier("tree-average", parameters="frequency", discretizer="quantile").fit(ROWS, CLASSES)
+
+
+def sure() -> BayesianNetworkClassifier:
+    """Tables with a decision by costs, and how sure they are."""
+    clf = tables().prepare_intervals(ROWS, CLASSES)
+    clf.decision_ = CostDecision(tuple(clf.classes_.tolist()), np.array([[0.0, 1, 2], [10, 0, 1], [3, 2, 0]]), 0.5)
+    return clf
+
+
+def corrected() -> BayesianNetworkClassifier:
+    """Effects with a quality and a threshold, corrected by hand."""
+    clf = BayesianNetworkClassifier(missing="skip").fit(ROWS, TWO_CLASSES)
+    clf.quality_ = cross_validate_model(NaiveBayesClassifier().fit(ROWS, TWO_CLASSES), ROWS, TWO_CLASSES)
+    clf = apply_edits(clf, [Edit.flatten("size", 1, 3, reason="few rows"), Edit.remove("flag", reason="forbidden")])
+    clf.decision_ = ThresholdDecision(("no", "yes"), "yes", 0.25, None)
+    return clf
+
+
+def broad() -> BayesianNetworkClassifier:
+    """Effects of one column, and how sure they are."""
+    clf = BayesianNetworkClassifier(missing="skip").fit(ROWS.select(["flag"]), TWO_CLASSES)
+    return clf.prepare_intervals(ROWS.select(["flag"]), TWO_CLASSES)
+
+
+MODELS: dict[str, Callable[[], BayesianNetworkClassifier]] = {
+    "tables": tables,
+    "effects": effects,
+    "trees": trees,
+    "mixture": mixture,
+    "forests": forests,
+    "sure": sure,
+    "corrected": corrected,
+    "broad": broad,
+}
+
+
+@cache
+def document(name: str) -> dict[str, Any]:
+    """What the file of a model holds."""
+    clf = MODELS[name]()
+    return json.loads(json.dumps(to_document(clf, recipe=MENDING if name == "tables" else NOTHING_TO_DO)))
