@@ -21,7 +21,7 @@ from tanager.threads import map_threads
 
 WORK_WORTH_COMPILING = 500_000  # completions from which the compiled kernel repays its start
 ROW_WORK = 1_000  # completions that cost as much as the rest of a row
-COMPILED_BLOCK_ROWS = 512
+COMPILED_BLOCK_ROWS = 1_024  # whose cells stay in the cache
 
 
 @dataclass(frozen=True)
@@ -122,9 +122,7 @@ class Averaged(GapRule):
 
     def _answer(self, codes: Codes, compiled: bool) -> Floats:
         def average(rows: Codes) -> Floats:
-            coarse = self.network.coarsen(rows)
-            corrections = self.filling.corrections(rows)
-            found = (self._average_compiled if compiled else self._average)(rows, coarse, corrections)
+            found = self._average_compiled(rows) if compiled else self._average(rows)
             with np.errstate(divide="ignore"):
                 return np.log(found)
 
@@ -132,7 +130,8 @@ class Averaged(GapRule):
             codes, self.with_gap(codes), lambda rows: self.network.log_joint(rows, normalized=True), average
         )
 
-    def _average(self, codes: Codes, coarse: Codes, corrections: Floats) -> Floats:
+    def _average(self, codes: Codes) -> Floats:
+        coarse, corrections = self.network.coarsen(codes), self.filling.corrections(codes)
         found = np.empty_like(corrections)
         few = self._completions.counts(coarse) <= MAX_COMPLETIONS
         for row, correction in enumerate(corrections):
@@ -145,20 +144,21 @@ class Averaged(GapRule):
             found[row] = bent @ posterior / bent.sum()
         return found
 
-    def _average_compiled(self, codes: Codes, coarse: Codes, corrections: Floats) -> Floats:
+    def _average_compiled(self, codes: Codes) -> Floats:
         from tanager.gaps.average_kernels import average_rows
 
-        completions, found = self._completions, np.empty_like(corrections)
-        # In the order of the rows, so that a block of them looks alike to the compiler however long it is.
-        cells = np.ascontiguousarray(self.network.look_ups(codes)[1], dtype=np.int64)
-        coarse_cells = np.ascontiguousarray(coarse, dtype=np.int64)
+        completions, found = self._completions, np.empty((len(codes), len(self.filling.nothing)))
         sums, tree = (completions.network_sums, completions.filler_sums), completions.tree.arrays
-        shares, numbers = np.exp(completions.filler_sums.tables), completions.tree.numbers(N_DRAWS)
+        shares = np.exp(completions.filler_sums.tables)
+        numbers = np.ascontiguousarray(completions.tree.numbers(N_DRAWS).T)
 
         def average(first: int) -> None:
-            rows = slice(first, first + COMPILED_BLOCK_ROWS)
-            limits = cells[rows], coarse_cells[rows], corrections[rows], MAX_COMPLETIONS
-            average_rows(*limits, *sums, shares, tree, numbers, found[rows])
+            rows = codes[first : first + COMPILED_BLOCK_ROWS]
+            # In the order of the rows, so that a block of them looks alike to the compiler however long it is.
+            cells = np.ascontiguousarray(self.network.look_ups(rows)[1], dtype=np.int64)
+            coarse = np.ascontiguousarray(self.network.coarsen(rows), dtype=np.int64)
+            limits = cells, coarse, self.filling.corrections(rows), MAX_COMPLETIONS
+            average_rows(*limits, *sums, shares, tree, numbers, found[first : first + len(rows)])
 
         map_threads(average, range(0, len(codes), COMPILED_BLOCK_ROWS))
         return found

@@ -68,10 +68,11 @@ def average_rows(
     numbers: Floats,
     out: Floats,
 ) -> None:
-    """See `Averaged`; `shares` are the exponentials of the filler's tables."""
+    """See `Averaged`; shares are the exponentials of the filler's tables, numbers (attributes + 1, draws)."""
     n_attributes, n_classes = coarse.shape[1], out.shape[1]
     effects, chances = make_placed(network), make_placed(filler)
-    work, block = make_work(tree, len(numbers)), _make_block(n_classes, max(BLOCK, len(numbers), tree.n_states.max()))
+    n_draws = numbers.shape[1]
+    work, block = make_work(tree, n_draws), _make_block(n_classes, max(BLOCK, n_draws, tree.n_states.max()))
     order, places = np.empty(n_attributes, np.int64), np.empty(n_attributes, np.int64)
     states = np.empty(n_attributes, np.int64)
     for row in range(len(out)):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.gaps.filler import FillingTree
-from tanager.gaps.sums import Sums, sum_completions
+from tanager.gaps.sums import Sums, sum_completions, sum_draws
 from tanager.network.any_network import LookedUpNetwork
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
@@ -61,6 +61,10 @@ class Completions:
     def drawn(self, codes: Codes, coarse: Codes, n_draws: int, compiled: bool = False) -> Floats:
         """(n_rows, n_draws, n_classes) P(class | completion) of as many completions drawn for each row."""
         filled = self.tree.fill(coarse, n_draws, compiled)
+        if len(codes) == 1 and self.network.is_looked_up:
+            missing = coarse[0] == self._n_states
+            sums = sum_draws(self.network_sums, self.network.look_ups(codes)[1][0], missing, filled[:, 0])
+            return np.exp(normalize_log(sums))[np.newaxis]
         rows: Codes = filled.reshape(len(filled), -1).T
         if coarse is not codes:
             known = np.repeat(codes, n_draws, axis=0)

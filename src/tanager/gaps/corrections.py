@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.gaps.completions import MAX_COMPLETIONS, N_DRAWS, Completions
+from tanager.network.any_network import LookedUpNetwork
 from tanager.table.batch import Codes, code_dtype
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 CLASS_DEVIATION, STATE_DEVIATION = 3.0, 2.0  # prior standard deviations
-MIN_DRAWS, DRAWS_OF_ALL_STATES = 64, 1 << 16
+MIN_DRAWS, DRAWS_OF_ALL_STATES = 64, 1 << 17
+WALKS_OF_ALL_STATES = 1 << 26  # down trees: two seconds
 CELLS_WORTH_COMPILING = 10_000_000  # drawn cells from which the compiled kernel repays its start
 BLOCK_CELLS = 1 << 22
 MAX_STEPS, TOLERANCE, LONGEST_STEP, SHORTEST_PART = 30, 1e-7, 2.0, 1e-4
@@ -34,8 +36,9 @@ def learn_corrections(
     ridge = np.array([1 / (n_rows * CLASS_DEVIATION**2)])
     none = np.zeros(len(classes))
     nothing = solve_corrections(*_complete(completions, unknown, N_DRAWS), classes[np.newaxis] / n_rows, none, ridge)[0]
-    most_draws = N_DRAWS if completions.network.is_looked_up else MIN_DRAWS  # a walk down trees takes longer
-    n_draws = int(np.clip(DRAWS_OF_ALL_STATES // n_coarse.sum(), MIN_DRAWS, most_draws))
+    # As many as an answer has, if they are affordable: then the averages that are corrected are the answers.
+    draws_of_all = min(DRAWS_OF_ALL_STATES, WALKS_OF_ALL_STATES // _n_trees(completions.network))
+    n_draws = int(np.clip(draws_of_all // n_coarse.sum(), MIN_DRAWS, N_DRAWS))
     # Few completions are as many as there are, which differs between attributes; draws of several go together.
     few = n_coarse.prod(dtype=np.float64) / n_coarse.max() <= MAX_COMPLETIONS
     n_together = 1 if few else max(1, BLOCK_CELLS // (n_draws * len(n_coarse) * int(n_coarse.max())))
@@ -51,6 +54,11 @@ def learn_corrections(
             given = weights[own], posterior[own]
             states.append(_correct_states(completions, attribute, by_state[attribute], nothing, *given))
     return nothing, tuple(states)
+
+
+def _n_trees(network: LookedUpNetwork) -> int:
+    """At least 1, for the look-ups."""
+    return len(network.forest.roots) if network.kind == "effects" and network.forest is not None else 1
 
 
 def _correct_states(

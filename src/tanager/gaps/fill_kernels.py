@@ -13,20 +13,22 @@ from tanager.kernel import kernel
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+MAX_STATES_TO_COUNT = 40  # of an attribute: with more, halving takes less time
+
 
 class Work(NamedTuple):
     """Of one row.
 
     likelihood  (classes, states of all attributes) P(cells present at and below an attribute | its state, class)
     weights     (classes,)
-    classes     (draws,) the class of each
+    ends        (classes,) the draws of a class end before this one; those of the next class follow
     cumulative  (classes * states of the parent * states,) chances of an attribute, added up
-    filled      (attributes, draws)
+    filled      (attributes, draws) of those missing
     """
 
     likelihood: Floats
     weights: Floats
-    classes: Ints
+    ends: Ints
     cumulative: Floats
     filled: Ints
 
@@ -37,7 +39,7 @@ def make_work(tree: Tree, n_draws: int) -> Work:
     return Work(
         np.empty((n_classes, tree.starts[-1])),
         np.empty(n_classes),
-        np.empty(n_draws, np.int64),
+        np.empty(n_classes, np.int64),
         np.empty(n_classes * tree.n_states.max() ** 2),
         np.empty((len(tree.order), n_draws), np.int64),
     )
@@ -45,15 +47,20 @@ def make_work(tree: Tree, n_draws: int) -> Work:
 
 @kernel
 def fill_rows(codes: NDArray[np.integer], tree: Tree, numbers: Floats, filled: NDArray[np.unsignedinteger]) -> None:
-    """See `FillingTree.fill`; filled is (n_attributes, n_rows, n_draws)."""
-    work = make_work(tree, len(numbers))
+    """See `FillingTree.fill`; numbers is (n_attributes + 1, n_draws), filled (n_attributes, n_rows, n_draws)."""
+    work = make_work(tree, numbers.shape[1])
     for row in range(len(codes)):
         fill_row(codes, row, tree, numbers, work)
-        filled[:, row] = work.filled
+        for node in range(codes.shape[1]):
+            if codes[row, node] == tree.n_states[node]:
+                filled[node, row] = work.filled[node]
+            else:
+                filled[node, row] = codes[row, node]
 
 
 @kernel
 def fill_row(codes: NDArray[np.integer], row: int, tree: Tree, numbers: Floats, work: Work) -> None:
+    """Draw the missing cells of the row; the numbers of the class ascend, so that a class has draws side by side."""
     weights = work.weights
     work.likelihood[:] = 0.0  # logarithms until an attribute sends: a product over its children would underflow
     weights[:] = tree.classes
@@ -62,31 +69,62 @@ def fill_row(codes: NDArray[np.integer], row: int, tree: Tree, numbers: Floats, 
     weights[:] = np.exp(weights - weights.max())
     for c in range(1, len(weights)):
         weights[c] += weights[c - 1]
-    for draw in range(len(numbers)):
-        work.classes[draw] = _invert(weights, 0, len(weights), numbers[draw, -1])
+    for c in range(len(weights) - 1):
+        work.ends[c] = _first_from(numbers[-1], weights[-1], weights[c])
+    work.ends[-1] = numbers.shape[1]
     for node in tree.order:
         if codes[row, node] == tree.n_states[node]:
-            _draw(codes, row, node, tree, numbers, work)
+            _draw(codes, row, node, tree, numbers[node], work)
+
+
+@kernel
+def _first_from(ascending: Floats, total: float, bound: float) -> int:
+    """The first of these numbers that, times the total, is not below the bound."""
+    first, last = 0, len(ascending)
+    while first < last:
+        middle = (first + last) // 2
+        if ascending[middle] * total >= bound:
+            last = middle
         else:
-            work.filled[node, :] = codes[row, node]
+            first = middle + 1
+    return first
 
 
 @kernel
 def _draw(codes: NDArray[np.integer], row: int, node: int, tree: Tree, numbers: Floats, work: Work) -> None:
     """A state for each draw, given the class and the parent's state of the draw and what is below the node."""
     parent, r, start = tree.parents[node], tree.n_states[node], tree.starts[node]
-    n_above = _n_above(parent, tree.n_states)
+    n_above, drawn = _n_above(parent, tree.n_states), work.filled[node]
     first_above, last_above = (0, 1) if parent < 0 else _span(int(codes[row, parent]), n_above)
+    begin = 0
     for c in range(len(work.weights)):
         for s in range(first_above, last_above):
             first, reached = (c * n_above + s) * r, 0.0
             for k in range(r):
                 reached += tree.tables[tree.offsets[node] + first + k] * work.likelihood[c, start + k]
                 work.cumulative[first + k] = reached
-    for draw in range(len(work.classes)):
-        above = 0 if parent < 0 else work.filled[parent, draw]
-        first = (work.classes[draw] * n_above + above) * r
-        work.filled[node, draw] = _invert(work.cumulative, first, r, numbers[draw, node])
+        first, end = c * n_above * r, work.ends[c]
+        if last_above - first_above > 1:
+            for draw in range(begin, end):
+                above = first + work.filled[parent, draw] * r
+                drawn[draw] = _invert(work.cumulative, above, r, numbers[draw])
+        elif r > MAX_STATES_TO_COUNT:
+            for draw in range(begin, end):
+                drawn[draw] = _invert(work.cumulative, first + first_above * r, r, numbers[draw])
+        else:
+            _count_reached(work.cumulative[first + first_above * r :], r, numbers[begin:end], drawn[begin:end])
+        begin = end
+
+
+@kernel
+def _count_reached(cumulative: Floats, r: int, numbers: Floats, drawn: Ints) -> None:
+    """As `_invert` for all draws: bound by bound, in loops from 0 on, which fill the vector registers."""
+    total = cumulative[r - 1]
+    drawn[:] = 0
+    for k in range(r - 1):
+        bound = cumulative[k]
+        for draw in range(len(numbers)):
+            drawn[draw] += np.int64(numbers[draw] * total >= bound)
 
 
 @kernel
@@ -102,6 +140,17 @@ def _send(codes: NDArray[np.integer], row: int, node: int, tree: Tree, work: Wor
     first_state, last_state = _span(int(codes[row, node]), r)
     # A parent that is present needs the message at its state only.
     first_above, last_above = (0, 1) if parent < 0 else _span(int(codes[row, parent]), n_above)
+    if last_state - first_state == 1:  # a cell present: no sum, and its logarithm is known
+        for c in range(len(work.weights)):
+            work.weights[c] += likelihood[c, start + first_state]
+            likelihood[c, start + first_state] = 1.0
+            for s in range(first_above, last_above):
+                message = tree.logs[tree.offsets[node] + (c * n_above + s) * r + first_state]
+                if parent >= 0:
+                    likelihood[c, tree.starts[parent] + s] += message
+                else:
+                    work.weights[c] += message
+        return
     for c in range(len(work.weights)):
         highest = -np.inf
         for k in range(first_state, last_state):

@@ -81,8 +81,13 @@ class FillingTree:
         return tuple(table.shape[2] for table in self.tables)
 
     def numbers(self, n_draws: int) -> Floats:
-        """(n_draws, n_attributes + 1) the numbers that the attributes, and last the class, are drawn with."""
-        return spread_numbers(n_draws, len(self.ranks) + 1)[:, [*(rank + 1 for rank in self.ranks), 0]]
+        """(n_draws, n_attributes + 1) the numbers that the attributes, and last the class, are drawn with.
+
+        Those of the class ascend: the order of draws is no part of a mean, and kernels find the draws of a class at
+        once.
+        """
+        numbers = spread_numbers(n_draws, len(self.ranks) + 1)[:, [*(rank + 1 for rank in self.ranks), 0]]
+        return numbers[np.argsort(numbers[:, -1])]
 
     def fill(self, codes: Codes, n_draws: int, compiled: bool = False) -> Codes:
         """(n_attributes, n_rows, n_draws) the cells present, and draws of the missing ones given these."""
@@ -91,7 +96,7 @@ class FillingTree:
         if compiled:
             from tanager.gaps.fill_kernels import fill_rows
 
-            fill_rows(codes, self.arrays, numbers, filled)
+            fill_rows(codes, self.arrays, np.ascontiguousarray(numbers.T), filled)
             return filled
         filled[...] = codes.T[..., np.newaxis]
         likelihoods, weights = self._collect(codes)
@@ -134,14 +139,17 @@ class FillingTree:
     @cached_property
     def arrays(self) -> Tree:
         """All of it for kernels."""
-        n_states = np.array(self.n_states)
+        n_states, tables = np.array(self.n_states), np.concatenate([table.reshape(-1) for table in self.tables])
+        with np.errstate(divide="ignore"):
+            logs = np.log(tables)
         return Tree(
             np.array(self.order),
             np.array(self.parents),
             n_states,
             np.concatenate([[0], np.cumsum(n_states)]),
             np.cumsum([0, *(table.size for table in self.tables)]),
-            np.concatenate([table.reshape(-1) for table in self.tables]),
+            tables,
+            logs,
             self.classes,
         )
 
@@ -151,6 +159,7 @@ class Tree(NamedTuple):
 
     starts   where the states of each attribute begin in an array of the states of all
     offsets  where the (classes, parent states, states) table of each attribute begins in `tables`
+    logs     of the tables
     """
 
     order: Ints
@@ -159,6 +168,7 @@ class Tree(NamedTuple):
     starts: Ints
     offsets: Ints
     tables: Floats
+    logs: Floats
     classes: Floats
 
 

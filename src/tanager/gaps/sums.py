@@ -64,3 +64,20 @@ def sum_completions(sums: Sums, cells: Codes, missing: NDArray[np.bool_]) -> Flo
             positions = positions + steps.reshape(along)
         total += sums.tables[positions]
     return total.reshape(-1, total.shape[-1])
+
+
+def sum_draws(sums: Sums, cells: Codes, missing: NDArray[np.bool_], filled: Codes) -> Floats:
+    """(draws, classes) of one row, for draws of its missing attributes: (attributes, draws) states.
+
+    Look-ups of cells present alone are added up once for all draws.
+    """
+    is_open = (sums.strides > 0) & missing[sums.attributes[sums.nodes]]
+    first = sums.offsets + np.where(is_open, 0, sums.strides * cells[sums.nodes]).sum(axis=1)
+    changes = is_open.any(axis=1)
+    columns, steps = sums.nodes[changes], np.where(is_open, sums.strides, 0)[changes]
+    positions = np.tile(first[changes, np.newaxis], filled.shape[1])
+    for column, step in zip(columns.T, steps.T, strict=True):
+        drawn = filled[sums.attributes[column]]
+        positions += step[:, np.newaxis] * sums.values[drawn, column[:, np.newaxis]]
+    total: Floats = sums.tables[first[~changes]].sum(axis=0) + sums.tables[positions].sum(axis=0)
+    return total
