@@ -11,9 +11,8 @@ import pyarrow as pa
 import pytest
 
 from cli.iris_table import iris_table
-from cli.kept_files import fill
+from cli.kept_files import write_kinds
 from tanager.files.write_table import write_table
-
 
 Make = Callable[[], object]
 
@@ -46,7 +45,7 @@ def iris(tmp_path, monkeypatch) -> pa.Table:
 def originals(tmp_path_factory) -> Path:
     """Everything that the commands read, and a file of every kind in `kinds`."""
     folder = tmp_path_factory.mktemp("originals")
-    fill(folder)
+    write_kinds(folder)
     return folder
 
 

@@ -21,7 +21,7 @@ FIT = "fit t.csv -c y --structure naive-bayes --parameters frequency -o"
 COMPARE = "compare naive-bayes:frequency tan:ll:frequency --data sets -c y --folds 2 --jobs 1 -o"
 
 
-def fill(folder: Path) -> None:
+def write_kinds(folder: Path) -> None:
     """Everything that the commands read, and a file of every kind in `kinds`."""
     for name in ("sets", "kinds"):
         (folder / name).mkdir()
