@@ -2,7 +2,8 @@
 
     python -m experiments.papers [zhou-4-2 ...] [--field] [--slow] [--renew] [--page FILE]
 
-Without a name all papers are repeated. With --renew the page keeps the sections of others.
+Without a name all papers are repeated; with --field and --renew alone none is. With --renew the page keeps the sections
+of others.
 Results are kept in experiments/results; a run goes on where it stopped.
 """
 
@@ -56,7 +57,8 @@ def parse(arguments: Sequence[str]) -> Namespace:
 def plan(options: Namespace) -> Iterator[Study]:
     """The studies asked for; what cannot be done is refused before any work."""
     sets = choose(find_data_sets(options.data), options.sets)
-    for name in options.papers or PAPERS:
+    only_field = options.field and options.renew
+    for name in options.papers or (() if only_field else PAPERS):
         yield from PAPERS[check_option("paper", name, PAPERS)](sets, options.slow)
     if options.field:
         yield field_study(sets, slow=options.slow)
@@ -64,7 +66,7 @@ def plan(options: Namespace) -> Iterator[Study]:
 
 def every(options: Namespace) -> Namespace:
     """The same options for all papers and the field."""
-    return Namespace(**{**vars(options), "papers": [], "field": True, "sets": None})
+    return Namespace(**{**vars(options), "papers": list(PAPERS), "field": True, "sets": None})
 
 
 if __name__ == "__main__":
