@@ -34,7 +34,8 @@ def main(arguments: Sequence[str]) -> None:
     options = parse(arguments)
     studies = list(plan(options))
     check_outputs(studies, options.data, options.output, options.page.parent, options.page)
-    finished = run_studies(studies, options.output, options.jobs)
+    seconds = None if options.minutes is None else 60.0 * options.minutes
+    finished = run_studies(studies, options.output, options.jobs, seconds)
     titles = [study.title for study in plan(every(options))] if options.renew else []
     write_studies(finished, options.page.parent, options.page, shlex.join([*COMMAND, *arguments]), titles)
     check_measured(finished)
@@ -50,6 +51,7 @@ def parse(arguments: Sequence[str]) -> Namespace:
     parser.add_argument("--sets", type=lambda text: text.split(","), help="only these, by name")
     parser.add_argument("--output", type=Path, default=FOLDER / "results", help="where results are kept, to go on")
     parser.add_argument("--page", type=Path, default=FOLDER / "RESULTS.md")
+    parser.add_argument("--minutes", type=float, help="for each study; the page says what has not been run by then")
     parser.add_argument("--jobs", type=int, default=-1, help="processes; -1: one for every core")
     return parser.parse_args(arguments)
 

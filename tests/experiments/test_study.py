@@ -16,6 +16,7 @@ from tanager import BayesianNetworkClassifier, NaiveBayesClassifier
 from tanager.errors import DataError, FileError
 from tanager.experiments.data_sets import DataSet
 from tanager.experiments.entries import parse_entry
+from tanager.experiments.page import write_page
 from tanager.experiments.protocol import KFold, Protocol
 from tanager.experiments.results_folder import results_folder
 from tanager.experiments.study import Study
@@ -84,6 +85,20 @@ def test_a_run_cut_short_goes_on_where_it_stopped(sets, tmp_path):
     assert (folder / "results.jsonl").read_text().splitlines()[:7] == lines
     assert without_times(results) == without_times(study.run(tmp_path / "other"))
     assert study.run(folder, progress=lambda *_: pytest.fail("nothing is left to do")).records == results.records
+
+
+def test_a_run_out_of_time_gives_whole_pairs_and_the_page_says_what_is_missing(sets, tmp_path):
+    folder, page = tmp_path / "out", tmp_path / "page.md"
+    whole = study_of(sets[:2], "naive-bayes").run(folder)
+    lines = (folder / "results.jsonl").read_text().splitlines(keepends=True)
+    (folder / "results.jsonl").write_text("".join(lines[:-1]))  # the second set lacks a fold
+    study = study_of(sets[:2], "naive-bayes", "tan")
+    results = study.run(folder, seconds=0.0)
+    assert without_times(results) == without_times(whole)[:3]
+    assert np.isnan(results.column("tan", "error")).all()
+    write_page(page, "command", [(study, results, [])])
+    assert "Not run yet: tan on 2 sets, naive-bayes on 1 sets." in page.read_text()
+    assert len(study.run(folder, seconds=600.0).records) == 12
 
 
 def test_a_failing_pair_is_recorded_tried_again_and_does_not_stop_the_rest(sets, tmp_path):

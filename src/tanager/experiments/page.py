@@ -6,10 +6,12 @@ import datetime
 import os
 import platform
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from tanager.experiments.jobs import pair_of
 from tanager.experiments.pictures import Picture
 from tanager.experiments.results import Results
 from tanager.experiments.study import Study
@@ -61,6 +63,13 @@ def _write(path: Path, text: str) -> None:
         stream.write(text.encode())
 
 
+def _not_run(study: Study, results: Results) -> str:
+    """The sets that classifiers lack, for want of time: in words, empty if none does."""
+    wanted, done = {job.pair for job in study.jobs()}, set(map(pair_of, results.records))
+    lacking = Counter(classifier for _, classifier in wanted - done)
+    return ", ".join(f"{name} on {number} sets" for name, number in lacking.most_common())
+
+
 def _about(command: str) -> str:
     return f"{datetime.date.today()}, {', '.join(_versions())}; {os.cpu_count()} cores. Command: `{command}`.\n"
 
@@ -73,6 +82,8 @@ def _section(
         yield about
     n_sets, n_classifiers = len(results.sets), len(results.classifiers)
     yield f"{n_sets} sets, {n_classifiers} classifiers, {len(results.records)} fits; seed {study.protocol.seed}."
+    if missing := _not_run(study, results):
+        yield f"Not run yet: {missing}."
     seconds = results.seconds()
     slowest = ", ".join(f"{name} {time:.0f}" for name, time in list(seconds.items())[:MAX_TIMES])
     yield f"Processor seconds to fit and predict: {sum(seconds.values()):.0f} in all; {slowest}.\n"

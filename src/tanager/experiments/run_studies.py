@@ -39,11 +39,11 @@ def check_outputs(
         check_output(page, PAGE, reads=reads, force=force)
 
 
-def run_studies(studies: Sequence[Study], output: Path, n_jobs: int) -> Finished:
-    """Run each study, its records in a folder of its own below `output`."""
+def run_studies(studies: Sequence[Study], output: Path, n_jobs: int, seconds: float | None = None) -> Finished:
+    """Run each study, its records in a folder of its own below `output`; with `seconds`, each for so long at most."""
     for study in studies:
         study.check_sets()
-    return [(study, _run(study, output / study.name, n_jobs)) for study in studies]
+    return [(study, _run(study, output / study.name, n_jobs, seconds)) for study in studies]
 
 
 def write_studies(
@@ -70,13 +70,13 @@ def check_measured(finished: Finished) -> None:
         say(f"{len(failures)} fits failed; the table of failures says why.")
 
 
-def _run(study: Study, folder: Path, n_jobs: int) -> Results:
+def _run(study: Study, folder: Path, n_jobs: int, seconds: float | None) -> Results:
     with working(study.name) as update:
 
         def progress(record: Record, done: int, total: int) -> None:
             update(f"{study.name}: {record['set']}, {record['classifier']}", done, total)
 
-        return study.run(folder, n_jobs, progress)
+        return study.run(folder, n_jobs, progress, seconds)
 
 
 def _draw(study: Study, results: Results, folder: Path) -> list[tuple[str, Path]]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
+from time import monotonic
 from typing import ClassVar
 
 from tanager.experiments.data_sets import DataSet
@@ -76,8 +78,11 @@ class Study:
             if not data_set.n_rows:
                 data_set.read()
 
-    def run(self, folder: Path, n_jobs: int = 1, progress: Progress = ignore) -> Results:
-        """Do what is not yet in the folder, failures again, and give all results of the study."""
+    def run(self, folder: Path, n_jobs: int = 1, progress: Progress = ignore, seconds: float | None = None) -> Results:
+        """Do what is not yet in the folder, failures again, and give all results of the study.
+
+        With `seconds` no fit begins later than that; a classifier has no results on a set of which a fold is missing.
+        """
         jobs = self.jobs()
         wanted = {job.key: job.entry.text for job in jobs}
         with results_folder(folder, repr(self.protocol)) as kept:
@@ -87,14 +92,15 @@ class Study:
             todo = [job for job in jobs if job.key not in done]
             n_done = len(jobs) - len(todo)
             slow = {pair_of(record) for record in done.values() if "failure" in record}
-            for record in work(todo, n_jobs, slow):
+            for record in work(todo if seconds is None else _until(monotonic() + seconds, todo), n_jobs, slow):
                 kept.append(record)
                 n_done += 1
                 progress(record, n_done, len(jobs))
             # The last record of a key counts: what failed before may have been done since.
             latest = {key_of(record): record for record in kept.records if _fits(record, wanted)}
         names = [data_set.name for data_set in self.data_sets], [entry.name for entry in self.entries]
-        return Results(*names, [latest[job.key] for job in jobs])
+        missing = {job.pair for job in jobs if job.key not in latest}
+        return Results(*names, [latest[job.key] for job in jobs if job.pair not in missing])
 
     def tables(self, results: Results) -> Iterator[TextTable]:
         """What to say of the results, the most important first; of a single set its folds, as tests are over sets."""
@@ -132,6 +138,11 @@ class Study:
             return True
         given = record.get("limit_seconds")
         return given is not None and self.limit_seconds is not None and self.limit_seconds <= given
+
+
+def _until(end: float, jobs: Sequence[Job]) -> Iterator[Job]:
+    """The jobs that are asked for before the clock is there."""
+    return takewhile(lambda _: monotonic() < end, jobs)
 
 
 def _fits(record: Record, wanted: dict[Key, str]) -> bool:

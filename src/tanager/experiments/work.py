@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Set, Sized
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from itertools import islice
 
@@ -14,13 +14,15 @@ from tanager.errors import TanagerError
 from tanager.experiments.jobs import Job, Pair, Record, give_up, pair_of, run_job
 
 
-def work(jobs: Sequence[Job], n_jobs: int, slow: Set[Pair]) -> Iterator[Record]:
+def work(jobs: Iterable[Job], n_jobs: int, slow: Set[Pair]) -> Iterator[Record]:
     """The records of jobs as they are done, on so many processes.
 
     A job is given up if its pair is in `slow`, or has run out of time before the job's turn comes.
     """
     slow = set(slow)
-    n_jobs = min(effective_n_jobs(n_jobs), len(jobs))
+    n_jobs = effective_n_jobs(n_jobs)
+    if isinstance(jobs, Sized):
+        n_jobs = min(n_jobs, len(jobs))
     records = _on_processes(jobs, n_jobs, slow) if n_jobs > 1 else (_task(job, slow)(job) for job in jobs)
     try:
         for record in records:
@@ -40,7 +42,7 @@ def work(jobs: Sequence[Job], n_jobs: int, slow: Set[Pair]) -> Iterator[Record]:
         ) from error
 
 
-def _on_processes(jobs: Sequence[Job], n_jobs: int, slow: Set[Pair]) -> Iterator[Record]:
+def _on_processes(jobs: Iterable[Job], n_jobs: int, slow: Set[Pair]) -> Iterator[Record]:
     """A job is handed out when a process is free for it, and no sooner: until then its pair may turn out to be slow."""
     # Joblib's `Parallel` hands out the next job before the caller has seen the record of the last.
     waiting = iter(jobs)
