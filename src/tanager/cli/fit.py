@@ -113,10 +113,8 @@ def fit(
     wanted = decision.WantedDecision(cost, ask, threshold, sensitivity, specificity)
     with output_file(output, ".json", MODEL, [data, recipe], force) as path:
         in_batches = streams(data, stream)
-        wanted.check_held_out(not (in_batches or no_validate))
+        _check_held_out(wanted, intervals, in_batches, no_validate)
         if in_batches:
-            if intervals:
-                raise OptionError("--intervals needs all rows in memory.", hint="leave --stream out, or --intervals.")
             names, source, count_rows = open_training_data(data, class_column, reading)
             with working(f"Reading and fitting {data} batch by batch"):
                 clf = chosen.classifier(names).fit(source, class_column)
@@ -156,6 +154,13 @@ def fit(
             say(str(decided))
         if data != STREAM:
             say(f"Look at it: {shlex.join(['tanager', 'report', output, data])}")
+
+
+def _check_held_out(wanted: decision.WantedDecision, intervals: bool, in_batches: bool, no_validate: bool) -> None:
+    """Refuse what needs all rows in memory, or rows held out, where there are none."""
+    if intervals and in_batches:
+        raise OptionError("--intervals needs all rows in memory.", hint="leave --stream out, or --intervals.")
+    wanted.check_held_out(not (in_batches or no_validate))
 
 
 def _validate(clf: BayesianNetworkClassifier, X: pa.Table, y: NamedLabels, seed: int, update: Update) -> Quality | None:

@@ -25,7 +25,7 @@ DAY, EPOCH = 86_400e6, 25_569
 
 def write_excel(program: Program, rows: int = N_ROWS) -> bytes:
     """Sheets: "Rows" to fill in, "States" and "Terms" of each row, "Lists" of cuts and categories, and the tables."""
-    if not isinstance(rows, int) or not 1 <= rows <= MOST_ROWS:
+    if not 1 <= rows <= MOST_ROWS:
         raise OptionError(f"rows={rows!r} is not valid; a sheet computes 1 to {MOST_ROWS:,} rows.")
     refuse_nul(program, "Excel")
     refuse_order(program, "a workbook")

@@ -77,6 +77,7 @@ class EffectsFit:
         self._problems = EffectProblems(task, options.objective)
         self._task = task
         self._options = options
+        self.choices: list[Choice] = []
         self._factors: Array | None = None  # of the blocks' strengths in the second fit of a norm
 
     def learn(self) -> LearntNetwork:
@@ -90,8 +91,7 @@ class EffectsFit:
             choices = [constrain(self._problems, choice) for choice in free.choices]
             self._factors = free._factors
         else:
-            choices = choose_models(self._problems, self._options.penalty, self._options.strengths)
-        self.choices = choices
+            choices = self.choices = choose_models(self._problems, self._options.penalty, self._options.strengths)
         models = map_threads(self._fit, [choice for choice in choices if choice.share > 0.0])
         # The mean has the pairs of the first; a model of fewer pairs has the best of them.
         models.sort(key=lambda model: -model.choice.n_pairs)
