@@ -189,3 +189,31 @@ def test_a_checkup_draws_each_column():
     widths = [bar.get_width() for bar in ax.patches]
     assert widths == pytest.approx([*(100 * X.isna().mean()), 0])
     plt.close("all")
+
+
+ODD = {
+    "pandas.NA beside text and numbers": [pd.NA, "x", 1],
+    "arrays beside pandas.NA": [np.array([1, 2]), pd.NA],
+    "numbers beyond 64 bits": [10**30, 1],
+    "bytes": [b"x", b"\xff"],
+}
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+@pytest.mark.parametrize("cells", ODD.values(), ids=ODD)
+def test_cells_that_no_model_takes_are_no_reason_to_say_nothing(cells, frame):
+    """Cells of several kinds are text as it is written."""
+    data = {"odd": [cells[k % len(cells)] for k in range(30)], "z": list("uv") * 15}
+    try:
+        table = frame({"odd": pd.Series(data["odd"], dtype=object), "z": data["z"]} if frame is pd.DataFrame else data)
+    except (TypeError, ValueError, pl.exceptions.PolarsError):
+        pytest.skip("no such column in this library")
+    found = check(table, list("ab") * 15)
+    assert str(found)
+    assert found.recipe.apply(table).num_rows == 30
+
+
+def test_text_that_is_no_unicode_is_refused_by_name():
+    table = pd.DataFrame({"odd": pd.Series(["x\ud800", 1] * 10, dtype=object), "z": list("uv") * 10})
+    with pytest.raises(DataError, match="'odd' holds text that is not valid Unicode"):
+        check(table, list("ab") * 10)
