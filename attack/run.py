@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from attack.documents import attack_document
+from attack.documents import FELL, attack_document, check_change
 from attack.faults import FAULTS, signal_at_random
 from attack.files import CORPUS, attack_file, check_file
 from attack.page import Tally, write_page
@@ -32,6 +32,8 @@ def fuzz_cases(seed: int, folder: Path) -> Iterator[Case]:
     """The corpus, then files, documents and tables without an end, twenty files for one document and one table."""
     for name, (file, content) in CORPUS.items():
         yield f"corpus: {name}", partial(check_file, file, content, folder)
+    for name, (model, place, value) in FELL.items():
+        yield f"corpus: {name}", partial(check_change, model, place, value)
     for number in count():
         yield f"files: case {number}", partial(attack_file, number, seed, folder)
         if number % 20 == 0:

@@ -13,7 +13,6 @@ import pytest
 from cli.iris_table import iris_table
 from tanager.files.write_table import write_table
 
-
 Make = Callable[[], object]
 
 

@@ -25,7 +25,6 @@ from tanager.structure import STRUCTURES, BFSConsistent
 from tanager.table.discretizer import DISCRETIZERS
 from tanager.version import __version__
 
-
 COUNTED = ["--structure", "tan", "--parameters", "frequency", "--no-validate"]
 """A quick fit, where what is learnt does not matter."""
 
