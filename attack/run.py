@@ -22,7 +22,8 @@ from attack.page import Tally, write_page
 from attack.tables import attack_table
 
 ROOT = Path(__file__).parent.parent
-STATE = ROOT / "build" / "attack.json"
+STATE = ROOT / "attack" / "last_run.json"
+"""What the last run of each kind found: a run renews the rows of its own kind on the page."""
 SLOW = 10.0
 """Seconds of processor time from which a case counts as one that hangs."""
 Case = tuple[str, Callable[[], bool | None]]
@@ -100,10 +101,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, nargs="+", default=[1], help="which cases")
     options = parser.parse_args()
     tallies = joined([attack(options.kind, seed, options.seconds, options.cases) for seed in options.seed])
-    STATE.parent.mkdir(parents=True, exist_ok=True)
     known = json.loads(STATE.read_text()) if STATE.exists() else {}
     known |= {tally.name: {**vars(tally), "seed": ", ".join(map(str, options.seed))} for tally in tallies}
-    STATE.write_text(json.dumps(known))
+    STATE.write_text(json.dumps(known, indent=1) + "\n")
     write_page(ROOT, known)
     for tally in tallies:
         print(f"{tally.name}: {tally.n_cases:,} cases, {tally.n_accepted:,} accepted, {len(tally.fell)} fell")

@@ -20,6 +20,8 @@ from tanager.table.schema import ColumnSchema
 LARGEST_EFFECT = 1e60
 """In nats: no probability knows one above 745, and squares and sums of these stay numbers."""
 
+ROUNDING = 1e-6
+
 
 def effect_parts(network: AdditiveNetwork) -> dict[str, Json]:
     """What a document says of the effects; the columns are written beside it."""
@@ -59,6 +61,10 @@ def read_effect_parts(columns: tuple[ColumnSchema, ...], document: Json) -> Addi
     numbers = (network.intercept, *network.mains, *network.tables, *network.spreads, *leaves)
     if max(np.abs(each).max(initial=0.0) for each in numbers) > LARGEST_EFFECT:
         raise DocumentError(f"effects holds a number above {LARGEST_EFFECT:g}")
+    if any((each < 0).any() or (each > 1 + ROUNDING).any() for each in network.densities):
+        raise DocumentError("effects.densities must hold shares of the rows")
+    if any((each < 0).any() for each in network.spreads):
+        raise DocumentError("effects.spreads must hold no negative number")
     return network
 
 
