@@ -98,6 +98,17 @@ def without_versions(found: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in found.items() if key != "versions"}
 
 
+FELL: dict[str, tuple[str, Place, object]] = {
+    "hidden nodes of a sum of effects": ("effects", ("hidden",), 1),
+    "hidden nodes of a mean of networks": ("mixture", ("hidden",), 1),
+    "half a state that follows from another": ("mixture", ("subsumption", 0, 0, 0), -0.5),
+    "no share of the rows in a state": ("effects", ("effects", "densities", 2, 0), 0),
+    "a correction that leaves no probability": ("effects", ("filling", "nothing", 0), 1.7e308),
+    "an effect too large to be squared": ("broad", ("effects", "intercept", 0), 1.7e308),
+}
+"""What ever fell: the model, the place in its document, the value."""
+
+
 def attack_document(number: int, seed: int) -> bool:
     """Case `number` of this seed: any value of any document, as probably as its kind of place is rare."""
     rng = np.random.default_rng([seed, number, 2])

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from attack.documents import FELL
 from attack.faults import FAULTS
 from attack.files import CORPUS
 
 WHAT = {
-    "corpus": "files that once fell",
+    "corpus": "files and documents that once fell",
     "files": "valid files of every format, changed at random",
     "documents": "documents of models of every form, changed in one value",
     "tables": "tables of odd cells, labels and weights, with options",
@@ -62,6 +63,7 @@ def write_page(root: Path, known: dict[str, dict[str, Any]]) -> None:
         "## In every run",
         "",
         *(f"- a file that fell: {name}" for name in CORPUS),
+        *(f"- a document that fell: {name}" for name in FELL),
         *(f"- a fault: {name}" for name in FAULTS),
         "",
     ]

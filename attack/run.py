@@ -15,14 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
-from attack.documents import attack_document
+from attack.documents import FELL, attack_document, check_change
 from attack.faults import FAULTS, signal_at_random
 from attack.files import CORPUS, attack_file, check_file
 from attack.page import Tally, write_page
 from attack.tables import attack_table
 
 ROOT = Path(__file__).parent.parent
-STATE = ROOT / "build" / "attack.json"
+STATE = ROOT / "attack" / "last_run.json"
+"""What the last run of each kind found: a run renews the rows of its own kind on the page."""
 SLOW = 10.0
 """Seconds of processor time from which a case counts as one that hangs."""
 Case = tuple[str, Callable[[], bool | None]]
@@ -32,6 +33,8 @@ def fuzz_cases(seed: int, folder: Path) -> Iterator[Case]:
     """The corpus, then files, documents and tables without an end, twenty files for one document and one table."""
     for name, (file, content) in CORPUS.items():
         yield f"corpus: {name}", partial(check_file, file, content, folder)
+    for name, (model, place, value) in FELL.items():
+        yield f"corpus: {name}", partial(check_change, model, place, value)
     for number in count():
         yield f"files: case {number}", partial(attack_file, number, seed, folder)
         if number % 20 == 0:
@@ -98,10 +101,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, nargs="+", default=[1], help="which cases")
     options = parser.parse_args()
     tallies = joined([attack(options.kind, seed, options.seconds, options.cases) for seed in options.seed])
-    STATE.parent.mkdir(parents=True, exist_ok=True)
     known = json.loads(STATE.read_text()) if STATE.exists() else {}
     known |= {tally.name: {**vars(tally), "seed": ", ".join(map(str, options.seed))} for tally in tallies}
-    STATE.write_text(json.dumps(known))
+    STATE.write_text(json.dumps(known, indent=1) + "\n")
     write_page(ROOT, known)
     for tally in tallies:
         print(f"{tally.name}: {tally.n_cases:,} cases, {tally.n_accepted:,} accepted, {len(tally.fell)} fell")

@@ -189,3 +189,27 @@ def test_a_checkup_draws_each_column():
     widths = [bar.get_width() for bar in ax.patches]
     assert widths == pytest.approx([*(100 * X.isna().mean()), 0])
     plt.close("all")
+
+
+def odd_table(cells: list[object]) -> pd.DataFrame:
+    return pd.DataFrame({"odd": pd.Series(cells, dtype=object), "z": list("uv") * (len(cells) // 2)})
+
+
+def test_cells_of_several_kinds_are_text_as_it_is_written():
+    table = odd_table([pd.NA, "x", 1] * 10)
+    assert check(table, list("ab") * 15).recipe.apply(table)["odd"].to_pylist()[:3] == [None, "x", "1"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        ([np.array([1, 2]), pd.NA], "list<"),
+        ([10**30, 1], "cannot be kept: 10000"),
+        ([b"x", b"\xff"], "binary cells"),
+        (["x\ud800", 1], "Unicode"),
+    ],
+    ids=["arrays", "numbers beyond 64 bits", "bytes", "half a letter"],
+)
+def test_cells_that_no_column_can_hold_are_one_clear_error(cells, words):
+    with pytest.raises(DataError, match=words):
+        check(odd_table(cells * 10), list("ab") * 10)

@@ -6,7 +6,7 @@ import copy
 
 import pytest
 
-from attack.documents import at, by_kind, check_change, check_document, leaves, others
+from attack.documents import FELL, at, by_kind, check_change, check_document, leaves, others
 from attack.models import MODELS, document
 
 QUICK = [name for name in MODELS if name != "broad"]
@@ -34,6 +34,11 @@ def test_every_kind_of_value_of_a_model_is_refused_or_kept_when_it_is_changed(na
     changes = [(place, value) for place in places for value in others(at(document(name), place))]
     kept = [check_change(name, place, value) for place, value in changes]
     assert 0 < sum(kept) < len(kept)
+
+
+@pytest.mark.parametrize(("name", "place", "value"), FELL.values(), ids=FELL)
+def test_a_document_that_once_fell_stands(name, place, value):
+    check_change(name, place, value)
 
 
 @pytest.mark.parametrize("name", QUICK)

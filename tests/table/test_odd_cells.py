@@ -32,6 +32,7 @@ REFUSED = {
     "arrays beside text": (pd.DataFrame({"a": ["x", np.array([1, 2]), pd.NA] * 4}), "ndarray in row 1"),
     "a dictionary of lists": (dictionary([0, 1] * 6, [[1], [2]]), "dictionary<values=list"),
     "a dictionary of decimals": (dictionary([0, 1] * 6, [Decimal(1), Decimal(2)]), "dictionary<values=decimal"),
+    "a dict in place of a table": ({"a": [1, 2] * 6}, "the table is a dict"),
     "an infinite category": (dictionary([0, 1] * 6, [1.0, np.inf]), "infinity among its categories"),
 }
 

@@ -24,7 +24,6 @@ from tanager.trees.leaf_sets import by_sets
 Array = NDArray[np.float64]
 
 BLOCK_ROWS = 8_192
-ROUNDING = 1e-6
 
 
 class AnswersGaps(Protocol):
@@ -112,10 +111,6 @@ class AdditiveNetwork(HasColumns):
                 raise DataError(f"the {what} has shape {array.shape}; its states and the classes need {shape}.")
             if not np.isfinite(array).all():
                 raise DataError(f"the {what} holds a value that is not a finite number.")
-            if what.startswith(("density", "spread")) and (array < 0).any():
-                raise DataError(f"the {what} holds a negative value.")
-            if what.startswith("density") and (array > 1 + ROUNDING).any():
-                raise DataError(f"the {what} holds a share above one.")
         if self.forest is not None:
             self.forest.check([column.n_states + 1 for column in attributes], n_classes)
 

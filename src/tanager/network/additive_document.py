@@ -10,10 +10,17 @@ trees as `tanager.network.forest_document` has them.
 
 from __future__ import annotations
 
+import numpy as np
+
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.forest_document import read_forest, write_forest
 from tanager.network.json_values import DocumentError, Json, array, arrays, mapping, sequence
 from tanager.table.schema import ColumnSchema
+
+LARGEST_EFFECT = 1e60
+"""In nats: no probability knows one above 745, and squares and sums of these stay numbers."""
+
+ROUNDING = 1e-6
 
 
 def effect_parts(network: AdditiveNetwork) -> dict[str, Json]:
@@ -40,7 +47,7 @@ def read_effect_parts(columns: tuple[ColumnSchema, ...], document: Json) -> Addi
     ]
     if len({frozenset(pair) for pair in pairs}) < len(pairs):
         raise DocumentError("effects.pairs has a pair twice")
-    return AdditiveNetwork(
+    network = AdditiveNetwork(
         columns,
         array(found.get("intercept"), 1, "effects.intercept"),
         tuple(arrays(found.get("mains"), n_attributes, 2, "effects.mains")),
@@ -50,6 +57,15 @@ def read_effect_parts(columns: tuple[ColumnSchema, ...], document: Json) -> Addi
         tuple(arrays(spreads, n_attributes, 2, "effects.spreads")) if spreads else (),
         read_forest(found.get("trees"), columns),
     )
+    leaves = () if network.forest is None else (network.forest.values, network.forest.weights)
+    numbers = (network.intercept, *network.mains, *network.tables, *network.spreads, *leaves)
+    if max(np.abs(each).max(initial=0.0) for each in numbers) > LARGEST_EFFECT:
+        raise DocumentError(f"effects holds a number above {LARGEST_EFFECT:g}")
+    if any((each < 0).any() or (each > 1 + ROUNDING).any() for each in network.densities):
+        raise DocumentError("effects.densities must hold shares of the rows")
+    if any((each < 0).any() for each in network.spreads):
+        raise DocumentError("effects.spreads must hold no negative number")
+    return network
 
 
 def _pair(document: Json, n_attributes: int, where: str) -> tuple[int, int]:

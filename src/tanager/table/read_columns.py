@@ -46,9 +46,9 @@ def to_arrow(X: Any) -> pa.Table:
 
 
 def _to_arrow(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
+    with contextlib.suppress(pa.ArrowException, OverflowError, TypeError, ValueError):
+        return series.to_arrow()
     try:
-        with contextlib.suppress(pa.ArrowException):
-            return series.to_arrow()
         return pa.array([as_written(cell) for cell in series.to_list()], pa.string())
     except UnicodeError:
         raise DataTypeError(
