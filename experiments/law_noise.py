@@ -87,6 +87,8 @@ def section(records: pd.DataFrame) -> list[str]:
     for shape in NOISE:
         for structure in STRUCTURES:
             found = records[(records["shape"] == shape) & (records["structure"] == structure)]
+            if found.empty:
+                continue
             excess = found["excess"]
             figures = f"{len(found)} | {excess.mean():.4f} | {excess.max():.4f} | {found['refused'].sum()}"
             lines.append(f"| {shape} | {structure} | {figures} |")
@@ -100,6 +102,8 @@ def section(records: pd.DataFrame) -> list[str]:
     for shape in PAIRS:
         for structure in ORDERS:
             found = records[(records["shape"] == shape) & (records["structure"] == structure)]
+            if found.empty:
+                continue
             figures = f"{len(found)} | {found['refused'].sum()} | {found['pairs'].mean():.1f}"
             lines.append(f"| {shape} | {structure} | {figures} |")
     return [*lines, ""]
