@@ -17,7 +17,7 @@ from tanager.parameters import Conditional
 from tanager.threads import thread_limit
 
 MAX_ROWS, TIGHT = 6_000, 1e-7
-ASKED = 1e-3
+ASKED, ROUNDING = 1e-3, 1e-9
 MODELS = {"default": "pairwise", "tan": "tan"}
 KEYS = ("set", "model")
 
@@ -68,7 +68,7 @@ def section(records: pd.DataFrame) -> list[str]:
         found = records[(records["model"] == model) & records["same_choices"]].sort_values("difference")
         if len(found):
             worst = found.iloc[-1]
-            above = int((found["difference"] > found["p_bound"].fillna(np.inf)).sum())
+            above = int((found["difference"] > found["p_bound"].fillna(np.inf) + ROUNDING).sum())
             lines.append(f"| {model} | {len(found)} | {worst['difference']:.1e} | {worst['set']} | {above} |")
     lines += [
         "",
