@@ -96,10 +96,7 @@ def test_a_stream_is_mended_as_the_whole_table(dirty, kind):
     for stream in ("--stream", "--no-stream"):
         options = ["--recipe", "recipe.json", "--no-validate", "-o", f"m{stream}.json", stream]
         assert run(["fit", f"t.{kind}", *NAIVE, *options]) == 0
-    models = [json.loads(Path(f"m{stream}.json").read_text()) for stream in ("--stream", "--no-stream")]
-    seconds = [model["trace"].pop("seconds") for model in models]
-    assert min(seconds) > 0
-    assert models[0] == models[1]
+    assert Path("m--stream.json").read_bytes() == Path("m--no-stream.json").read_bytes()
 
 
 @pytest.mark.parametrize("command", ["evaluate", "explain", "report"])

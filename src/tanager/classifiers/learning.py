@@ -34,7 +34,7 @@ from tanager.structure.dag import Dag
 class Trace:
     """What the search and the optimiser did.
 
-    seconds  that it took, by the clock on the wall; None where that is not known, as in older files
+    seconds  that it took, by the clock on the wall; None where that is not known: files do not say
     """
 
     structure: tuple[Step, ...]

@@ -245,8 +245,7 @@ def _class_count(document: Json, n_classes: int) -> NDArray[np.float64]:
 def _trace(document: Json) -> Trace:
     trace = mapping(document, "trace")
     steps = tuple(map(_step, sequence(trace.get("structure"), "trace.structure")))
-    seconds = _number_or_null(from_json(trace.get("seconds"), "trace.seconds", {}), "trace.seconds")
-    return Trace(steps, read_trace(trace.get("parameters")), seconds)
+    return Trace(steps, read_trace(trace.get("parameters")))
 
 
 def _step(document: Json) -> Step:

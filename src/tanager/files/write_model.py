@@ -77,7 +77,6 @@ def to_document(
         "trace": {
             "structure": [to_json(asdict(step), "trace_", {}) for step in clf.trace_.structure],
             "parameters": write_trace(clf.trace_.parameters),
-            **({} if clf.trace_.seconds is None else {"seconds": clf.trace_.seconds}),
         },
         "quality": write_quality(clf.quality_ if quality is None else quality),
         "decision": write_decision(clf.decision_, clf.classes_),
