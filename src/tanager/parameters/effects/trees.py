@@ -48,7 +48,7 @@ MIN_ROUNDS = 15
 # 480 tables of noise, main effects and pairs three were given trees.
 CLEAR_ERRORS = 2.25
 FEWER_ERRORS = 1.0
-# What the best mean must gain for another kind of trees to be tried, and on one fold for the others to be asked.
+# What the best mean must gain on one fold for the others to be asked.
 ERRORS_TO_GO_ON = 0.5
 # Small trees of all attributes gain where the class is a function of categories; large ones, each of half of the
 # attributes, on numbers, and the larger the more rows there are.
@@ -149,7 +149,7 @@ class _Judged:
             pace, leaves = leaves // kind.max_leaves, kind.max_leaves
             rounds, trees, rival = _grow_on_folds(self._tree_folds(kind), classes, weights, alone_loss, rival, pace)
             if rounds < MIN_ROUNDS:
-                break
+                continue
             n_trees = rounds * (1 if len(effects) == 2 else len(effects))
             n_forests = 1 if kind.asked == 1.0 else min(max(MAX_TREES // n_trees, 1), MAX_FORESTS)
             means = [losses((1.0 - share) * effects + share * trees, classes) for share in SHARES]
@@ -157,8 +157,6 @@ class _Judged:
             if excess_errors(best, means[lowest], weights) > (ERRORS_FOR_ONE if choice.n_forests > n_forests else 0.0):
                 choice, best = TreeChoice(rounds, float(SHARES[lowest]), kind, n_forests), means[lowest]
                 halves = losses(0.5 * (effects + trees), classes)
-            if excess_errors(alone, best, weights) <= ERRORS_TO_GO_ON:
-                break
         return choice, Gain(excess_errors(alone, best, weights), excess_errors(alone, halves, weights))
 
     def _tree_folds(self, kind: TreeOptions) -> list[_TreeFold]:
