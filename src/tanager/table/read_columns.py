@@ -10,6 +10,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
 
 from tanager.errors import DataError, DataTypeError
@@ -156,7 +157,7 @@ def _holds_objects(series: nw.Series[Any]) -> bool:
 
 
 def _read_array(X: object) -> RawTable:
-    if isinstance(X, dict):  # of which scikit-learn says that it is a scalar
+    if isinstance(X, dict) and not issparse(X):  # of which scikit-learn says that it is a scalar
         raise DataTypeError(
             "the table is a dict; expected a data frame, an array or rows.", hint="pandas.DataFrame(table) makes one."
         )
