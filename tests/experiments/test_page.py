@@ -55,6 +55,15 @@ def test_a_measure_table_has_values_means_and_ranks_over_common_sets():
     assert "2 of 3 sets" in table.remarks[0]
 
 
+def test_ranks_leave_out_who_has_fewer_than_half_of_the_sets():
+    results = results_of([[0.1, 0.2, np.nan], [0.3, 0.1, np.nan], [0.4, 0.2, 0.1]])
+    assert results.with_share_of_sets(0.5, "error").classifiers == ["a", "b"]
+    assert results.with_share_of_sets(0.3, "error").classifiers == ["a", "b", "c"]
+    np.testing.assert_allclose(
+        results.with_share_of_sets(0.5, "error").matrix("error"), [[0.1, 0.2], [0.3, 0.1], [0.4, 0.2]]
+    )
+
+
 def test_failures_are_listed_with_their_folds():
     table = failures_table(results_of([[0.1, np.nan]]))
     assert [list(row) for row in table.rows] == [["set 0", "b", "1", "bad | luck"]]

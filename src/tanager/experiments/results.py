@@ -81,6 +81,12 @@ class Results:
             return np.full(len(self.sets), np.nan)
         return self.matrix(measure)[:, self.classifiers.index(classifier)]
 
+    def with_share_of_sets(self, share: float, measure: str) -> Results:
+        """Without the classifiers that have the measure on a smaller share of the sets."""
+        known = np.mean(~np.isnan(self.matrix(measure)), axis=0) >= share
+        kept = [name for name, is_known in zip(self.classifiers, known, strict=True) if is_known]
+        return Results(self.sets, kept, [record for record in self.records if record["classifier"] in kept])
+
     def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
         """measure -> classifier -> set -> mean over the folds, where there is one."""
         result = {}

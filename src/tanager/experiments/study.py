@@ -115,8 +115,10 @@ class Study:
             yield failures_table(results)
 
     def rank_tables(self, results: Results) -> Iterator[TextTable]:
-        if len(self.measures) > 1 and all(has_ranks(results, measure) for measure in self.measures):
-            yield rank_table(results, self.measures)
+        """Ranks are over sets that all have: without the classifiers that have fewer than half of them."""
+        ranked = results.with_share_of_sets(0.5, self.measures[0])
+        if len(self.measures) > 1 and all(has_ranks(ranked, measure) for measure in self.measures):
+            yield rank_table(ranked, self.measures)
 
     def test_tables(self, results: Results) -> Iterator[TextTable]:
         if 1 < len(results.classifiers) <= MAX_CLASSIFIERS_FOR_ALL_PAIRS:
