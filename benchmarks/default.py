@@ -2,8 +2,8 @@
 
 Whole tables of up to 6,000 rows, two threads each, on an idle machine. Runs where $TANAGER_DATA (or ../shared/data)
 holds the benchmark tables. Ours and LightGBM are timed warm. CatBoost and EBM are fitted once in a process of their own
-and given up after some times what ours takes. Wide tables are of normal numbers, two of which decide. They are fitted in
-a process of their own, as are the first fits, which find no compiled kernels.
+and given up after some times what ours takes. Wide tables are of normal numbers, two of which decide. They are
+fitted in a process of their own, as are the first fits, which find no compiled kernels.
 `python -m benchmarks.default german vehicle` takes these tables alone.
 """
 
