@@ -84,7 +84,7 @@ def choose_strengths(folds: Sequence[TunedFold], walk: Walk) -> Chosen:
 
     def visit(strengths: Strengths) -> _Visit:
         own = _fit_folds(folds, strengths, walk)
-        losses[strengths] = float(np.average(own, weights=weights))
+        losses[strengths] = mean_loss(own, weights)
         return _Visit(strengths, own, [fold.u for fold in folds])
 
     best = visit(absent)
@@ -113,7 +113,7 @@ def visit_strengths(folds: Sequence[TunedFold], strengths: Strengths, walk: Walk
     n_before = _passes(folds)
     losses = _fit_folds(folds, strengths, walk)
     weights = np.concatenate([fold.held_out.weights for fold in folds])
-    loss = float(np.average(losses, weights=weights)) if len(losses) else np.nan
+    loss = mean_loss(losses, weights) if len(losses) else np.nan
     return Chosen(strengths, loss, {strengths: loss}, _passes(folds) - n_before)
 
 
@@ -144,7 +144,7 @@ def _fit_fold(fold: TunedFold, strengths: Strengths, tolerance: float) -> Array:
 
 def _rises(losses: list[Array], weights: Array) -> bool:
     """Whether the walk has gone past the best point."""
-    means = [float(np.average(own, weights=weights)) for own in losses]
+    means = [mean_loss(own, weights) for own in losses]
     latest = means[-RISES - 1 :]
     if len(latest) > RISES and all(late > early for early, late in pairwise(latest)):
         return True
@@ -156,7 +156,7 @@ def strongest_good(losses: list[Array], weights: Array, errors_allowed: float = 
 
     On a hundred rows the lowest mean is often a weak prior by luck; the error of the paired difference knows.
     """
-    means = [np.average(own, weights=weights) for own in losses]
+    means = [mean_loss(own, weights) for own in losses]
     best = losses[int(np.argmin(means))]
     good = (not clearly_worse(own, best, weights, errors_allowed) for own in losses)
     return next(position for position, is_good in enumerate(good) if is_good)
@@ -170,9 +170,14 @@ def clearly_worse(losses: Array, best: Array, weights: Array, errors_allowed: fl
 def excess_errors(losses: Array, best: Array, weights: Array) -> float:
     """By how many standard errors of their paired difference the mean is above the best's."""
     excess = losses - best
-    mean = np.average(excess, weights=weights)
+    mean = mean_loss(excess, weights)
     # A row of weight w is w rows, so its squared deviation counts w times.
-    variance = np.average((excess - mean) ** 2, weights=weights) / weights.sum()
+    variance = mean_loss((excess - mean) ** 2, weights) / weights.sum()
     if variance == 0.0:
         return 0.0 if mean == 0.0 else float(np.copysign(np.inf, mean))
     return float(mean / np.sqrt(variance))
+
+
+def mean_loss(losses: Array, weights: Array) -> float:
+    """What `np.average` gives, in a fifth of its time: there are hundreds in a fit."""
+    return float(losses @ weights) / float(weights.sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -23,6 +24,9 @@ PAIR_PARTS, PAIR_PARTS_OF_MANY = 5, 15
 MANY_ROWS = 50_000
 # Of a main effect's walk so many are enough: with all of them the loss is the same, and a fit takes longer.
 MAIN_PARTS = 63
+# On folds the smoothest are enough to choose strengths by, so many for each root of the rows: few rows say next to
+# nothing of the others.
+PARTS_BY_ROOT, LEAST_PARTS = 1.25, 8
 # Where attributes are too many to pair them all, there is no time for more than these.
 PARTS_OF_MANY = 8
 # From so many states, none of which has more than so many times its share of the rows.
@@ -54,14 +58,17 @@ def effect_bases(layout: EffectLayout, rows: Array) -> Bases:
     return Bases(tuple(fine), tuple(coarse))
 
 
-def dense_bases(layout: EffectLayout, rows: Array) -> DenseBases:
-    """`rows` as in `effect_bases`. Without a pair coarse bases are not made."""
+def dense_bases(layout: EffectLayout, rows: Array, rough: bool = False) -> DenseBases:
+    """`rows` as in `effect_bases`. Without a pair coarse bases are not made. `rough` is enough for a fold."""
     mains, _, classes = layout.split(rows)
     most = PAIR_PARTS if classes.sum() <= MANY_ROWS else PAIR_PARTS_OF_MANY
+    parts = PARTS_OF_MANY if len(mains) > MAX_PAIRED else MAIN_PARTS
+    if rough:
+        parts = min(parts, max(LEAST_PARTS, round(PARTS_BY_ROOT * math.sqrt(classes.sum()))))
     fine, coarse = [], []
     for column, own in zip(layout.columns, mains, strict=True):
         states = own[:-1].sum(axis=1)
-        fine.append(main_effects(column, states, PARTS_OF_MANY if len(mains) > MAX_PAIRED else MAIN_PARTS))
+        fine.append(main_effects(column, states, parts))
         grouped = np.bincount(column.coarse_codes[:-1], states, minlength=column.coarse.n_states).astype(np.float64)
         coarse.append(main_effects(column.coarse, grouped, most) if layout.pairs else None)
     return DenseBases(tuple(fine), tuple(coarse))

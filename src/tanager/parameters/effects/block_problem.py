@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -49,17 +50,15 @@ class BlockRows:
         from tanager.parameters.effects.row_kernels import add_tables
 
         total = np.zeros((len(self.classes), tables.shape[1]))
-        filled = np.add.reduceat(tables.any(axis=1), self._offsets[:-1])  # a block of zeros adds nothing
-        add_tables(self._offsets, np.flatnonzero(filled), self.cells, tables, total)
+        add_tables(self._offsets, self.cells, tables, total)
         return total
 
     def losses(self, beta: Array) -> Array:
         """- log P(class | attributes) of every row, (n_rows,)."""
-        scores = self.scores(beta).T[: 1 if beta.shape[1] == 2 else beta.shape[1]]
-        if len(scores) == 1:
-            return np.logaddexp(0.0, np.where(self.classes == 0, -scores[0], scores[0]))
-        scores = scores - scores.max(axis=0)
-        losses: Array = np.log(np.exp(scores).sum(axis=0)) - scores[self.classes, np.arange(len(self.classes))]
+        from tanager.parameters.effects.row_kernels import row_losses
+
+        losses = np.empty(len(self.classes))
+        row_losses(self._offsets, self.cells, self.classes, beta, losses)
         return losses
 
 
@@ -73,14 +72,16 @@ class BlockProblem:
     (n_cells, n_classes) are the training rows in each cell of the layout.
     """
 
-    def __init__(self, layout: EffectLayout, batch: EncodedBatch, bases: DenseBases | None = None) -> None:
-        """The batch has gaps as states; `bases` are those of its rows where they are known."""
+    def __init__(
+        self, layout: EffectLayout, batch: EncodedBatch, bases: DenseBases | None = None, rough: bool = False
+    ) -> None:
+        """The batch has gaps as states; `bases` are those of its rows where they are known, `rough` as there."""
         self.layout = layout
         self.rows = BlockRows(layout, batch)
         counted = self.rows.count(layout.n_classes)
         mains, _, classes = layout.split(counted)
         gaps = np.array([main[-1].any() for main in mains], dtype=bool)
-        self.bases = dense_bases(layout, counted) if bases is None else bases
+        self.bases = dense_bases(layout, counted, rough) if bases is None else bases
         self.blocks = make_blocks(layout, self.bases, counted.sum(axis=1), gaps)
         self.counted = counted
         self.n_rows = float(classes.sum())
@@ -95,6 +96,12 @@ class BlockProblem:
         self.n_passes = 0
         self.set_penalty(False)
         self.set_strengths(())
+
+    def again(self) -> BlockProblem:
+        """The same rows and effects, for another penalty at the same time."""
+        other = copy(self)
+        other._widths, other.n_passes = np.ones(self.blocks.n_blocks), 0
+        return other
 
     @property
     def n_levels(self) -> int:
@@ -236,6 +243,8 @@ class BlockProblem:
         return slopes
 
     def _only_used(self, u: Array) -> Array:
+        if len(self._used) == self.blocks.n_blocks:
+            return u
         used = np.zeros(self.blocks.n_blocks, dtype=bool)
         used[self._used] = True
         return np.where(np.repeat(used, np.diff(self.blocks.shapes[:, 7]))[:, np.newaxis], u, 0.0)

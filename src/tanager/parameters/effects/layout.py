@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,12 +45,17 @@ class EffectLayout:
 
     def split(self, beta: Array) -> tuple[tuple[Array, ...], tuple[Array, ...], Array]:
         """Main effects (states + 1, classes), pair effects (parent's states + 1, child's + 1, classes), intercept."""
-        parts = np.split(beta, self.cells.offsets[1:-1])
+        parts = [beta[first:last] for first, last in pairwise(self.cells.offsets.tolist())]
         coarse = [column.coarse.n_states + 1 for column in self.columns]
         n_mains = len(self.columns)
         tables = zip(parts[n_mains:-1], self.pairs, strict=True)
         pairs = [part.reshape(coarse[parent], coarse[child], -1) for part, (parent, child) in tables]
         return tuple(parts[:n_mains]), tuple(pairs), parts[-1][0]
+
+    def without_pairs(self, beta: Array) -> tuple[EffectLayout, Array]:
+        """The layout of the main effects alone, and what beta (n_cells, n_classes) is there."""
+        n_cells = self.cells.offsets[len(self.columns)]
+        return replace(self, pairs=()), np.concatenate([beta[:n_cells], beta[-1:]])
 
 
 @dataclass(frozen=True)

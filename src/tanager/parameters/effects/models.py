@@ -5,8 +5,10 @@ A model is given by where its main effects shrink to, how strongly, and how many
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +20,16 @@ from tanager.parameters.conditional.strengths import (
     Walk,
     choose_strengths,
     excess_errors,
+    mean_loss,
     visit_strengths,
 )
 from tanager.parameters.effects.norm_models import BY_NORM, adapt, choose_adaptive, held_out_losses
 from tanager.parameters.effects.prior import Found
 from tanager.parameters.effects.problems import EffectFold, EffectProblems, Kind, RowSplit
+from tanager.threads import map_threads
 
 Array = NDArray[np.float64]
+Result = TypeVar("Result")
 
 # Settled on the benchmark sets. Shrunk to zero, main effects may be weaker than pairs: a mean of models steadies them.
 # A prior centred on naive Bayes is not the safer for being strong, not even at infinity.
@@ -79,16 +84,34 @@ def choose_models(problems: EffectProblems, penalty: str, given: Strengths | Non
     splits = problems.splits
     any_held_out = any(split.rest.n_rows for split in splits)
     kinds = _kinds(problems, penalty, given, len(splits)) if any_held_out else [only]
-    folds: list[EffectFold] = []
-    found: list[tuple[Choice, Array]] = []
-    for kind in kinds:
-        if not folds or (kind == "norm" and not folds[0].takes_norm):
-            folds = [problems.fold(split, numbers[0], kind == "norm") for split in splits]
-        found.append(_choose(problems, splits, folds, kind, given, [losses for _, losses in found]))
+    begun = _each([partial(_begin, folds, kind, given) for folds, kind in _folds_of_kinds(problems, kinds)])
     weights = np.concatenate([split.rest.row_weights for split in splits])
+    losses = [held_out_losses(candidate.folds) for candidate in begun]
+    for place, candidate in enumerate(begun):  # the first may yet gain by more pairs, which it has fewest of
+        rivals = losses[:place]
+        candidate.hopeless = any(excess_errors(losses[place], rival, weights) > HOPELESS for rival in rivals)
+    found = _each([partial(_refine, problems, candidate, given) for candidate in begun])
     handicaps = [NORM_HANDICAP if kind == "norm" else 0.0 for kind in kinds]
     shares = shares_by_loss([losses for _, losses in found], weights, handicaps)
     return [replace(choice, share=share) for (choice, _), share in zip(found, shares, strict=True)]
+
+
+def _each(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
+    """What the tasks of all kinds give, side by side; the last begins first: the norm takes longest."""
+    return map_threads(lambda task: task(), tasks[::-1])[::-1]
+
+
+def _folds_of_kinds(problems: EffectProblems, kinds: Sequence[Kind]) -> list[tuple[list[EffectFold], Kind]]:
+    """Folds with the fewest pairs for each kind; those that take a norm share what does not change in a fit."""
+    number, result = problems.ranked.numbers[0], list[tuple[list[EffectFold], Kind]]()
+    for kind in kinds:
+        first = result[0][0] if result else []
+        if first and first[0].takes_norm:
+            folds = [fold.again() for fold in first]
+        else:
+            folds = [problems.fold(split, number, kind == "norm") for split in problems.splits]
+        result.append((folds, kind))
+    return result
 
 
 def _kinds(problems: EffectProblems, penalty: str, given: Strengths | None, n_folds: int) -> list[Kind]:
@@ -112,7 +135,7 @@ def shares_by_loss(losses: Sequence[Array], weights: Array, handicaps: Sequence[
     """
     if len(losses) == 1:
         return [1.0]
-    best = losses[int(np.argmin([np.average(own, weights=weights) for own in losses]))]
+    best = losses[int(np.argmin([mean_loss(own, weights) for own in losses]))]
     shares = np.exp([-excess_errors(own, best, weights) for own in losses])
     if handicaps is not None:
         shares *= np.exp(-np.array(handicaps))
@@ -120,39 +143,46 @@ def shares_by_loss(losses: Sequence[Array], weights: Array, handicaps: Sequence[
     return (shares / shares.sum()).tolist()
 
 
-def _choose(
-    problems: EffectProblems,
-    splits: list[RowSplit],
-    folds: list[EffectFold],
-    kind: Kind,
-    given: Strengths | None,
-    rivals: Sequence[Array],
-) -> tuple[Choice, Array]:
-    """Also the losses of the rows held out. `rivals` are those of other kinds: one that is far behind ends early.
+@dataclass
+class _Candidate:
+    """A model of so many pairs on the folds; `hopeless`: too far behind another kind to be refined."""
 
-    The strengths are those of the fewest pairs, which `folds` have; then as many are taken as lower the loss.
-    """
-    numbers, walk, norm = problems.ranked.numbers, WALKS[kind], kind == "norm"
-    number = numbers[0]
-    weights = np.concatenate([split.rest.row_weights for split in splits])
+    kind: Kind
+    number: int
+    chosen: Chosen
+    folds: list[EffectFold]
+    hopeless: bool = False
+
+
+def _begin(folds: list[EffectFold], kind: Kind, given: Strengths | None) -> _Candidate:
+    """The strengths of the fewest pairs, which the folds have."""
     for fold in folds:
         fold.begin(kind, fold.problem.zero)
+    walk = WALKS[kind]
     chosen = choose_strengths(folds, walk) if given is None else visit_strengths(folds, given, walk)
-    hopeless = any(excess_errors(held_out_losses(folds), rival, weights) > HOPELESS for rival in rivals)
-    for more in numbers[1:]:
-        if np.isinf(chosen.strengths[-1]) or more == number or hopeless:
+    return _Candidate(kind, len(folds[0].layout.pairs), chosen, folds)
+
+
+def _refine(problems: EffectProblems, candidate: _Candidate, given: Strengths | None) -> tuple[Choice, Array]:
+    """As many pairs as lower the loss, then the second fit of the norm; also the losses of the rows held out."""
+    kind, chosen, folds, number = candidate.kind, candidate.chosen, candidate.folds, candidate.number
+    norm = kind == "norm"
+    for more in problems.ranked.numbers[1:]:
+        if np.isinf(chosen.strengths[-1]) or more == number or candidate.hopeless:
             break
-        wider = [problems.fold(split, more, norm, fold) for split, fold in zip(splits, folds, strict=True)]
+        wider = [problems.fold(split, more, norm, fold) for split, fold in zip(problems.splits, folds, strict=True)]
         for fold, fewer in zip(wider, folds, strict=True):
             fold.begin(kind, fewer.u)
-        found = visit_strengths(wider, chosen.strengths, walk)
+        found = visit_strengths(wider, chosen.strengths, WALKS[kind])
         chosen.n_passes += found.n_passes
         if found.loss >= chosen.loss:
             break
         number, folds, chosen.loss = more, wider, found.loss
-    adaptive = choose_adaptive(folds, chosen) if norm and given is None and not hopeless else None
-    tables = tuple((fold.layout, fold.problem.beta(fold.u)) for fold in folds)
-    return Choice(kind, number, chosen, tables, adaptive=adaptive), held_out_losses(folds)
+    adaptive = choose_adaptive(folds, chosen) if norm and given is None and not candidate.hopeless else None
+    tables = [(fold.layout, fold.problem.beta(fold.u)) for fold in folds]
+    if np.isinf(chosen.strengths[-1]):
+        tables = [layout.without_pairs(beta) for layout, beta in tables]  # which are zero
+    return Choice(kind, number, chosen, tuple(tables), adaptive=adaptive), held_out_losses(folds)
 
 
 def fit_more(problems: EffectProblems, split: RowSplit, choice: Choice) -> Found:

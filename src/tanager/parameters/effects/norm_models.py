@@ -12,7 +12,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.parameters.conditional.strengths import Chosen, StrengthPath, Walk, clearly_worse, visit_strengths
+from tanager.parameters.conditional.strengths import (
+    Chosen,
+    StrengthPath,
+    Walk,
+    clearly_worse,
+    mean_loss,
+    visit_strengths,
+)
 from tanager.parameters.effects.block_problem import BlockProblem
 from tanager.parameters.effects.monotone_problem import MonotoneProblem
 from tanager.parameters.effects.problems import EffectFold
@@ -41,7 +48,7 @@ def choose_adaptive(folds: Sequence[EffectFold], chosen: Chosen) -> float | None
         chosen.n_passes += visit_strengths(folds, (strength, strength), BY_NORM).n_passes
         losses = held_out_losses(folds)
         since += 1
-        if np.average(losses - best_losses, weights=weights) < 0.0:
+        if mean_loss(losses - best_losses, weights) < 0.0:
             best, best_losses, best_u, since = strength, losses, [fold.u for fold in folds], 0
         elif best is not None and since == RISES:
             break
@@ -49,7 +56,7 @@ def choose_adaptive(folds: Sequence[EffectFold], chosen: Chosen) -> float | None
         best, best_losses, best_u = None, first_losses, first
     for fold, u in zip(folds, best_u, strict=True):
         fold.u = u
-    chosen.loss = float(np.average(best_losses, weights=weights))
+    chosen.loss = mean_loss(best_losses, weights)
     return best
 
 

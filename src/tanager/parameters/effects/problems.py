@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -15,7 +15,7 @@ from tanager.parameters.conditional.fit import FOLD_SEED
 from tanager.parameters.conditional.held_out import ONE_FOLD_ROWS, HeldOut, split_rows
 from tanager.parameters.conditional.objectives import Objective
 from tanager.parameters.conditional.optimize import Penalized
-from tanager.parameters.effects.bases import MANY_ROWS, DenseBases
+from tanager.parameters.effects.bases import MANY_ROWS
 from tanager.parameters.effects.block_problem import BlockProblem, BlockRows
 from tanager.parameters.effects.layout import EffectLayout
 from tanager.parameters.effects.monotone_problem import MonotoneProblem
@@ -66,6 +66,11 @@ class EffectFold:
     def takes_norm(self) -> bool:
         return isinstance(self.problem, BlockProblem | MonotoneProblem)
 
+    def again(self) -> EffectFold:
+        """The same fold for another kind of model at the same time; only of a problem in blocks."""
+        assert isinstance(self.problem, BlockProblem)
+        return replace(self, problem=self.problem.again())
+
     def begin(self, kind: Kind, u: Array) -> None:
         """At the effects of fewer pairs; main effects shrink to what naive Bayes says, or else to zero."""
         self.problem.set_prior_mean(prior_mean(kind, self.layout, self.rows))
@@ -111,9 +116,9 @@ class EffectProblems:
         objective = Objective(layout.cells, with_gaps, compiled=self._compiled, engine=engine)
         return MonotoneProblem(layout, objective, counted, self.ranked.monotone), counted
 
-    def block_problem(self, layout: EffectLayout, rows: Rows, bases: DenseBases | None = None) -> BlockProblem:
+    def block_problem(self, layout: EffectLayout, rows: Rows) -> BlockProblem:
         """The same in memory, for objective "cll"."""
-        return BlockProblem(layout, gather(rows).with_gaps_as_states(), bases)
+        return BlockProblem(layout, gather(rows).with_gaps_as_states())
 
     @property
     def fits_norm(self) -> bool:
@@ -157,7 +162,7 @@ class EffectProblems:
             return EffectFold(monotone, monotone.zero, HeldOut(layout.cells, rest, False), layout, counted)
         if norm or self._in_blocks(split.kept.n_rows):
             bases = fewer.problem.bases if fewer is not None and isinstance(fewer.problem, BlockProblem) else None
-            blocks = self.block_problem(layout, split.kept, bases)
+            blocks = BlockProblem(layout, split.kept.with_gaps_as_states(), bases, rough=True)
             return EffectFold(blocks, blocks.zero, BlockRows(layout, rest), layout, blocks.counted)
         problem, counted = self.problem(layout, split.kept, AutoEngine())
         return EffectFold(problem, problem.zero, HeldOut(layout.cells, rest, False, self._objective), layout, counted)

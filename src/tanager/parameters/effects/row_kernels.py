@@ -15,11 +15,23 @@ from tanager.parameters.effects.block_kernels import LANES, Array, Cells, Shape
 
 
 @kernel
-def add_tables(offsets: Shape, blocks: Shape, cells: Cells, tables: Array, scores: Array) -> None:
-    """Add to scores (n_rows, width) what the rows find in the tables (n_cells, width) of these blocks."""
+def is_filled(table: Array) -> bool:
+    """Whether a table (cells, width) has an entry that is not zero."""
+    for i in range(len(table)):
+        for c in range(table.shape[1]):
+            if table[i, c] != 0.0:
+                return True
+    return False
+
+
+@kernel
+def add_tables(offsets: Shape, cells: Cells, tables: Array, scores: Array) -> None:
+    """Add to scores (n_rows, width) what the rows find in the tables (n_cells, width) of all blocks."""
     n_rows, width = scores.shape
-    for b in blocks:
-        table, own = tables[offsets[b] :], cells[b]
+    for b in range(len(cells)):
+        table, own = tables[offsets[b] : offsets[b + 1]], cells[b]
+        if not is_filled(table):
+            continue
         if width == 1:
             for i in range(n_rows):
                 scores[i, 0] += table[own[i], 0]
@@ -28,6 +40,18 @@ def add_tables(offsets: Shape, blocks: Shape, cells: Cells, tables: Array, score
                 line, score = table[own[i]], scores[i]
                 for c in range(width):
                     score[c] += line[c]
+
+
+@kernel
+def row_losses(offsets: Shape, cells: Cells, classes: NDArray[np.int64], tables: Array, losses: Array) -> None:
+    """- log P(class | attributes) of every row, (n_rows,), by tables (n_cells, n_classes)."""
+    scores = np.zeros((len(classes), tables.shape[1]))
+    add_tables(offsets, cells, tables, scores)
+    for i in range(len(classes)):
+        top, total = scores[i].max(), 0.0
+        for c in range(scores.shape[1]):
+            total += math.exp(scores[i, c] - top)
+        losses[i] = math.log(total) + top - scores[i, classes[i]]
 
 
 @kernel
