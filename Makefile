@@ -65,6 +65,7 @@ REPEAT := $(FIELD)/bin/python -m experiments.papers --field --data $(TANAGER_DAT
 experiments: $(FIELD)/.installed  ## the papers again and the field today, within an hour, written to experiments/RESULTS.md
 	$(REPEAT)
 	$(FIELD)/bin/python -m experiments.readings
+	$(FIELD)/bin/python -m experiments.slow_rivals
 	$(FIELD)/bin/python docs/summary.py
 
 experiments-slow: $(FIELD)/.slow  ## the same with every set and the slow rivals, in many hours, written to experiments/slow/RESULTS.md
