@@ -17,9 +17,8 @@ from tanager.table.categories import check_same_type, encode_categories
 from tanager.table.cells import distinct_cells, encode_cells
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, RawTable, gaps
 from tanager.table.discretizer import Discretizer
-from tanager.table.granularity import fine_places, n_coarse_bins, states_of_both, write_coarse
+from tanager.table.granularity import fine_places, learn_column, n_coarse_bins, states_of_both, write_coarse
 from tanager.table.integer_matrix import IntegerLookup
-from tanager.table.learn_column import learn_column
 from tanager.table.look_up import NARROW_SPAN, look_up, shift, spans_little
 from tanager.table.number_cells import is_row_major
 from tanager.table.schema import ColumnSchema, TableSchema
