@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
+from tanager.classifiers.learning import needed_memory
 from tanager.counts.engine import choose_engine
 from tanager.errors import DataError
-from tanager.parameters.memory import needed_memory
 from tanager.table.batch import code_dtype
 
 SHARES = (1 / 8, 1 / 4)
