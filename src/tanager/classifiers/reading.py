@@ -149,6 +149,10 @@ class ReadsTables(ClassifierOptions, ABC):
     @abstractmethod
     def _parts(self) -> Parts: ...
 
+    def _count_engine(self) -> CountEngine:
+        """What counts rows, by the options."""
+        return choose_engine(self.engine, self.device)
+
     def learn_counts(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
         """Check the data, learn the encoder, and give the counts of the labelled rows, columns in the table's order."""
         training, schema = self._learn_schema(X, y, sample_weight, self._parts())
@@ -162,7 +166,7 @@ class ReadsTables(ClassifierOptions, ABC):
 
     def _count(self, rows: TrainingTable) -> CountStore:
         table = code_table(rows, self.encoder_.schema, tuple(range(len(rows.table.names))))
-        return table.counts(choose_engine(self.engine, self.device))
+        return table.counts(self._count_engine())
 
     def read_labelled(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TrainingTable:
         """Other rows that have a class, checked against the columns and classes of the training rows."""
@@ -244,7 +248,7 @@ class ReadsTables(ClassifierOptions, ABC):
         if exceeds(parts.needs, "pairs") or parts.structure.granularities == 2:
             return None
         pairs = parts.needs == "pairs" or needs_filler(self.missing, parts.parameters.describes_attributes)
-        return RunningCounts(choose_engine(self.engine, self.device), pairs)
+        return RunningCounts(self._count_engine(), pairs)
 
     def _check_columns(self, X: object, table: RawTable, reset: bool) -> None:
         """scikit-learn's own messages for other columns than in training; a pyarrow table is named too."""
