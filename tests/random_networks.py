@@ -41,14 +41,16 @@ def networks(max_nodes: int = 5) -> st.SearchStrategy[Network]:
 
 
 def joint(network: Network) -> dict[tuple[int, ...], float]:
-    """P of every joint state, as the product of one number per table."""
-    cells = {}
-    for state in product(*(range(r) for r in network.n_states)):
-        p = 1.0
-        for node, table in enumerate(network.tables):
-            configuration = 0
-            for parent in network.dag.parents[node]:
-                configuration = configuration * network.n_states[parent] + state[parent]
-            p *= table[configuration, state[node]]
-        cells[state] = p
-    return cells
+    """P of every joint state."""
+    return {state: p_of_state(network, state) for state in product(*(range(r) for r in network.n_states))}
+
+
+def p_of_state(network: Network, state: tuple[int, ...]) -> float:
+    """P of one joint state, as the product of one number per table."""
+    p = 1.0
+    for node, table in enumerate(network.tables):
+        configuration = 0
+        for parent in network.dag.parents[node]:
+            configuration = configuration * network.n_states[parent] + state[parent]
+        p *= table[configuration, state[node]]
+    return p

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 
+from random_networks import p_of_state
 from tanager.network.network import Network
 from tanager.structure.dag import Dag
 from tanager.table.schema import ColumnSchema
@@ -44,16 +45,7 @@ def fixes_the_class(network: Network, row: list[int], chosen: set[int], predicte
     n_classes = network.n_states[-1]
     free = [[row[node]] if node in chosen else range(r) for node, r in enumerate(network.n_states[:-1])]
     for cells in product(*free):
-        joint = []
-        for label in range(n_classes):
-            state = (*cells, label)
-            p = 1.0
-            for node, table in enumerate(network.tables):
-                configuration = 0
-                for parent in network.dag.parents[node]:
-                    configuration = configuration * network.n_states[parent] + state[parent]
-                p *= table[configuration, state[node]]
-            joint.append(p)
+        joint = [p_of_state(network, (*cells, label)) for label in range(n_classes)]
         if max(joint) > 0 and joint.index(max(joint)) != predicted:
             return False
     return True

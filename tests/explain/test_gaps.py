@@ -41,6 +41,15 @@ def means_by_hand(network: Network, child: int) -> dict[int, float]:
     return means
 
 
+def a_family_with_a_gap_adds_its_mean(network: Network, X: pd.DataFrame, found) -> None:
+    for node, family in enumerate(network.dag.families[:-1]):
+        means = means_by_hand(network, node)
+        attributes = [parent for parent in family.nodes if parent != 4]
+        for row in np.flatnonzero(X.iloc[:, attributes].isna().any(axis=1))[:20]:
+            expected = means[found.favoured[row]] - means[found.against[row]]
+            assert found.contributions[row, node] == pytest.approx(expected, abs=1e-10)
+
+
 @pytest.mark.parametrize("structure", ["naive-bayes", "tan", "kdb"])
 def test_with_gaps_left_out_a_family_with_one_adds_its_mean_and_the_parts_add_up(structure):
     X = with_gaps()
@@ -49,13 +58,7 @@ def test_with_gaps_left_out_a_family_with_one_adds_its_mean_and_the_parts_add_up
     np.testing.assert_allclose(
         found.base_rate + found.baseline + found.contributions.sum(axis=1), predicted_odds(clf, X, found), atol=1e-10
     )
-    network = clf.network_
-    for node, family in enumerate(network.dag.families[:-1]):
-        means = means_by_hand(network, node)
-        attributes = [parent for parent in family.nodes if parent != 4]
-        for row in np.flatnonzero(X.iloc[:, attributes].isna().any(axis=1))[:20]:
-            expected = means[found.favoured[row]] - means[found.against[row]]
-            assert found.contributions[row, node] == pytest.approx(expected, abs=1e-10)
+    a_family_with_a_gap_adds_its_mean(clf.network_, X, found)
     gap = int(X.isna().any(axis=1).to_numpy().argmax())
     assert "missing, left out" in str(found[gap])
 
@@ -82,18 +85,12 @@ def test_with_gaps_averaged_over_terms_are_those_with_gaps_left_out_and_a_remain
     X = with_gaps()
     clf = BayesianNetworkClassifier(structure, missing="average").fit(IRIS.data, IRIS.target)
     found = explain(clf, X)
-    network = clf.network_
     odds = found.base_rate + found.baseline + found.contributions.sum(axis=1) + found.remainder
     np.testing.assert_allclose(odds, predicted_odds(clf, X, found), atol=1e-10)
     gappy = X.isna().any(axis=1).to_numpy()
     assert (np.abs(found.remainder[gappy]) > 1e-6).any()
     assert not found.remainder[~gappy].any()
-    for node, family in enumerate(network.dag.families[:-1]):
-        means = means_by_hand(network, node)
-        attributes = [parent for parent in family.nodes if parent != 4]
-        for row in np.flatnonzero(X.iloc[:, attributes].isna().any(axis=1))[:20]:
-            expected = means[found.favoured[row]] - means[found.against[row]]
-            assert found.contributions[row, node] == pytest.approx(expected, abs=1e-10)
+    a_family_with_a_gap_adds_its_mean(clf.network_, X, found)
     text = str(found[int(gappy.argmax())])
     assert "missing, averaged over" in text
     assert "what is missing: averaged over" in text

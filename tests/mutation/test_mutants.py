@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from mutation.mutants import mutants_of
 
-PACKAGE = Path(__file__).parent.parent.parent / "src" / "tanager"
+ROOT = Path(__file__).parent.parent.parent
+PACKAGE = ROOT / "src" / "tanager"
 FILES = [PACKAGE / "structure" / "hill_climb.py", PACKAGE / "gaps" / "fill_kernels.py"]
 
 
@@ -42,3 +44,11 @@ def test_a_larger_share_holds_the_sample_of_a_smaller_one_and_the_share_one_hold
     mutants = mutants_of(FILES[0], PACKAGE)
     drawn = [{mutant for mutant in mutants if mutant.drawn(share, 1)} for share in (0.1, 0.3, 1.0)]
     assert set() < drawn[0] < drawn[1] < drawn[2] == set(mutants)
+
+
+def test_every_reason_is_of_a_fault_in_a_function_that_exists():
+    reasons = tomllib.loads((ROOT / "mutation" / "reasons.toml").read_text())
+    places = {name.partition(":")[0] for name in reasons}
+    files = {place.partition(" ")[0] for place in places}
+    there = {f"{mutant.file} {mutant.scope}" for file in files for mutant in mutants_of(PACKAGE / file, PACKAGE)}
+    assert places - there == set()

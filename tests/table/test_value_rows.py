@@ -37,7 +37,8 @@ def test_cuts_are_those_of_the_rows_kept_alone(seed, missing, weighted):
     own_weights = None if weights is None else weights[kept]
     schema = learn_schema(part, whole.target, whole.class_codes[kept], own_weights, cut, gap_states=gap_states)
     for found, rows in zip(ours, (kept, ~kept), strict=True):
-        expected = encode_rows(whole.table.take(rows), schema, whole.class_codes[rows], None)
+        table = whole.table.take(rows)
+        expected = encode_rows(table, range(len(table.names)), schema, whole.class_codes[rows], None)
         for node, column in enumerate(schema.attributes):
             if column.gap_state or not gap_states:  # a gap that only the rows held out have is no state of the part
                 assert found.n_states[node] == column.n_states

@@ -18,7 +18,7 @@ from tanager.classifiers.intervals import GivesIntervals
 from tanager.classifiers.learning import Learning, Learnt
 from tanager.classifiers.parts import Parts
 from tanager.classifiers.reading import CodedTable
-from tanager.counts.engine import CountEngine, choose_engine
+from tanager.counts.engine import CountEngine
 from tanager.decide import Decision
 from tanager.edits.revision import Revision
 from tanager.errors import MissingMethodError
@@ -155,9 +155,9 @@ class BayesianNetworkClassifier(GivesIntervals, ClassifierMixin, BaseEstimator):
         with thread_limit(self.n_jobs), working("Learning", shown=bool(self.verbose)):
             if is_stream(X):
                 with self._read_stream(X, y, sample_weight, parts) as table:
-                    self._learn(table, choose_engine(self.engine, self.device))
+                    self._learn(table, self._count_engine())
             else:
-                self._learn(self._read(X, y, sample_weight, parts), choose_engine(self.engine, self.device))
+                self._learn(self._read(X, y, sample_weight, parts), self._count_engine())
 
     @contextmanager
     def _replacing(self) -> Iterator[Self]:

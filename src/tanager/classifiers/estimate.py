@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
-from tanager.counts.engine import choose_engine
+from tanager.classifiers.learning import needed_memory
 from tanager.errors import DataError
-from tanager.parameters.memory import needed_memory
 from tanager.table.batch import code_dtype
 
 SHARES = (1 / 8, 1 / 4)
@@ -44,7 +43,7 @@ def estimate_fit(clf: BayesianNetworkClassifier, X: pa.Table, y: NDArray[np.gene
     """By the structure of all rows, and the times of fits to parts of them."""
     parts = clf._parts()
     table = clone(clf)._read(X, y, None, parts)
-    _, task = clf._learning(choose_engine(clf.engine, clf.device)).prepare(table)
+    _, task = clf._learning(clf._count_engine()).prepare(table)
     codes = table.rows.n_rows * table.rows.n_attributes * code_dtype(max(table.rows.n_states)).itemsize
     return FitEstimate(codes, needed_memory(parts.parameters, task), _seconds(clf, X, y))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import prod
 from time import perf_counter
 from typing import cast
 
@@ -15,14 +16,15 @@ from tanager.classifiers.parts import Parts
 from tanager.classifiers.reading import CodedTable
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
+from tanager.errors import MemoryLimitError
 from tanager.gaps.filling import FillingTask
+from tanager.memory import available_memory
 from tanager.network.any_network import AnyNetwork, LookedUpNetwork
 from tanager.network.mixture import MixtureNetwork
 from tanager.network.network import Network
 from tanager.network.tree_average import TreeAverageNetwork
 from tanager.parameters import Conditional, Frequency, LearntNetwork, ParameterLearner, ParameterTask
 from tanager.parameters.fitted_likelihood import FittedLikelihood
-from tanager.parameters.memory import check_memory
 from tanager.parameters.protocol import ParameterTrace
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.scores import CLL, FamilyScore
@@ -127,13 +129,14 @@ class Learning:
             criterion = criterion.for_nodes(counts.names)
         report = print if self.verbose > 1 else None
         task = StructureTask(counts, criterion, counts.names, self.seed, report, columns=columns)
+        asks_rows = criterion is not None and not criterion.decomposable
+        if not asks_rows and not structure.evaluates:
+            return task
         smoothing = cast(Frequency, parameters) if parameters.smooths_counts else Frequency()
-        if criterion is not None and not criterion.decomposable:
+        if asks_rows:
             return replace(task, evaluate=criterion_likelihood(cast(CLL, criterion), counts, smoothing))
-        if structure.evaluates:
-            rows = RowLikelihood(counts, smoothing, structure.leaves_one_out)
-            return replace(task, evaluate=rows, evaluate_each=rows.each, count_right=rows.count_right, weigh=rows.weigh)
-        return task
+        rows = RowLikelihood(counts, smoothing, structure.leaves_one_out)
+        return replace(task, evaluate=rows, evaluate_each=rows.each, count_right=rows.count_right, weigh=rows.weigh)
 
 
 def criterion_likelihood(criterion: CLL, counts: CountStore, smoothing: Frequency) -> Callable[[Dag], float]:
@@ -148,3 +151,32 @@ def learn_members(parameters: ParameterLearner, task: ParameterTask, structure: 
     if structure.log_weights is not None:
         return LearntNetwork(TreeAverageNetwork(members, structure.log_weights))
     return LearntNetwork(MixtureNetwork(members, np.array(structure.weights), structure.subsumption))
+
+
+def needed_memory(learner: ParameterLearner, task: ParameterTask) -> int:
+    """Bytes, about: those of a cell times the cells of all tables, or of all effects that may be tried."""
+    return learner.bytes_per_cell["tables" if task.pairs is None else "effects"] * sum(_table_sizes(task).values())
+
+
+def check_memory(learner: ParameterLearner, task: ParameterTask) -> None:
+    """Refuse tables that would not fit in the memory allowed, and name the largest."""
+    needed, allowed = needed_memory(learner, task), min(task.counts.memory_limit, available_memory())
+    if needed > allowed:
+        sizes, names = _table_sizes(task), task.counts.names
+        nodes = max(sizes, key=sizes.__getitem__)
+        widest = max(nodes[:-1] or nodes, key=task.counts.n_states.__getitem__)
+        raise MemoryLimitError(
+            f"the fit would take about {needed / 2**30:.3g} GiB, more than the {allowed / 2**30:.3g} GiB allowed: the "
+            f"table over {', '.join(repr(names[node]) for node in nodes)} alone has {sizes[nodes]:,} cells.",
+            hint=f"drop {names[widest]!r}, which has {task.counts.n_states[widest]:,} states, or group its values.",
+        )
+
+
+def _table_sizes(task: ParameterTask) -> dict[tuple[int, ...], int]:
+    """Cells of each table, by its nodes, the class last; of effects those of attributes and pairs, for each class."""
+    n_states, target = task.counts.n_states, task.counts.n_attributes
+    if task.pairs is None:
+        families = [tuple(sorted(family.nodes)) for family in task.dag.families]
+    else:
+        families = [(*nodes, target) for nodes in (*((node,) for node in range(target)), *task.pairs.pairs)]
+    return {nodes: prod(n_states[node] for node in nodes) for nodes in families}

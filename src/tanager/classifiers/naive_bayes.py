@@ -15,7 +15,7 @@ from tanager.classifiers.describe import described_by
 from tanager.classifiers.learning import Learnt
 from tanager.classifiers.options import ClassifierOptions
 from tanager.classifiers.reading import CodedTable, code_table
-from tanager.counts.engine import CountEngine, choose_engine
+from tanager.counts.engine import CountEngine
 from tanager.counts.family import CountTable
 from tanager.errors import DataError
 from tanager.parameters import ParameterLearner
@@ -96,7 +96,7 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
 
     def _add_to_counts(self, rows: TrainingTable) -> None:
         schema = self.encoder_.schema
-        added = code_table(rows, schema, schema.learning_order).counts(choose_engine(self.engine, self.device))
+        added = code_table(rows, schema, schema.learning_order).counts(self._count_engine())
         self._learn_counts({nodes: table + added.flat(nodes) for nodes, table in self._counted.items()})
 
     def _add_to_statistics(self, rows: TrainingTable) -> None:
@@ -130,7 +130,7 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
         order = schema.learning_order
         rows = EncodedBatch.empty(schema.select(order).n_states)
         table = CodedTable(schema, order, self.classes_, rows, known=known)
-        self._learn(table, choose_engine(self.engine, self.device))
+        self._learn(table, self._count_engine())
 
     def _learn(self, table: CodedTable, engine: CountEngine) -> Learnt:
         learnt = super()._learn(table, engine)

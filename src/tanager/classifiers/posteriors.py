@@ -14,7 +14,6 @@ from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.classifiers.hidden import add_hidden_codes
 from tanager.classifiers.learning import Learnt
 from tanager.classifiers.reading import CodedTable, code_table
-from tanager.counts.engine import choose_engine
 from tanager.counts.family import Family
 from tanager.errors import DataError, OptionError
 from tanager.gaps.choose import choose_rule
@@ -115,7 +114,7 @@ class Preparation:
         network = cast(Network, self.clf.network_)
         learner = cast(Frequency, self.clf._parts().parameters)
         table = code_table(self.training, self.clf.encoder_.schema, tuple(range(len(network.columns) - 1)))
-        counts = table.counts(choose_engine(self.clf.engine, self.clf.device))
+        counts = table.counts(self.clf._count_engine())
         families = [Family(node, parents) for node, parents in enumerate(network.dag.parents)]
         counted = [np.asarray(counts.table(family), dtype=np.float64) for family in families]
         return dirichlet_posterior(network, counted, [learner.pseudo_rows(counts, family) for family in families])
@@ -136,7 +135,7 @@ class Preparation:
                 return effects_posterior(clf.network_, rows.codes, rows.weights, p, trace)
             network = cast(Network, clf.network_)
             table = code_table(self.training, clf.encoder_.schema, tuple(range(len(network.columns) - 1)))
-            task = ParameterTask(network.dag, table.counts(choose_engine(clf.engine, clf.device)), schema=table.columns)
+            task = ParameterTask(network.dag, table.counts(clf._count_engine()), schema=table.columns)
             prior = PRIORS[options.prior](task, ClassCells.of(network.dag, network.n_states))
             strengths = cast(ConditionalTrace, trace).strength
             return tables_posterior(network, prior, strengths, rows.codes, rows.weights, p)
@@ -145,7 +144,7 @@ class Preparation:
         """The model learnt again from rows of random weights (`draw_weights`), structure and strengths chosen again."""
         clf, table, rng = self.clf, self.table(), np.random.default_rng(seed)
         rows = cast(EncodedBatch, table.rows)
-        learning = clf._learning(choose_engine(clf.engine, clf.device))
+        learning = clf._learning(clf._count_engine())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # as in the fit, which has given them
             return [learning.learn(replace(table, rows=draw_weights(rows, rng))) for _ in range(n_draws)]

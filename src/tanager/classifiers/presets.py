@@ -12,7 +12,7 @@ from tanager.classifiers.options import ClassifierOptions
 from tanager.scores import CLL, FamilyScore
 from tanager.structure import BFSConsistent, HillClimb, KDependence, Pairwise, Selective, StructureLearner, Tree
 from tanager.structure.constraints import Edges, Node
-from tanager.structure.monotone import MonotonicConstraints
+from tanager.structure.pairwise import MonotonicConstraints
 
 
 @dataclass(eq=False, repr=False)

@@ -99,10 +99,10 @@ def code_table(
     A category that no labelled row has is missing in these. With a `discretizer` few rows can be cut by it again.
     """
     in_order, apart, again = schema.select(order), None, None
-    rows = encode_rows(training.table.select(order), in_order, training.class_codes, training.weights)
+    rows = encode_rows(training.table, order, in_order, training.class_codes, training.weights)
     if unlabelled and training.unlabelled is not None:
-        table = training.unlabelled.table.select(order)
-        apart = encode_rows(table, in_order, without_class(schema, table.n_rows), training.unlabelled.weights)
+        table = training.unlabelled.table
+        apart = encode_rows(table, order, in_order, without_class(schema, table.n_rows), training.unlabelled.weights)
     if discretizer is not None and is_worth_cutting_again(schema.attributes, rows.n_rows, rows.row_weights.sum()):
         again = _value_rows(training, in_order, order, discretizer)
     return CodedTable(schema, order, training.classes, rows, apart, again)
@@ -111,12 +111,12 @@ def code_table(
 def _value_rows(
     training: TrainingTable, schema: TableSchema, order: tuple[int, ...], discretizer: Discretizer
 ) -> ValueRows:
-    table = training.table.select(order)
+    table = training.table
+    pairs = zip(schema.attributes, (table.columns[position] for position in order), strict=True)
     columns = tuple(
-        cut_at_every_value(held, column.values) if isinstance(column, NumericColumn) else held
-        for held, column in zip(schema.attributes, table.columns, strict=True)
+        cut_at_every_value(held, column.values) if isinstance(column, NumericColumn) else held for held, column in pairs
     )
-    rows = encode_rows(table, TableSchema(columns, schema.target), training.class_codes, training.weights)
+    rows = encode_rows(table, order, TableSchema(columns, schema.target), training.class_codes, training.weights)
     return ValueRows(rows, columns, discretizer)
 
 
@@ -149,6 +149,10 @@ class ReadsTables(ClassifierOptions, ABC):
     @abstractmethod
     def _parts(self) -> Parts: ...
 
+    def _count_engine(self) -> CountEngine:
+        """What counts rows, by the options."""
+        return choose_engine(self.engine, self.device)
+
     def learn_counts(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
         """Check the data, learn the encoder, and give the counts of the labelled rows, columns in the table's order."""
         training, schema = self._learn_schema(X, y, sample_weight, self._parts())
@@ -162,7 +166,7 @@ class ReadsTables(ClassifierOptions, ABC):
 
     def _count(self, rows: TrainingTable) -> CountStore:
         table = code_table(rows, self.encoder_.schema, tuple(range(len(rows.table.names))))
-        return table.counts(choose_engine(self.engine, self.device))
+        return table.counts(self._count_engine())
 
     def read_labelled(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TrainingTable:
         """Other rows that have a class, checked against the columns and classes of the training rows."""
@@ -244,7 +248,7 @@ class ReadsTables(ClassifierOptions, ABC):
         if exceeds(parts.needs, "pairs") or parts.structure.granularities == 2:
             return None
         pairs = parts.needs == "pairs" or needs_filler(self.missing, parts.parameters.describes_attributes)
-        return RunningCounts(choose_engine(self.engine, self.device), pairs)
+        return RunningCounts(self._count_engine(), pairs)
 
     def _check_columns(self, X: object, table: RawTable, reset: bool) -> None:
         """scikit-learn's own messages for other columns than in training; a pyarrow table is named too."""

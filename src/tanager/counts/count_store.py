@@ -13,8 +13,15 @@ from typing import NoReturn, TypeVar, cast
 import numpy as np
 
 from tanager.counts.engine import CountEngine, StackEngine, engine_for
-from tanager.counts.family import CountTable, Family
-from tanager.counts.family_stack import FamilyLayout, TableStack, families_of, family_layouts, stack_tables
+from tanager.counts.family import (
+    CountTable,
+    Family,
+    FamilyLayout,
+    TableStack,
+    families_of,
+    family_layouts,
+    stack_tables,
+)
 from tanager.counts.pair_tables import PairTables, pair_offsets
 from tanager.counts.running_counts import CountedRows
 from tanager.errors import MemoryLimitError

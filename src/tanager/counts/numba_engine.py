@@ -17,7 +17,7 @@ from tanager.counts.mask_kernels import ROWS_PER_WORD, WORDS_PER_VECTOR, pack_ma
 from tanager.counts.numba_kernels import Flags, Int64s, Units, count_nodes, count_partners
 from tanager.counts.pair_tables import PairTables, pair_offsets
 from tanager.table.batch import Codes, EncodedBatch
-from tanager.table.look_up import count_codes
+from tanager.table.categories import count_codes
 from tanager.threads import count_threads, map_threads
 
 # Masks per attribute up to which AND + popcount beats a histogram: with a vector popcount instruction, and without.

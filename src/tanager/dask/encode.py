@@ -14,10 +14,10 @@ from tanager.dask.partition_summary import PartitionSummary
 from tanager.dask.reader import Reader, naming
 from tanager.errors import DataError
 from tanager.table.batch import EncodedBatch, code_dtype
+from tanager.table.categories import look_up
 from tanager.table.encoder import encode_rows, without_class
 from tanager.table.granularity import states_of_both
 from tanager.table.join_blocks import join_blocks
-from tanager.table.look_up import look_up
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.training_table import encode_labels
 
@@ -45,13 +45,12 @@ class PartitionEncoder:
         blocks = []
         if table is not None:
             with _unchanged(number):
-                columns = table.table.select(self.order)
-                blocks.append(encode_rows(columns, self.schema, table.class_codes, table.weights, unseen_is_error=True))
+                rows = table.class_codes, table.weights
+                blocks.append(encode_rows(table.table, self.order, self.schema, *rows, unseen_is_error=True))
         if keep_unlabelled and unlabelled is not None:
             with naming(number):
-                columns = unlabelled.table.select(self.order)
-                no_class = without_class(self.schema, columns.n_rows)
-                blocks.append(encode_rows(columns, self.schema, no_class, unlabelled.weights))
+                no_class = without_class(self.schema, unlabelled.table.n_rows)
+                blocks.append(encode_rows(unlabelled.table, self.order, self.schema, no_class, unlabelled.weights))
         return join_blocks(blocks, self._empty.n_states)
 
     def encode_summary(self, summary: PartitionSummary, number: int) -> EncodedBatch:

@@ -58,7 +58,7 @@ def summarize_partition(
     schema = rows = None
     if complete and categorical.all():
         schema = _learn_categories(table)
-        rows = encode_rows(table.table, schema, table.class_codes, table.weights)
+        rows = encode_rows(table.table, range(len(categorical)), schema, table.class_codes, table.weights)
         pairs = zip(table.table.columns, schema.attributes, strict=True)
         columns = tuple(_category_statistics(column, held, count_gaps(column, *by_row)) for column, held in pairs)
     else:

@@ -167,12 +167,12 @@ class AdditiveNetwork(HasColumns):
 
     def log_joint(self, codes: Codes, normalized: bool = False) -> Array:
         """(n_rows, n_classes): the sums of effects, or `normalized` log P(class | attributes)."""
-        result = np.empty((len(codes), len(self.intercept)))
+        result = np.zeros((len(codes), len(self.intercept)))
 
         def add(first: int) -> None:
             rows = slice(first, first + BLOCK_ROWS)
             look_up, cells = self.look_ups(codes[rows])
-            result[rows] = look_up(cells)
+            look_up.add(cells, result[rows])
             if self.forest is not None:
                 result[rows] += self.forest.scores(codes[rows])
             if normalized:

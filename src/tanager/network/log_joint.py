@@ -54,24 +54,30 @@ class LogJoint:
 
     def __call__(self, codes: Codes, normalized: bool = False) -> NDArray[np.float64]:
         """(n_rows, n_classes) natural logarithms: of the joint, or `normalized` of P(class | attributes)."""
-        n_rows, n_families = len(codes), len(self.offsets)
-        result = np.zeros((n_rows, self.tables.shape[1]))
-        compiled = n_rows * n_families >= WORK_WORTH_COMPILING
-        add = self._add_compiled if compiled else self._add_numpy
-        block = COMPILED_BLOCK_ROWS if compiled else max(1, NUMPY_BLOCK_CELLS // self.nodes.size)
+        result = np.zeros((len(codes), self.tables.shape[1]))
 
-        def add_block(first: int) -> None:
-            out = result[first : first + block]
-            add(codes[first : first + block], out)
+        def add_block(rows: slice) -> None:
+            self._add_compiled(codes[rows], result[rows])
             if normalized:
-                normalize_log(out)
+                normalize_log(result[rows])
 
-        if compiled:
-            map_threads(add_block, range(0, n_rows, block))
+        if self._is_worth_compiling(len(codes)):
+            map_threads(add_block, _blocks(len(codes), COMPILED_BLOCK_ROWS))
+            return result
+        self.add(codes, result)
+        return normalize_log(result) if normalized else result
+
+    def add(self, codes: Codes, out: NDArray[np.float64]) -> None:
+        """Add those of the joint to `out`, zeros, on this thread: for a block of rows."""
+        if self._is_worth_compiling(len(codes)):
+            for rows in _blocks(len(codes), COMPILED_BLOCK_ROWS):
+                self._add_compiled(codes[rows], out[rows])
         else:
-            for first in range(0, n_rows, block):
-                add_block(first)
-        return result
+            for rows in _blocks(len(codes), max(1, NUMPY_BLOCK_CELLS // self.nodes.size)):
+                self._add_numpy(codes[rows], out[rows])
+
+    def _is_worth_compiling(self, n_rows: int) -> bool:
+        return n_rows * len(self.offsets) >= WORK_WORTH_COMPILING
 
     def family(self, family: int, codes: Codes) -> NDArray[np.float64]:
         """(n_rows, n_classes) what one family adds."""
@@ -88,6 +94,10 @@ class LogJoint:
         from tanager.network.log_joint_kernels import add_log_tables
 
         add_log_tables(codes, self.nodes, self.strides, self.offsets, self.tables, out)
+
+
+def _blocks(n_rows: int, size: int) -> list[slice]:
+    return [slice(first, first + size) for first in range(0, n_rows, size)]
 
 
 def _log_cells(family: Family, table: NDArray[np.float64], n_states: Sequence[int]) -> NDArray[np.float64]:

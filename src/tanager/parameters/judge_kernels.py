@@ -45,16 +45,14 @@ def judge(
 ) -> None:
     """Add sum_t w_t log P(c_t | x_t) of each structure to `found`; `log_joint` (BLOCK, n_classes) is scratch."""
     cells = np.empty(BLOCK, np.int64)
+    tables = (columns, missing, digits, digit_ends, others, own, table_starts)
     for low in range(0, len(classes), BLOCK):
         y = classes[low : low + BLOCK]
         for s in range(len(found)):
             if resets[s]:
                 log_joint[:] = 0.0
-            for add in range(add_ends[s - 1] if s else 0, add_ends[s]):
-                family = adds[add]
-                first, last = table_starts[family], table_starts[family + 1]
-                find_cells(columns, missing, low, digits, digit_ends, family, last - first, cells[: len(y)])
-                add_logs(y, cells, others[first:last], own[first:last], log_joint)
+            new = adds[add_ends[s - 1] if s else 0 : add_ends[s]]
+            add_families(low, y, new, cells[: len(y)], log_joint, *tables)
             if len(weights):
                 found[s] += sum_weighted(y, weights[low : low + BLOCK], log_joint)
             else:
@@ -77,14 +75,34 @@ def join(
 ) -> None:
     """Add log P(c, x_t) to (n_structures, n_rows, n_classes); structure s has the families up to member_ends[s]."""
     cells = np.empty(BLOCK, np.int64)
+    tables = (columns, missing, digits, digit_ends, others, own, table_starts)
     for low in range(0, len(classes), BLOCK):
         y = classes[low : low + BLOCK]
         for s in range(len(log_joints)):
-            for member in range(member_ends[s - 1] if s else 0, member_ends[s]):
-                family = members[member]
-                first, last = table_starts[family], table_starts[family + 1]
-                find_cells(columns, missing, low, digits, digit_ends, family, last - first, cells[: len(y)])
-                add_logs(y, cells, others[first:last], own[first:last], log_joints[s, low : low + BLOCK])
+            families = members[member_ends[s - 1] if s else 0 : member_ends[s]]
+            add_families(low, y, families, cells[: len(y)], log_joints[s, low : low + BLOCK], *tables)
+
+
+@kernel
+def add_families(
+    low: int,
+    y: Codes,
+    families: Int64s,
+    cells: Int64s,
+    log_joint: Floats,
+    columns: Codes,
+    missing: Int64s,
+    digits: Int64s,
+    digit_ends: Int64s,
+    others: Floats,
+    own: Floats,
+    table_starts: Int64s,
+) -> None:
+    """Add the logs of some families to the log joints of the rows from `low` on, of classes y; `cells` is scratch."""
+    for family in families:
+        first, last = table_starts[family], table_starts[family + 1]
+        find_cells(columns, missing, low, digits, digit_ends, family, last - first, cells)
+        add_logs(y, cells, others[first:last], own[first:last], log_joint)
 
 
 @kernel

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tanager.counts.count_store import CountStore
 from tanager.errors import OptionError
@@ -17,7 +18,6 @@ from tanager.scores.information import class_information, pair_information
 from tanager.structure.constraints import Edges, IndexEdges, Node, listed, node_index, refuse_class_edges
 from tanager.structure.dag import Dag
 from tanager.structure.family_terms import FamilyTerms
-from tanager.structure.monotone import MonotonicConstraints, read_directions
 from tanager.structure.protocol import (
     LearntStructure,
     Pairs,
@@ -37,6 +37,9 @@ ORDERS = (1, 2, 3, None)
 FEW_CELLS = 1_024
 
 Mask = NDArray[np.bool_]
+MonotonicConstraints = Mapping[Any, int] | ArrayLike
+"""The option `monotonic_cst`, with the names and meaning it has in scikit-learn's HistGradientBoostingClassifier."""
+DIRECTIONS = (-1, 0, 1)
 
 
 class Pairwise(StructureLearner):
@@ -97,7 +100,7 @@ class Pairwise(StructureLearner):
 
     def learn(self, task: StructureTask) -> LearntStructure:
         n_attributes, rank = task.counts.n_attributes, self.rank
-        order, allowed, monotone = self.order, self._allowed(task), read_directions(self.monotonic_cst, task)
+        order, allowed, monotone = self.order, self._allowed(task), _read_directions(self.monotonic_cst, task)
         if monotone and order == 3:
             raise OptionError("order=3 does not go with monotonic_cst: trees may turn back.", hint="leave order out.")
         if order is None and (monotone or allowed is not None):
@@ -220,3 +223,47 @@ def _best_first(values: NDArray[np.float64], several: NDArray[np.bool_]) -> list
     """
     order = np.argsort(-level(values, SMALLEST_INFORMATION), kind="stable")
     return order[several[order]].tolist()
+
+
+def _read_directions(constraints: MonotonicConstraints | None, task: StructureTask) -> tuple[int, ...]:
+    """Of each attribute 1, -1 or 0 for the log odds of the second class; none where nothing is constrained."""
+    if constraints is None:
+        return ()
+    directions = [0] * task.counts.n_attributes
+    for node, value in _items(constraints, len(directions)):
+        index = node_index("monotonic_cst", node, task.names, task.columns)
+        name = task.names[index]
+        if index == len(directions):
+            raise OptionError(f"monotonic_cst names {name!r}, which is the class.", hint="name attributes.")
+        if isinstance(value, bool | np.bool_) or value not in DIRECTIONS:
+            raise OptionError(
+                f"monotonic_cst of {name!r} is {value!r}; expected 1 (rising), -1 (falling) or 0 (either)."
+            )
+        directions[index] = int(value)
+        if directions[index] and not task.schema[index].has_order:
+            raise OptionError(
+                f"monotonic_cst constrains {name!r}, whose categories have no order.",
+                hint="give it numbers, or categories with an order: pandas.Categorical(..., ordered=True).",
+            )
+    if not any(directions):
+        return ()
+    n_classes = task.counts.n_states[-1]
+    if n_classes != 2:
+        raise OptionError(
+            f"monotonic_cst is about the log odds of two classes, and {task.names[-1]!r} has {n_classes}.",
+            hint="leave it out, or learn a model of one class against the others.",
+        )
+    return tuple(directions)
+
+
+def _items(constraints: MonotonicConstraints, n_attributes: int) -> Sequence[tuple[Node, Any]]:
+    """The constraint of each column that is named; an array has one for each, in the order of the table."""
+    if isinstance(constraints, Mapping):
+        return list(constraints.items())
+    values = np.asarray(constraints)
+    if isinstance(constraints, str) or values.shape != (n_attributes,):
+        given = repr(constraints) if values.ndim != 1 else f"{len(values)} numbers"
+        raise OptionError(
+            f"monotonic_cst is {given}; expected a dict of names, or a number for each of {n_attributes} attributes."
+        )
+    return list(enumerate(values.tolist()))

@@ -34,6 +34,8 @@ CodesOf = Callable[[int, Column], NDArray[np.integer] | None]
 def distinct_cells(table: RawTable, positions: Sequence[int]) -> dict[int, Column]:
     """The distinct cells of those of the columns that are read fast, by position."""
     strips = _strips(table, positions)
+    if not strips:
+        return {}
     found: dict[int, list[Numbers]] = {}
     for one in map_threads(_Strip.distinct, strips):
         for position, values in one.items():
@@ -52,6 +54,8 @@ def encode_cells(
 ) -> set[int]:
     """Write the codes of those of the columns that are read fast, each to its place; return the others' positions."""
     strips = _strips(table, positions)
+    if not strips:
+        return set(positions)
 
     def encode(strip: _Strip) -> set[int]:
         return strip.encode(table, codes_of, codes, places)

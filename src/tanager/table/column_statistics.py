@@ -12,7 +12,7 @@ from tanager.table.batch import Codes, Weights
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, gaps
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import encode_column
-from tanager.table.learn_column import learn_column
+from tanager.table.granularity import learn_column
 from tanager.table.schema import ColumnSchema
 from tanager.table.value_counts import ValueCounts, count_values
 

@@ -13,14 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.registry import nearest_first
 from tanager.table.batch import Codes, EncodedBatch, Weights, code_dtype
-from tanager.table.categories import check_same_type, encode_categories
+from tanager.table.categories import NARROW_SPAN, check_same_type, encode_categories, look_up, shift, spans_little
 from tanager.table.cells import distinct_cells, encode_cells
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, RawTable, gaps
 from tanager.table.discretizer import Discretizer
-from tanager.table.granularity import fine_places, n_coarse_bins, states_of_both, write_coarse
+from tanager.table.granularity import fine_places, learn_column, n_coarse_bins, states_of_both, write_coarse
 from tanager.table.integer_matrix import IntegerLookup
-from tanager.table.learn_column import learn_column
-from tanager.table.look_up import NARROW_SPAN, look_up, shift, spans_little
 from tanager.table.number_cells import is_row_major
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.value_counts import count_values
@@ -276,16 +274,18 @@ def _unseen(column: Column, row: int, first_row: int) -> DataError:
 
 
 def encode_rows(
-    table: RawTable, schema: TableSchema, class_codes: Codes, weights: Weights | None, unseen_is_error: bool = False
+    table: RawTable,
+    order: Sequence[int],
+    schema: TableSchema,
+    class_codes: Codes,
+    weights: Weights | None,
+    unseen_is_error: bool = False,
 ) -> EncodedBatch:
-    """The rows of a table whose columns are those of the schema, in its order.
-
-    Where a column has two granularities, the rows are at both (`table.granularity`).
-    """
+    """The rows of a table; attribute k of the schema is its column order[k], at both granularities if it has two."""
     columns = schema.attributes
     n_states = states_of_both(columns, schema.target.n_states)
     codes = np.empty((table.n_rows, len(n_states) - 1), order="F", dtype=code_dtype(max(n_states)))
-    TableEncoder(schema, unseen_is_error).encode_into(codes, table, fine_places(columns).tolist())
+    TableEncoder(schema, unseen_is_error).encode_into(codes, table.select(order), fine_places(columns).tolist())
     write_coarse(codes, columns)
     # The code of a missing cell is the largest: no array of comparisons has to be made.
     incomplete = np.array([codes[:, j].max(initial=0) == n_states[j] for j in range(codes.shape[1])])

@@ -1,4 +1,4 @@
-"""Two granularities of numeric columns: coarse bins for pairs, cut further into fine ones for main effects.
+"""A column's values -> its schema; and two granularities of numeric columns: coarse bins for pairs, fine ones alone.
 
 In both the bins are ordered and neighbours share strength, so there may be more of them than a plain table could fill.
 Rows at both hold every attribute at its coarse granularity, then the fine codes of those that have two. So the coarse
@@ -14,6 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.table.batch import Codes
+from tanager.table.categories import learn_categories
+from tanager.table.columns import Column, DictionaryColumn, NumericColumn
+from tanager.table.discretizer import Discretizer
 from tanager.table.schema import ColumnSchema
 from tanager.table.value_counts import ValueCounts, bin_cuts
 
@@ -28,6 +31,28 @@ N_COARSE = (24, 16, 8, 4, 2)
 MOST_CELLS = 1 << 22
 # Pairs are looked for among so many attributes that tell most about the class.
 MAX_PAIRED = 300
+
+
+def learn_column(
+    column: Column, counts: ValueCounts | None, gap_state: bool, discretizer: Discretizer, n_classes: int, n_coarse: int
+) -> ColumnSchema:
+    """The categories of a column or, where its values are counted by class to be cut, its cut points.
+
+    The same for a table in memory, one that comes in batches, and one on a cluster.
+
+    column     all cells, or every distinct value once
+    counts     None for a column of categories
+    gap_state  a gap is a state of its own
+    n_coarse   that of `fine_bins`
+    """
+    if counts is None:
+        ordered = isinstance(column, DictionaryColumn) and column.ordered
+        categories = learn_categories(column)
+        return ColumnSchema(column.name, "categorical", categories, gap_state=gap_state, ordered=ordered)
+    assert isinstance(column, NumericColumn)
+    cuts, groups = fine_bins(discretizer(counts, n_classes), counts, n_coarse)
+    bins = tuple(cuts.tolist())
+    return ColumnSchema(column.name, "numeric", cuts=bins, unit=column.unit, gap_state=gap_state, groups=groups)
 
 
 def n_coarse_bins(n_attributes: int, fine: bool) -> int:

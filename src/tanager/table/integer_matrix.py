@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.table.batch import Codes
+from tanager.table.categories import NARROW_SPAN
 from tanager.table.cells import CELLS_WORTH_COMPILING
 from tanager.table.columns import Numbers
-from tanager.table.look_up import NARROW_SPAN
 from tanager.table.schema import ColumnSchema
 from tanager.threads import map_threads
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.table.batch import Codes
+from tanager.table.categories import look_up
 from tanager.table.columns import NumericColumn
 from tanager.table.encoder import encode_column
-from tanager.table.look_up import look_up
 from tanager.table.schema import ColumnSchema
 
 RawCells = NDArray[Any]

@@ -10,8 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tanager.table.batch import Codes, Weights, code_dtype
+from tanager.table.categories import look_up, occurring, shift, spans_little
 from tanager.table.columns import Numbers
-from tanager.table.look_up import look_up, occurring, shift, spans_little
 from tanager.table.stream.sketch import ValueSketch
 from tanager.table.value_counts import ValueCounts, count_values
 
