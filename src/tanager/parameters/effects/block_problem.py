@@ -15,10 +15,13 @@ from tanager.parameters.effects.block_gap import duality_gap, solve_intercepts
 from tanager.parameters.effects.blocks import block_cells, make_blocks
 from tanager.parameters.effects.layout import EffectLayout
 from tanager.table.batch import EncodedBatch
+from tanager.threads import map_threads
 
 Array = NDArray[np.float64]
 
 MAX_STEPS = 10_000  # of a descent; a few hundred are many
+# What a thread takes at once: so many rows, or one of so many parts of the blocks.
+PART_ROWS, BLOCK_PARTS = 2_048, 8
 
 
 class BlockRows:
@@ -50,7 +53,11 @@ class BlockRows:
         from tanager.parameters.effects.row_kernels import add_tables
 
         total = np.zeros((len(self.classes), tables.shape[1]))
-        add_tables(self._offsets, self.cells, tables, total)
+
+        def add(first: int) -> None:
+            add_tables(self._offsets, self.cells, first, tables, total[first : first + PART_ROWS])
+
+        map_threads(add, range(0, len(total), PART_ROWS))
         return total
 
     def losses(self, beta: Array) -> Array:
@@ -178,10 +185,15 @@ class BlockProblem:
         from tanager.parameters.effects.row_kernels import probabilities
 
         scores = self._start_scores + self.rows.sums(self._odds_tables(u))
-        p = np.empty_like(scores)
-        loss = probabilities(scores, self._n_odds, self.rows.classes, self.rows.weights, p)
+        p, rows = np.empty_like(scores), self.rows
+
+        def part(first: int) -> float:
+            here = slice(first, first + PART_ROWS)
+            return probabilities(scores[here], self._n_odds, rows.classes[here], rows.weights[here], p[here])
+
+        losses = map_threads(part, range(0, len(scores), PART_ROWS))
         self.n_passes += 1
-        return float(loss), self._slopes(p)
+        return float(sum(losses)), self._slopes(p)
 
     @property
     def precision(self) -> Array:
@@ -239,7 +251,12 @@ class BlockProblem:
         own = np.flatnonzero(rows.classes < p.shape[1])  # of two classes the second has no column
         residuals[own, rows.classes[own]] -= rows.weights[own]
         slopes = np.zeros((blocks.n_effects, p.shape[1]))
-        sum_blocks(blocks.shapes, blocks.bases, blocks.shares, rows.cells, self._used, residuals, slopes)
+
+        def fill(used: NDArray[np.intp]) -> None:
+            sum_blocks(blocks.shapes, blocks.bases, blocks.shares, rows.cells, used, residuals, slopes)
+
+        # Each has a place of its own in the slopes: threads change no digit.
+        map_threads(fill, np.array_split(self._used, 1 if len(p) <= PART_ROWS else BLOCK_PARTS))
         return slopes
 
     def _only_used(self, u: Array) -> Array:

@@ -34,6 +34,8 @@ MAX_ROWS_FOR_FOLDS = 20_000
 LOOK_UPS_WORTH_COMPILING = 400_000
 # Of a sweep of the compiled descent on a squared penalty: above, L-BFGS shares look-ups and threads.
 MAX_LOOK_UPS_IN_BLOCKS = 10_000_000
+# Of a pass over blocks, which takes a third of the time of one by groups of families if the rows are in memory.
+MAX_LOOK_UPS_OF_A_PASS = 200_000_000
 
 
 Kind = Literal["zero", "naive Bayes", "norm"]
@@ -129,13 +131,17 @@ class EffectProblems:
         """Whether a rough fit of the squared penalty is best left to the compiled descent; of many attributes it is."""
         if len(self.columns) > MAX_PAIRED and self.fits_norm:
             return True
-        n_look_ups = n_rows * (len(self.columns) + self.ranked.numbers[-1]) * self.rows.n_classes
-        return self._objective == "cll" and n_look_ups <= MAX_LOOK_UPS_IN_BLOCKS
+        return self._objective == "cll" and self._look_ups(n_rows) <= MAX_LOOK_UPS_IN_BLOCKS
+
+    def _look_ups(self, n_rows: int) -> int:
+        return n_rows * (len(self.columns) + self.ranked.numbers[-1]) * self.rows.n_classes
 
     @property
     def passes_in_blocks(self) -> bool:
         """Whether a close fit of all rows is best left to compiled passes over blocks: not of many rows, by threads."""
-        return self.rows.n_rows <= MAX_ROWS_FOR_FOLDS and self._in_blocks(self.rows.n_rows)
+        n_rows = self.rows.n_rows
+        few = self._look_ups(n_rows) <= MAX_LOOK_UPS_OF_A_PASS
+        return self._objective == "cll" and n_rows <= MAX_ROWS_FOR_FOLDS and few
 
     @cached_property
     def splits(self) -> list[RowSplit]:

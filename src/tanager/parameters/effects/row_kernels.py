@@ -25,8 +25,8 @@ def is_filled(table: Array) -> bool:
 
 
 @kernel
-def add_tables(offsets: Shape, cells: Cells, tables: Array, scores: Array) -> None:
-    """Add to scores (n_rows, width) what the rows find in the tables (n_cells, width) of all blocks."""
+def add_tables(offsets: Shape, cells: Cells, first: int, tables: Array, scores: Array) -> None:
+    """Add to scores (n, width) what n rows from the first on find in the tables (n_cells, width) of all blocks."""
     n_rows, width = scores.shape
     for b in range(len(cells)):
         table, own = tables[offsets[b] : offsets[b + 1]], cells[b]
@@ -34,10 +34,10 @@ def add_tables(offsets: Shape, cells: Cells, tables: Array, scores: Array) -> No
             continue
         if width == 1:
             for i in range(n_rows):
-                scores[i, 0] += table[own[i], 0]
+                scores[i, 0] += table[own[first + i], 0]
         else:
             for i in range(n_rows):
-                line, score = table[own[i]], scores[i]
+                line, score = table[own[first + i]], scores[i]
                 for c in range(width):
                     score[c] += line[c]
 
@@ -46,7 +46,7 @@ def add_tables(offsets: Shape, cells: Cells, tables: Array, scores: Array) -> No
 def row_losses(offsets: Shape, cells: Cells, classes: NDArray[np.int64], tables: Array, losses: Array) -> None:
     """- log P(class | attributes) of every row, (n_rows,), by tables (n_cells, n_classes)."""
     scores = np.zeros((len(classes), tables.shape[1]))
-    add_tables(offsets, cells, tables, scores)
+    add_tables(offsets, cells, 0, tables, scores)
     for i in range(len(classes)):
         top, total = scores[i].max(), 0.0
         for c in range(scores.shape[1]):
