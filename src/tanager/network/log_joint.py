@@ -52,11 +52,14 @@ class LogJoint:
             n_cells += len(cells[-1])
         return cls(nodes, steps, offsets, np.concatenate(cells))
 
-    def __call__(self, codes: Codes, normalized: bool = False) -> NDArray[np.float64]:
-        """(n_rows, n_classes) natural logarithms: of the joint, or `normalized` of P(class | attributes)."""
-        n_rows, n_families = len(codes), len(self.offsets)
+    def __call__(self, codes: Codes, normalized: bool = False, compiled: bool = False) -> NDArray[np.float64]:
+        """(n_rows, n_classes) natural logarithms: of the joint, or `normalized` of P(class | attributes).
+
+        `compiled` even if these rows, a block of many, are few.
+        """
+        n_rows = len(codes)
         result = np.zeros((n_rows, self.tables.shape[1]))
-        compiled = n_rows * n_families >= WORK_WORTH_COMPILING
+        compiled = compiled or self.worth_compiling(n_rows)
         add = self._add_compiled if compiled else self._add_numpy
         block = COMPILED_BLOCK_ROWS if compiled else max(1, NUMPY_BLOCK_CELLS // self.nodes.size)
 
@@ -72,6 +75,9 @@ class LogJoint:
             for first in range(0, n_rows, block):
                 add_block(first)
         return result
+
+    def worth_compiling(self, n_rows: int) -> bool:
+        return n_rows * len(self.offsets) >= WORK_WORTH_COMPILING
 
     def family(self, family: int, codes: Codes) -> NDArray[np.float64]:
         """(n_rows, n_classes) what one family adds."""
