@@ -38,7 +38,7 @@ def add_leaves(codes: Codes, masks: LeafMasks, values: Array, out: Array) -> Non
 
 
 @kernel_part
-def slot_of(leaf: np.uint64) -> int:
+def slot_of(leaf: np.uint64) -> np.int64:
     """Of a word with one bit set, or none."""
     return np.int64((leaf * np.uint64(TO_SLOT)) >> np.uint64(SLOT_SHIFT))
 
