@@ -219,6 +219,9 @@ def _sum_drawn(
 def _add_block(n: int, correction: Floats, block: Block) -> None:
     """Add the posteriors of n completions with their bent weights."""
     bends, totals, sums = block.bends, block.totals, block.sums
+    if len(correction) == 2:
+        _add_block_of_two(n, correction, block)
+        return
     totals[:n] = sums[0, :n]
     for c in range(1, len(correction)):
         for d in range(n):
@@ -241,6 +244,26 @@ def _add_block(n: int, correction: Floats, block: Block) -> None:
     for c in range(len(correction)):
         for d in range(n):
             block.out[c, d] += bends[d] * sums[c, d]
+
+
+@kernel
+def _add_block_of_two(n: int, correction: Floats, block: Block) -> None:
+    """The same for two classes: the likelier one has exp(0)."""
+    bends, less, first, second = block.bends, block.totals, block.sums[0], block.sums[1]
+    out_first, out_second = block.out[0], block.out[1]
+    for d in range(n):
+        less[d] = -abs(second[d] - first[d])
+    _exponentiate(less, n, block)
+    for d in range(n):
+        is_second = second[d] > first[d]
+        first[d] = (less[d] if is_second else 1.0) / (1.0 + less[d])
+        second[d] = (1.0 if is_second else less[d]) / (1.0 + less[d])
+        bends[d] = correction[0] * first[d] + correction[1] * second[d]
+    _exponentiate(bends, n, block)
+    for d in range(n):
+        bends[d] *= block.weights[d]
+        out_first[d] += bends[d] * first[d]
+        out_second[d] += bends[d] * second[d]
 
 
 @kernel
