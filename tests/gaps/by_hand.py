@@ -11,6 +11,7 @@ from tanager.gaps.filling import Filling
 from tanager.network.any_network import AnyNetwork
 from tanager.network.network import Network
 from tanager.structure.dag import Dag
+from trees.random_forests import walk
 
 
 def random_filler(network: AnyNetwork, seed: int) -> Network:
@@ -82,7 +83,8 @@ def posterior(network: AnyNetwork, row: tuple[int, ...]) -> np.ndarray:
         cells = joint(network)
         values = np.array([cells[(*row, c)] for c in range(n_classes)])
     else:
-        values = np.exp(entries_of(network, row).sum(axis=0))
+        trees = 0.0 if network.forest is None else walk(network.forest, row)
+        values = np.exp(entries_of(network, row).sum(axis=0) + trees)
     return values / values.sum()
 
 

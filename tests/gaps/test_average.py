@@ -26,6 +26,7 @@ from tanager.parameters import PARAMETERS
 from tanager.structure.dag import Dag
 from tanager.table.batch import code_dtype
 from tanager.table.schema import ColumnSchema
+from trees.random_forests import random_forest
 
 ROOT = Path(__file__).parents[2]
 N_STATES = [3, 2, 4, 2, 3]
@@ -45,6 +46,13 @@ def filling(seed=0, n_states=N_STATES):
 
 def tables(seed):
     return random_network(seed, N_STATES, density=0.7)
+
+
+def with_trees(seed):
+    """Effects, and trees of one leaf to more than a word has bits for."""
+    network = effect_network(seed, 3)
+    n_codes = [n + 1 for n in network.n_states[:-1]]
+    return replace(network, forest=random_forest(seed, [1, 2, 4, 6, 9, 5, 100], n_codes, 3))
 
 
 def rows_of(n_states, seed, n_rows=12):
@@ -116,7 +124,7 @@ def test_compiled_and_other_draws_are_the_same():
 
 
 @pytest.mark.parametrize("compiled", [False, True])
-@pytest.mark.parametrize("make", [tables, lambda seed: effect_network(seed, 3)], ids=["tables", "effects"])
+@pytest.mark.parametrize("make", [tables, lambda seed: effect_network(seed, 3), with_trees])
 def test_the_average_is_the_posterior_summed_over_every_completion(make, compiled):
     for seed in range(3):
         network = make(seed)
@@ -136,6 +144,14 @@ def test_many_draws_come_near_the_sum_over_every_completion(compiled, monkeypatc
     np.testing.assert_allclose(np.exp(rule._answer(codes, compiled)), exact, atol=0.02)
 
 
+def test_compiled_and_other_averages_of_draws_are_the_same(monkeypatch):
+    monkeypatch.setattr(average, "MAX_COMPLETIONS", 1)
+    for seed in range(3):
+        network = with_trees(seed)
+        rule, codes = Averaged(network, random_filling(network, seed)), rows_of(network.n_states, seed, 150)
+        np.testing.assert_allclose(rule._answer(codes, True), rule._answer(codes, False), rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("compiled", [False, True])
 def test_a_rare_state_as_the_only_gap_has_its_exact_share(compiled):
     """32 draws of a state that 1 % of the rows have are none or one."""
@@ -153,7 +169,8 @@ def test_the_answer_of_a_row_does_not_depend_on_the_rows_beside_it():
     network = random_network(4, n_states, density=0.3)
     rule, codes = Averaged(network, random_filling(network, 4)), np.random.default_rng(4).integers(0, 4, (40, 9))
     codes = codes.astype(np.uint8)
-    codes[0] = 3
+    codes[0] = codes[7] = 3
+    codes[20:30] = codes[3]
     alone = [rule.log_posterior(codes[[k]])[0] for k in range(len(codes))]
     for compiled in (False, True):
         np.testing.assert_allclose(rule._answer(codes, compiled), alone, rtol=1e-9)

@@ -1,5 +1,6 @@
 """What is asked of a forest besides its sums: credits, worst cases, files."""
 
+import pickle
 from dataclasses import replace
 from itertools import product
 
@@ -14,6 +15,7 @@ from tanager.trees import forest as forest_module
 from tanager.trees.boost import Boosting, TreeOptions
 from tanager.trees.forest import Forest
 from trees.grow_by_hand import Table
+from trees.random_forests import random_forest, walk
 
 N_CLASSES = 3
 
@@ -37,6 +39,26 @@ def trees(table):
 @pytest.fixture(scope="module")
 def forest(trees, table):
     return Forest.of(trees, table.n_codes, N_CLASSES)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_scores_are_the_values_of_the_leaves_that_rows_walk_to(compiled):
+    """Of trees of one leaf, and of more than a word has bits for."""
+    n_codes = [3, 5, 2, 8]
+    forest = random_forest(0, [1, 2, 63, 64, 7, 150], n_codes, N_CLASSES)
+    rows = list(product(*map(range, n_codes)))
+    expected = [walk(forest, row) for row in rows]
+    found = forest.scores(np.array(rows, dtype=np.uint8), compiled)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    moved = forest.scaled(2.0).scores(np.array(rows, dtype=np.uint8), compiled)
+    np.testing.assert_allclose(moved, 2.0 * np.array(expected), rtol=0, atol=1e-12)
+
+
+def test_a_pickled_forest_holds_its_fields_alone(forest, table):
+    before = len(pickle.dumps(forest))
+    forest.scores(table.codes, compiled=True)
+    assert len(pickle.dumps(forest)) == before
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(forest)).scores(table.codes), forest.scores(table.codes))
 
 
 @pytest.mark.parametrize("work", [0, np.inf])

@@ -15,13 +15,16 @@ from tanager.gaps.filling import Filling, FillingTask
 from tanager.gaps.rule import Classes, Contributions, Floats, GapRule, answer_apart
 from tanager.gaps.skip import Skipped
 from tanager.network.any_network import LookedUpNetwork
+from tanager.network.inference.evidence_rows import distinct_rows
 from tanager.network.network import Network
 from tanager.table.batch import Codes
 from tanager.threads import map_threads
 
 WORK_WORTH_COMPILING = 500_000  # completions from which the compiled kernel repays its start
+TREES_OF_A_COMPLETION = 25  # whose scores take as long as its look-ups
 ROW_WORK = 1_000  # completions that cost as much as the rest of a row
-COMPILED_BLOCK_ROWS = 1_024  # whose cells stay in the cache
+BLOCKS = 16  # for the threads, where rows are few
+COMPILED_BLOCK_ROWS = 16, 1_024  # the cells of up to so many stay in the cache
 
 
 @dataclass(frozen=True)
@@ -110,15 +113,14 @@ class Averaged(GapRule):
         return Completions(self.network, self.filler)
 
     def _worth_compiling(self, codes: Codes, times: int = 1) -> bool:
-        """Whether averaging these rows so many times is; trees are no look-ups, which the kernel adds up."""
-        if not self.network.is_looked_up:
-            return False
+        """Whether averaging these rows so many times is."""
         gappy = codes[self.with_gap(codes)]
         if not len(gappy):
             return False
         n_completions = self._completions.counts(self.network.coarsen(gappy))
         work = ROW_WORK + np.where(n_completions > MAX_COMPLETIONS, N_DRAWS, n_completions)
-        return bool(times * work.sum() >= WORK_WORTH_COMPILING)
+        n_trees = len(self._completions.leaves.masks.classes)
+        return bool(times * work.sum() * (1 + n_trees / TREES_OF_A_COMPLETION) >= WORK_WORTH_COMPILING)
 
     def _answer(self, codes: Codes, compiled: bool) -> Floats:
         def average(rows: Codes) -> Floats:
@@ -145,20 +147,24 @@ class Averaged(GapRule):
         return found
 
     def _average_compiled(self, codes: Codes) -> Floats:
+        """Equal rows are averaged once."""
         from tanager.gaps.average_kernels import average_rows
 
-        completions, found = self._completions, np.empty((len(codes), len(self.filling.nothing)))
+        some, kinds = distinct_rows(codes, range(codes.shape[1]))
+        distinct = codes if len(some) == len(codes) else codes[some]
+        completions, found = self._completions, np.empty((len(distinct), len(self.filling.nothing)))
         sums, tree = (completions.network_sums, completions.filler_sums), completions.tree.arrays
         shares = np.exp(completions.filler_sums.tables)
         numbers = np.ascontiguousarray(completions.tree.numbers(N_DRAWS).T)
+        block = int(np.clip(len(distinct) // BLOCKS, *COMPILED_BLOCK_ROWS))
 
         def average(first: int) -> None:
-            rows = codes[first : first + COMPILED_BLOCK_ROWS]
+            rows = distinct[first : first + block]
             # In the order of the rows, so that a block of them looks alike to the compiler however long it is.
             cells = np.ascontiguousarray(self.network.look_ups(rows)[1], dtype=np.int64)
             coarse = np.ascontiguousarray(self.network.coarsen(rows), dtype=np.int64)
             limits = cells, coarse, self.filling.corrections(rows), MAX_COMPLETIONS
-            average_rows(*limits, *sums, shares, tree, numbers, found[first : first + len(rows)])
+            average_rows(*limits, *sums, shares, completions.leaves, tree, numbers, found[first : first + len(rows)])
 
-        map_threads(average, range(0, len(codes), COMPILED_BLOCK_ROWS))
-        return found
+        map_threads(average, range(0, len(distinct), block))
+        return found if distinct is codes else found[kinds]

@@ -9,6 +9,17 @@ from numpy.typing import NDArray
 
 from tanager.gaps.fill_kernels import Work, fill_row, make_work
 from tanager.gaps.filler import Tree
+from tanager.gaps.leaf_kernels import (
+    GROUP_ROWS,
+    OpenTrees,
+    add_draws,
+    add_states,
+    look_at_group,
+    make_group,
+    make_open,
+    place_trees,
+)
+from tanager.gaps.leaves import Leaves
 from tanager.gaps.place_kernels import Placed, make_placed, place_look_ups, scale_chances
 from tanager.gaps.sums import Sums
 from tanager.kernel import kernel
@@ -64,18 +75,21 @@ def average_rows(
     network: Sums,
     filler: Sums,
     shares: Floats,
+    leaves: Leaves,
     tree: Tree,
     numbers: Floats,
     out: Floats,
 ) -> None:
     """See `Averaged`; shares are the exponentials of the filler's tables, numbers (attributes + 1, draws)."""
     n_attributes, n_classes = coarse.shape[1], out.shape[1]
-    effects, chances = make_placed(network), make_placed(filler)
+    effects, chances, trees = make_placed(network), make_placed(filler), make_open(leaves, n_attributes)
     n_draws = numbers.shape[1]
     work, block = make_work(tree, n_draws), _make_block(n_classes, max(BLOCK, n_draws, tree.n_states.max()))
     order, places = np.empty(n_attributes, np.int64), np.empty(n_attributes, np.int64)
-    states = np.empty(n_attributes, np.int64)
+    states, group = np.empty(n_attributes, np.int64), make_group(leaves, n_attributes, n_classes)
     for row in range(len(out)):
+        if row % GROUP_ROWS == 0:
+            look_at_group(leaves, cells, row, group)
         n_missing, n_completions = 0, 1.0
         places[:] = -1
         for node in tree.order:
@@ -85,14 +99,15 @@ def average_rows(
                 n_completions *= tree.n_states[node]
         missing = order[:n_missing]
         place_look_ups(network, cells, row, missing, places, effects)
+        place_trees(leaves, group, row % GROUP_ROWS, missing, places, network.n_states, effects, trees)
         block.out[:] = 0.0
         if n_completions <= max_completions:
             place_look_ups(filler, coarse, row, missing, places, chances)
             scale_chances(filler, missing, chances)
-            _sum_all(network, filler, shares, missing, effects, chances, states, corrections[row], block)
+            _sum_all(network, filler, shares, leaves, trees, missing, effects, chances, states, corrections[row], block)
         else:
             fill_row(coarse, row, tree, numbers, work)
-            _sum_drawn(network, missing, effects, work, corrections[row], block)
+            _sum_drawn(network, leaves, trees, missing, effects, work, corrections[row], block)
         for c in range(n_classes):
             out[row, c] = block.out[c].sum()
         out[row] /= out[row].sum()
@@ -103,6 +118,8 @@ def _sum_all(
     network: Sums,
     filler: Sums,
     shares: Floats,
+    leaves: Leaves,
+    trees: OpenTrees,
     missing: Ints,
     effects: Placed,
     chances: Placed,
@@ -133,6 +150,7 @@ def _sum_all(
                     for k in range(n_states):
                         sums[level, c, k] += network.tables[first + step * network.values[k, column], c]
                 term = effects.next[term]
+            add_states(leaves, trees, depth, n_states, states, sums[level])
             term = chances.heads[depth]
             while term >= 0:  # of the filler, whose look-ups have at most two attributes
                 first = chances.first[term] + chances.steps[term, 1] * states[chances.places[term, 1]]
@@ -162,7 +180,16 @@ def _sum_all(
 
 
 @kernel
-def _sum_drawn(network: Sums, missing: Ints, effects: Placed, work: Work, correction: Floats, block: Block) -> None:
+def _sum_drawn(
+    network: Sums,
+    leaves: Leaves,
+    trees: OpenTrees,
+    missing: Ints,
+    effects: Placed,
+    work: Work,
+    correction: Floats,
+    block: Block,
+) -> None:
     n_draws = work.filled.shape[1]
     block.weights[:n_draws] = 1.0
     for c in range(len(correction)):
@@ -184,6 +211,7 @@ def _sum_drawn(network: Sums, missing: Ints, effects: Placed, work: Work, correc
                 for draw in range(n_draws):
                     block.sums[c, draw] += network.tables[block.cells[draw], c]
             term = effects.next[term]
+        add_draws(leaves, trees, place, missing, work.filled, block.sums)
     _add_block(n_draws, correction, block)
 
 
@@ -191,6 +219,9 @@ def _sum_drawn(network: Sums, missing: Ints, effects: Placed, work: Work, correc
 def _add_block(n: int, correction: Floats, block: Block) -> None:
     """Add the posteriors of n completions with their bent weights."""
     bends, totals, sums = block.bends, block.totals, block.sums
+    if len(correction) == 2:
+        _add_block_of_two(n, correction, block)
+        return
     totals[:n] = sums[0, :n]
     for c in range(1, len(correction)):
         for d in range(n):
@@ -213,6 +244,26 @@ def _add_block(n: int, correction: Floats, block: Block) -> None:
     for c in range(len(correction)):
         for d in range(n):
             block.out[c, d] += bends[d] * sums[c, d]
+
+
+@kernel
+def _add_block_of_two(n: int, correction: Floats, block: Block) -> None:
+    """The same for two classes: the likelier one has exp(0)."""
+    bends, less, first, second = block.bends, block.totals, block.sums[0], block.sums[1]
+    out_first, out_second = block.out[0], block.out[1]
+    for d in range(n):
+        less[d] = -abs(second[d] - first[d])
+    _exponentiate(less, n, block)
+    for d in range(n):
+        is_second = second[d] > first[d]
+        first[d] = (less[d] if is_second else 1.0) / (1.0 + less[d])
+        second[d] = (1.0 if is_second else less[d]) / (1.0 + less[d])
+        bends[d] = correction[0] * first[d] + correction[1] * second[d]
+    _exponentiate(bends, n, block)
+    for d in range(n):
+        bends[d] *= block.weights[d]
+        out_first[d] += bends[d] * first[d]
+        out_second[d] += bends[d] * second[d]
 
 
 @kernel

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.gaps.filler import FillingTree
+from tanager.gaps.leaves import Leaves
 from tanager.gaps.sums import Sums, sum_completions, sum_draws
 from tanager.network.any_network import LookedUpNetwork
 from tanager.network.log_joint import normalize_log
@@ -85,6 +86,11 @@ class Completions:
         look_up, values = self.network.look_ups(middles.astype(code_dtype(max(self.network.n_states))))
         attributes = np.array(self.network.look_up_attributes, dtype=np.int64)
         return Sums.of(look_up, n_states, attributes, values.astype(np.int64))
+
+    @cached_property
+    def leaves(self) -> Leaves:
+        forest = self.network.forest if self.network.kind == "effects" else None
+        return Leaves.of(forest, self.network_sums)
 
     @cached_property
     def filler_sums(self) -> Sums:

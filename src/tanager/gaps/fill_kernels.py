@@ -118,10 +118,16 @@ def _draw(codes: NDArray[np.integer], row: int, node: int, tree: Tree, numbers: 
 
 @kernel
 def _count_reached(cumulative: Floats, r: int, numbers: Floats, drawn: Ints) -> None:
-    """As `_invert` for all draws: bound by bound, in loops from 0 on, which fill the vector registers."""
-    total = cumulative[r - 1]
+    """As `_invert` for all draws, in loops from 0 on, which fill the vector registers; four bounds for each store."""
+    total, n_fours = cumulative[r - 1], (r - 1) // 4
     drawn[:] = 0
-    for k in range(r - 1):
+    for k in range(0, 4 * n_fours, 4):
+        first, second, third, fourth = cumulative[k], cumulative[k + 1], cumulative[k + 2], cumulative[k + 3]
+        for draw in range(len(numbers)):
+            share = numbers[draw] * total
+            pair = np.int64(share >= first) + np.int64(share >= second)
+            drawn[draw] += pair + np.int64(share >= third) + np.int64(share >= fourth)
+    for k in range(4 * n_fours, r - 1):
         bound = cumulative[k]
         for draw in range(len(numbers)):
             drawn[draw] += np.int64(numbers[draw] * total >= bound)

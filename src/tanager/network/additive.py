@@ -23,7 +23,7 @@ from tanager.trees.leaf_sets import by_sets
 
 Array = NDArray[np.float64]
 
-BLOCK_ROWS = 8_192
+BLOCK_ROWS = 2_048
 
 
 class AnswersGaps(Protocol):
@@ -167,14 +167,13 @@ class AdditiveNetwork(HasColumns):
 
     def log_joint(self, codes: Codes, normalized: bool = False) -> Array:
         """(n_rows, n_classes): the sums of effects, or `normalized` log P(class | attributes)."""
-        result = np.zeros((len(codes), len(self.intercept)))
+        result = np.zeros((len(codes), len(self.intercept))) if self.forest is None else self.forest.scores(codes)
+        compiled = self._sums.worth_compiling(len(codes))
 
         def add(first: int) -> None:
             rows = slice(first, first + BLOCK_ROWS)
             look_up, cells = self.look_ups(codes[rows])
-            look_up.add(cells, result[rows])
-            if self.forest is not None:
-                result[rows] += self.forest.scores(codes[rows])
+            look_up.add(cells, result[rows], compiled)
             if normalized:
                 normalize_log(result[rows])
 

@@ -61,22 +61,22 @@ class LogJoint:
             if normalized:
                 normalize_log(result[rows])
 
-        if self._is_worth_compiling(len(codes)):
+        if self.worth_compiling(len(codes)):
             map_threads(add_block, _blocks(len(codes), COMPILED_BLOCK_ROWS))
             return result
         self.add(codes, result)
         return normalize_log(result) if normalized else result
 
-    def add(self, codes: Codes, out: NDArray[np.float64]) -> None:
-        """Add those of the joint to `out`, zeros, on this thread: for a block of rows."""
-        if self._is_worth_compiling(len(codes)):
+    def add(self, codes: Codes, out: NDArray[np.float64], compiled: bool = False) -> None:
+        """Add those of the joint to `out` on this thread; `compiled` even if these rows, a block of many, are few."""
+        if compiled or self.worth_compiling(len(codes)):
             for rows in _blocks(len(codes), COMPILED_BLOCK_ROWS):
                 self._add_compiled(codes[rows], out[rows])
         else:
             for rows in _blocks(len(codes), max(1, NUMPY_BLOCK_CELLS // self.nodes.size)):
                 self._add_numpy(codes[rows], out[rows])
 
-    def _is_worth_compiling(self, n_rows: int) -> bool:
+    def worth_compiling(self, n_rows: int) -> bool:
         return n_rows * len(self.offsets) >= WORK_WORTH_COMPILING
 
     def family(self, family: int, codes: Codes) -> NDArray[np.float64]:
@@ -88,7 +88,7 @@ class LogJoint:
 
     def _add_numpy(self, codes: Codes, out: NDArray[np.float64]) -> None:
         cells = self.offsets + (codes[:, self.nodes] * self.strides).sum(axis=2)
-        self.tables[cells].sum(axis=1, out=out)
+        out += self.tables[cells].sum(axis=1)
 
     def _add_compiled(self, codes: Codes, out: NDArray[np.float64]) -> None:
         from tanager.network.log_joint_kernels import add_log_tables

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tanager.errors import DataError
 from tanager.table.batch import Codes
 from tanager.threads import map_threads
+from tanager.trees.leaf_masks import LeafMasks
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -19,7 +20,7 @@ Flags = NDArray[np.bool_]
 
 # Rows times trees from which the compiled kernel repays its start.
 WORK_WORTH_COMPILING = 20_000
-BLOCK_ROWS = 4_096
+BLOCK_ROWS = 1_024
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,10 @@ class Forest:
             np.concatenate([np.empty(0), *(tree.weights for tree in trees)]),
         )
 
+    def __getstate__(self) -> dict[str, object]:
+        """The fields alone: what is worked out of them takes more room, and no time."""
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+
     def check(self, n_codes: Sequence[int], n_classes: int) -> None:
         """That it is a forest over attributes of so many codes, for so many classes."""
         n_splits, n_leaves = len(self.attributes), len(self.values)
@@ -120,19 +125,21 @@ class Forest:
         """(n_rows, n_classes) the sums over the trees; `compiled` even if they are few."""
         result = np.zeros((len(codes), self.n_classes))
         if not compiled and len(codes) * len(self.roots) < WORK_WORTH_COMPILING:
-            for first in range(0, len(codes), BLOCK_ROWS):
-                rows = slice(first, first + BLOCK_ROWS)
-                self._add(codes[rows], result[rows])
-        else:
-            map_threads(
-                lambda first: self._add_compiled(codes[first : first + BLOCK_ROWS], result[first : first + BLOCK_ROWS]),
-                range(0, len(codes), BLOCK_ROWS),
-            )
-        return result
+            for leaves, of_class in zip(self.leaves(codes).T, self.of_class.tolist(), strict=True):
+                result[:, of_class] += self.values[leaves]
+            return result
+        from tanager.trees.score_kernels import add_leaves
 
-    def _add(self, codes: Codes, out: Array) -> None:
-        for leaves, of_class in zip(self.leaves(codes).T, self.of_class.tolist(), strict=True):
-            out[:, of_class] += self.values[leaves]
+        masks, values = self.masks, self.masks.in_slots(self.values)
+
+        def add(first: int) -> None:
+            rows = slice(first, first + BLOCK_ROWS)
+            by_class = np.zeros((self.n_classes, len(result[rows])))
+            add_leaves(np.ascontiguousarray(codes[rows].T), masks, values, by_class)
+            result[rows] = by_class.T
+
+        map_threads(add, range(0, len(codes), BLOCK_ROWS))
+        return result
 
     def leaves(self, codes: Codes) -> Ints:
         """(n_rows, n_trees) the leaves that rows end in."""
@@ -148,16 +155,9 @@ class Forest:
         found: Ints = self.ends[splits, self.left[self.offsets[splits] + codes].astype(np.intp)]
         return found
 
-    def _add_compiled(self, codes: Codes, out: Array) -> None:
-        from tanager.trees.score_kernels import add_trees
-
-        add_trees(np.ascontiguousarray(codes), *self._arrays, self.values, out)
-
     @cached_property
-    def _arrays(self) -> tuple[Ints, Ints, NDArray[np.int32], NDArray[np.uint8]]:
-        """Roots, classes, splits (attribute, offset, right and left end) and sides, as the kernels take them."""
-        steps = np.column_stack([self.attributes, self.offsets[:-1], self.ends]).astype(np.int32)
-        return self.roots, self.of_class, steps, self.left.view(np.uint8)
+    def masks(self) -> LeafMasks:
+        return LeafMasks.of(self)
 
     def credits(self, codes: Codes, n_attributes: int) -> Array:
         """(n_rows, n_attributes, n_classes) what each attribute adds to `scores`, but for the means of the trees.
@@ -169,7 +169,9 @@ class Forest:
         if len(codes) * len(self.roots) >= WORK_WORTH_COMPILING:
             from tanager.trees.score_kernels import add_credits
 
-            add_credits(np.ascontiguousarray(codes), *self._arrays, self.means, result)
+            steps = np.column_stack([self.attributes, self.offsets[:-1], self.ends]).astype(np.int32)
+            trees = self.roots, self.of_class, steps, self.left.view(np.uint8), self.means
+            add_credits(np.ascontiguousarray(codes), *trees, result)
             return result
         self.credit_walks(np.tile(self.roots, (len(codes), 1)), codes, result)
         return result
@@ -195,10 +197,16 @@ class Forest:
                 self.attributes[splits, np.newaxis] == attribute
             )
             credit[ends] = credit[splits, np.newaxis] + change
-        return replace(self, values=self.values - credit[len(self.attributes) :])
+        return self._with_values(self.values - credit[len(self.attributes) :])
 
     def scaled(self, factor: float) -> Forest:
-        return replace(self, values=factor * self.values)
+        return self._with_values(factor * self.values)
+
+    def _with_values(self, values: Array) -> Forest:
+        """The same trees with other leaves; what was worked out of their splits is kept."""
+        found = replace(self, values=values)
+        found.__dict__.update({name: self.__dict__[name] for name in ("masks", "levels") if name in self.__dict__})
+        return found
 
     def centered(self) -> tuple[Forest, Array]:
         """The forest with trees of mean zero over the training rows, and the means they had, summed by class."""
@@ -208,7 +216,7 @@ class Forest:
         for splits in self.levels:
             lower[self.place(self.ends[splits])] = lower[splits, np.newaxis]
         means = np.bincount(self.of_class, self.means[roots], minlength=self.n_classes).astype(np.float64)
-        return replace(self, values=self.values - lower[len(self.attributes) :]), means
+        return self._with_values(self.values - lower[len(self.attributes) :]), means
 
     def joined(self, other: Forest) -> Forest:
         """The trees of both."""
