@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,6 @@ from tanager.doctor import check
 from tanager.errors import DataError, MemoryLimitError, OptionError
 from tanager.explain import explain
 from tanager.explain.base_rate import baseline_words, log_base_rates
-from tanager.gaps.rule import GapRule
 from tanager.measures import Quality
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
@@ -23,6 +22,7 @@ from tanager.report.data_summary import group_classes, summarize_columns
 from tanager.report.drivers import describe_drivers
 from tanager.report.effects import MANY_ATTRIBUTES, STRONGEST, describe_effects
 from tanager.report.failures import describe_examples, describe_groups, describe_mistakes
+from tanager.report.gaps import describe_gaps
 from tanager.report.intervals import describe_intervals, with_bands
 from tanager.report.json_page import Json, pack
 from tanager.report.judged_rows import JudgedRows, judge_rows
@@ -222,18 +222,3 @@ def _raw_values(table: RawTable, kept: NDArray[np.intp]) -> tuple[list[Json], st
         np.concatenate([np.empty(0), *(column.values[kept].astype(np.float64) for column in columns.values())])
     )
     return list(columns), cells if columns and len(cells) <= MAX_ROW_BYTES else None
-
-
-def describe_gaps(rule: GapRule) -> dict[str, Json]:
-    """The rule's name, its words, and its numbers, arrays of which are packed."""
-    return {"meaning": rule.name, "words": rule.sentence, "rest": rule.rest, **_packed(rule.constants())}
-
-
-def _packed(constants: dict[str, Any]) -> dict[str, Json]:
-    found: dict[str, Json] = {}
-    for key, value in constants.items():
-        if isinstance(value, dict):
-            found[key] = _packed(value)
-        else:
-            found[key] = pack(value) if isinstance(value, np.ndarray) else value
-    return found

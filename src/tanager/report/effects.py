@@ -35,7 +35,6 @@ def describe_effects(network: AdditiveNetwork) -> dict[str, Json]:
             entry["importance"] = number(mains[node], 6)
             entry.update(describe_coarse(column))
         nodes.append(entry)
-    effects = [network.intercept, *network.mains, *network.tables, *network.densities]
     return {
         "kind": "effects",
         "nodes": nodes,
@@ -44,14 +43,20 @@ def describe_effects(network: AdditiveNetwork) -> dict[str, Json]:
         "height": HEIGHT,
         "letters": LONGEST,
         "part": _strongest_part(network, mains, pairs),
-        "effects": pack_rounded(np.concatenate([cells.ravel() for cells in effects])),
-        "trees": None if network.forest is None else _describe_trees(network.forest),
+        "effects": pack_effects(network),
+        "trees": None if network.forest is None else describe_trees(network.forest),
         "drawn": pack(np.concatenate([np.empty(0), *map(np.ravel, network.spreads)]).astype(np.float32)),
         "digest": model_digest(network),
     }
 
 
-def _describe_trees(forest: Forest) -> dict[str, Json]:
+def pack_effects(network: AdditiveNetwork) -> str:
+    """Intercept, mains, pairs and densities, one after the other."""
+    effects = [network.intercept, *network.mains, *network.tables, *network.densities]
+    return pack_rounded(np.concatenate([cells.ravel() for cells in effects]))
+
+
+def describe_trees(forest: Forest) -> dict[str, Json]:
     """The arrays of the forest; of its numbers what is expected at each split and leaf."""
     whole = {"roots": forest.roots, "classes": forest.of_class, "attributes": forest.attributes, "ends": forest.ends}
     return {

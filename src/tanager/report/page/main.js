@@ -16,7 +16,7 @@ async function unpackRounded(text) {
 
 async function unpackEffects(network) {
   const cells = await unpackRounded(network.effects);
-  const drawn = await unpack(network.drawn, Float32Array);
+  const drawn = network.has_spreads && await unpack(network.drawn, Float32Array);
   const { nodes } = network;
   const attributes = nodes.slice(0, -1), nClasses = nodes.at(-1).states.length;
   let start = 0;
@@ -153,7 +153,7 @@ async function main() {
   const views = (effects ? effectViews : tableViews)(network, target, store);
   const graph = makeGraph(network, target, store, views);
   const given = content.rows ? await unpackRows(content.rows) : null;
-  const intervals = makeIntervals(await unpackIntervals(content.intervals, network), network, target, gaps, given);
+  const intervals = makeIntervals(await unpackIntervals(content.intervals, network, gaps), network, target, given);
   const outcome = makeOutcome(network, target, model, gaps, content.base, store, content.decision, intervals);
   const changes = showChanges(network, target, makeChanges(network, target, model, outcome.decide), model, outcome.decide, store);
   const evidence = makeEvidence(network, target, store);
