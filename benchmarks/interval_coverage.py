@@ -3,8 +3,8 @@
     python -m benchmarks.interval_coverage [number of tables] [output]
 
 Truths drawn from the prior, with structure and strengths given, are for "dirichlet" and "laplace". Smooth truths and
-trees, with everything chosen by the classifier, are for the default interval, beside "laplace" and "bootstrap"; those of
-three to twenty classes for the default interval alone.
+trees, with everything chosen by the classifier, are for the default interval, beside "laplace" and "bootstrap"; truths
+of three to twenty classes are for the default interval alone.
 """
 
 from __future__ import annotations
@@ -208,8 +208,8 @@ simulated tables, {N_TEST} new rows each. Truths from the prior: structure and s
 rows and main effects of 150. Smooth truths and trees: 150 to 1,200 rows of three to eight attributes, and everything
 chosen by the default classifier. "broad" is the default interval; the bootstrap has {BOOTSTRAP_DRAWS} draws, on the
 first {BOOTSTRAP_TABLES} tables of each kind. Many classes: three to twenty, 200 to 1,200 rows of four to fifteen
-attributes, and the interval is that of the class predicted; of prototypes nearly every row is told. The lowest decile is the lowest coverage among tenths of the rows by
-predicted P.
+attributes, and the interval is that of the class predicted; of prototypes nearly every row is told. The lowest decile
+is the lowest coverage among tenths of the rows by predicted P.
 
 | truths | method | tables | coverage | lowest decile | worst tenth of tables | mean width | seconds of processor |
 | --- | --- | --- | --- | --- | --- | --- | --- |

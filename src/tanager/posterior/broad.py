@@ -6,7 +6,7 @@ the others are f = b + Z u, with features Z of every attribute, of pairs and of 
 prior on u whose variance for each of the three kinds is not chosen but averaged over, by its evidence.
 
 The posterior of u is the normal that is nearest to it, with the middle variances: with f ~ N(eta, v) of a row,
-p = E[1 / (1 + exp(-f))], d = E[p's slope by f] (MacKay 1992: as if f were eta / sqrt(1 + pi v / 8)), w = weight d and the
+p = E[1 / (1 + exp(-f))], d = dp / d eta (MacKay 1992: as if f were eta / sqrt(1 + pi v / 8)), w = weight d and the
 working response s = eta + (y - p) / d, its precision is A + Lambda, A = Z^T diag(w) Z, and its mean
 m = (A + Lambda)^-1 Z^T diag(w) s. Where rows are told apart without a mistake, the slope at the optimum is nearly
 nothing, and the expected one is not. The log evidence of other Lambda is, up to a constant,
