@@ -7,7 +7,8 @@ import pytest
 
 from report.models import class_with_parents, mixed_table, random_codes, rows_of, table
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier, explain, report
-from tanager.report import posteriors
+from tanager.report import collect
+from tanager.report.json_page import to_page_json
 from tanager.structure import Pairwise
 
 MINUS = "\N{MINUS SIGN}"
@@ -48,7 +49,8 @@ def test_intervals_of_any_evidence_are_those_of_predict_interval(page, kind, tmp
 def test_a_posterior_of_many_classes_is_kept_in_one_byte_a_number(page, tmp_path, monkeypatch):
     clf, X, y = fit("three classes")
     clf.prepare_intervals(X, y)
-    monkeypatch.setattr(posteriors, "MAX_BYTES", clf.posterior_.factor.size * 2)
+    without = len(to_page_json({**collect.collect(clf, X), "intervals": None, "card": None}))
+    monkeypatch.setattr(collect, "ROOM_FOR_ALL", without + clf.posterior_.factor.size * 2)
     check_any_evidence(page, clf, report(clf, X, path=tmp_path / "page.html"), 2e-3)
 
 
@@ -106,7 +108,7 @@ def test_a_loaded_row_shows_its_interval_and_the_margins_of_its_parts(page, tmp_
 def test_where_the_posterior_does_not_fit_the_rows_of_the_page_have_intervals(page, method, tmp_path, monkeypatch):
     X, y = table(3, n_rows=60)
     clf = NaiveBayesClassifier().fit(X, y).prepare_intervals(X, y, method=method)
-    monkeypatch.setattr(posteriors, "MAX_BYTES", 10)
+    monkeypatch.setattr(collect, "ROOM_FOR_ALL", 10)
     page.open(report(clf, X, path=tmp_path / "page.html"))
     assert "predict_interval" in page.text("#sure")
     page.run("document.getElementById('row-number').value = 7")

@@ -13,16 +13,19 @@ from tanager.posterior.interval import reach
 from tanager.progress import working
 from tanager.report.json_page import Json, pack
 from tanager.report.judged_rows import is_training_table
-from tanager.report.posteriors import MAX_BYTES, describe_posterior
+from tanager.report.posteriors import describe_posterior
 from tanager.table.batch import Codes
 
 LEVEL = 0.9
+MAX_BYTES = 1_000_000
+"""Characters that the intervals of the rows may take, where the posterior does not fit."""
 
 
-def describe_intervals(clf: BayesianNetworkClassifier, codes: Codes | None) -> dict[str, Json] | None:
+def describe_intervals(clf: BayesianNetworkClassifier, codes: Codes | None, room: int) -> dict[str, Json] | None:
     """What `prepare_intervals` found, None where it was not called.
 
     codes      of the rows on the page
+    room       characters that the posterior may take
     reach      how many standard deviations an interval reaches to either side
     mains      (states, classes) of each attribute: standard deviations of what it adds to the log odds of a class
                against the others; zero where they are not known
@@ -34,7 +37,7 @@ def describe_intervals(clf: BayesianNetworkClassifier, codes: Codes | None) -> d
     if posterior is None:
         return None
     pairs = network.pairs if network.kind == "effects" else ()
-    described = describe_posterior(posterior, LEVEL)
+    described = describe_posterior(posterior, LEVEL, room)
     return {
         "level": LEVEL,
         "reach": reach(LEVEL),

@@ -10,30 +10,31 @@ from tanager.posterior.bootstrap import BootstrapPosterior
 from tanager.posterior.broad import BroadPosterior
 from tanager.posterior.dirichlet import DirichletPosterior
 from tanager.posterior.looked_up import LookedUpPosterior
-from tanager.report.effects import describe_trees, pack_effects
+from tanager.report.effects import describe_numbers, describe_trees
 from tanager.report.gaps import describe_gaps
 from tanager.report.json_page import Json, pack
 
-MAX_BYTES = 2_000_000
-"""Characters that a posterior may take in the page; a larger one answers for the rows of the page alone."""
 STEPS = {np.dtype(np.int16): 32_767, np.dtype(np.int8): 127}
 """Of half a line: a deviation is off by less than one part in ten thousand, and by one or two in a thousand."""
 
 Floats = NDArray[np.float64]
 
 
-def describe_posterior(posterior: AnyPosterior, level: float) -> dict[str, Json] | None:
-    """What the page answers for any evidence with, in intervals of a level; None for a posterior that is too large."""
+def describe_posterior(posterior: AnyPosterior, level: float, room: int) -> dict[str, Json] | None:
+    """What the page answers for any evidence with, in intervals of a level; None for what does not fit in the room.
+
+    room  characters that it may take
+    """
     match posterior:
         case BroadPosterior():
-            found = _broad(posterior)
+            found = _broad(posterior, room)
         case LookedUpPosterior():
-            found = _looked_up(posterior)
+            found = _looked_up(posterior, room)
         case DirichletPosterior():
             found = {"rows": pack(np.concatenate([rows.ravel() for rows in posterior.rows]))}
         case BootstrapPosterior():
             found = _draws(posterior, level)
-    return found if found is not None and _length(found) <= MAX_BYTES else None
+    return found if found is not None and _length(found) <= room else None
 
 
 def _length(value: Json) -> int:
@@ -44,11 +45,11 @@ def _length(value: Json) -> int:
     return sum(_length(part) for part in parts)
 
 
-def _factor(factor: Floats) -> dict[str, Json] | None:
+def _factor(factor: Floats, room: int) -> dict[str, Json] | None:
     """Each line, (..., rank), in whole steps: of two bytes each, of one where that would be too much; else None."""
     largest = np.maximum(np.abs(factor).max(axis=-1), 1e-300)
     for kind, n_steps in STEPS.items():
-        if factor.size * kind.itemsize * 4 / 3 > MAX_BYTES:  # in base 64; they hardly deflate
+        if factor.size * kind.itemsize * 4 / 3 > room:  # in base 64; they hardly deflate
             continue
         scales = largest / n_steps
         whole = np.round(factor / scales[..., np.newaxis]).astype(kind)
@@ -56,8 +57,8 @@ def _factor(factor: Floats) -> dict[str, Json] | None:
     return None
 
 
-def _broad(posterior: BroadPosterior) -> dict[str, Json] | None:
-    factor, features = _factor(posterior.factor), posterior.features
+def _broad(posterior: BroadPosterior, room: int) -> dict[str, Json] | None:
+    factor, features = _factor(posterior.factor, room), posterior.features
     if factor is None:
         return None
     terms = features.terms
@@ -76,12 +77,12 @@ def _broad(posterior: BroadPosterior) -> dict[str, Json] | None:
     }
 
 
-def _looked_up(posterior: LookedUpPosterior) -> dict[str, Json] | None:
+def _looked_up(posterior: LookedUpPosterior, room: int) -> dict[str, Json] | None:
     """Where each term's cell is: offset + sum of stride * code over some columns, which are of these attributes."""
     network, lines = posterior.network, posterior.factor
     if lines.shape[1] > 1:  # what all classes share cancels, may be large, and would coarsen the steps
         lines = lines - lines.mean(axis=1, keepdims=True)
-    factor = _factor(lines)
+    factor = _factor(lines, room)
     if factor is None:
         return None
     look_up = network.look_ups(np.zeros((0, len(network.columns) - 1), dtype=np.uint8))[0]
@@ -102,7 +103,7 @@ def _draws(posterior: BootstrapPosterior, level: float) -> dict[str, Json]:
         network = rule.network
         own: dict[str, Json] = {"gaps": describe_gaps(rule)}
         if network.kind == "effects":
-            own["effects"] = pack_effects(network)
+            own.update(describe_numbers(network))
             own["pairs"] = [[*pair, 0.0] for pair in network.pairs]
             own["trees"] = None if network.forest is None else describe_trees(network.forest)
         elif network.kind == "tables":

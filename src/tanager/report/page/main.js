@@ -22,9 +22,11 @@ async function unpackEffects(network) {
   let start = 0;
   const take = (size, from = cells) => from.subarray(start, (start += size));
   network.pairs = network.pairs.map(([parent, child, importance]) => ({ parent, child, importance }));
-  network.intercept = take(nClasses);
-  for (const node of attributes) node.main = take((node.states.length + 1) * nClasses);
-  for (const pair of network.pairs) pair.table = take((nodes[pair.parent].coarse.length + 1) * (nodes[pair.child].coarse.length + 1) * nClasses);
+  // Numbers for each class; of two classes those of the second may stand for both.
+  const takeCells = (size) => (network.mirrored ? Float64Array.from({ length: 2 * size }, (_, k) => (k % 2 ? cells[start++] : -cells[start])) : take(size * nClasses));
+  network.intercept = takeCells(1);
+  for (const node of attributes) node.main = takeCells(node.states.length + 1);
+  for (const pair of network.pairs) pair.table = takeCells((nodes[pair.parent].coarse.length + 1) * (nodes[pair.child].coarse.length + 1));
   for (const node of attributes) node.density = take(node.states.length);
   if (network.trees) await unpackTrees(network.trees);
   start = 0;
