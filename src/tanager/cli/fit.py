@@ -54,7 +54,7 @@ def fit(
         typer.Option(
             "--report",
             metavar="FILE",
-            help="Also write the page of `tanager report` about the model and DATA; it then says how long learning took.",
+            help="Also write the page of `tanager report` about the model and DATA: it says how long learning took.",
         ),
     ] = None,
     stream: Annotated[
