@@ -3,7 +3,8 @@
     python -m benchmarks.interval_coverage [number of tables] [output]
 
 Truths drawn from the prior, with structure and strengths given, are for "dirichlet" and "laplace". Smooth truths and
-trees, with everything chosen by the classifier, are for the default interval, beside "laplace" and "bootstrap".
+trees, with everything chosen by the classifier, are for the default interval, beside "laplace" and "bootstrap"; truths
+of three to twenty classes are for the default interval alone.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, PairwiseClassifier
 from tanager.parameters import Conditional
@@ -23,6 +24,9 @@ from tanager.parameters import Conditional
 LEVEL = 0.9
 N_TEST = 500
 BOOTSTRAP_TABLES, BOOTSTRAP_DRAWS = 15, 10
+MANY_CLASSES_TABLES = 20
+
+Table = tuple[pd.DataFrame, np.ndarray, np.ndarray]
 
 
 class Tally:
@@ -46,9 +50,13 @@ class Tally:
         begin = time.process_time()
         found = clf.prepare_intervals(X, y, method=method, n_draws=BOOTSTRAP_DRAWS).predict_interval(rows, LEVEL)
         self.seconds += time.process_time() - begin
-        self.within.append((found.lower[:, 1] <= truth) & (truth <= found.upper[:, 1]))
-        self.p.append(clf.predict_proba(rows)[:, 1])
-        self.width.append(float(np.mean(found.upper - found.lower)))
+        p = clf.predict_proba(rows)
+        # The second of two classes, and of more the one predicted.
+        asked = (np.arange(len(rows)), np.ones(len(rows), dtype=int) if p.shape[1] == 2 else p.argmax(axis=1))
+        lower, upper, own = found.lower[asked], found.upper[asked], truth if truth.ndim == 1 else truth[asked]
+        self.within.append((lower <= own) & (own <= upper))
+        self.p.append(p[asked])
+        self.width.append(float(np.mean(upper - lower)))
 
     def line(self, truths: str, method: str) -> str:
         by_table = np.array([within.mean() for within in self.within])
@@ -137,6 +145,34 @@ def with_everything_chosen(
             tally.add(clf, X, y, rows, truth, method)
 
 
+def prototypes(rng: np.random.Generator, n_rows: int, n_classes: int, n_attributes: int) -> Table:
+    """Each class has its own shares of three states, Dirichlet(1/2), attribute by attribute: it is nearly told."""
+    shares, tables = rng.dirichlet(np.full(n_classes, 2.0)), rng.dirichlet(np.full(3, 0.5), (n_attributes, n_classes))
+    y = rng.choice(n_classes, p=shares, size=n_rows + N_TEST)
+    above = rng.random((n_attributes, len(y), 1)) > np.cumsum(tables, axis=2)[:, y]
+    codes = np.minimum(above.sum(axis=2), 2)
+    logs = np.log(shares) + sum(np.log(tables[a][:, codes[a]].T + 1e-300) for a in range(n_attributes))
+    return words(codes.T), y, softmax(logs, axis=1)
+
+
+def smooth_scores(rng: np.random.Generator, n_rows: int, n_classes: int, n_attributes: int) -> Table:
+    """Each class has a smooth score of its own."""
+    X = rng.normal(size=(n_rows + N_TEST, n_attributes))
+    p = softmax(np.column_stack([smooth(rng, n_attributes)(X) for _ in range(n_classes)]), axis=1)
+    y = (rng.random((len(X), 1)) > np.cumsum(p, axis=1)).sum(axis=1).clip(0, n_classes - 1)
+    return pd.DataFrame(X, columns=[f"x{k}" for k in range(n_attributes)]), y, p
+
+
+def with_many_classes(rng: np.random.Generator, make: Callable[..., Table], tally: Tally) -> None:
+    """200 to 1,200 rows of four to fifteen attributes, three to twenty classes."""
+    n_classes, n_attributes = int(rng.integers(3, 21)), int(rng.integers(4, 16))
+    n_rows = int(np.exp(rng.uniform(np.log(200), np.log(1200))))
+    X, y, truth = make(rng, n_rows, n_classes, n_attributes)
+    train, rows = X[:n_rows], X[n_rows:].reset_index(drop=True)
+    clf = BayesianNetworkClassifier().fit(train, y[:n_rows])
+    tally.add(clf, train, y[:n_rows], rows, truth[n_rows:, clf.classes_], "broad")
+
+
 def main() -> None:
     n_tables = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     output = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(__file__).parent.parent / "docs" / "coverage.md"
@@ -156,6 +192,12 @@ def main() -> None:
             with_everything_chosen(np.random.default_rng([11, seed]), shape, tallies, seed)
         lines += [tally.line(truths, method) for method, tally in tallies.items()]
         print("\n".join(lines[-3:]), flush=True)
+    for truths, many in (("many classes, smooth", smooth_scores), ("many classes, prototypes", prototypes)):
+        tally = Tally()
+        for seed in range(max(1, n_tables * MANY_CLASSES_TABLES // 100)):
+            with_many_classes(np.random.default_rng([13, seed]), many, tally)
+        lines.append(tally.line(truths, "broad"))
+        print(lines[-1], flush=True)
     output.write_text(PAGE + "\n".join(lines) + "\n")
 
 
@@ -165,8 +207,9 @@ Written by `python -m benchmarks.interval_coverage`. How often {LEVEL:.0%} inter
 simulated tables, {N_TEST} new rows each. Truths from the prior: structure and strengths are given, naive Bayes of 100
 rows and main effects of 150. Smooth truths and trees: 150 to 1,200 rows of three to eight attributes, and everything
 chosen by the default classifier. "broad" is the default interval; the bootstrap has {BOOTSTRAP_DRAWS} draws, on the
-first {BOOTSTRAP_TABLES} tables of each kind. The lowest decile is the lowest coverage among tenths of the rows by
-predicted P.
+first {BOOTSTRAP_TABLES} tables of each kind. Many classes: three to twenty, 200 to 1,200 rows of four to fifteen
+attributes, and the interval is that of the class predicted; of prototypes nearly every row is told. The lowest decile
+is the lowest coverage among tenths of the rows by predicted P.
 
 | truths | method | tables | coverage | lowest decile | worst tenth of tables | mean width | seconds of processor |
 | --- | --- | --- | --- | --- | --- | --- | --- |

@@ -180,3 +180,17 @@ def test_a_card_that_cannot_be_written_there_is_refused_in_one_line_and_nothing_
     assert len(error.strip().splitlines()) == 1
     assert not (folder / "page.md").exists()
     assert (folder / "other.md").read_text() == "# Notes\n"
+
+
+def test_fit_writes_the_page_too_which_then_says_how_long_learning_took(folder):
+    command = ["fit", "table.csv", "-c", "y", "--structure", "naive-bayes", "-o", "again.json", "--report", "both.html"]
+    assert run(command) == 0
+    assert run(["report", "again.json", "table.csv", "-o", "later.html"]) == 0
+    at_once, later = (content((folder / name).read_text("utf-8")) for name in ("both.html", "later.html"))
+    took = [line for line in at_once["learning"]["sentences"] if line.startswith("Learning took ")]
+    assert len(took) == 1
+    assert at_once["learning"]["sentences"] != later["learning"]["sentences"]
+    for page in (at_once, later):
+        page["learning"]["sentences"] = [line for line in page["learning"]["sentences"] if line not in took]
+        del page["card"]
+    assert at_once == later

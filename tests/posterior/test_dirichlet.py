@@ -1,13 +1,18 @@
-"""Closed-form intervals of networks of frequencies, against draws made by hand."""
+"""Intervals of networks of frequencies in closed form, against tables drawn from their posterior."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import beta
 
 from posterior.tables_of_rows import categories
-from tanager import NaiveBayesClassifier, TANClassifier
+from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
+from tanager.gaps.sum_out import SummedOut
+from tanager.structure import Fixed
 
 
 def drawn_posteriors(network, rows, codes, n_draws, rng):
@@ -50,32 +55,43 @@ def test_without_attributes_that_say_anything_the_interval_is_that_of_a_beta():
     np.testing.assert_allclose(found.upper[0, 1], beta(20, 10).ppf(0.95), atol=1e-3)
 
 
-def test_gaps_of_a_tree_are_summed_out_of_every_draw():
+def parents_of_the_class(n_classes):
+    """a and b are parents of the class, and c is not its child: lines that all classes share."""
+    return BayesianNetworkClassifier(
+        Fixed([("x0", "y"), ("x1", "y"), ("x1", "x2"), ("y", "x3"), ("x2", "x3")]), parameters="frequency"
+    )
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("make", [lambda _: TANClassifier(parameters="frequency"), parents_of_the_class])
+def test_intervals_of_rows_with_gaps_agree_with_sums_over_every_table_drawn(make, n_classes):
     rng = np.random.default_rng(5)
-    X = categories(rng, 50, 2, 3)
-    y = (rng.random(50) < np.where(X["x0"] == "s0", 0.8, 0.3)).astype(int)
-    clf = TANClassifier(parameters="frequency").fit(X, y).prepare_intervals(X, y)
-    row = X[:1].copy()
-    row.loc[0, "x1"] = None
-    _, codes = clf.encode(row)
-    rows, sums = clf.posterior_.rows, np.zeros((3_000, 2))
-    whole = np.repeat(codes, 2, axis=0)
-    whole[:, 1] = [0, 1]
-    # P(class, row) of both completions, not normalised row by row.
-    for draw in range(len(sums)):
-        tables = [np.array([rng.dirichlet(line) for line in own]) for own in rows]
-        for c in range(2):
-            for each in whole:
-                p = tables[-1][0, c]
-                for node in range(3):
-                    place = 0
-                    for parent in clf.network_.dag.parents[node]:
-                        place = place * 2 + (c if parent == 3 else each[parent])
-                    p *= tables[node][place, each[node]]
-                sums[draw, c] += p
-    wanted = np.quantile(sums[:, 1] / sums.sum(axis=1), [0.05, 0.5, 0.95])
-    found = clf.predict_interval(row)
-    np.testing.assert_allclose([part[0, 1] for part in found], wanted, atol=0.04)
+    X = categories(rng, 150, 3, 4)
+    y = np.where(rng.random(150) < 0.6, (X["x0"].str[1].astype(int) + (X["x1"] == "s0")) % n_classes, 0)
+    y[:n_classes] = range(n_classes)
+    clf = make(n_classes).fit(X, pd.Series(y, name="y")).prepare_intervals(X, y)
+    rows = X[:8].mask(rng.random((8, 4)) < 0.5)
+    rows.loc[0] = None
+    _, codes = clf.encode(rows)
+    network, drawn = clf.network_, []
+    for _ in range(600):
+        tables = tuple(np.array([rng.dirichlet(line) for line in own]) for own in clf.posterior_.rows)
+        drawn.append(np.exp(SummedOut(replace(network, tables=tables)).log_posterior(codes)))
+    wanted = np.quantile(drawn, [0.05, 0.5, 0.95], axis=0)
+    np.testing.assert_allclose(clf.predict_interval(rows), wanted, atol=0.04)
+
+
+@pytest.mark.parametrize("make", [lambda _: TANClassifier(parameters="frequency"), parents_of_the_class])
+def test_of_complete_rows_summing_out_says_what_the_closed_form_says(make):
+    rng = np.random.default_rng(6)
+    X = categories(rng, 60, 3, 4)
+    y = rng.integers(3, size=60)
+    posterior = make(3).fit(X, pd.Series(y, name="y")).prepare_intervals(X, y).posterior_
+    codes = rng.integers(2, size=(5, 4)).astype(np.uint8)
+    ends = np.array([-1.6, 0.0, 1.6])
+    closed = posterior._closed(codes, ends)
+    for row, wanted in zip(codes, closed.swapaxes(0, 1), strict=True):
+        np.testing.assert_allclose(posterior._summed_out(row, ends), wanted, rtol=1e-9)
 
 
 def test_ninety_percent_of_truths_drawn_from_the_prior_are_within():

@@ -14,6 +14,7 @@ from tanager import (
     KDBClassifier,
     NaiveBayesClassifier,
     OptionError,
+    PairwiseClassifier,
     TANClassifier,
     load_model,
     save_model,
@@ -92,6 +93,29 @@ def test_of_more_rows_than_a_block_or_a_fit_takes_order_and_threads_make_no_diff
     found = other.predict_interval(turned)
     np.testing.assert_allclose(found.lower, wanted.lower[order], atol=1e-9)
     np.testing.assert_allclose(found.upper, wanted.upper[order], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("clf", "method", "atol"),
+    [
+        (PairwiseClassifier(order=1), "laplace", 1e-6),
+        (TANClassifier(), "laplace", 1e-6),
+        (TANClassifier(), "bootstrap", 1e-6),
+    ],
+    ids=["effects", "tables", "bootstrap"],
+)
+def test_nor_do_they_for_fits_of_as_many_rows_whatever_the_method(clf, method, atol):
+    X, y = numbers_and_letters(2 * MAX_ROWS_TO_FIT + 7, 1)
+    rows = with_gaps(X)
+    one = clone(clf).set_params(n_jobs=1).fit(X, y).prepare_intervals(X, y, method=method, n_draws=2)
+    order = np.random.default_rng(0).permutation(len(X))
+    turned = X[X.columns[::-1]].iloc[order]
+    other = clone(clf).set_params(n_jobs=2).fit(turned, y[order])
+    other.prepare_intervals(turned, y[order], method=method, n_draws=2)
+    wanted, found = one.predict_interval(rows), other.predict_interval(rows[turned.columns])
+    assert np.mean(wanted.upper - wanted.lower) > 1e-3
+    np.testing.assert_allclose(found.lower, wanted.lower, atol=atol)
+    np.testing.assert_allclose(found.upper, wanted.upper, atol=atol)
 
 
 @pytest.mark.parametrize(("clf", "method"), [KINDS[0], KINDS[3], KINDS[5]], ids=["broad", "laplace", "dirichlet"])

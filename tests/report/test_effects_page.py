@@ -226,7 +226,7 @@ def test_forty_one_attributes_fit_into_three_megabytes(page, tmp_path):
     y = pd.Series(np.digitize(score, [-2, 2]), name="y")
     clf = BayesianNetworkClassifier(Pairwise(6), discretizer="quantile").fit(X, y)
     network = clf.network_
-    pairs = list(combinations(range(41), 2))[:240]
+    pairs = list(combinations(range(41), 2))[:230]
     shapes = [[network.columns[k].coarse.n_states + 1 for k in pair] for pair in pairs]
     tables = tuple(rng.normal(size=(*shape, 3)) for shape in shapes)
     clf.network_ = replace(network, pairs=tuple(pairs), tables=tables)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from report.models import mixed_table, random_codes, rows_of, table
+from report.models import class_with_parents, mixed_table, random_codes, rows_of, table
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier, explain, report
-from tanager.report import intervals
+from tanager.report import collect
+from tanager.report.json_page import to_page_json
 from tanager.structure import Pairwise
 
 MINUS = "\N{MINUS SIGN}"
@@ -26,18 +27,55 @@ def fit(kind: str):
     return BayesianNetworkClassifier(Pairwise(2, order=2), missing=missing).fit(X, y), X, y
 
 
+def check_any_evidence(page, clf, path, atol):
+    page.open(path)
+    codes = random_codes(clf.network_, 12)
+    codes[0] = -1
+    found = np.array(page.run(OF, codes.tolist()))
+    expected = clf.predict_interval(rows_of(clf.network_, codes[:, :-1]))
+    np.testing.assert_allclose(found[..., 0], expected.lower, rtol=0, atol=atol)
+    np.testing.assert_allclose(found[..., 1], expected.upper, rtol=0, atol=atol)
+    assert (expected.upper - expected.lower).max() > 0.1
+
+
 @pytest.mark.parametrize("kind", ["two classes", "three classes", "skip", "tables"])
 def test_intervals_of_any_evidence_are_those_of_predict_interval(page, kind, tmp_path):
     clf, X, y = fit(kind)
     clf.prepare_intervals(X, y)
-    page.open(report(clf, X, path=tmp_path / "page.html"))
-    codes = random_codes(clf.network_, 12)
-    found = np.array(page.run(OF, codes.tolist()))
-    expected = clf.predict_interval(rows_of(clf.network_, codes[:, :-1]))
     # The page keeps two bytes of each number of the factor.
-    np.testing.assert_allclose(found[..., 0], expected.lower, rtol=0, atol=2e-4)
-    np.testing.assert_allclose(found[..., 1], expected.upper, rtol=0, atol=2e-4)
-    assert (expected.upper - expected.lower).max() > 0.1
+    check_any_evidence(page, clf, report(clf, X, path=tmp_path / "page.html"), 2e-4)
+
+
+def test_a_posterior_of_many_classes_is_kept_in_one_byte_a_number(page, tmp_path, monkeypatch):
+    clf, X, y = fit("three classes")
+    clf.prepare_intervals(X, y)
+    without = len(to_page_json({**collect.collect(clf, X), "intervals": None, "card": None}))
+    monkeypatch.setattr(collect, "ROOM_FOR_ALL", without + clf.posterior_.factor.size * 2)
+    check_any_evidence(page, clf, report(clf, X, path=tmp_path / "page.html"), 2e-3)
+
+
+@pytest.mark.parametrize("kind", ["two classes", "three classes", "tables"])
+def test_laplace_intervals_of_any_evidence_too(page, kind, tmp_path):
+    clf, X, y = fit(kind)
+    clf.prepare_intervals(X, y, method="laplace")
+    check_any_evidence(page, clf, report(clf, X, path=tmp_path / "page.html"), 2e-4)
+
+
+@pytest.mark.parametrize("kind", ["three classes", "tables"])
+def test_bootstrap_intervals_of_any_evidence_are_made_of_the_draws(page, kind, tmp_path):
+    clf, X, y = fit(kind)
+    clf.prepare_intervals(X, y, method="bootstrap", n_draws=2)
+    check_any_evidence(page, clf, report(clf, X, path=tmp_path / "page.html"), 1e-6)
+
+
+@pytest.mark.parametrize("kind", ["naive Bayes", "tree", "class with parents"])
+def test_dirichlet_intervals_of_any_evidence_too(page, kind, tmp_path):
+    X, y = table(4)
+    clf = class_with_parents() if kind == "class with parents" else TANClassifier()
+    clf = NaiveBayesClassifier() if kind == "naive Bayes" else clf.set_params(parameters="frequency")
+    clf.fit(X, y).prepare_intervals(X, y)
+    assert clf.posterior_.kind == "dirichlet"
+    check_any_evidence(page, clf, report(clf, X, path=tmp_path / "page.html"), 1e-7)
 
 
 def test_a_loaded_row_shows_its_interval_and_the_margins_of_its_parts(page, tmp_path):
@@ -66,13 +104,11 @@ def test_a_loaded_row_shows_its_interval_and_the_margins_of_its_parts(page, tmp_
     assert page.run("return document.querySelectorAll('.waterfall .margin').length") == 0
 
 
-@pytest.mark.parametrize("kind", ["dirichlet", "too large"])
-def test_where_the_posterior_does_not_fit_the_rows_of_the_page_have_intervals(page, kind, tmp_path, monkeypatch):
+@pytest.mark.parametrize("method", ["dirichlet", "broad"])
+def test_where_the_posterior_does_not_fit_the_rows_of_the_page_have_intervals(page, method, tmp_path, monkeypatch):
     X, y = table(3, n_rows=60)
-    clf = NaiveBayesClassifier().fit(X, y) if kind == "dirichlet" else TANClassifier().fit(X, y)
-    clf.prepare_intervals(X, y)
-    if kind == "too large":
-        monkeypatch.setattr(intervals, "BYTES_OF_A_NUMBER", 1e9)
+    clf = NaiveBayesClassifier().fit(X, y).prepare_intervals(X, y, method=method)
+    monkeypatch.setattr(collect, "ROOM_FOR_ALL", 10)
     page.open(report(clf, X, path=tmp_path / "page.html"))
     assert "predict_interval" in page.text("#sure")
     page.run("document.getElementById('row-number').value = 7")

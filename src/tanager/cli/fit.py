@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tanager.cli import decision, options
+from tanager.cli.report import name_of
 from tanager.cli.streams import STREAM, output_file
 from tanager.errors import DataError, OptionError
 from tanager.progress import Update, say, working
@@ -48,6 +49,14 @@ def fit(
         bool,
         typer.Option("--intervals", help="Also learn how sure the model is, for `tanager predict --interval`."),
     ] = False,
+    page: Annotated[
+        str | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Also write the page of `tanager report` about the model and DATA: it says how long learning took.",
+        ),
+    ] = None,
     stream: Annotated[
         bool | None,
         typer.Option(
@@ -89,7 +98,7 @@ def fit(
 
       tanager fit patients.csv --class state --monotone age=+1 --monotone fitness=-1 -o model.json
 
-      tanager fit iris.csv --class species --intervals -o iris.json
+      tanager fit iris.csv --class species --intervals --report iris.html -o iris.json
 
       tanager fit large.csv --class outcome --estimate
 
@@ -97,7 +106,10 @@ def fit(
     """
     from tanager.cli.training_data import Reading, open_training_data, read_training_data, streams
     from tanager.files.model_file import MODEL, save_model
+    from tanager.files.output_path import check_output
     from tanager.measures.quality_text import headline
+    from tanager.report.about import About
+    from tanager.report.write_page import PAGE, write_page
 
     chosen = options.ModelOptions(
         structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight, monotone
@@ -111,6 +123,8 @@ def fit(
     if as_json and output == STREAM:
         raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
     wanted = decision.WantedDecision(cost, ask, threshold, sensitivity, specificity)
+    if page is not None:
+        check_output(page, PAGE, reads=[data, recipe, output], force=force)
     with output_file(output, ".json", MODEL, [data, recipe], force) as path:
         in_batches = streams(data, stream)
         _check_held_out(wanted, intervals, in_batches, no_validate)
@@ -118,7 +132,7 @@ def fit(
             names, source, count_rows = open_training_data(data, class_column, reading)
             with working(f"Reading and fitting {data} batch by batch"):
                 clf = chosen.classifier(names).fit(source, class_column)
-            n_rows, quality = count_rows(), None
+            X, y, n_rows, quality = None, None, count_rows(), None
         else:
             with working(f"Reading {data}"):
                 X, y = read_training_data(data, class_column, reading)
@@ -132,6 +146,9 @@ def fit(
                     clf.prepare_intervals(X, y)
         decided = wanted.decide(clf, quality)
         save_model(clf, path, quality=quality, recipe=reading.recipe(class_column))
+        if page is not None:
+            with working("Writing the page"):
+                write_page(clf, X, y, page, quality, About(name_of(data)))
     if as_json:
         summary = {
             "model": output,
@@ -152,7 +169,9 @@ def fit(
             say("How good it is on rows new to it was not measured: `tanager evaluate` does.")
         if decided is not None:
             say(str(decided))
-        if data != STREAM:
+        if page is not None:
+            say(f"{page}: open it in a browser")
+        elif data != STREAM:
             say(f"Look at it: {shlex.join(['tanager', 'report', output, data])}")
 
 

@@ -1,8 +1,9 @@
 """How sure a model is, as JSON: what `prepare_intervals` learnt, where that does not need the training rows again.
 
 {"kind": "dirichlet", "rows": [...]}, the parameters of every table, or {"kind": "broad", ...}, the features of a broad
-model (`tanager.posterior.features`) with the mean and a factor of the covariance of their weights. A Laplace posterior
-and the draws of a bootstrap are not kept: they are as large as many models, and are prepared again from the rows.
+model (`tanager.posterior.features`) with the mean and a factor of the covariance of their weights, whose lines are
+whole numbers of steps. A Laplace posterior and the draws of a bootstrap are not kept: they are as large as many models,
+and are prepared again from the rows.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from tanager.network.any_network import AnyNetwork
 from tanager.network.json_values import DocumentError, Json, array, arrays, mapping, sequence, text
 from tanager.posterior.any_posterior import AnyPosterior
-from tanager.posterior.broad import BroadPosterior
+from tanager.posterior.broad import BroadPosterior, line_steps, whole_steps
 from tanager.posterior.dirichlet import DirichletPosterior
 from tanager.posterior.features import DEPTH, Features, Terms
 from tanager.table.schema import ColumnSchema
@@ -41,7 +42,8 @@ def write_posterior(posterior: AnyPosterior | None) -> dict[str, Json]:
         "means": features.means.tolist(),
         "scales": features.scales.tolist(),
         "mean": posterior.mean.tolist(),
-        "factor": posterior.factor.tolist(),
+        "steps": line_steps(posterior.factor)[..., 0].tolist(),
+        "factor": whole_steps(posterior.factor).astype(int).tolist(),
     }
     return {"posterior": document}
 
@@ -91,7 +93,11 @@ def _broad(found: dict[str, Json], network: AnyNetwork, columns: Sequence[Column
         raise DocumentError("posterior.mains and posterior.paired must have a line for each state and a missing cell")
     means, scales = (array(found.get(key), 1, f"posterior.{key}") for key in ("means", "scales"))
     features = Features(terms, mains, paired, means, scales)
-    mean, factor = array(found.get("mean"), 2, "posterior.mean"), array(found.get("factor"), 3, "posterior.factor")
+    mean, steps = (array(found.get(key), 2, f"posterior.{key}") for key in ("mean", "steps"))
+    factor = array(found.get("factor"), 3, "posterior.factor")
+    if factor.shape[:2] != steps.shape:
+        raise DocumentError("posterior.steps must have a number for each line of posterior.factor")
+    factor = factor * steps[..., np.newaxis]
     if max(np.abs(each).max(initial=0.0) for each in (*mains, *paired, means, scales, mean, factor)) > LARGEST:
         raise DocumentError(f"posterior holds a number above {LARGEST:g}: squares of it could not be added")
     n_classes = network.columns[-1].n_states

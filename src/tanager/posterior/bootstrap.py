@@ -34,8 +34,11 @@ class BootstrapPosterior:
 
     def interval(self, codes: Codes, logs: Array, level: float, rule: GapRule) -> Interval:
         """Of P(class | row), around the classifier's own; of few draws by quantiles of Student's t."""
-        quantile = float(t.ppf(0.5 + level / 2.0, len(self.rules) - 1))
-        return around(log_odds_of_each(logs), self.deviations(codes, logs), quantile)
+        return around(log_odds_of_each(logs), self.deviations(codes, logs), self.reach(level))
+
+    def reach(self, level: float) -> float:
+        """How many standard deviations of so many draws an interval reaches to either side."""
+        return float(t.ppf(0.5 + level / 2.0, len(self.rules) - 1))
 
     def deviations(self, codes: Codes, logs: Array) -> Array:
         """(n_rows, n_classes): the standard deviation of the log odds of each class against the others."""

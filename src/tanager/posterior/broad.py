@@ -5,13 +5,15 @@ has no variance. So its log odds are held against a model that leaves nothing ou
 the others are f = b + Z u, with features Z of every attribute, of pairs and of random trees (`features`), and a normal
 prior on u whose variance for each of the three kinds is not chosen but averaged over, by its evidence.
 
-The likelihood is that of the rows to second order at the optimum of the middle variances: with log odds eta there,
-w = weight p (1 - p) and the working response s = eta + (y - p) / (p (1 - p)), the precision of u is A + Lambda,
-A = Z^T diag(w) Z, its mean m = (A + Lambda)^-1 Z^T diag(w) s, and the log evidence of Lambda up to a constant
+The posterior of u is the normal that is nearest to it, with the middle variances: with f ~ N(eta, v) of a row,
+p = E[1 / (1 + exp(-f))], d = dp / d eta (MacKay 1992: as if f were eta / sqrt(1 + pi v / 8)), w = weight d and the
+working response s = eta + (y - p) / d, its precision is A + Lambda, A = Z^T diag(w) Z, and its mean
+m = (A + Lambda)^-1 Z^T diag(w) s. Where rows are told apart without a mistake, the slope at the optimum is nearly
+nothing, and the expected one is not. The log evidence of other Lambda is, up to a constant,
 
     1/2 log|Lambda| - 1/2 log|A + Lambda| + 1/2 m^T (A + Lambda) m
 
-(Breslow and Clayton 1993; Rasmussen and Williams 2006, 3.4). The covariance is averaged over Lambda, with what the
+(Breslow and Clayton 1993; Opper and Archambeau 2009). The covariance is averaged over Lambda, with what the
 means m differ by. The intervals lie around the classifier's own P. They reach as far as the root of the mean square of
 f less its log odds, so that they are wider where the two models disagree.
 """
@@ -25,7 +27,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.special import expit, logit
 from threadpoolctl import threadpool_limits
 
@@ -46,6 +48,7 @@ VARIANCES = ((0.1, 1.0, 6.0), (0.03, 0.4, 3.0), (0.03, 0.4, 3.0))
 INTERCEPT_PRECISION = 1e-3
 # Columns of the factor: so many draws stand for a covariance of more features, and leave 4 % of a deviation to chance.
 MAX_RANK, RANK_OF_ALL_CLASSES, MIN_RANK = 256, 2_048, 64
+N_STEPS, LEAST_STEP = 1_000, 1e-100
 SEED = 1
 MAX_ROWS = 200_000
 BLOCK_ROWS = 4_096
@@ -178,34 +181,38 @@ def broad_posterior(
         found = []
         for code in [1] if n_classes == 2 else range(n_classes):
             at = _fit(features, coarse_codes(look_ups, few.codes), few.weights, few.classes == code)
-            curvature, slope = _second_order(features, codes, rows.weights, rows.classes == code, at)
+            curvature, slope = _second_order(features, codes, rows.weights, rows.classes == code, *at)
             found.append(_average(curvature, slope, features.kinds, n_classes))
     mean, factor = (np.array(each) for each in zip(*found, strict=True))
     return BroadPosterior(look_ups, features, mean, factor)
 
 
-def _fit(features: Features, codes: Codes, weights: Array, is_class: NDArray[np.bool_]) -> Array:
-    """The optimum with the middle variances, from the class's frequency, by Newton steps."""
+def _fit(features: Features, codes: Codes, weights: Array, is_class: NDArray[np.bool_]) -> tuple[Array, Array]:
+    """The mean with the middle variances, and R with R^T R its covariance, from the class's frequency on."""
     share = float(weights @ is_class / weights.sum())
-    found = np.append(np.zeros(len(features.means)), np.log(share / (1.0 - share)))
+    mean = np.append(np.zeros(len(features.means)), np.log(share / (1.0 - share)))
     precision = _precision([variances[1] for variances in VARIANCES], features.kinds)
+    root = np.zeros((1, len(mean)))
     for _ in range(NEWTON_STEPS):
-        curvature, slope = _second_order(features, codes, weights, is_class, found)
-        found = cho_solve(cho_factor(curvature + np.diag(precision)), slope)
-    return found
+        curvature, slope = _second_order(features, codes, weights, is_class, mean, root)
+        whole = cho_factor(curvature + np.diag(precision), lower=True)
+        mean = cho_solve(whole, slope)
+        root = solve_triangular(whole[0], np.eye(len(mean)), lower=True)
+    return mean, root
 
 
 def _second_order(
-    features: Features, codes: Codes, weights: Array, is_class: NDArray[np.bool_], at: Array
+    features: Features, codes: Codes, weights: Array, is_class: NDArray[np.bool_], mean: Array, root: Array
 ) -> tuple[Array, Array]:
-    """A = Z^T diag(w) Z and Z^T diag(w) s, at weights of the features."""
-    curvature, slope = np.zeros((len(at), len(at))), np.zeros(len(at))
+    """A = Z^T diag(w) Z and Z^T diag(w) s, where the weights of the features have this mean and covariance R^T R."""
+    curvature, slope = np.zeros((len(mean), len(mean))), np.zeros(len(mean))
     for first in range(0, len(codes), BLOCK_ROWS):
         rows = slice(first, first + BLOCK_ROWS)
         own = features(codes[rows])
-        odds = own @ at
-        p = expit(odds)
-        spread = p * (1.0 - p)
+        odds = own @ mean
+        shrunk = 1.0 / np.sqrt(1.0 + np.pi / 8.0 * ((own @ root.T) ** 2).sum(axis=1))
+        p = expit(shrunk * odds)
+        spread = shrunk * p * (1.0 - p)
         curvature += (own * (weights[rows] * spread)[:, np.newaxis]).T @ own
         slope += own.T @ (weights[rows] * (spread * odds + is_class[rows] - p))
     return curvature, slope
@@ -233,9 +240,18 @@ def _average(curvature: Array, slope: Array, kinds: Ints, n_classes: int) -> tup
     for share, (_, whole, own) in zip(shares, found, strict=True):
         if share > LEAST_SHARE:
             covariance += share * (cho_solve(whole, np.eye(size)) + np.outer(own - mean, own - mean))
-    lower = np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
+    factor = np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
     rank = int(np.clip(RANK_OF_ALL_CLASSES // n_classes, MIN_RANK, MAX_RANK))
-    if size <= rank:
-        return mean, lower
-    drawn = np.random.default_rng(SEED).standard_normal((size, rank))
-    return mean, lower @ drawn / np.sqrt(rank)
+    if size > rank:
+        factor = factor @ np.random.default_rng(SEED).standard_normal((size, rank)) / np.sqrt(rank)
+    return mean, whole_steps(factor) * line_steps(factor)
+
+
+def line_steps(factor: Array) -> Array:
+    """(..., 1) the step that each line, (..., rank), is in multiples of: files and pages then hold whole numbers."""
+    return np.maximum(np.abs(factor).max(axis=-1, keepdims=True), LEAST_STEP) / N_STEPS
+
+
+def whole_steps(factor: Array) -> Array:
+    """How many of its steps each number is, N_STEPS at most: a deviation is off by a thousandth or less."""
+    return np.round(factor / line_steps(factor))

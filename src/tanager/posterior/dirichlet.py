@@ -7,7 +7,14 @@ complete row, for each class, has the sums of these as its cumulants, and the S_
 S_c - log sum_k exp S_k over the other classes: of two classes a difference, exactly, of several to first order at the
 means, the mean itself to second. Their quantiles follow from four cumulants (Cornish and Fisher 1938).
 
-A row whose missing cells have to be summed out is answered by draws from the posterior.
+A row whose missing cells have to be summed out is answered to first order in the logarithms of the tables, too: with
+g_k = P(the entry is asked for | row, class), the gradient of a class's log joint, and h = g^(c) - sum_k P(k) g^(k) over
+the other classes, the log odds of c have cumulants
+
+    sum over lines of sum_k h_k^n psi_n(a_k) - (sum_k h_k)^n psi_n(sum a)
+
+which are those above where g is one or zero. The mean of a class's log joint is that of the mean tables, moved by what
+the curvature of the logarithm takes: `_shift`.
 """
 
 from __future__ import annotations
@@ -24,19 +31,19 @@ from scipy.stats import norm
 
 from tanager.counts.family import Family
 from tanager.gaps.rule import GapRule
-from tanager.gaps.sum_out import SummedOut
 from tanager.network.any_network import AnyNetwork
 from tanager.network.columns import Term
+from tanager.network.inference.junction_tree import JunctionTree
+from tanager.network.inference.triangulate import relevant_nodes
 from tanager.network.log_joint import LogJoint, class_cells
 from tanager.network.network import Network
-from tanager.posterior.interval import Interval, log_odds_of_each
+from tanager.posterior.interval import Interval
 from tanager.table.batch import Codes
 
 Array = NDArray[np.float64]
 
-N_DRAWS = 400
-SEED = 0
-LEAST = 1e-300
+# Of a variance: of a row whose missing cells say all that it does not know, the first order may be nothing.
+LEAST = 1e-12
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,7 @@ class DirichletPosterior:
         if (~hard).any():
             found[:, ~hard] = self._closed(codes[~hard], ends)
         if hard.any():
-            found[:, hard] = np.quantile(self._drawn(codes[hard]), norm.cdf(ends), axis=0)
+            found[:, hard] = np.stack([self._summed_out(row, ends) for row in codes[hard]], axis=1)
         return Interval(*expit(np.sort(found, axis=0)))
 
     def effect_deviations(self, network: AnyNetwork, term: Term) -> Array | None:
@@ -120,18 +127,83 @@ class DirichletPosterior:
             tables.append(class_cells(family, values, network.n_states))
         return tables
 
-    def _drawn(self, codes: Codes) -> Array:
-        """(n_draws, n_rows, n_classes) log odds by tables drawn from the posterior."""
-        rng = np.random.default_rng(SEED)
-        order = sorted(range(len(self.rows)), key=lambda node: self.network.nodes[node])
-        found = []
-        for _ in range(N_DRAWS):
-            tables: list[Array] = [np.empty(0)] * len(order)
-            for node in order:
-                drawn = rng.standard_gamma(self.rows[node]) + LEAST
-                tables[node] = drawn / drawn.sum(axis=1, keepdims=True)
-            found.append(log_odds_of_each(SummedOut(replace(self.network, tables=tuple(tables))).log_posterior(codes)))
-        return np.array(found)
+    def _summed_out(self, codes: Codes, ends: Array) -> Array:
+        """(3, n_classes) log odds of one row, (n_attributes,), whatever cells it lacks."""
+        gradients, means = self._gradients(codes)
+        found = np.empty((len(ends), len(means)))
+        for code in range(len(means)):
+            others = np.delete(np.arange(len(means)), code)
+            top = means[others].max()
+            shares = np.exp(means[others] - top)
+            total = shares.sum()
+            shares /= total
+            rest = shares @ gradients[others]
+            bend = 0.5 * (shares @ [self._cumulant(2, own) for own in gradients[others]] - self._cumulant(2, rest))
+            second, third, fourth = (np.array(self._cumulant(n, gradients[code] - rest)) for n in (2, 3, 4))
+            second = np.maximum(second, LEAST)
+            mean = means[code] - top - np.log(total) - bend
+            found[:, code] = mean + np.sqrt(second) * cornish_fisher(ends, second, third, fourth)
+        return found
+
+    def _gradients(self, codes: Codes) -> tuple[Array, Array]:
+        """(n_classes, all entries) of the log joint of a row by the logarithms of the tables, and its mean.
+
+        A table that nothing present depends on says nothing, whatever its entries are.
+        """
+        network, n_classes = self.network, self.network.n_states[-1]
+        row = np.append(codes, 0).astype(np.int64)[np.newaxis]
+        present = [*np.flatnonzero(codes < np.array(network.n_states[:-1])).tolist(), len(codes)]
+        asked = relevant_nodes(network.dag, present)
+        gradients, means = [], np.empty(n_classes)
+        for code in range(n_classes):
+            row[0, -1] = code
+            found = self._tree.expected_counts(network.tables, row)
+            parts = (own.ravel() if node in asked else np.zeros(own.size) for node, own in enumerate(found.tables))
+            gradients.append(np.concatenate(list(parts)))
+            means[code] = found.log_evidence[0] + self._shift(gradients[-1])
+        return np.array(gradients), means
+
+    def _cumulant(self, n: int, weights: Array) -> float:
+        """Of the sum of weights times the logarithms of all entries."""
+        entries, lines = self._psi_of_all[n - 1]
+        return float(weights**n @ entries - np.add.reduceat(weights, self._starts) ** n @ lines)
+
+    def _shift(self, gradient: Array) -> float:
+        """By how much the mean of a class's log joint differs from the log joint of the mean tables.
+
+        To second order - 1/2 sum over lines of (sum g^2 / mean - (sum g)^2) / (sum a + 1); exact for a complete row.
+        """
+        entries, lines = self._psi_of_all[0]
+        mean_logs = entries - np.repeat(lines, self._widths)
+        moved = mean_logs - np.log(np.concatenate([table.ravel() for table in self.network.tables]))
+        totals = np.add.reduceat(np.concatenate([own.ravel() for own in self.rows]), self._starts)
+        squares = np.add.reduceat(gradient**2, self._starts) - np.add.reduceat(gradient, self._starts) ** 2
+        return float(gradient**2 @ moved - 0.5 * (squares / (totals + 1.0)).sum())
+
+    @cached_property
+    def _tree(self) -> JunctionTree:
+        return JunctionTree.of(self.network.dag, self.network.n_states, names=self.network.nodes)
+
+    @cached_property
+    def _widths(self) -> NDArray[np.int64]:
+        """Entries of every line of every table."""
+        return np.concatenate([np.full(len(rows), rows.shape[1], dtype=np.int64) for rows in self.rows])
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        """The first entry of every line."""
+        return np.concatenate([[0], np.cumsum(self._widths)[:-1]])
+
+    @cached_property
+    def _psi_of_all(self) -> tuple[tuple[Array, Array], ...]:
+        """psi_n of every entry, and of the total of every line, n from 0 to 3."""
+        return tuple(
+            (
+                np.concatenate([_psi(n, rows).ravel() for rows in self.rows]),
+                np.concatenate([_psi(n, rows.sum(axis=1)) for rows in self.rows]),
+            )
+            for n in range(4)
+        )
 
 
 def cornish_fisher(z: Array, second: Array, third: Array, fourth: Array) -> Array:

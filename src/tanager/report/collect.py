@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,6 @@ from tanager.doctor import check
 from tanager.errors import DataError, MemoryLimitError, OptionError
 from tanager.explain import explain
 from tanager.explain.base_rate import baseline_words, log_base_rates
-from tanager.gaps.rule import GapRule
 from tanager.measures import Quality
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
@@ -23,8 +22,9 @@ from tanager.report.data_summary import group_classes, summarize_columns
 from tanager.report.drivers import describe_drivers
 from tanager.report.effects import MANY_ATTRIBUTES, STRONGEST, describe_effects
 from tanager.report.failures import describe_examples, describe_groups, describe_mistakes
+from tanager.report.gaps import describe_gaps
 from tanager.report.intervals import describe_intervals, with_bands
-from tanager.report.json_page import Json, pack
+from tanager.report.json_page import Json, pack, to_page_json
 from tanager.report.judged_rows import JudgedRows, judge_rows
 from tanager.report.layout import HEIGHT, LONGEST, place_nodes
 from tanager.report.learning import describe_learning
@@ -41,6 +41,8 @@ from tanager.version import __version__
 
 MAX_ROW_BYTES = 1_000_000
 """Characters that the rows may take in the page."""
+ROOM_FOR_ALL = 2_700_000
+"""Characters of the content, with a posterior that answers for any evidence: with its scripts a page has 3 MB."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,6 @@ def collect(
         "learning": describe_learning(clf),
         "drivers": describe_drivers(clf, None if rows is None else rows.codes, class_codes),
         "rows": None if rows is None else _pack_rows(rows, class_codes),
-        "intervals": describe_intervals(clf, None if rows is None else rows.codes[:: _thinning(rows)[1]]),
         "quality": None if judged is None else describe_quality(judged.quality, clf.decision_),
         "curve": None if curve is None else describe_curve(curve),
         "decision": None if clf.decision_ is None else cast(Json, clf.decision_.to_dict()),
@@ -95,7 +96,9 @@ def collect(
         **_describe_judged(clf, rows, judged),
         **_describe_data(clf, X, y, rows, class_codes),
     }
-    return {**page, "card": make_card(page)}
+    room = max(0, ROOM_FOR_ALL - len(to_page_json(page)))
+    intervals = describe_intervals(clf, None if rows is None else rows.codes[:: _thinning(rows)[1]], room)
+    return {**page, "intervals": intervals, "card": make_card(page)}
 
 
 def _describe_judged(clf: BayesianNetworkClassifier, rows: Rows | None, judged: JudgedRows | None) -> dict[str, Json]:
@@ -222,18 +225,3 @@ def _raw_values(table: RawTable, kept: NDArray[np.intp]) -> tuple[list[Json], st
         np.concatenate([np.empty(0), *(column.values[kept].astype(np.float64) for column in columns.values())])
     )
     return list(columns), cells if columns and len(cells) <= MAX_ROW_BYTES else None
-
-
-def describe_gaps(rule: GapRule) -> dict[str, Json]:
-    """The rule's name, its words, and its numbers, arrays of which are packed."""
-    return {"meaning": rule.name, "words": rule.sentence, "rest": rule.rest, **_packed(rule.constants())}
-
-
-def _packed(constants: dict[str, Any]) -> dict[str, Json]:
-    found: dict[str, Json] = {}
-    for key, value in constants.items():
-        if isinstance(value, dict):
-            found[key] = _packed(value)
-        else:
-            found[key] = pack(value) if isinstance(value, np.ndarray) else value
-    return found

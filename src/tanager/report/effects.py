@@ -7,7 +7,7 @@ import numpy as np
 from tanager.edits.revision import model_digest
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.effect_strength import effect_strength
-from tanager.report.json_page import Json, number, pack, pack_rounded
+from tanager.report.json_page import Json, number, pack, pack_rounded, rounded
 from tanager.report.layout import HEIGHT, LONGEST
 from tanager.report.nodes import describe_coarse, describe_node
 from tanager.report.ring_layout import place_ring, ring_order
@@ -20,7 +20,7 @@ FEW_PAIRS, PAIRS_PER_ATTRIBUTE = 12, 1.0
 
 
 def describe_effects(network: AdditiveNetwork) -> dict[str, Json]:
-    """Nodes, pairs, and arrays laid end to end: the effects (intercept, mains, pairs, densities), what is drawn."""
+    """Nodes, pairs, and arrays laid end to end: the effects, what is drawn."""
     strength = effect_strength(network).tolist()
     mains, pairs = strength[: len(network.mains)], strength[len(network.mains) :]
     links = dict(zip(network.pairs, pairs, strict=True))
@@ -35,7 +35,6 @@ def describe_effects(network: AdditiveNetwork) -> dict[str, Json]:
             entry["importance"] = number(mains[node], 6)
             entry.update(describe_coarse(column))
         nodes.append(entry)
-    effects = [network.intercept, *network.mains, *network.tables, *network.densities]
     return {
         "kind": "effects",
         "nodes": nodes,
@@ -44,14 +43,28 @@ def describe_effects(network: AdditiveNetwork) -> dict[str, Json]:
         "height": HEIGHT,
         "letters": LONGEST,
         "part": _strongest_part(network, mains, pairs),
-        "effects": pack_rounded(np.concatenate([cells.ravel() for cells in effects])),
-        "trees": None if network.forest is None else _describe_trees(network.forest),
+        **describe_numbers(network),
+        "trees": None if network.forest is None else describe_trees(network.forest),
         "drawn": pack(np.concatenate([np.empty(0), *map(np.ravel, network.spreads)]).astype(np.float32)),
         "digest": model_digest(network),
     }
 
 
-def _describe_trees(forest: Forest) -> dict[str, Json]:
+def describe_numbers(network: AdditiveNetwork) -> dict[str, Json]:
+    """Intercept, mains, pairs and densities, one after the other.
+
+    mirrored  whether the effects of the first of two classes are those of the second, negated; then it has none here
+    """
+    effects = [
+        cells.reshape(-1, network.n_states[-1]) for cells in (network.intercept, *network.mains, *network.tables)
+    ]
+    cells = rounded(np.concatenate(effects))
+    mirrored = cells.shape[1] == 2 and bool((cells[:, 0] == -cells[:, 1]).all())
+    kept = cells[:, 1] if mirrored else cells.ravel()
+    return {"mirrored": mirrored, "effects": pack_rounded(np.concatenate([kept, *network.densities]))}
+
+
+def describe_trees(forest: Forest) -> dict[str, Json]:
     """The arrays of the forest; of its numbers what is expected at each split and leaf."""
     whole = {"roots": forest.roots, "classes": forest.of_class, "attributes": forest.attributes, "ends": forest.ends}
     return {

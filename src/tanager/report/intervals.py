@@ -9,46 +9,43 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.posterior.any_posterior import AnyPosterior
-from tanager.posterior.broad import BroadPosterior
 from tanager.posterior.interval import reach
 from tanager.progress import working
 from tanager.report.json_page import Json, pack
 from tanager.report.judged_rows import is_training_table
+from tanager.report.posteriors import describe_posterior
 from tanager.table.batch import Codes
 
 LEVEL = 0.9
-MAX_BYTES = 1_500_000
-"""Characters that a posterior may take in the page; a larger one answers for the rows of the page alone."""
-BYTES_OF_A_NUMBER = 8 / 3
-"""Of two bytes in base 64: they hardly deflate."""
-LARGEST = 32_767
-
-Floats = NDArray[np.float64]
+MAX_BYTES = 1_000_000
+"""Characters that the intervals of the rows may take, where the posterior does not fit."""
 
 
-def describe_intervals(clf: BayesianNetworkClassifier, codes: Codes | None) -> dict[str, Json] | None:
+def describe_intervals(clf: BayesianNetworkClassifier, codes: Codes | None, room: int) -> dict[str, Json] | None:
     """What `prepare_intervals` found, None where it was not called.
 
-    codes     of the rows on the page
-    mains     (states, classes) of each attribute: standard deviations of what it adds to the log odds of a class
-              against the others; zero where they are not known
-    pairs     (coarse states, coarse states, classes) of each pair of the network
-    features  a broad posterior, which answers for any evidence; None for another and for one that is too large
-    ends      then: (rows, classes, 2) the ends of the intervals of the rows, in steps of 1 / 65535
+    codes      of the rows on the page
+    room       characters that the posterior may take
+    reach      how many standard deviations an interval reaches to either side
+    mains      (states, classes) of each attribute: standard deviations of what it adds to the log odds of a class
+               against the others; zero where they are not known
+    pairs      (coarse states, coarse states, classes) of each pair of the network
+    posterior  which answers for any evidence; None for one that is too large
+    ends       then: (rows, classes, 2) the ends of the intervals of the rows, in steps of 1 / 65535
     """
     posterior, network = clf.posterior_, clf.network_
     if posterior is None:
         return None
     pairs = network.pairs if network.kind == "effects" else ()
-    features = _describe_features(posterior)
+    described = describe_posterior(posterior, LEVEL, room)
     return {
         "level": LEVEL,
         "reach": reach(LEVEL),
         "method": posterior.kind,
         "mains": _deviations(clf, posterior, [(node,) for node in range(len(network.nodes) - 1)]),
         "pairs": _deviations(clf, posterior, list(pairs)),
-        "features": features,
-        "ends": None if features is not None or codes is None else _ends(clf, posterior, codes),
+        "posterior": described,
+        "ends": None if described is not None or codes is None else _ends(clf, posterior, codes),
     }
 
 
@@ -82,30 +79,6 @@ def _deviations(clf: BayesianNetworkClassifier, posterior: AnyPosterior, terms: 
             own = np.nan_to_num(known.reshape(*(size + 1 for size in sizes), n_classes)[places])
         found.append(own.ravel())
     return pack(np.concatenate(found).astype(np.float32))
-
-
-def _describe_features(posterior: AnyPosterior) -> dict[str, Json] | None:
-    if not isinstance(posterior, BroadPosterior) or posterior.factor.size * BYTES_OF_A_NUMBER > MAX_BYTES:
-        return None
-    features = posterior.features
-    terms = features.terms
-    scales = np.maximum(np.abs(posterior.factor).max(axis=2), 1e-300) / LARGEST
-    return {
-        "attributes": list(terms.attributes),
-        "pairs": [list(pair) for pair in terms.pairs],
-        "widths": [[own.shape[1], other.shape[1]] for own, other in zip(features.mains, features.paired, strict=True)],
-        "codes": terms.left.shape[2],
-        "splits": terms.splits.tolist(),
-        "left": pack(terms.left.astype(np.uint8)),
-        "cells": pack(np.concatenate([table.ravel() for table in (*features.mains, *features.paired)])),
-        "means": pack(features.means),
-        "scales": pack(features.scales),
-        "mean": pack(posterior.mean),
-        "rank": posterior.factor.shape[2],
-        # Each line of the factor in 65535 steps: a deviation is off by less than one part in ten thousand.
-        "factor": pack(np.round(posterior.factor / scales[:, :, np.newaxis]).astype(np.int16)),
-        "steps": pack(scales),
-    }
 
 
 def _ends(clf: BayesianNetworkClassifier, posterior: AnyPosterior, codes: Codes) -> str | None:

@@ -31,8 +31,13 @@ def pack_rounded(values: NDArray[np.float64]) -> str:
 
     A sum of a thousand such numbers is off by 3e-11 at most.
     """
-    rounded = (np.round(values * 2.0**FRACTION_BITS) / 2.0**FRACTION_BITS).astype("<f8")
-    return pack(np.ascontiguousarray(rounded).view(np.uint8).reshape(-1, 8).T)
+    little = rounded(values).astype("<f8")
+    return pack(np.ascontiguousarray(little).view(np.uint8).reshape(-1, 8).T)
+
+
+def rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """To multiples of 2**-44."""
+    return np.asarray(np.round(values * 2.0**FRACTION_BITS) / 2.0**FRACTION_BITS)
 
 
 def number(value: float | None, digits: int | None = None) -> float | None:

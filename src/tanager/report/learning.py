@@ -18,6 +18,8 @@ from tanager.version import __version__
 
 MAX_STEPS_LISTED = 500
 NAMES_LISTED = 12
+LOOSE_BOUND = 0.05
+"""Of a probability: a larger bound says nothing to a reader."""
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 Words = Callable[[Any], str]
@@ -113,19 +115,23 @@ def _zero(names: tuple[str, ...]) -> str:
 
 
 def _share(what: str) -> Words:
-    return lambda share: f"{100 * share:.0f} % of the model is {what}." if share > 0 else ""
+    return lambda share: f"{100 * share:.0f} % of the {what}." if share > 0 else ""
+
+
+def _bound(bound: float | None) -> str:
+    if bound is None or bound > LOOSE_BOUND:
+        return ""
+    return f"No probability of a training row is further than {bound:.2g} from the best fit's."
 
 
 SENTENCES: dict[str, Words] = {
     "held_out": _held_out,
     "zero_attributes": _zero,
-    "naive_bayes_share": _share("one whose effects shrink to those of naive Bayes"),
-    "norm_share": _share("one whose effects vanish as a whole where they say too little"),
-    "tree_share": _share("boosted trees, kept because rows held out gained clearly"),
-    "share_of_folds": _share("the mean of the fits on parts of the rows, as there are few of them"),
-    "p_bound": lambda bound: (
-        "" if bound is None else f"No probability of a training row is further than {bound:.2g} from the best fit's."
-    ),
+    "naive_bayes_share": _share("effects are of a fit that shrinks them to those of naive Bayes"),
+    "norm_share": _share("effects are of a fit in which those vanish as a whole that say too little"),
+    "tree_share": _share("model is boosted trees, kept because rows held out gained clearly"),
+    "share_of_folds": _share("model is the mean of the fits on parts of the rows, as there are few of them"),
+    "p_bound": _bound,
     "iterations": lambda n: f"The fit took {plural(int(n), 'iteration')}." if isinstance(n, int | np.integer) else "",
 }
 """By the name of what a trace holds: a sentence, or nothing."""

@@ -57,6 +57,8 @@ SCRIPTS = (
     "shape_cards",
     "graph",
     "intervals",
+    "broad",
+    "posteriors",
     "evidence",
     "whatif",
     "changes",

@@ -94,7 +94,7 @@ function makeInference(nodes, target) {
     const holding = new Map(missing.map((node) => [node, new Set()]));
     const finished = [];
     const place = (factor) => {
-      const open = factor.scope.filter((node) => node !== target);
+      const open = factor.scope.filter((node) => holding.has(node));
       if (open.length) open.forEach((node) => holding.get(node).add(factor));
       else finished.push(factor);
     };
@@ -105,11 +105,11 @@ function makeInference(nodes, target) {
     while (costs.size) {
       const node = [...costs].reduce((best, entry) => (entry[1] < best[1] ? entry : best))[0];
       const own = [...holding.get(node)];
-      own.forEach((factor) => factor.scope.forEach((other) => other !== target && holding.get(other).delete(factor)));
+      own.forEach((factor) => factor.scope.forEach((other) => holding.get(other)?.delete(factor)));
       costs.delete(node);
       const message = sumOut(own, node);
       place(message);
-      message.scope.forEach((other) => other !== target && costs.set(other, cost(other)));
+      message.scope.forEach((other) => holding.has(other) && costs.set(other, cost(other)));
     }
     return finished;
   }
@@ -127,18 +127,19 @@ function makeInference(nodes, target) {
     }));
   }
 
-  function logJoint(codes) {
-    const logs = new Float64Array(nClasses);
-    for (const term of terms(codes)) term.logs.forEach((value, c) => { logs[c] += value; });
-    return logs;
+  // log P(class, evidence, kept), the class changing slowest: missing nodes that are kept are not summed out.
+  function joint(codes, kept = []) {
+    const used = relevantNodes(codes, nodes.map((_, node) => node));
+    const missing = used.filter((node) => node !== target && codes[node] < 0 && !kept.includes(node));
+    return product(eliminate(used.map((node) => familyFactor(node, codes)), missing), [target, ...kept]);
   }
 
   // P(class | evidence), or null where the evidence has probability zero.
   function posterior(codes) {
-    const logs = logJoint(codes);
+    const logs = joint(codes);
     const total = logSum(logs, 0, nClasses);
     return total === -Infinity ? null : Array.from(logs, (value) => Math.exp(value - total));
   }
 
-  return { terms, logJoint, posterior };
+  return { terms, joint, posterior };
 }

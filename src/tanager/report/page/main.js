@@ -16,15 +16,17 @@ async function unpackRounded(text) {
 
 async function unpackEffects(network) {
   const cells = await unpackRounded(network.effects);
-  const drawn = await unpack(network.drawn, Float32Array);
+  const drawn = network.has_spreads && await unpack(network.drawn, Float32Array);
   const { nodes } = network;
   const attributes = nodes.slice(0, -1), nClasses = nodes.at(-1).states.length;
   let start = 0;
   const take = (size, from = cells) => from.subarray(start, (start += size));
   network.pairs = network.pairs.map(([parent, child, importance]) => ({ parent, child, importance }));
-  network.intercept = take(nClasses);
-  for (const node of attributes) node.main = take((node.states.length + 1) * nClasses);
-  for (const pair of network.pairs) pair.table = take((nodes[pair.parent].coarse.length + 1) * (nodes[pair.child].coarse.length + 1) * nClasses);
+  // Numbers for each class; of two classes those of the second may stand for both.
+  const takeCells = (size) => (network.mirrored ? Float64Array.from({ length: 2 * size }, (_, k) => (k % 2 ? cells[start++] : -cells[start])) : take(size * nClasses));
+  network.intercept = takeCells(1);
+  for (const node of attributes) node.main = takeCells(node.states.length + 1);
+  for (const pair of network.pairs) pair.table = takeCells((nodes[pair.parent].coarse.length + 1) * (nodes[pair.child].coarse.length + 1));
   for (const node of attributes) node.density = take(node.states.length);
   if (network.trees) await unpackTrees(network.trees);
   start = 0;
@@ -153,7 +155,7 @@ async function main() {
   const views = (effects ? effectViews : tableViews)(network, target, store);
   const graph = makeGraph(network, target, store, views);
   const given = content.rows ? await unpackRows(content.rows) : null;
-  const intervals = makeIntervals(await unpackIntervals(content.intervals, network), network, target, gaps, given);
+  const intervals = makeIntervals(await unpackIntervals(content.intervals, network, gaps), network, target, given);
   const outcome = makeOutcome(network, target, model, gaps, content.base, store, content.decision, intervals);
   const changes = showChanges(network, target, makeChanges(network, target, model, outcome.decide), model, outcome.decide, store);
   const evidence = makeEvidence(network, target, store);

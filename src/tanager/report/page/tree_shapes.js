@@ -19,8 +19,11 @@ function leavesOf({ nodes }, { roots, classes, attributes, ends, offsets, left, 
       if (at < 0) { found.push({ c: classes[tree], value: means[attributes.length + ~at], way }); continue; }
       const node = attributes[at], before = way.find((each) => each.node === node), { density } = nodes[node];
       for (const side of [0, 1]) {
-        const inside = Uint8Array.from(density, (_, s) => left[offsets[at] + s] === side && (!before || before.inside[s]));
-        const share = density.reduce((sum, chance, s) => sum + chance * inside[s], 0);
+        const inside = new Uint8Array(density.length), first = offsets[at];
+        let share = 0;
+        for (let s = 0; s < inside.length; s++) {
+          if (left[first + s] === side && (!before || before.inside[s])) { inside[s] = 1; share += density[s]; }
+        }
         open.push([ends[2 * at + side], [...way.filter((each) => each !== before), { node, inside, share }]]);
       }
     }
@@ -71,32 +74,41 @@ function boundsOf(leaves, size, nNodes) {
   return found.sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, MOST_SETS_TRIED).map(([cell, bound]) => ({ set: digits(cell), bound }));
 }
 
-// Of each group of an attribute's states the share of the training rows in it, and of these the share inside.
-function groupShares({ density }, groups, nGroups) {
-  const totals = new Float64Array(nGroups), counts = new Float64Array(nGroups);
+// Of each group of an attribute's states the share of the training rows in it, and of each state its share in its group.
+function groupShares({ density }, groups) {
+  const totals = new Float64Array(1 + Math.max(...groups)), counts = new Float64Array(totals.length);
   groups.forEach((group, s) => { totals[group] += density[s]; counts[group] += 1; });
-  return { totals, weight: (s) => (totals[groups[s]] > 0 ? density[s] / totals[groups[s]] : 1 / counts[groups[s]]) };
+  return { groups, totals, weights: Float64Array.from(groups, (group, s) => (totals[group] > 0 ? density[s] / totals[group] : 1 / counts[group])) };
+}
+
+// [x in A] - P(A) of one attribute on the way to a leaf, on average over each group; kept, as many sets ask for it.
+function factorOf(own, { groups, totals, weights }) {
+  if (own.groups === groups) return own.factor;
+  const factor = new Float64Array(totals.length).fill(-own.share);
+  for (let s = 0; s < groups.length; s++) if (own.inside[s]) factor[groups[s]] += weights[s];
+  Object.assign(own, { groups, factor });
+  return factor;
+}
+
+function outer(one, other) {
+  const found = new Float64Array(one.length * other.length);
+  for (let i = 0, at = 0; i < one.length; i++) for (let j = 0; j < other.length; j++, at++) found[at] = one[i] * other[j];
+  return found;
 }
 
 // The part of a set: (groups of the first, ..., of the last, classes), each attribute's states in the groups given.
 function setPart({ nodes, intercept: { length: nClasses } }, leaves, set, groupings) {
-  const sizes = groupings.map((groups) => 1 + Math.max(...groups));
-  const within = set.map((node, k) => groupShares(nodes[node], groupings[k], sizes[k]));
-  const part = new Float64Array(sizes.reduce((product, n) => product * n, nClasses));
+  const within = set.map((node, k) => groupShares(nodes[node], groupings[k]));
+  const part = new Float64Array(within.reduce((product, { totals }) => product * totals.length, nClasses));
   for (const { c, value, way } of leaves) {
     const chosen = set.map((node) => way.find((each) => each.node === node));
     if (chosen.includes(undefined)) continue;
-    const factors = chosen.map(({ inside, share }, k) => {
-      const factor = new Float64Array(sizes[k]).fill(-share);
-      groupings[k].forEach((group, s) => { if (inside[s]) factor[group] += within[k].weight(s); });
-      return factor;
-    });
-    const add = (level, start, scale) => {
-      const factor = factors[level], first = start * factor.length;
-      if (level < factors.length - 1) factor.forEach((each, group) => add(level + 1, first + group, scale * each));
-      else for (let group = 0; group < factor.length; group++) part[(first + group) * nClasses + c] += scale * factor[group];
-    };
-    add(0, 0, value * restOf(way, chosen));
+    const factors = chosen.map((own, k) => factorOf(own, within[k]));
+    // Products over all but the last attribute, which changes fastest.
+    let scales = Float64Array.of(value * restOf(way, chosen));
+    for (let k = 0; k < factors.length - 1; k++) scales = outer(scales, factors[k]);
+    const last = factors[factors.length - 1];
+    for (let start = 0, at = c; start < scales.length; start++) for (let group = 0; group < last.length; group++, at += nClasses) part[at] += scales[start] * last[group];
   }
   return { part, shares: within.map(({ totals }) => totals) };
 }
@@ -104,17 +116,17 @@ function setPart({ nodes, intercept: { length: nClasses } }, leaves, set, groupi
 // The root mean square of the log odds of a class against the others, as `tanager.network.effect_strength`.
 function strengthOf(part, shares, nClasses) {
   const chances = shares.reduce((cells, own) => cells.flatMap((cell) => Array.from(own, (each) => cell * each)), [1]);
-  const squares = chances.reduce((sum, chance, k) => sum + chance * range(nClasses).reduce((all, c) => all + oddsAt(part, k, c, nClasses) ** 2, 0), 0);
+  let squares = 0;
+  chances.forEach((chance, k) => { for (let c = 0; c < nClasses; c++) squares += chance * oddsAt(part, k, c, nClasses) ** 2; });
   return Math.sqrt(squares / nClasses);
 }
 
-// The strongest sets of a size, of those with the highest bounds; three attributes have at most four groups of states each.
-function strongestSets(network, leavesOfSet, leaves, size, most) {
+// The strongest sets of a size, of those with the highest bounds.
+function strongestSets(network, partOf, leaves, size, most) {
   const nClasses = network.intercept.length, found = [];
   for (const { set, bound } of boundsOf(leaves, size, network.nodes.length)) {
     if (found.length >= most && found[most - 1].importance >= bound) break;
-    const groups = set.map((node) => (size === 2 ? network.nodes[node].groups : panelGroups(network.nodes[node]).groups));
-    const { part, shares } = setPart(network, leavesOfSet(set), set, groups);
+    const { part, shares } = partOf(set);
     found.push({ set, importance: strengthOf(part, shares, nClasses) });
     found.sort((a, b) => b.importance - a.importance);
   }
@@ -135,18 +147,27 @@ function treeShapes(network) {
   const { trees } = network;
   if (!trees) return null;
   if (network.treeShapes?.trees === trees) return network.treeShapes;
-  const leaves = leavesOf(network, trees), ofNode = new Map();
-  leaves.forEach((leaf) => leaf.way.forEach(({ node }) => { if (ofNode.has(node)) ofNode.get(node).push(leaf); else ofNode.set(node, [leaf]); }));
-  const leavesOfSet = (set) => set.map((node) => ofNode.get(node) ?? []).sort((a, b) => a.length - b.length)[0];
+  // The leaves that speak of two attributes: of all leaves few do.
+  const leaves = leavesOf(network, trees), ofTwo = new Map(), key = (a, b) => Math.min(a, b) * network.nodes.length + Math.max(a, b);
+  leaves.forEach((leaf) => leaf.way.forEach((own, k) => {
+    for (let j = 0; j < k; j++) {
+      const two = key(own.node, leaf.way[j].node);
+      if (ofTwo.has(two)) ofTwo.get(two).push(leaf); else ofTwo.set(two, [leaf]);
+    }
+  }));
+  const leavesOfSet = ([first, ...others]) => others.map((other) => ofTwo.get(key(first, other)) ?? []).sort((a, b) => a.length - b.length)[0];
   const known = new Map();
   let pairs = null, triples = null;
-  const pair = (set) => setPart(network, leavesOfSet(set), set, set.map((node) => network.nodes[node].groups));
+  const partOf = (set, groups) => setPart(network, leavesOfSet(set), set, set.map(groups));
+  const pair = (set) => { if (!known.has(set.join())) known.set(set.join(), partOf(set, (node) => network.nodes[node].groups)); return known.get(set.join()); };
+  // Three attributes have at most four groups of states each.
+  const triple = (set) => partOf(set, (node) => panelGroups(network.nodes[node]).groups);
   network.treeShapes = {
     trees,
     alone: aloneParts(network, leaves),
-    pairs: (most) => (pairs ??= strongestSets(network, leavesOfSet, leaves, 2, most).map(({ set }) => set)),
-    pair: (set) => { if (!known.has(set.join())) known.set(set.join(), pair(set)); return known.get(set.join()); },
-    triples: (most) => (triples ??= strongestSets(network, leavesOfSet, leaves, 3, most).map(({ set, importance }) => inPanels(network, leavesOfSet(set), set, importance))),
+    pairs: (most) => (pairs ??= strongestSets(network, pair, leaves, 2, most).map(({ set }) => set)),
+    pair,
+    triples: (most) => (triples ??= strongestSets(network, triple, leaves, 3, most).map(({ set, importance }) => inPanels(network, leavesOfSet(set), set, importance))),
   };
   return network.treeShapes;
 }

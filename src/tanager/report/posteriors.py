@@ -1,0 +1,113 @@
+"""Posteriors as the page needs them: what answers for any evidence, where it is not too large."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.posterior.any_posterior import AnyPosterior
+from tanager.posterior.bootstrap import BootstrapPosterior
+from tanager.posterior.broad import BroadPosterior
+from tanager.posterior.dirichlet import DirichletPosterior
+from tanager.posterior.looked_up import LookedUpPosterior
+from tanager.report.effects import describe_numbers, describe_trees
+from tanager.report.gaps import describe_gaps
+from tanager.report.json_page import Json, pack
+
+STEPS = {np.dtype(np.int16): 32_767, np.dtype(np.int8): 127}
+"""Of half a line: a deviation is off by less than one part in ten thousand, and by one or two in a thousand."""
+
+Floats = NDArray[np.float64]
+
+
+def describe_posterior(posterior: AnyPosterior, level: float, room: int) -> dict[str, Json] | None:
+    """What the page answers for any evidence with, in intervals of a level; None for what does not fit in the room.
+
+    room  characters that it may take
+    """
+    match posterior:
+        case BroadPosterior():
+            found = _broad(posterior, room)
+        case LookedUpPosterior():
+            found = _looked_up(posterior, room)
+        case DirichletPosterior():
+            found = {"rows": pack(np.concatenate([rows.ravel() for rows in posterior.rows]))}
+        case BootstrapPosterior():
+            found = _draws(posterior, level)
+    return found if found is not None and _length(found) <= room else None
+
+
+def _length(value: Json) -> int:
+    """Characters of all texts."""
+    if isinstance(value, str):
+        return len(value)
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return sum(_length(part) for part in parts)
+
+
+def _factor(factor: Floats, room: int) -> dict[str, Json] | None:
+    """Each line, (..., rank), in whole steps: of two bytes each, of one where that would be too much; else None."""
+    largest = np.maximum(np.abs(factor).max(axis=-1), 1e-300)
+    for kind, n_steps in STEPS.items():
+        if factor.size * kind.itemsize * 4 / 3 > room:  # in base 64; they hardly deflate
+            continue
+        scales = largest / n_steps
+        whole = np.round(factor / scales[..., np.newaxis]).astype(kind)
+        return {"rank": factor.shape[-1], "bytes": kind.itemsize, "factor": pack(whole), "steps": pack(scales)}
+    return None
+
+
+def _broad(posterior: BroadPosterior, room: int) -> dict[str, Json] | None:
+    factor, features = _factor(posterior.factor, room), posterior.features
+    if factor is None:
+        return None
+    terms = features.terms
+    return {
+        **factor,
+        "attributes": list(terms.attributes),
+        "pairs": [list(pair) for pair in terms.pairs],
+        "widths": [[own.shape[1], other.shape[1]] for own, other in zip(features.mains, features.paired, strict=True)],
+        "codes": terms.left.shape[2],
+        "splits": terms.splits.tolist(),
+        "left": pack(terms.left.astype(np.uint8)),
+        "cells": pack(np.concatenate([table.ravel() for table in (*features.mains, *features.paired)])),
+        "means": pack(features.means),
+        "scales": pack(features.scales),
+        "mean": pack(posterior.mean),
+    }
+
+
+def _looked_up(posterior: LookedUpPosterior, room: int) -> dict[str, Json] | None:
+    """Where each term's cell is: offset + sum of stride * code over some columns, which are of these attributes."""
+    network, lines = posterior.network, posterior.factor
+    if lines.shape[1] > 1:  # what all classes share cancels, may be large, and would coarsen the steps
+        lines = lines - lines.mean(axis=1, keepdims=True)
+    factor = _factor(lines, room)
+    if factor is None:
+        return None
+    look_up = network.look_ups(np.zeros((0, len(network.columns) - 1), dtype=np.uint8))[0]
+    return {
+        **factor,
+        "odds": posterior.factor.shape[1],
+        "attributes": list(network.look_up_attributes),
+        "columns": look_up.nodes.tolist(),
+        "strides": look_up.strides.tolist(),
+        "offsets": look_up.offsets.tolist(),
+    }
+
+
+def _draws(posterior: BootstrapPosterior, level: float) -> dict[str, Json]:
+    """The network of each draw, and what a missing cell means to it."""
+    found: list[Json] = []
+    for rule in posterior.rules:
+        network = rule.network
+        own: dict[str, Json] = {"gaps": describe_gaps(rule)}
+        if network.kind == "effects":
+            own.update(describe_numbers(network))
+            own["pairs"] = [[*pair, 0.0] for pair in network.pairs]
+            own["trees"] = None if network.forest is None else describe_trees(network.forest)
+        elif network.kind == "tables":
+            own["parents"] = [list(parents) for parents in network.dag.parents]
+            own["tables"] = pack(np.concatenate([table.ravel() for table in network.tables]))
+        found.append(own)
+    return {"draws": found, "reach": posterior.reach(level)}
