@@ -50,11 +50,10 @@ def judge(
         for s in range(len(found)):
             if resets[s]:
                 log_joint[:] = 0.0
-            for add in range(add_ends[s - 1] if s else 0, add_ends[s]):
-                family = adds[add]
-                first, last = table_starts[family], table_starts[family + 1]
-                find_cells(columns, missing, low, digits, digit_ends, family, last - first, cells[: len(y)])
-                add_logs(y, cells, others[first:last], own[first:last], log_joint)
+            families = adds[add_ends[s - 1] if s else 0 : add_ends[s]]
+            add_families(
+                families, columns, y, missing, low, digits, digit_ends, others, own, table_starts, cells, log_joint
+            )
             if len(weights):
                 found[s] += sum_weighted(y, weights[low : low + BLOCK], log_joint)
             else:
@@ -80,11 +79,32 @@ def join(
     for low in range(0, len(classes), BLOCK):
         y = classes[low : low + BLOCK]
         for s in range(len(log_joints)):
-            for member in range(member_ends[s - 1] if s else 0, member_ends[s]):
-                family = members[member]
-                first, last = table_starts[family], table_starts[family + 1]
-                find_cells(columns, missing, low, digits, digit_ends, family, last - first, cells[: len(y)])
-                add_logs(y, cells, others[first:last], own[first:last], log_joints[s, low : low + BLOCK])
+            families, log_joint = members[member_ends[s - 1] if s else 0 : member_ends[s]], log_joints[s, low:]
+            add_families(
+                families, columns, y, missing, low, digits, digit_ends, others, own, table_starts, cells, log_joint
+            )
+
+
+@kernel
+def add_families(
+    families: Int64s,
+    columns: Codes,
+    y: Codes,
+    missing: Int64s,
+    low: int,
+    digits: Int64s,
+    digit_ends: Int64s,
+    others: Floats,
+    own: Floats,
+    table_starts: Int64s,
+    cells: Int64s,
+    log_joint: Floats,
+) -> None:
+    """Add the logs of these families to the rows of a block, those from `low` on whose classes are `y`."""
+    for family in families:
+        first, last = table_starts[family], table_starts[family + 1]
+        find_cells(columns, missing, low, digits, digit_ends, family, last - first, cells[: len(y)])
+        add_logs(y, cells, others[first:last], own[first:last], log_joint)
 
 
 @kernel
