@@ -125,6 +125,7 @@ class Program:
             raise OptionError(
                 f"the model has hidden nodes, which are missing in every row ({columns[-1].name!r}, say), so "
                 "missing='refuse' would leave no row.",
+                hint="python and js sum them out as fitted, and so does c where the network is a tree.",
             )
         gaps: Gaps
         terms: tuple[Term, ...] = ()
