@@ -7,53 +7,29 @@ Writes docs/classics_table.md. Folds that experiments/results has not (`make exp
 
 from __future__ import annotations
 
-import datetime
-import os
-import warnings
-from argparse import ArgumentParser
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
-import tanager
-from tanager.experiments.data_sets import find_data_sets
-from tanager.experiments.field import CLASSICS, MAX_ROWS, field_study
+from experiments.field_table import write_table
+from tanager.experiments.field import CLASSICS, MAX_ROWS
 from tanager.experiments.results import Results
-from tanager.experiments.run_studies import run_studies
+from tanager.experiments.study import Study
 from tanager.experiments.tables import ranks_of
 
-FOLDER = Path(__file__).parent
-DATA = Path(os.environ.get("TANAGER_DATA", FOLDER / "../../shared/data"))
-PAGE = FOLDER.parent / "docs" / "classics_table.md"
 REFERENCE = "NB conditional"
 MAX_NAMES = 5
+REMARK = (
+    "Mean ranks and means of log-loss in nats and of error; the last column has the sets on which a classic has the "
+    "lowest log-loss of all but the last row."
+)
 
 
-def main() -> None:
-    parser = ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--max-rows", type=int, default=MAX_ROWS, help="of a set")
-    parser.add_argument("--jobs", type=int, default=-1)
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    sets = [each for each in find_data_sets(DATA) if each.n_rows <= options.max_rows]
-    field = field_study(sets)
+def classics_of(field: Study) -> Study:
+    """The classics of the field and the reference; their folds are the field's own."""
     judged = {*CLASSICS, REFERENCE}
-    classics = replace(field, entries=[entry for entry in field.entries if entry.name in judged])
-    ((_, results),) = run_studies([classics], FOLDER / "results", options.jobs)
-    lines = [
-        "<!-- written by experiments/classics.py; do not edit -->",
-        "",
-        f"Written by `python -m experiments.classics` on {datetime.date.today()}, Tanager {tanager.__version__}, NumPy "
-        f"{np.__version__}: {len(results.sets)} sets of up to {options.max_rows:,} rows, 5 folds, bins by MDLP. "
-        "Mean ranks and means of log-loss in nats and of error; the last column has the sets on which a classic has "
-        "the lowest log-loss of all but the last row.",
-        "",
-        *classics_table(results),
-        "",
-    ]
-    PAGE.write_text("\n".join(lines), encoding="utf-8")
+    return replace(field, entries=[entry for entry in field.entries if entry.name in judged])
 
 
 def classics_table(results: Results) -> Iterator[str]:
@@ -81,4 +57,4 @@ def name_sets(won: list[str]) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    write_table("classics", MAX_ROWS, classics_of, REMARK, classics_table)

@@ -7,26 +7,16 @@ Writes docs/smoothing_table.md. Folds that experiments/results has not are measu
 
 from __future__ import annotations
 
-import datetime
-import os
-import warnings
-from argparse import ArgumentParser
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
-import tanager
-from tanager.experiments.data_sets import find_data_sets
+from experiments.field_table import write_table
 from tanager.experiments.entries import make_entries
-from tanager.experiments.field import field_study
 from tanager.experiments.results import Results
-from tanager.experiments.run_studies import run_studies
+from tanager.experiments.study import Study
 
-FOLDER = Path(__file__).parent
-DATA = Path(os.environ.get("TANAGER_DATA", FOLDER / "../../shared/data"))
-PAGE = FOLDER.parent / "docs" / "smoothing_table.md"
 MAX_ROWS = 5_000
 LEASTS = (1, 4, 16, 32, 64)
 SMOOTHINGS = {
@@ -39,38 +29,18 @@ HALVES = (slice(0, None, 2), slice(1, None, 2))
 """Of the sets in the order of their names: those that settle, and those that confirm."""
 
 
-def main() -> None:
-    parser = ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--max-rows", type=int, default=MAX_ROWS, help="of a set")
-    parser.add_argument("--jobs", type=int, default=-1)
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    sets = sorted(
-        (each for each in find_data_sets(DATA) if each.n_rows <= options.max_rows), key=lambda each: each.name
-    )
-    study = replace(field_study(sets), name="smoothing", entries=make_entries(SMOOTHINGS))
-    ((_, results),) = run_studies([study], FOLDER / "results", options.jobs)
-    settled, confirmed = (results.sets[half] for half in HALVES)
-    lines = [
-        "<!-- written by experiments/smoothing.py; do not edit -->",
-        "",
-        f"Written by `python -m experiments.smoothing` on {datetime.date.today()}, Tanager {tanager.__version__}, "
-        f"NumPy {np.__version__}: {len(results.sets)} sets of up to {options.max_rows:,} rows, 5 folds, bins by MDLP. "
-        "The first, third, fifth ... of them by name settle the least concentration, as the one with the lowest mean "
-        "log-loss of `kdb(k=3)`; the others have no say in it.",
-        "",
-        *smoothing_table(results),
-        "",
-        f"Settled on: {', '.join(settled)}.",
-        "",
-        f"Confirmed on: {', '.join(confirmed)}.",
-        "",
-    ]
-    PAGE.write_text("\n".join(lines), encoding="utf-8")
+REMARK = (
+    "The first, third, fifth ... of them by name settle the least concentration, as the one with the lowest mean "
+    "log-loss of `kdb(k=3)`; the others have no say in it."
+)
+
+
+def smoothings_of(field: Study) -> Study:
+    return replace(field, name="smoothing", entries=make_entries(SMOOTHINGS))
 
 
 def smoothing_table(results: Results) -> Iterator[str]:
-    """On the sets that settle and on those that confirm, each against Laplace's tables of the same structure."""
+    """Each against Laplace's tables of the same structure, on either half; what is settled, and which sets they are."""
     halves = [(results.matrix("log_loss")[half], results.matrix("error")[half]) for half in HALVES]
     n_sets = [len(losses) for losses, _ in halves]
     titles = [f"log-loss | error in % | lower than Laplace, of {n}" for n in n_sets]
@@ -83,7 +53,12 @@ def smoothing_table(results: Results) -> Iterator[str]:
             lower = "" if place == plain else str(int((losses[:, place] < losses[:, plain]).sum()))
             cells += [f"{np.nanmean(losses[:, place]):.3f}", f"{100 * np.nanmean(errors[:, place]):.1f}", lower]
         yield f"| {name} | {' | '.join(cells)} |"
+    places = [results.classifiers.index(f"`kdb(k=3)`, hierarchical, least {least}") for least in LEASTS]
+    least = LEASTS[int(np.argmin(np.nanmean(halves[0][0][:, places], axis=0)))]
+    yield from ("", f"The first half settles a least concentration of {least}.")
+    for word, half in zip(("Settled", "Confirmed"), HALVES, strict=True):
+        yield from ("", f"{word} on: {', '.join(results.sets[half])}.")
 
 
 if __name__ == "__main__":
-    main()
+    write_table("smoothing", MAX_ROWS, smoothings_of, REMARK, smoothing_table)

@@ -4,7 +4,8 @@
 
 Without a name all papers are repeated; with --field and --renew alone none is. With --renew the page keeps the sections
 of others.
-Results are kept in experiments/results; a run goes on where it stopped.
+Results are kept in experiments/results; a run goes on where it stopped. The field's records of other people's
+classifiers are also in experiments/records (`python -m experiments.papers.rivals`), and are not measured again.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from experiments.papers import PAPERS
+from experiments.papers.rivals import take_rivals
 from tanager.errors import TanagerError
 from tanager.experiments.data_sets import choose, find_data_sets
 from tanager.experiments.field import field_study
@@ -34,6 +36,8 @@ def main(arguments: Sequence[str]) -> None:
     options = parse(arguments)
     studies = list(plan(options))
     check_outputs(studies, options.data, options.output, options.page.parent, options.page)
+    if options.field:
+        take_rivals(options.output / "field")
     seconds = None if options.minutes is None else 60.0 * options.minutes
     finished = run_studies(studies, options.output, options.jobs, seconds)
     titles = [study.title for study in plan(every(options))] if options.renew else []

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from export.engines import by_duckdb, by_postgresql, by_sqlite
-from export.made_models import made_rows, tables_model
+from export.engines import by_duckdb, by_onnxruntime, by_postgresql, by_sqlite
+from export.made_models import classifier_of, made_rows, tables_model
 from report.models import with_hidden_node
 from tanager import (
     BayesianNetworkClassifier,
@@ -32,10 +32,13 @@ from tanager import (
     export,
 )
 from tanager.decide import ThresholdDecision
+from tanager.export.sql_dialects import DIALECTS
 from tanager.export.targets import TARGETS
+from tanager.network.additive import AdditiveNetwork
 from tanager.recipe.recipe import Recipe
 from tanager.recipe.steps import Category, Drop
 from tanager.structure import AnDE
+from tanager.table.schema import ColumnSchema
 
 X = pa.table({"size": [1.0, 2.0, 5.0, 6.0] * 5, "hue": ["a", "b", "a", "b"] * 5})
 Y = ["no", "no", "yes", "yes"] * 5
@@ -286,3 +289,23 @@ def test_sqlite_reads_dates_as_text_and_refuses_a_zone(dated):
         base.executemany("INSERT INTO t VALUES (?, ?)", list(enumerate(texts)))
         found = sorted(base.execute(export(clf, "sql", table="t", key="id")).fetchall())
     assert [row[1] for row in found] == [*(answer for _, answer in MOMENTS), None, None, None]
+
+
+def test_numbers_that_sqlite_adds_up_are_single_literals_and_read_within_a_few_units_of_the_last_digit():
+    rng = np.random.default_rng(0)
+    values = (rng.normal(size=200) * 10.0 ** rng.integers(-30, 30, 200)).tolist()
+    query = DIALECTS["sqlite"].look_up(values, "k")
+    assert not re.search(r"[*/]", query)  # operands, each of which SQLite compares with all before it
+    with sqlite3.connect(":memory:") as base:
+        base.execute("CREATE TABLE t (k INTEGER)")
+        base.executemany("INSERT INTO t VALUES (?)", [(k,) for k in range(200)])
+        read = [value for (value,) in base.execute(f"SELECT {query} FROM t ORDER BY k")]
+    np.testing.assert_allclose(read, values, rtol=1e-15)
+
+
+def test_a_model_that_looks_at_no_column_is_carried_and_counts_rows_by_the_first(tmp_path):
+    columns = (ColumnSchema("hue", "categorical", ("a", "b")), ColumnSchema("class", "categorical", ("no", "yes")))
+    network = AdditiveNetwork(columns, np.log([0.25, 0.75]), (np.zeros((3, 2)),), (), (), (np.array([0.5, 0.5]),))
+    rows = pa.table({"hue": ["a", "b", "a"]})
+    shares = by_onnxruntime(classifier_of(network), rows, tmp_path, missing="refuse")
+    np.testing.assert_allclose(shares, [[0.25, 0.75]] * 3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import re
 
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from export.engines import by_libreoffice
 from export.test_exports import DATA, RULES, deciding_model, fitted, fitted_rows, sets_to_test, with_gaps
 from files.mixed_table import CATEGORICAL, LABELS, MIXED
+from report.models import with_hidden_node
 from tanager import (
     BayesianNetworkClassifier,
     NaiveBayesClassifier,
@@ -27,7 +29,11 @@ from tanager import (
 )
 from tanager.export.program import Program
 from tanager.export.scorecard import make_scorecard, round_together
+from tanager.export.targets import TARGETS
+from tanager.files.parse_model import from_document
+from tanager.files.write_model import to_document
 
+OPTIONS = {"sql": {"table": "t", "key": "k"}}
 MODELS = {
     "naive Bayes": lambda: NaiveBayesClassifier(categorical_features=CATEGORICAL),
     "pairs": lambda: TANClassifier(categorical_features=CATEGORICAL, missing="skip"),
@@ -127,8 +133,42 @@ def test_what_points_cannot_say_is_refused():
     three = NaiveBayesClassifier().fit(X, rng.integers(0, 3, 60))
     with pytest.raises(OptionError, match="two classes; the model has 3"):
         export(three, "scorecard")
-    y = (X["a"] + X["b"] + X["c"]) % 2
-    together = BayesianNetworkClassifier("kdb", parameters="frequency", categorical_features="all").fit(X, y)
-    for to in ("scorecard", "excel"):
-        with pytest.raises(OptionError, match="looks at more of them together"):
-            export(together, to, missing="refuse")
+
+
+def of_three_attributes() -> BayesianNetworkClassifier:
+    X = pd.DataFrame(np.random.default_rng(0).integers(0, 2, (60, 4)).astype(float), columns=list("abcd"))
+    clf = BayesianNetworkClassifier("kdb", parameters="frequency", categorical_features="all")
+    return clf.fit(X, (X["a"] + X["b"] + X["c"]) % 2)
+
+
+def with_a_control_character() -> BayesianNetworkClassifier:
+    return NaiveBayesClassifier().fit(pd.DataFrame({"hue": ["a\x01", "b"] * 10}), ["no", "yes"] * 10)
+
+
+def with_zeros() -> BayesianNetworkClassifier:
+    document = to_document(NaiveBayesClassifier().fit(pd.DataFrame({"hue": ["a", "b"] * 10}), ["no", "yes"] * 10))
+    return from_document(
+        json.loads(json.dumps({**document, "tables": [[[1.0, 0.0], [0.0, 1.0]], document["tables"][1]]}))
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "words", "to"),
+    [
+        (of_three_attributes, "looks at more of them together", "scorecard"),
+        (of_three_attributes, "looks at more of them together", "excel"),
+        (with_zeros, "a probability of zero", "scorecard"),
+        (with_zeros, "a probability of zero", "excel"),
+        (with_a_control_character, "a control character", "excel"),
+        (with_hidden_node, "would leave no row", "sql"),
+    ],
+)
+def test_what_a_target_cannot_say_is_refused_with_targets_that_can(model, words, to):
+    clf = model()
+    with pytest.raises(OptionError, match=words) as caught:
+        export(clf, to, missing="refuse", **OPTIONS.get(to, {}))
+    named = [target for target in TARGETS if re.search(rf"\b{target}\b", caught.value.hint)]
+    assert len(named) > 2
+    for target in named:
+        missing = "as-fitted" if model is with_hidden_node else "refuse"
+        assert export(clf, target, missing=missing, **OPTIONS.get(target, {}))

@@ -67,6 +67,16 @@ def results_folder(folder: Path, settings: str) -> Iterator[ResultsFolder]:
         raise FileError(f"cannot keep results in the folder {str(folder)!r}: {reason(error)}.") from error
 
 
+def read_results(folder: Path) -> tuple[str, list[Record]]:
+    """The settings and the whole records of a folder, which another run may be writing to."""
+    try:
+        settings: str = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))["protocol"]
+        content = (folder / LINES).read_bytes()
+    except (OSError, ValueError, KeyError, TypeError):
+        raise FileError(f"{str(folder)!r} is no folder of results.") from None
+    return settings, _records(content[: _whole(content)], folder / LINES)
+
+
 def _take(lock: BinaryIO, folder: Path) -> None:
     """Lock the folder until the file is closed or the process ends, however it ends."""
     try:
@@ -89,10 +99,18 @@ def _read(lines: BinaryIO, path: Path) -> list[Record]:
     """The records kept; a last line cut short by a kill is removed."""
     lines.seek(0)
     content = lines.read()
-    whole = content.rfind(b"\n") + 1
-    if whole < len(content):
-        lines.truncate(whole)
+    if _whole(content) < len(content):
+        lines.truncate(_whole(content))
+    return _records(content[: _whole(content)], path)
+
+
+def _whole(content: bytes) -> int:
+    """The length of all lines that have an end."""
+    return content.rfind(b"\n") + 1
+
+
+def _records(content: bytes, path: Path) -> list[Record]:
     try:
-        return [json.loads(line) for line in content[:whole].splitlines()]
+        return [json.loads(line) for line in content.splitlines()]
     except ValueError as error:
         raise FileError(f"{str(path)!r} is damaged: {reason(error)}.", hint="delete the line, or the file.") from error

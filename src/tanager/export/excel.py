@@ -44,7 +44,10 @@ def write_excel(program: Program, rows: int = N_ROWS) -> bytes:
     try:
         _Sheets(program, book, rows).fill()
     except IllegalCharacterError as error:
-        raise OptionError(f"a workbook has no place for a control character: {str(error)[:100]}.") from None
+        raise OptionError(
+            f"a workbook has no place for a control character: {str(error)[:100]}.",
+            hint="python, js, c and sql have one.",
+        ) from None
     stream = io.BytesIO()
     book.save(stream)
     return stream.getvalue()

@@ -55,14 +55,13 @@ class _Graph:
         self.constants: list[Any] = []
         self.inputs: list[Any] = []
         self.outputs: list[Any] = []
-        taken = {column.name for column in program.asked} | {"label", "probabilities"}
+        taken = {column.name for column in (*program.asked, program.first)} | {"label", "probabilities"}
         self.names = (f"value {n}" for n in count() if f"value {n}" not in taken)
 
     def build(self) -> None:
         program = self.program
-        if not program.asked:
-            raise OptionError("the model looks at no column, so ONNX has no rows to count.", hint="python can say it.")
-        found, zero = [self._code(column) for column in program.asked], self.constant(np.int64(0))
+        # A graph has as many rows as its inputs: a model that looks at no column has one for them.
+        found, zero = [self._code(column) for column in program.asked or [program.first]], self.constant(np.int64(0))
         codes = [self.op("Max", code, zero) for code in found]  # a refused row has numbers, which are not given
         total = self._mix([self._total(member, codes) for member in program.members or [program]])
         shares = self.op("Softmax", total, axis=1)

@@ -87,6 +87,7 @@ class Program:
     """P(class | row) = softmax(intercept + sum of terms + what the forest adds), of codes of raw values.
 
     columns         the attributes that are asked for, then `n_hidden` that are nodes only, missing in every row
+    first           the first column of the model, whether or not a number depends on it: what ONNX counts rows by
     target          the class; its categories are the labels
     gaps            what becomes of a row with a missing cell, that is a cell whose code is the number of states:
                     "looked up": every table has an entry for it, the last
@@ -100,6 +101,7 @@ class Program:
     """
 
     columns: tuple[ColumnSchema, ...]
+    first: ColumnSchema
     n_hidden: int
     target: ColumnSchema
     intercept: Array
@@ -125,6 +127,7 @@ class Program:
             raise OptionError(
                 f"the model has hidden nodes, which are missing in every row ({columns[-1].name!r}, say), so "
                 "missing='refuse' would leave no row.",
+                hint="python and js sum them out as fitted, and so does c where the network is a tree.",
             )
         gaps: Gaps
         terms: tuple[Term, ...] = ()
@@ -145,8 +148,10 @@ class Program:
                 gaps = "looked up"
             means = constants.get("means", np.zeros((len(columns), network.n_states[-1])))
             intercept, terms = _tables(network, means if gaps == "looked up" else None)
+        renamed = _rename(columns, rename or {})
         program = cls(
-            _rename(columns, rename or {}),
+            renamed,
+            renamed[0],
             n_hidden,
             network.columns[-1],
             intercept,

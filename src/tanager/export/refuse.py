@@ -9,6 +9,9 @@ import numpy as np
 from tanager.errors import OptionError
 from tanager.export.program import Program
 
+ANY_TABLE = "python, js, c, sql and onnx"
+"""The languages that take tables of any order and any probability."""
+
 
 def refuse_nul(program: Program, language: str) -> None:
     """Refuse a model with a NUL in a name or a category, which the language takes for the end of a text."""
@@ -25,14 +28,18 @@ def refuse_order(program: Program, what: str) -> None:
     if program.forest is not None or any(len(term.attributes) > 2 for term in program.terms):
         raise OptionError(
             f"{what} has tables of one or two attributes; the model looks at more of them together.",
-            hint="PairwiseClassifier(order=2) learns one without trees, TANClassifier one of pairs.",
+            hint=f"{ANY_TABLE} can say it; PairwiseClassifier(order=2) learns a model without trees, TANClassifier one "
+            "of pairs.",
         )
 
 
 def refuse_zeros(program: Program, what: str) -> None:
     """Refuse a probability of zero, whose logarithm is no number."""
     if not all(np.isfinite(array).all() for array in (program.intercept, *(term.table for term in program.terms))):
-        raise OptionError(f"the model has a probability of zero, which {what} cannot say.", hint="smooth its tables.")
+        raise OptionError(
+            f"the model has a probability of zero, which {what} cannot say.",
+            hint=f"{ANY_TABLE} can say it; or smooth its tables.",
+        )
 
 
 def _texts(program: Program) -> Iterator[tuple[str, str]]:

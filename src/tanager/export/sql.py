@@ -255,7 +255,7 @@ class _Query:
         forest = self.program.forest
         assert forest is not None
         if end < 0:
-            return self.dialect.number(forest.values[~end].item())
+            return self.dialect.addend(forest.values[~end].item())
         left = forest.left[forest.offsets[end] : forest.offsets[end + 1]].nonzero()[0].tolist()
         right_end, left_end = forest.ends[end].tolist()
         states = f"s{forest.attributes[end]} IN ({', '.join(map(str, left)) or 'NULL'})"

@@ -42,6 +42,10 @@ class Dialect(ABC):
         text = {inf: "'Infinity'", -inf: "'-Infinity'"}.get(value, "'NaN'" if isnan(value) else repr(value))
         return f"CAST({text} AS DOUBLE PRECISION)"
 
+    def addend(self, value: float) -> str:
+        """A number of a table, which is only added up: its last digit may be off."""
+        return self.number(value)
+
     def is_nan(self, expression: str) -> str | None:
         """Whether a number is NaN, where the engine has it."""
         return f"{expression} = CAST('NaN' AS DOUBLE PRECISION)"
@@ -88,6 +92,10 @@ class SQLite(Dialect):
             text, whole = f"{text}{'*' if step > 0 else '/'}{2 ** abs(step)}", whole - step
         return f"({text})"
 
+    def addend(self, value: float) -> str:
+        # One literal: SQLite compares each constant operand of a statement with all others, and tables have thousands.
+        return self.number(value) if isinf(value) else repr(value + 0.0)
+
     def is_nan(self, expression: str) -> str | None:
         return None
 
@@ -115,7 +123,7 @@ class SQLite(Dialect):
     def _halve(self, values: Sequence[float], index: str, first: int) -> str:
         """Few questions, as many as the number has binary digits; none between equal values."""
         if all(value == values[0] for value in values):
-            return self.number(values[0])
+            return self.addend(values[0])
         half = len(values) // 2
         low, high = self._halve(values[:half], index, first), self._halve(values[half:], index, first + half)
         return f"CASE WHEN {index} < {first + half} THEN {low} ELSE {high} END"
