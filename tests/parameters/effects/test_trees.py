@@ -10,7 +10,7 @@ from tanager import PairwiseClassifier, explain, load_model, save_model
 from tanager.errors import OptionError
 from tanager.parameters import Conditional
 from tanager.parameters.effects.problems import EffectProblems
-from tanager.parameters.effects.trees import CLEAR_ERRORS, FEWER_ERRORS, STRETCH, Gain, where_it_ends
+from tanager.parameters.effects.tree_folds import CLEAR_ERRORS, FEWER_ERRORS, STRETCH, Gain, where_it_ends
 
 
 def three_way(seed, n_rows, n_classes=2, gaps=0.0):
