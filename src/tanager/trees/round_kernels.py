@@ -30,7 +30,7 @@ def normalize(shares: Floats) -> None:
             shares[c, i] = max(shares[c, i] / total[i], LEAST_SHARE)
 
 
-@kernel
+@kernel_part
 def rows_that_matter(classes: Ints, weights: Floats, number: int, share: Floats, trimmed: float) -> tuple[Ints, float]:
     """Rows to grow the tree of a class on, and the sum of all gradients' sizes.
 
@@ -96,7 +96,7 @@ def grow_class(
     return n_splits
 
 
-@kernel
+@kernel_part
 def pack_rows(
     classes: Ints, weights: Floats, number: int, share: Floats, order: Ints, scale: float, packed: Ints
 ) -> None:
@@ -107,7 +107,7 @@ def pack_rows(
         packed[i] = (nearest(scale * weights[i] * gradient) << 32) + nearest(scale * weights[i] * hessian)
 
 
-@kernel
+@kernel_part
 def find_leaves(bins: Codes, nodes: Ints, left: Flags, n_splits: int, starts: Ints, leaf_of_row: Ints) -> None:
     """Of the rows that the tree has not grown on, marked by -1."""
     for i in range(len(leaf_of_row)):
@@ -115,7 +115,7 @@ def find_leaves(bins: Codes, nodes: Ints, left: Flags, n_splits: int, starts: In
             leaf_of_row[i] = ~walk(bins, i, nodes, left, n_splits, starts)
 
 
-@kernel
+@kernel_part
 def set_values(
     classes: Ints,
     weights: Floats,
@@ -159,7 +159,7 @@ def walk(bins: Codes, row: int, nodes: Ints, left: Flags, n_splits: int, starts:
     return at
 
 
-@kernel
+@kernel_part
 def mean_loss(scores: Floats, classes: Ints, weights: Floats) -> float:
     """Of - log P(class | row), from log odds (n_classes, n_rows)."""
     loss = weight = 0.0

@@ -136,7 +136,7 @@ def scan(histogram: Ints, whole: int, n_ordered: int, limits: Floats, room: Room
     return best, length, gap_left
 
 
-@kernel
+@kernel_part
 def weigh(
     gradients: NDArray[np.int32],
     hessians: NDArray[np.int32],

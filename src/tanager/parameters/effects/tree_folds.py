@@ -113,8 +113,9 @@ class TreeFolds:
         return known
 
     def forests(self, choice: TreeChoice) -> list[Boosting]:
-        """Those of the folds, so many that there is room for N_WHOLE of all rows."""
-        return [fold.boosting for fold in self._trees[choice.options][: max(choice.n_forests - N_WHOLE, 0)]]
+        """Those of the folds, so many that there is room for N_WHOLE of all rows; one fold alone has too few rows."""
+        folds = self._trees[choice.options] if len(self._folds) > 1 else []
+        return [fold.boosting for fold in folds[: max(choice.n_forests - N_WHOLE, 0)]]
 
 
 def _grow_on_folds(

@@ -65,7 +65,7 @@ def add_trees(
         choice, gain = judged.choose([choice.options])
     if not gain.is_clear:
         return network, TreeChoice()
-    forests = judged.forests(choice) if rows.n_rows <= MAX_ROWS_FOR_FOLDS else []
+    forests = judged.forests(choice)
     numbers = np.linspace(0, rows.n_rows - 1, min(rows.n_rows, MAX_ROWS)).astype(np.intp)
     taken, seeds = rows.take(numbers), range(len(forests), choice.n_forests)
     whole = [begin_trees(taken, columns, replace(choice.options, seed=seed)) for seed in seeds]
