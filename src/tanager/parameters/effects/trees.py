@@ -7,6 +7,7 @@ never clearly behind the better one on the benchmark sets.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -68,7 +69,10 @@ def add_trees(
     forests = judged.forests(choice)
     numbers = np.linspace(0, rows.n_rows - 1, min(rows.n_rows, MAX_ROWS)).astype(np.intp)
     taken, seeds = rows.take(numbers), range(len(forests), choice.n_forests)
-    whole = [begin_trees(taken, columns, replace(choice.options, seed=seed)) for seed in seeds]
+    # Where there are more rows than folds were made of, leaves and the rows in each grow alike.
+    more_rows = len(numbers) / min(rows.n_rows, MAX_ROWS_FOR_FOLDS)
+    options = replace(choice.options, max_leaves=round(math.sqrt(more_rows) * choice.options.max_leaves))
+    whole = [begin_trees(taken, columns, replace(options, seed=seed)) for seed in seeds]
     map_threads(lambda forest: forest.grow(choice.rounds), whole)
     return _mean(network, [*forests, *whole], choice), choice
 
