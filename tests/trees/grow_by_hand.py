@@ -22,12 +22,12 @@ class Table:
 
 def grow_by_hand(table, max_leaves, limits, max_attributes, every_subset=False):
     """(n_rows,) the value of the leaf each row ends in."""
-    least_weight, least_hessian, penalty = limits
-    sums = np.stack([table.gradients, table.hessians, np.ones(len(table.weights))]) * table.weights
+    least_hessian, penalty = limits
+    sums = np.stack([table.gradients, table.hessians]) * table.weights
     leaves, used = [np.arange(len(table.weights))], [set()]
 
     def score(rows):
-        g, h, _ = sums[:, rows].sum(axis=1)
+        g, h = sums[:, rows].sum(axis=1)
         return g * g / (h + penalty)
 
     def sides(rows, attribute):
@@ -55,7 +55,7 @@ def grow_by_hand(table, max_leaves, limits, max_attributes, every_subset=False):
                     parts = rows[left], rows[~left]
                     if not all(len(part) for part in parts):
                         continue
-                    if any((sums[1:, part].sum(axis=1) < (least_hessian, least_weight)).any() for part in parts):
+                    if any(sums[1, part].sum() < least_hessian for part in parts):
                         continue
                     gain = score(parts[0]) + score(parts[1]) - score(rows)
                     if gain > best[0] * (1 + 1e-9) + 1e-12:
@@ -69,6 +69,6 @@ def grow_by_hand(table, max_leaves, limits, max_attributes, every_subset=False):
         leaves.append(parts[1])
     values = np.empty(len(table.weights))
     for rows in leaves:
-        g, h, _ = sums[:, rows].sum(axis=1)
+        g, h = sums[:, rows].sum(axis=1)
         values[rows] = -g / (h + penalty)
     return values

@@ -2,18 +2,22 @@
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 
 from tanager.threads import thread_limit
+from tanager.trees import boost
 from tanager.trees import forest as forest_module
 from tanager.trees.boost import Boosting, TreeOptions
 from tanager.trees.forest import Forest
+from tanager.trees.held_out_rows import HeldOutRows
+from tanager.trees.round_kernels import rows_that_matter
 from trees.grow_by_hand import Table
 
 
 def boosted(table, n_classes, rounds, **options):
     classes = (table.codes[:, 0] + table.codes[:, 1] + np.arange(len(table.codes)) % 2) % n_classes
     start = np.log(np.bincount(classes, minlength=n_classes) / len(classes))
-    options = TreeOptions(**{"least_rows": 2.0, **options})
+    options = TreeOptions(**options)
     boosting = Boosting(table.codes, classes, table.weights, start, table.n_codes, table.ordered, options)
     losses = [boosting.loss()]
     for _ in range(rounds):
@@ -46,20 +50,21 @@ def test_a_forest_adds_up_the_leaves_that_a_row_walks_to(n_classes, compiled, mo
     table = Table(2, n_rows=150)
     boosting, _, start = boosted(table, n_classes, 10)
     monkeypatch.setattr(forest_module, "WORK_WORTH_COMPILING", 0 if compiled else np.inf)
-    found = Forest.of(boosting.trees, table.n_codes, n_classes).scores(table.codes)
+    found = Forest.of(boosting.trees(), table.n_codes, n_classes).scores(table.codes)
     by_hand = np.zeros((len(table.codes), n_classes))
-    for tree in boosting.trees:
+    for tree in boosting.trees():
         by_hand[:, tree.of_class] += [walk(tree, row) for row in table.codes]
     np.testing.assert_allclose(found, by_hand, rtol=0, atol=1e-12)
     np.testing.assert_allclose(found + start, boosting.scores.T, rtol=0, atol=1e-12)
 
 
-def test_trees_are_the_same_bit_for_bit_on_any_number_of_threads():
+def test_trees_are_the_same_bit_for_bit_on_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr(boost, "CELLS_WORTH_THREADS", 0)
     found = []
     for n_threads in (1, 3):
         with thread_limit(n_threads):
             boosting, _, _ = boosted(Table(3, n_rows=300), 3, 5)
-        found.append([tree.values.tobytes() + tree.nodes.tobytes() + tree.left.tobytes() for tree in boosting.trees])
+        found.append([tree.values.tobytes() + tree.nodes.tobytes() + tree.left.tobytes() for tree in boosting.trees()])
     assert found[0] == found[1]
 
 
@@ -69,10 +74,37 @@ def test_a_row_of_weight_two_is_the_row_twice():
     repeated = Table(4, n_rows=120)
     classes = table.codes[:, 0] % 2
     repeated.codes = table.codes[twice]
-    options, start = TreeOptions(least_rows=3.0), np.zeros(2)
+    options, start = TreeOptions(), np.zeros(2)
     one = Boosting(table.codes, classes, table.weights, start, table.n_codes, table.ordered, options)
     two = Boosting(repeated.codes, classes[twice], np.ones(len(twice)), start, table.n_codes, table.ordered, options)
-    for _ in range(5):
-        one.grow()
-        two.grow()
+    one.grow(5)
+    two.grow(5)
     np.testing.assert_allclose(one.scores[:, twice], two.scores, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rows_held_out_get_the_log_odds_and_the_losses_of_the_first_rounds(n_classes):
+    table, other = Table(6, n_rows=150), Table(7, n_rows=40)
+    boosting, _, start = boosted(table, n_classes, 3)
+    classes = np.arange(40) % n_classes
+    rest = HeldOutRows(boosting, other.codes, classes, other.weights, other.n_codes)
+    rest.follow()
+    boosting.grow(4)
+    rest.follow()
+    assert len(rest.losses) == 8
+    for n_rounds, loss in enumerate(rest.losses):
+        scores = start + Forest.of(boosting.trees(n_rounds), table.n_codes, n_classes).scores(other.codes)
+        np.testing.assert_allclose(rest.scores_after(n_rounds), scores.T, rtol=0, atol=1e-12)
+        by_hand = logsumexp(scores, axis=1) - scores[np.arange(40), classes]
+        assert loss == pytest.approx(np.average(by_hand, weights=other.weights), abs=1e-12)
+
+
+def test_rows_without_a_say_have_less_than_their_share_of_the_gradients():
+    random = np.random.default_rng(8)
+    share, weights, classes = random.random(500) ** 6, random.integers(1, 4, 500).astype(float), np.zeros(500, int)
+    order, total = rows_that_matter(classes, weights, 1, share, 0.1)
+    assert total == pytest.approx(weights @ share)
+    left_out = np.setdiff1d(np.arange(500), order)
+    assert 0.0 < weights[left_out] @ share[left_out] < 0.1 * total
+    assert share[left_out].max() < share[order].min()
+    assert len(rows_that_matter(classes, weights, 1, share, 0.0)[0]) == 500

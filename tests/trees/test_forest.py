@@ -28,12 +28,11 @@ def table():
 @pytest.fixture(scope="module")
 def trees(table):
     classes = (table.codes[:, 0] + table.codes[:, 1]) % N_CLASSES
-    options = TreeOptions(least_rows=2.0)
+    options = TreeOptions()
     start = np.zeros(N_CLASSES)
     boosting = Boosting(table.codes, classes, table.weights, start, table.n_codes, table.ordered, options)
-    for _ in range(4):
-        boosting.grow()
-    return boosting.trees
+    boosting.grow(4)
+    return boosting.trees()
 
 
 @pytest.fixture(scope="module")

@@ -31,9 +31,8 @@ def grown(seed, n_classes=3, max_attributes=None):
         ordered,
         TreeOptions(max_attributes=max_attributes),
     )
-    for _ in range(6):
-        boosting.grow()
-    return Forest.of(boosting.trees, n_codes.tolist(), n_classes).centered()[0], codes, classes
+    boosting.grow(6)
+    return Forest.of(boosting.trees(), n_codes.tolist(), n_classes).centered()[0], codes, classes
 
 
 def penalised(forest, codes, classes, offset, penalty):
@@ -96,9 +95,8 @@ def test_leaves_of_more_than_three_attributes_are_put_down_to_single_ones():
     random, codes = coded(6, 600)
     classes = (codes[:, :5].sum(axis=1) + random.integers(0, 2, 600)) % 2
     boosting = Boosting(codes, classes, np.ones(600), np.zeros(2), np.full(6, 4), np.zeros(6), TreeOptions(24))
-    for _ in range(4):
-        boosting.grow()
-    forest = Forest.of(boosting.trees, [4] * 6, 2).centered()[0]
+    boosting.grow(4)
+    forest = Forest.of(boosting.trees(), [4] * 6, 2).centered()[0]
     parts = by_sets(forest, codes, 6)
     assert max(map(len, parts)) <= 3
     np.testing.assert_allclose(sum(parts.values()), forest.scores(codes), rtol=0, atol=1e-12)
@@ -124,7 +122,9 @@ def test_trees_of_half_of_the_attributes_ask_for_no_more_and_in_all_for_every_on
     classes = random.integers(0, 2, len(codes))
     rows = (codes, classes, np.ones(len(codes)), np.zeros(2), np.full(6, 4), np.zeros(6))
     first, again, other = (Boosting(*rows, TreeOptions(24, asked=0.5, seed=seed)) for seed in (0, 0, 1))
-    asked = [[set(forest.grow()[0].nodes[:, 0].tolist()) for _ in range(20)] for forest in (first, again, other)]
+    for forest in (first, again, other):
+        forest.grow(20)
+    asked = [[set(tree.nodes[:, 0].tolist()) for tree in forest.trees()] for forest in (first, again, other)]
     assert max(len(each) for each in asked[0]) == 3
     assert set().union(*asked[0]) == set(range(6))
     assert asked[0] == asked[1] != asked[2]

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.table.batch import Codes
-from tanager.threads import map_threads
+from tanager.threads import count_threads, map_threads
 from tanager.trees.forest import Tree
 
 Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 # A loss that still falls after so many rounds is far from noise, and bears longer steps: the rate is doubled, twice at
 # most.
 ROUNDS_AT_A_RATE, MAX_DOUBLINGS = 100, 2
+# Rows times attributes from which the trees of a round are worth a thread each.
+CELLS_WORTH_THREADS = 100_000
 
 
 @dataclass(frozen=True)
@@ -28,9 +32,9 @@ class TreeOptions:
     asked           the share of the attributes that the trees of a round may ask for, drawn anew in each
     seed            of these draws
     rate            what a tree of the first rounds adds of the step that would be best by itself
-    least_rows      of a leaf
     least_hessian   of a leaf, in rows of variance p (1 - p)
     penalty         L2, on leaf values
+    trimmed         rows whose gradient is below so many times the mean size of all have no say in splits
     """
 
     max_leaves: int = 8
@@ -38,19 +42,20 @@ class TreeOptions:
     asked: float = 1.0
     seed: int = 0
     rate: float = 0.1
-    least_rows: float = 10.0
-    least_hessian: float = 1e-3
+    least_hessian: float = 0.05
     penalty: float = 1.0
+    trimmed: float = 0.05
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """Attributes by their numbers: codes (n_attributes, n_rows), where their codes start, and their orders."""
+class Rounds:
+    """The trees of some rounds as arrays; the axes (round, tree) come first. See `Tree`."""
 
-    numbers: NDArray[np.intp]
-    columns: Codes
-    starts: NDArray[np.int64]
-    ordered: NDArray[np.int64]
+    nodes: Ints
+    left: NDArray[np.bool_]
+    values: Array
+    weights: Array
+    n_splits: Ints
 
 
 class Boosting:
@@ -72,71 +77,108 @@ class Boosting:
         classes: Codes,
         weights: Array,
         start: Array,
-        n_codes: NDArray[np.int64],
-        ordered: NDArray[np.int64],
+        n_codes: Ints,
+        ordered: Ints,
         options: TreeOptions,
     ) -> None:
-        self._columns = np.ascontiguousarray(one_type(codes, n_codes).T)
+        self._bins = bins_of(codes, n_codes)
         self._classes = classes.astype(np.int64)
         self._weights = weights
-        self._starts = np.concatenate([[0], np.cumsum(n_codes)]).astype(np.int64)
+        self._starts = starts_of(n_codes)
         self._ordered = ordered.astype(np.int64)
         self._options = options
         self._random = np.random.default_rng(options.seed)
-        self._of_class = (1,) if len(start) == 2 else range(len(start))
-        self._n_rounds = 0
+        self.first_class = 1 if len(start) == 2 else 0
+        self.rounds: list[Rounds] = []
+        self.n_rounds = 0
         self.start = start
         self.scores = np.repeat(start[:, np.newaxis], len(weights), axis=1)
-        self.trees: list[Tree] = []
+        self._shares = np.exp(self.scores)
 
-    def grow(self) -> list[Tree]:
-        """One more round: its trees."""
-        from tanager.trees.round_kernels import set_shares
+    def grow(self, n_rounds: int = 1) -> None:
+        """So many rounds more."""
+        from tanager.trees.round_kernels import grow_rounds
 
-        shares = np.empty_like(self.scores)
-        set_shares(self.scores, shares)
-        asked = self._draw()
-        trees = map_threads(lambda number: self._grow_tree(number, shares[number], asked), self._of_class)
-        self.trees += trees
-        self._n_rounds += 1
-        return trees
+        options, n_trees = self._options, len(self.start) - self.first_class
+        n_splits, most_codes = options.max_leaves - 1, int(np.diff(self._starts).max())
+        found = Rounds(
+            np.zeros((n_rounds, n_trees, n_splits, 3), dtype=np.int64),
+            np.zeros((n_rounds, n_trees, n_splits, most_codes), dtype=np.bool_),
+            np.zeros((n_rounds, n_trees, options.max_leaves)),
+            np.zeros((n_rounds, n_trees, options.max_leaves)),
+            np.zeros((n_rounds, n_trees), dtype=np.int64),
+        )
+        numbers = np.arange(self.n_rounds, self.n_rounds + n_rounds)
+        rates = options.rate * 2.0 ** np.minimum(numbers // ROUNDS_AT_A_RATE, MAX_DOUBLINGS)
+        asked = np.stack([self._draw() for _ in range(n_rounds)])
+        limits = np.array([options.least_hessian, options.penalty, options.trimmed])
+        most_attributes = len(self._ordered) if options.max_attributes is None else options.max_attributes
+        how = (self._starts, self._ordered, limits, most_attributes)
+        if n_trees > 1 and count_threads() > 1 and self._bins.size >= CELLS_WORTH_THREADS:
+            for k in range(n_rounds):
+                self._grow_by_class(found, k, asked[k], rates[k], how)
+        else:
+            rows = (self._bins, self._classes, self._weights, self._shares, self.scores, self.first_class)
+            grow_rounds(*rows, asked, *how, rates, found.nodes, found.left, found.values, found.weights, found.n_splits)
+        self.rounds.append(found)
+        self.n_rounds += n_rounds
+
+    def trees(self, n_rounds: int | None = None) -> list[Tree]:
+        """Of all rounds, or of the first ones."""
+        found = []
+        for chunk in self.rounds:
+            for k, tree in np.ndindex(chunk.n_splits.shape):
+                n = chunk.n_splits[k, tree]
+                arrays = chunk.nodes[k, tree, :n], chunk.left[k, tree, :n]
+                leaves = chunk.values[k, tree, : n + 1], chunk.weights[k, tree, : n + 1]
+                found.append(Tree(self.first_class + tree, *arrays, *leaves))
+        return found if n_rounds is None else found[: n_rounds * (len(self.start) - self.first_class)]
 
     def loss(self) -> float:
         """The mean of - log P(class | row) over the rows it grows on."""
         return float(np.average(losses(self.scores, self._classes), weights=self._weights))
 
-    @property
-    def _rate(self) -> float:
-        """Of this round."""
-        return self._options.rate * 2.0 ** min(self._n_rounds // ROUNDS_AT_A_RATE, MAX_DOUBLINGS)
-
-    def _draw(self) -> _Asked:
+    def _draw(self) -> Ints:
         """The attributes that trees of a round ask for."""
         n_attributes = len(self._ordered)
         if self._options.asked == 1.0:
-            return _Asked(np.arange(n_attributes), self._columns, self._starts, self._ordered)
+            return np.arange(n_attributes)
         n_asked = math.ceil(self._options.asked * n_attributes)
-        numbers = np.sort(self._random.permutation(n_attributes)[:n_asked])
-        starts = np.concatenate([[0], np.cumsum(np.diff(self._starts)[numbers])])
-        return _Asked(numbers, self._columns[numbers], starts, self._ordered[numbers])
+        return np.sort(self._random.permutation(n_attributes)[:n_asked])
 
-    def _grow_tree(self, number: int, share: Array, asked: _Asked) -> Tree:
-        from tanager.trees.round_kernels import grow_class
+    def _grow_by_class(
+        self, found: Rounds, k: int, asked: Ints, rate: float, how: tuple[Ints, Ints, Array, int]
+    ) -> None:
+        """Round k of `found`, its trees on threads of their own."""
+        from tanager.trees.round_kernels import grow_class, normalize
 
-        options, n_splits = self._options, self._options.max_leaves - 1
-        nodes = np.zeros((n_splits, 3), dtype=np.int64)
-        left = np.zeros((n_splits, np.diff(asked.starts).max()), dtype=np.bool_)
-        values, weights = np.zeros((2, options.max_leaves))
-        limits = np.array([options.least_rows, options.least_hessian, options.penalty])
-        most_attributes = len(asked.numbers) if options.max_attributes is None else options.max_attributes
-        rows = (asked.columns, self._classes, self._weights, number, share, asked.starts, asked.ordered)
-        tree = (nodes, left, values, weights, self.scores[number])
-        n_splits = grow_class(*rows, limits, most_attributes, self._rate, *tree)
-        nodes[:, 0] = asked.numbers[nodes[:, 0]]
-        return Tree(number, nodes[:n_splits], left[:n_splits], values[: n_splits + 1], weights[: n_splits + 1])
+        normalize(self._shares)
+
+        def grow(tree: int) -> None:
+            number = self.first_class + tree
+            rows = (self._bins, self._classes, self._weights, number, self._shares[number])
+            histograms = np.empty((self._options.max_leaves, self._starts[-1]), dtype=np.int64)
+            arrays = (found.nodes[k, tree], found.left[k, tree], found.values[k, tree], found.weights[k, tree])
+            found.n_splits[k, tree] = grow_class(*rows, asked, *how, rate, histograms, *arrays, self.scores[number])
+
+        map_threads(grow, range(found.n_splits.shape[1]))
 
 
-def one_type(codes: Codes, n_codes: NDArray[np.int64]) -> Codes:
+def bins_of(codes: Codes, n_codes: Ints) -> Codes:
+    """(n_rows, n_attributes) where codes stand in a histogram of all attributes.
+
+    In 16 bits, or in 32 where there are too many codes: kernels are compiled for one type, seldom for two.
+    """
+    starts = starts_of(n_codes)
+    dtype = np.uint16 if starts[-1] <= 1 << 16 else np.uint32
+    return np.ascontiguousarray(codes.astype(dtype) + starts[:-1].astype(dtype))
+
+
+def starts_of(n_codes: Sequence[int] | Ints) -> Ints:
+    return np.concatenate([[0], np.cumsum(n_codes)]).astype(np.int64)
+
+
+def one_type(codes: Codes, n_codes: Ints) -> Codes:
     """Codes in 16 bits, or in 32 where an attribute has too many: kernels are compiled for one type, seldom for two."""
     return codes.astype(np.uint16 if n_codes.max() <= 1 << 16 else np.uint32, order="C", copy=False)
 

@@ -1,4 +1,4 @@
-"""Compiled rounds of boosting: shares of classes, the tree of a class, and what it adds to other rows."""
+"""Compiled rounds of boosting: shares of classes, the tree of a class, what it adds to other rows, and many rounds."""
 
 from __future__ import annotations
 
@@ -6,40 +6,66 @@ import math
 
 import numpy as np
 
-from tanager.kernel import kernel
+from tanager.kernel import kernel, kernel_part
 from tanager.table.batch import Codes
-from tanager.trees.grow_kernels import Flags, Floats, Ints, grow_tree
+from tanager.trees.grow_kernels import grow_tree
+from tanager.trees.split_kernels import Flags, Floats, Ints
+
+# Gradients of a tree add up to so many units at most, and Hessians to fewer: each is half of a whole number of 64 bits.
+MOST_UNITS = 1 << 30
+LEAST_TOTAL = 1e-6
+LEAST_SHARE = 1e-18  # of a class: from zero it could not come back
 
 
 @kernel
-def set_shares(scores: Floats, shares: Floats) -> None:
-    """shares (n_classes, n_rows) of the classes by the log odds `scores` (n_classes, n_rows)."""
-    n_classes, n_rows = scores.shape
-    top, total = np.full(n_rows, -np.inf), np.zeros(n_rows)
+def normalize(shares: Floats) -> None:
+    """Make shares (n_classes, n_rows) of each row add up to one."""
+    n_classes, n_rows = shares.shape
+    total = np.zeros(n_rows)
     for c in range(n_classes):
         for i in range(n_rows):
-            top[i] = max(top[i], scores[c, i])
-    for c in range(n_classes):
-        for i in range(n_rows):
-            shares[c, i] = math.exp(scores[c, i] - top[i])
             total[i] += shares[c, i]
     for c in range(n_classes):
         for i in range(n_rows):
-            shares[c, i] /= total[i]
+            shares[c, i] = max(shares[c, i] / total[i], LEAST_SHARE)
+
+
+@kernel_part
+def rows_that_matter(classes: Ints, weights: Floats, number: int, share: Floats, trimmed: float) -> tuple[Ints, float]:
+    """Rows to grow the tree of a class on, and the sum of all gradients' sizes.
+
+    A gradient below `trimmed` times their mean hardly moves a split: all such rows together have less than that share
+    of the sum, and are left out (weight trimming: Friedman, Hastie and Tibshirani 2000).
+    """
+    n_rows = len(share)
+    sizes = np.empty(n_rows)
+    total = weight = 0.0
+    for i in range(n_rows):
+        sizes[i] = 1.0 - share[i] if classes[i] == number else share[i]
+        total += weights[i] * sizes[i]
+        weight += weights[i]
+    least = trimmed * total / weight
+    order, n_kept = np.empty(n_rows, np.int64), 0
+    for i in range(n_rows):
+        order[n_kept] = i
+        n_kept += sizes[i] >= least
+    return order[:n_kept], total
 
 
 @kernel
 def grow_class(
-    columns: Codes,
+    bins: Codes,
     classes: Ints,
     weights: Floats,
     number: int,
     share: Floats,
+    asked: Ints,
     starts: Ints,
     ordered: Ints,
     limits: Floats,
     max_attributes: int,
     rate: float,
+    histograms: Ints,
     nodes: Ints,
     left: Flags,
     values: Floats,
@@ -48,28 +74,175 @@ def grow_class(
 ) -> int:
     """Grow the tree of a class, whose share of each row is given, and add it to the class's log odds `score` (n_rows,).
 
-    Returns the number of splits. `values` are those of `grow_tree` times `rate`; the rest is as there.
+    Returns the number of splits. The splits are those of the rows that matter, in whole units; the values are of all
+    rows: - gradient / (Hessian + penalty) times `rate`. The shares are multiplied by exp(value), so that those of all
+    classes need only be made to add up to one: a round computes no exponential for each row.
+
+    limits        least Hessian of a leaf, L2 penalty on leaf values, `trimmed` of `rows_that_matter`
+    values        (max_leaves,) of the leaves
+    leaf_weights  (max_leaves,) of the rows in them; the rest is as in `grow_tree`
     """
-    n_rows = len(score)
-    sums, leaf_of_row = np.empty((n_rows, 3)), np.empty(n_rows, np.int64)
-    for i in range(n_rows):
-        sums[i, 0] = weights[i] * (share[i] - (1.0 if classes[i] == number else 0.0))
-        sums[i, 1] = weights[i] * share[i] * (1.0 - share[i])
-        sums[i, 2] = weights[i]
-    n_splits = grow_tree(columns, sums, starts, ordered, limits, max_attributes, nodes, left, values, leaf_of_row)
-    for leaf in range(n_splits + 1):
-        values[leaf] *= rate
-    for i in range(n_rows):
-        leaf_weights[leaf_of_row[i]] += weights[i]
-        score[i] += values[leaf_of_row[i]]
+    order, total = rows_that_matter(classes, weights, number, share, limits[2])
+    scale = 2.0 ** math.floor(math.log2(MOST_UNITS / max(total, LEAST_TOTAL)))
+    packed, leaf_of_row = np.empty(len(score), np.int64), np.full(len(score), -1)
+    pack_rows(classes, weights, number, share, order, scale, packed)
+    units = scale * limits[:2]
+    n_splits = grow_tree(
+        bins, packed, order, asked, starts, ordered, units, max_attributes, histograms, nodes, left, leaf_of_row
+    )
+    if len(order) < len(score):
+        find_leaves(bins, nodes, left, n_splits, starts, leaf_of_row)
+    set_values(classes, weights, number, share, leaf_of_row, rate, limits[1], n_splits + 1, values, leaf_weights, score)
     return n_splits
 
 
+@kernel_part
+def pack_rows(
+    classes: Ints, weights: Floats, number: int, share: Floats, order: Ints, scale: float, packed: Ints
+) -> None:
+    """Gradient and Hessian of the rows of `order` in whole units, `scale` of them to one, as `grow_tree` takes them."""
+    for i in order:
+        gradient = share[i] - (1.0 if classes[i] == number else 0.0)
+        hessian = share[i] * (1.0 - share[i])
+        packed[i] = (nearest(scale * weights[i] * gradient) << 32) + nearest(scale * weights[i] * hessian)
+
+
+@kernel_part
+def find_leaves(bins: Codes, nodes: Ints, left: Flags, n_splits: int, starts: Ints, leaf_of_row: Ints) -> None:
+    """Of the rows that the tree has not grown on, marked by -1."""
+    for i in range(len(leaf_of_row)):
+        if leaf_of_row[i] < 0:
+            leaf_of_row[i] = ~walk(bins, i, nodes, left, n_splits, starts)
+
+
+@kernel_part
+def set_values(
+    classes: Ints,
+    weights: Floats,
+    number: int,
+    share: Floats,
+    leaf_of_row: Ints,
+    rate: float,
+    penalty: float,
+    n_leaves: int,
+    values: Floats,
+    leaf_weights: Floats,
+    score: Floats,
+) -> None:
+    """Values and weights of the leaves by all rows; they are added to the rows' log odds `score`, and to `share`."""
+    sums, factors = np.zeros((n_leaves, 3)), np.empty(n_leaves)
+    for i in range(len(score)):
+        leaf = leaf_of_row[i]
+        sums[leaf, 0] += weights[i] * (share[i] - (1.0 if classes[i] == number else 0.0))
+        sums[leaf, 1] += weights[i] * share[i] * (1.0 - share[i])
+        sums[leaf, 2] += weights[i]
+    for leaf in range(n_leaves):
+        values[leaf] = -rate * sums[leaf, 0] / (sums[leaf, 1] + penalty)
+        leaf_weights[leaf], factors[leaf] = sums[leaf, 2], math.exp(values[leaf])
+    for i in range(len(score)):
+        score[i] += values[leaf_of_row[i]]
+        share[i] *= factors[leaf_of_row[i]]
+
+
+@kernel_part
+def nearest(value: float) -> int:
+    return math.floor(value + 0.5)
+
+
+@kernel_part
+def walk(bins: Codes, row: int, nodes: Ints, left: Flags, n_splits: int, starts: Ints) -> int:
+    """~leaf that a row ends in."""
+    at = 0 if n_splits > 0 else -1
+    while at >= 0:
+        attribute = nodes[at, 0]
+        at = nodes[at, 1] if left[at, np.int64(bins[row, attribute]) - starts[attribute]] else nodes[at, 2]
+    return at
+
+
+@kernel_part
+def mean_loss(scores: Floats, classes: Ints, weights: Floats) -> float:
+    """Of - log P(class | row), from log odds (n_classes, n_rows)."""
+    loss = weight = 0.0
+    for i in range(scores.shape[1]):
+        top, total = -np.inf, 0.0
+        for c in range(len(scores)):
+            top = max(top, scores[c, i])
+        for c in range(len(scores)):
+            total += math.exp(scores[c, i] - top)
+        loss += weights[i] * (math.log(total) + top - scores[classes[i], i])
+        weight += weights[i]
+    return loss / weight
+
+
 @kernel
-def add_tree(codes: Codes, nodes: Ints, left: Flags, values: Floats, score: Floats) -> None:
-    """Add the leaves that rows of codes (n_rows, n_attributes) end in to `score` (n_rows,)."""
-    for row in range(len(codes)):
-        at = 0 if len(nodes) else -1
-        while at >= 0:
-            at = nodes[at, 1] if left[at, codes[row, nodes[at, 0]]] else nodes[at, 2]
-        score[row] += values[~at]
+def grow_rounds(
+    bins: Codes,
+    classes: Ints,
+    weights: Floats,
+    shares: Floats,
+    scores: Floats,
+    first_class: int,
+    asked: Ints,
+    starts: Ints,
+    ordered: Ints,
+    limits: Floats,
+    max_attributes: int,
+    rates: Floats,
+    nodes: Ints,
+    left: Flags,
+    values: Floats,
+    leaf_weights: Floats,
+    n_splits: Ints,
+) -> None:
+    """Rounds of one tree for each class from `first_class` on; arrays of a tree have the axes (round, tree) before.
+
+    asked  (n_rounds, n_asked) attributes of each round
+    rates  (n_rounds,)
+    """
+    histograms = np.empty((values.shape[2], starts[-1]), np.int64)
+    for k in range(len(rates)):
+        normalize(shares)
+        for tree in range(nodes.shape[1]):
+            number = first_class + tree
+            n_splits[k, tree] = grow_class(
+                bins,
+                classes,
+                weights,
+                number,
+                shares[number],
+                asked[k],
+                starts,
+                ordered,
+                limits,
+                max_attributes,
+                rates[k],
+                histograms,
+                nodes[k, tree],
+                left[k, tree],
+                values[k, tree],
+                leaf_weights[k, tree],
+                scores[number],
+            )
+
+
+@kernel
+def follow_rounds(
+    bins: Codes,
+    classes: Ints,
+    weights: Floats,
+    scores: Floats,
+    first_class: int,
+    starts: Ints,
+    nodes: Ints,
+    left: Flags,
+    values: Floats,
+    n_splits: Ints,
+    losses: Floats,
+) -> None:
+    """Add rounds of trees to the log odds `scores` of other rows; losses (n_rounds,) are the mean ones after each."""
+    for k in range(len(losses)):
+        for tree in range(nodes.shape[1]):
+            score, own_nodes, own_left, n = scores[first_class + tree], nodes[k, tree], left[k, tree], n_splits[k, tree]
+            for row in range(len(bins)):
+                score[row] += values[k, tree, ~walk(bins, row, own_nodes, own_left, n, starts)]
+        losses[k] = mean_loss(scores, classes, weights)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tanager.kernel import kernel
 from tanager.table.batch import Codes
-from tanager.trees.grow_kernels import Floats, Ints
+from tanager.trees.split_kernels import Floats, Ints
 
 
 @kernel

@@ -9,8 +9,9 @@ import pytest
 from tanager import PairwiseClassifier, explain, load_model, save_model
 from tanager.errors import OptionError
 from tanager.parameters import Conditional
+from tanager.parameters.effects import trees
 from tanager.parameters.effects.problems import EffectProblems
-from tanager.parameters.effects.trees import CLEAR_ERRORS, FEWER_ERRORS, STRETCH, Gain, where_it_ends
+from tanager.parameters.effects.tree_folds import CLEAR_ERRORS, FEWER_ERRORS, STRETCH, Gain, where_it_ends
 
 
 def three_way(seed, n_rows, n_classes=2, gaps=0.0):
@@ -109,6 +110,20 @@ def test_no_leaf_depends_on_more_attributes_than_the_order(with_trees):
         forest = fitted.network_.forest
         most = max(len(asked_for(forest, root)) for root in forest.roots)
         assert most <= 3 if order == 3 else most > 3
+
+
+def test_four_times_the_rows_of_the_folds_give_trees_of_twice_the_leaves(with_trees, monkeypatch):
+    clf, X, y = with_trees
+    monkeypatch.setattr(trees, "MAX_ROWS_FOR_FOLDS", len(y) // 4)
+    more = PairwiseClassifier().fit(X, y)
+    assert more.trace_.parameters == clf.trace_.parameters
+    forests = [fitted.network_.forest for fitted in (clf, more)]
+    most = [max(len(leaves_below(forest, root)) for root in forest.roots) for forest in forests]
+    assert most[0] < most[1] <= 2 * most[0]
+
+
+def leaves_below(forest, end):
+    return [end] if end < 0 else [leaf for below in forest.ends[end] for leaf in leaves_below(forest, below)]
 
 
 def asked_for(forest, end, before=frozenset()):

@@ -32,7 +32,8 @@ from tanager.parameters.effects.norm_models import adapt
 from tanager.parameters.effects.prior import start_from_folds
 from tanager.parameters.effects.problems import EffectProblems, RowSplit
 from tanager.parameters.effects.trace import EffectsTrace, zero_attributes
-from tanager.parameters.effects.trees import ONE_FOLD_ROWS, TreeChoice, add_trees
+from tanager.parameters.effects.tree_folds import TreeChoice
+from tanager.parameters.effects.trees import ONE_FOLD_ROWS, add_trees
 from tanager.parameters.effects.triples import JudgedFold, TripleChoice, add_triples, fold_with_triples
 from tanager.parameters.protocol import LearntNetwork, ParameterTask
 from tanager.structure.protocol import Pairs
