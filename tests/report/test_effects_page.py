@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from copy import copy
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -283,3 +283,20 @@ def test_attributes_that_are_exactly_zero_are_named_and_have_no_card(page, model
     page.open(report(clf, X, y, path=tmp_path / "page.html"))
     assert page.run("return document.getElementById('silent').textContent").endswith(f": {silent}.")
     assert silent not in titles(page, "#shapes .card .link")
+
+
+def test_labels_of_a_heat_map_of_many_states_do_not_collide(page, tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(3_200, 2)), columns=["a", "b"])
+    y = pd.Series((X["a"] * X["b"] + rng.logistic(0, 0.3, 3_200) > 0).astype(int), name="y")
+    clf = BayesianNetworkClassifier(Pairwise(1, order=2)).fit(X, y)
+    assert clf.network_.columns[0].coarse.n_states > 16
+    page.open(report(clf, X.iloc[1:], y.iloc[1:], path=tmp_path / "page.html"))
+    page.run("dispatchEvent(new Event('beforeprint'))")
+    boxes = page.run(
+        "return [...document.querySelectorAll('#twos .shape text.tick.end:not([transform])')]"
+        ".map((each) => each.getBBox()).map(({ y, height }) => [y, y + height])"
+    )
+    assert len(boxes) > 8
+    for (_, end), (start, _) in pairwise(boxes):
+        assert end - start < 2.5  # a line has room for letters below and above it that figures do not fill

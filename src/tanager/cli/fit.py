@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from tanager.classifiers import BayesianNetworkClassifier
     from tanager.cli.training_data import NamedLabels, Reading
+    from tanager.decide import DecisionQuality
     from tanager.measures import Quality
 
 
@@ -148,19 +149,9 @@ def fit(
         save_model(clf, path, quality=quality, recipe=reading.recipe(class_column))
         if page is not None:
             with working("Writing the page"):
-                write_page(clf, X, y, page, quality, About(name_of(data)))
+                write_page(clf, X, y, page, about=About(name_of(data)), quality=quality)
     if as_json:
-        summary = {
-            "model": output,
-            "rows": n_rows,
-            "attributes": len(names),
-            "classes": clf.classes_.tolist(),
-            "edges": len(clf.network_.edges),
-            "structure_score": clf.structure_score_,
-            "quality": None if quality is None else quality.to_dict(),
-            "decision": None if decided is None else decided.to_dict(),
-        }
-        print(json.dumps(summary, indent=2))
+        print(json.dumps({"model": output, "rows": n_rows, **_summary(clf, quality, decided)}, indent=2))
     elif output != STREAM:
         say(f"{output}: {structure}, {n_rows:,} rows, {len(names):,} attributes, {len(clf.classes_):,} classes")
         if quality is not None:
@@ -173,6 +164,19 @@ def fit(
             say(f"{page}: open it in a browser")
         elif data != STREAM:
             say(f"Look at it: {shlex.join(['tanager', 'report', output, data])}")
+
+
+def _summary(
+    clf: BayesianNetworkClassifier, quality: Quality | None, decided: DecisionQuality | None
+) -> dict[str, object]:
+    """What was learnt, for `--json`."""
+    return {
+        "classes": clf.classes_.tolist(),
+        "edges": len(clf.network_.edges),
+        "structure_score": clf.structure_score_,
+        "quality": None if quality is None else quality.to_dict(),
+        "decision": None if decided is None else decided.to_dict(),
+    }
 
 
 def _check_held_out(wanted: decision.WantedDecision, intervals: bool, in_batches: bool, no_validate: bool) -> None:

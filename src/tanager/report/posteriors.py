@@ -14,8 +14,8 @@ from tanager.report.effects import describe_numbers, describe_trees
 from tanager.report.gaps import describe_gaps
 from tanager.report.json_page import Json, pack
 
-STEPS = {np.dtype(np.int16): 32_767, np.dtype(np.int8): 127}
-"""Of half a line: a deviation is off by less than one part in ten thousand, and by one or two in a thousand."""
+STEPS = ((2, np.int16, 32_767), (1, np.int8, 127))
+"""Bytes of a number, and steps from zero to the largest: deviations are off by 1e-4 of themselves, and by 2e-3."""
 
 Floats = NDArray[np.float64]
 
@@ -48,12 +48,12 @@ def _length(value: Json) -> int:
 def _factor(factor: Floats, room: int) -> dict[str, Json] | None:
     """Each line, (..., rank), in whole steps: of two bytes each, of one where that would be too much; else None."""
     largest = np.maximum(np.abs(factor).max(axis=-1), 1e-300)
-    for kind, n_steps in STEPS.items():
-        if factor.size * kind.itemsize * 4 / 3 > room:  # in base 64; they hardly deflate
+    for n_bytes, kind, n_steps in STEPS:
+        if factor.size * n_bytes * 4 / 3 > room:  # in base 64; they hardly deflate
             continue
         scales = largest / n_steps
         whole = np.round(factor / scales[..., np.newaxis]).astype(kind)
-        return {"rank": factor.shape[-1], "bytes": kind.itemsize, "factor": pack(whole), "steps": pack(scales)}
+        return {"rank": factor.shape[-1], "bytes": n_bytes, "factor": pack(whole), "steps": pack(scales)}
     return None
 
 

@@ -149,7 +149,9 @@ function pairShape(network, pair, c, size, codes = null, reach = 0) {
   const below = 8 + 4.4 * Math.max(...across.map((j) => Array.from(label(child, j, letters)).length));
   const w = Math.min(size === LARGE ? 76 : 58, (size.width - left - 30) / across.length), row = size === LARGE ? (banded ? 34 : 26) : down.length > 5 ? 18 : 24;
   const h = Math.min(row, (most * row) / down.length);
-  const width = size.width, height = down.length * h + below + 14;
+  // Room for the first label, which is higher than a low row.
+  const top = Math.max(1, 7 - h / 2), at = (y) => top + y * h;
+  const width = size.width, height = at(down.length) + below + 14;
   const decimals = Math.min(6, Math.max(2, 1 + Math.ceil(-Math.log10(largest))));
   // Of the log odds of the class, where intervals were prepared.
   const nClasses = network.intercept.length;
@@ -158,15 +160,15 @@ function pairShape(network, pair, c, size, codes = null, reach = 0) {
   const cells = down.flatMap((i, y) => across.map((j, x) => {
     const value = values[i][j], spread = deviation(i, j), unsure = spread > 0 && Math.abs(value) < 2 * spread;
     return svg("g", {}, svg("title", {}, `${network.nodes[parent].coarse[i]} and ${network.nodes[child].coarse[j]}: ${signed(value, decimals)}${spread ? ` ± ${(2 * spread).toFixed(decimals)}` : ""}${counts ? `, ${plural(counts[i][j], "row")}` : ""}`),
-      svg("rect", { class: value < 0 ? "cell against" : "cell", "--heat": (Math.abs(value) / largest).toFixed(3), x: (left + x * w).toFixed(1), y: y * h + 1, width: (w - 1).toFixed(1), height: h - 1 }),
-      unsure ? svg("circle", { class: "unsure", cx: (left + x * w + w - 5).toFixed(1), cy: (y * h + 5).toFixed(1), r: Math.min(2.2, h / 6, w / 6).toFixed(1) }) : null,
-      size === LARGE && w > 38 && h > 14 ? svg("text", { class: "tick middle ink", x: left + x * w + w / 2, y: y * h + h / 2 + (banded ? -1 : 4) }, signed(value, decimals)) : null,
-      size === LARGE && w > 38 && h > 30 && spread ? svg("text", { class: "tick middle ink", x: left + x * w + w / 2, y: y * h + h / 2 + 12 }, `± ${(2 * spread).toFixed(decimals)}`) : null,
-      counts && counts[i][j] ? svg("rect", { class: "density", x: (left + x * w).toFixed(1), y: (y * h + h - 3).toFixed(1), width: (((w - 1) * counts[i][j]) / most_rows).toFixed(1), height: 3 }) : null,
-      here(parent, i) && here(child, j) ? svg("rect", { class: "here", x: left + x * w, y: y * h + 1, width: w - 1, height: h - 1 }) : null);
+      svg("rect", { class: value < 0 ? "cell against" : "cell", "--heat": (Math.abs(value) / largest).toFixed(3), x: (left + x * w).toFixed(1), y: at(y), width: (w - 1).toFixed(1), height: h - 1 }),
+      unsure ? svg("circle", { class: "unsure", cx: (left + x * w + w - 5).toFixed(1), cy: (at(y) + 4).toFixed(1), r: Math.min(2.2, h / 6, w / 6).toFixed(1) }) : null,
+      size === LARGE && w > 38 && h > 14 ? svg("text", { class: "tick middle ink", x: left + x * w + w / 2, y: at(y) + h / 2 + (banded ? -2 : 3) }, signed(value, decimals)) : null,
+      size === LARGE && w > 38 && h > 30 && spread ? svg("text", { class: "tick middle ink", x: left + x * w + w / 2, y: at(y) + h / 2 + 11 }, `± ${(2 * spread).toFixed(decimals)}`) : null,
+      counts && counts[i][j] ? svg("rect", { class: "density", x: (left + x * w).toFixed(1), y: (at(y) + h - 4).toFixed(1), width: (((w - 1) * counts[i][j]) / most_rows).toFixed(1), height: 3 }) : null,
+      here(parent, i) && here(child, j) ? svg("rect", { class: "here", x: left + x * w, y: at(y), width: w - 1, height: h - 1 }) : null);
   }));
   return picture({ width, height }, `Heat map of ${network.nodes[parent].name} and ${network.nodes[child].name}, log odds from ${signed(-largest, decimals)} to ${signed(largest, decimals)}.`,
     cells,
-    every(down, 12 / h).map(([i, y]) => svg("text", { class: "tick end", x: left - 5, y: Math.max(10, y * h + h / 2 + 4) }, label(parent, i, letters))),
-    every(across, 18 / w).map(([j, x]) => svg("text", { class: "tick end", transform: `translate(${(left + x * w + w / 2 + 3).toFixed(1)},${down.length * h + 12}) rotate(-38)` }, label(child, j, letters))));
+    every(down, 12 / h).map(([i, y]) => svg("text", { class: "tick end", x: left - 5, y: (at(y) + h / 2 + 3).toFixed(1) }, label(parent, i, letters))),
+    every(across, 18 / w).map(([j, x]) => svg("text", { class: "tick end", transform: `translate(${(left + x * w + w / 2 + 3).toFixed(1)},${(at(down.length) + 11).toFixed(1)}) rotate(-38)` }, label(child, j, letters))));
 }
