@@ -14,16 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tanager
+from experiments.papers.printed import read_table
 from tanager.experiments.statistics import wilcoxon, win_tie_loss
 from tanager.experiments.tables import show_p
 
 FOLDER = Path(__file__).parent
 TODAY, SLOW, PAGE = FOLDER / "RESULTS.md", FOLDER / "slow" / "RESULTS.md", FOLDER / "slow" / "AGAINST.md"
-FIELD, DEFAULT, RIVALS = "## The field today", "tanager default", ("EBM", "RealMLP", "TabM", "LightGBM (30 trials)")
-MEASURES = {"log-loss": "### log-loss in nats", "error in %": "### error in %"}
-
-Table = dict[str, dict[str, float]]
-"""classifier -> set -> value."""
+FIELD, DEFAULT, RIVALS = "The field today", "tanager default", ("EBM", "RealMLP", "TabM", "LightGBM (30 trials)")
+MEASURES = {"log-loss": "log-loss in nats", "error in %": "error in %"}
 
 
 def main() -> None:
@@ -38,28 +36,9 @@ def main() -> None:
     ]
     today, slow = TODAY.read_text(encoding="utf-8"), SLOW.read_text(encoding="utf-8")
     for measure, heading in MEASURES.items():
-        ours, others = read_table(today, heading)[DEFAULT], read_table(slow, heading)
+        ours, others = read_table(today, FIELD, heading)[DEFAULT], read_table(slow, FIELD, heading)
         lines += [_row(measure, rival, ours, others[rival]) for rival in RIVALS if rival in others]
     PAGE.write_text("\n".join([*lines, ""]), encoding="utf-8")
-
-
-def read_table(page: str, heading: str) -> Table:
-    """The first table below a heading of the field's section; cells that are empty are left out."""
-    section = page[page.index(FIELD) :]
-    below = section[section.index(heading) :].splitlines()
-    rows = [_cells(line) for line in below if line.startswith("|")]
-    names = rows[0]
-    end = next(place for place, row in enumerate(rows) if row[0].startswith("**"))
-    by_set = rows[2:end]
-    return {
-        name: {row[0]: float(row[column]) for row in by_set if row[column]}
-        for column, name in enumerate(names)
-        if column
-    }
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
 def _row(measure: str, rival: str, ours: dict[str, float], theirs: dict[str, float]) -> str:

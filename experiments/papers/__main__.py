@@ -3,7 +3,7 @@
     python -m experiments.papers [zhou-4-2 ...] [--field] [--slow] [--renew] [--page FILE]
 
 Without a name all papers are repeated; with --field and --renew alone none is. With --renew the page keeps the sections
-of others.
+of others, and the means of other people's classifiers that it prints and nobody has measured since.
 Results are kept in experiments/results; a run goes on where it stopped. The field's records of other people's
 classifiers are also in experiments/records (`python -m experiments.papers.rivals`), and are not measured again.
 """
@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from experiments.papers import PAPERS
+from experiments.papers.printed import keep_printed
 from experiments.papers.rivals import take_rivals
 from tanager.errors import TanagerError
 from tanager.experiments.data_sets import choose, find_data_sets
@@ -41,6 +42,9 @@ def main(arguments: Sequence[str]) -> None:
     seconds = None if options.minutes is None else 60.0 * options.minutes
     finished = run_studies(studies, options.output, options.jobs, seconds)
     titles = [study.title for study in plan(every(options))] if options.renew else []
+    if options.renew and options.page.exists():
+        page = options.page.read_text(encoding="utf-8")
+        finished = [keep_printed(*each, page) for each in finished]
     write_studies(finished, options.page.parent, options.page, shlex.join([*COMMAND, *arguments]), titles)
     check_measured(finished)
 
