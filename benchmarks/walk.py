@@ -37,7 +37,6 @@ LATER = (
     "parameters/effects/trees.py",
     "parameters/effects/tree_rows.py",
     "parameters/effects/triples.py",
-    "parameters/effects/norm_models.py",
     "parameters/effects/block",
 )
 

@@ -14,7 +14,7 @@ from tanager.parameters.effects import models as choice
 from tanager.parameters.effects import problems
 from tanager.parameters.effects.layout import EffectLayout
 from tanager.parameters.effects.models import shares_by_loss
-from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
+from tanager.parameters.effects.prior import naive_bayes_odds
 from tanager.structure import Pairwise
 from tanager.table.schema import ColumnSchema
 

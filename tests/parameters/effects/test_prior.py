@@ -13,8 +13,7 @@ from tanager import BayesianNetworkClassifier
 from tanager.parameters import Conditional
 from tanager.parameters.effects.bases import effect_bases, step_variance, walk_effects
 from tanager.parameters.effects.layout import EffectLayout
-from tanager.parameters.effects.naive_bayes_prior_mean import naive_bayes_odds
-from tanager.parameters.effects.prior import BlockDiagonal, effect_prior, start_from_folds
+from tanager.parameters.effects.prior import BlockDiagonal, effect_prior, naive_bayes_odds, start_from_folds
 from tanager.table.schema import ColumnSchema
 
 ROWS = st.lists(st.integers(0, 50), min_size=2, max_size=20).filter(any).map(lambda rows: np.array(rows, dtype=float))

@@ -25,11 +25,9 @@ from tanager.parameters.effects.bases import shares_of
 from tanager.parameters.effects.block_pass import SquaredBlocks
 from tanager.parameters.effects.block_problem import BlockProblem
 from tanager.parameters.effects.layout import EffectLayout, Effects, center_effects, mean_effects, without_zeros
-from tanager.parameters.effects.models import Choice, choose_models, constrain, fit_more
+from tanager.parameters.effects.models import Choice, adapt, choose_models, constrain, fit_more
 from tanager.parameters.effects.monotone import obeys
-from tanager.parameters.effects.naive_bayes_prior_mean import prior_mean
-from tanager.parameters.effects.norm_models import adapt
-from tanager.parameters.effects.prior import start_from_folds
+from tanager.parameters.effects.prior import prior_mean, start_from_folds
 from tanager.parameters.effects.problems import EffectProblems, RowSplit
 from tanager.parameters.effects.trace import EffectsTrace, zero_attributes
 from tanager.parameters.effects.tree_folds import TreeChoice

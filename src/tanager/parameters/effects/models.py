@@ -1,6 +1,7 @@
 """Models of effects on folds of the rows, and the choice among them.
 
-A model is given by where its main effects shrink to, how strongly, and how many pairs it has.
+A model is given by where its main effects shrink to, how strongly, and how many pairs it has. Under the norm of each
+block of effects, attributes and pairs that say nothing are exactly zero.
 """
 
 from __future__ import annotations
@@ -14,16 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.parameters.conditional.strengths import (
+    RISES,
     Chosen,
     StrengthPath,
     Strengths,
     Walk,
     choose_strengths,
+    clearly_worse,
     excess_errors,
     mean_loss,
     visit_strengths,
 )
-from tanager.parameters.effects.norm_models import BY_NORM, adapt, choose_adaptive, held_out_losses
+from tanager.parameters.effects.block_problem import BlockProblem
+from tanager.parameters.effects.monotone_problem import MonotoneProblem
 from tanager.parameters.effects.prior import Found
 from tanager.parameters.effects.problems import EffectFold, EffectProblems, Kind, RowSplit
 from tanager.threads import map_threads
@@ -38,6 +42,15 @@ MAIN = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 PAIR = StrengthPath((64.0, 16.0, 4.0, 1.0, 0.25, 0.0625, 0.015625), errors_allowed=1.0, errors_to_begin=2.5)
 TO_ZERO = Walk((StrengthPath(MAIN, errors_allowed=0.5), PAIR), tolerance=3e-3)
 TO_NAIVE_BAYES = Walk((StrengthPath(MAIN, errors_allowed=0.0, errors_to_begin=0.0), PAIR), tolerance=3e-3)
+# The norm shrinks what it keeps nearly as much as what it drops. So a second fit follows, whose strength for a block is
+# divided by the size the block had in the first: what is large is hardly shrunk, what is small goes (the adaptive group
+# lasso: Zou 2006, Wang and Leng 2008). Both strengths are chosen on the folds.
+# In units of what a block's slope is by chance (`BlockProblem`), in smaller steps where noise comes in.
+NORM_PATH = StrengthPath((1.4, 1.0, 0.7, 0.5, 0.35, 0.25, 0.125, 0.06, 0.03), errors_allowed=0.5)
+BY_NORM = Walk((NORM_PATH, NORM_PATH), tolerance=3e-3)
+ADAPTIVE = (1.0, 0.5, 0.25, 0.125, 0.06, 0.03, 0.015)
+# The second fit is taken where it gains so many standard errors: it has one more choice by which to flatter itself.
+ERRORS_TO_ADAPT = 0.5
 WALKS: dict[Kind, Walk] = {"zero": TO_ZERO, "naive Bayes": TO_NAIVE_BAYES, "norm": BY_NORM}
 LEAST_SHARE = 0.05
 # In standard errors: more is chosen on the folds of the norm than of the others.
@@ -55,7 +68,7 @@ class Choice:
     chosen    its strengths, and what was tried
     found     the folds' layouts and tables
     share     of it in the mean of models
-    adaptive  the strength of the second fit of the norm (`norm_models`), None for none
+    adaptive  the strength of the second fit of the norm (`choose_adaptive`), None for none
     """
 
     kind: Kind
@@ -183,6 +196,44 @@ def _refine(problems: EffectProblems, candidate: _Candidate, given: Strengths | 
     if np.isinf(chosen.strengths[-1]):
         tables = [layout.without_pairs(beta) for layout, beta in tables]  # which are zero
     return Choice(kind, number, chosen, tuple(tables), adaptive=adaptive), held_out_losses(folds)
+
+
+def choose_adaptive(folds: Sequence[EffectFold], chosen: Chosen) -> float | None:
+    """The strength of the second fit with the lowest loss, None where it gains too little; folds are left there."""
+    if np.isinf(chosen.strengths[0]):
+        return None
+    weights = np.concatenate([fold.held_out.weights for fold in folds])
+    first, first_losses = [fold.u for fold in folds], held_out_losses(folds)
+    best, best_losses, best_u, since = None, first_losses, first, 0
+    for fold in folds:
+        adapt(fold.problem, fold.u)
+    for strength in ADAPTIVE:
+        chosen.n_passes += visit_strengths(folds, (strength, strength), BY_NORM).n_passes
+        losses = held_out_losses(folds)
+        since += 1
+        if mean_loss(losses - best_losses, weights) < 0.0:
+            best, best_losses, best_u, since = strength, losses, [fold.u for fold in folds], 0
+        elif best is not None and since == RISES:
+            break
+    if not clearly_worse(first_losses, best_losses, weights, ERRORS_TO_ADAPT):
+        best, best_losses, best_u = None, first_losses, first
+    for fold, u in zip(folds, best_u, strict=True):
+        fold.u = u
+    chosen.loss = mean_loss(best_losses, weights)
+    return best
+
+
+def held_out_losses(folds: Sequence[EffectFold]) -> Array:
+    """Of the rows of all folds, one after the other."""
+    return np.concatenate([fold.held_out.losses(fold.problem.beta(fold.u)) for fold in folds])
+
+
+def adapt(problem: object, u: Array) -> Array:
+    """Let the strengths of the problem's blocks be divided by their sizes in a first fit u; the factors."""
+    assert isinstance(problem, BlockProblem | MonotoneProblem)
+    factors = problem.adaptive_factors(u)
+    problem.set_penalty(True, factors)
+    return factors
 
 
 def fit_more(problems: EffectProblems, split: RowSplit, choice: Choice) -> Found:

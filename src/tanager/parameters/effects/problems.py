@@ -19,8 +19,7 @@ from tanager.parameters.effects.bases import MANY_ROWS
 from tanager.parameters.effects.block_problem import BlockProblem, BlockRows
 from tanager.parameters.effects.layout import EffectLayout
 from tanager.parameters.effects.monotone_problem import MonotoneProblem
-from tanager.parameters.effects.naive_bayes_prior_mean import prior_mean
-from tanager.parameters.effects.prior import effect_prior
+from tanager.parameters.effects.prior import effect_prior, prior_mean
 from tanager.parameters.protocol import ParameterTask
 from tanager.structure.protocol import Pairs
 from tanager.table.batch import EncodedBatch
