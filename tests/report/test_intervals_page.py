@@ -51,6 +51,7 @@ def test_a_posterior_of_many_classes_is_kept_in_one_byte_a_number(page, tmp_path
     clf.prepare_intervals(X, y)
     without = len(to_page_json({**collect.collect(clf, X), "intervals": None, "card": None}))
     monkeypatch.setattr(collect, "ROOM_FOR_ALL", without + clf.posterior_.factor.size * 2)
+    monkeypatch.setattr(collect, "ROOM_FOR_POSTERIOR", 0)
     check_any_evidence(page, clf, report(clf, X, path=tmp_path / "page.html"), 2e-3)
 
 
@@ -108,7 +109,8 @@ def test_a_loaded_row_shows_its_interval_and_the_margins_of_its_parts(page, tmp_
 def test_where_the_posterior_does_not_fit_the_rows_of_the_page_have_intervals(page, method, tmp_path, monkeypatch):
     X, y = table(3, n_rows=60)
     clf = NaiveBayesClassifier().fit(X, y).prepare_intervals(X, y, method=method)
-    monkeypatch.setattr(collect, "ROOM_FOR_ALL", 10)
+    for name in ("ROOM_FOR_ALL", "ROOM_FOR_POSTERIOR"):
+        monkeypatch.setattr(collect, name, 10)
     page.open(report(clf, X, path=tmp_path / "page.html"))
     assert "predict_interval" in page.text("#sure")
     page.run("document.getElementById('row-number').value = 7")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tanager.measures import Predictions, Quality
 from tanager.network.effect_strength import class_odds
 from tanager.network.tree_mains import tree_mains
 from tanager.report.collect import collect
+from tanager.report.effects import describe_effects
 from tanager.structure import Pairwise
 
 
@@ -138,3 +140,10 @@ def test_a_model_without_bands_is_prepared_from_its_own_rows_and_from_no_others(
     assert found == expected
     assert clf.posterior_ is None
     assert collect(clf, X.iloc[1:], y.iloc[1:], quality)["intervals"] is None
+
+
+def test_no_band_is_spoken_of_where_none_is_drawn(model):
+    network = model[0].network_
+    for size, said in (0.0, False), (0.1, True):
+        spreads = tuple(np.full((len(main) - 1, main.shape[1]), size) for main in network.mains)
+        assert describe_effects(replace(network, spreads=spreads))["has_spreads"] is said

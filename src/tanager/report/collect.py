@@ -43,6 +43,8 @@ MAX_ROW_BYTES = 1_000_000
 """Characters that the rows may take in the page."""
 ROOM_FOR_ALL = 2_700_000
 """Characters of the content, with a posterior that answers for any evidence: with its scripts a page has 3 MB."""
+ROOM_FOR_POSTERIOR = 700_000
+"""Characters that a posterior may always take: of two classes it hardly has more."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def collect(
         **_describe_judged(clf, rows, judged),
         **_describe_data(clf, X, y, rows, class_codes),
     }
-    room = max(0, ROOM_FOR_ALL - len(to_page_json(page)))
+    room = max(ROOM_FOR_POSTERIOR, ROOM_FOR_ALL - len(to_page_json(page)))
     intervals = describe_intervals(clf, None if rows is None else rows.codes[:: _thinning(rows)[1]], room)
     return {**page, "intervals": intervals, "card": make_card(page)}
 

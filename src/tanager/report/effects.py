@@ -39,7 +39,7 @@ def describe_effects(network: AdditiveNetwork) -> dict[str, Json]:
         "kind": "effects",
         "nodes": nodes,
         "pairs": [[*pair, number(strength, 6)] for pair, strength in zip(network.pairs, pairs, strict=True)],
-        "has_spreads": bool(network.spreads),
+        "has_spreads": any(bool(np.any(spread)) for spread in network.spreads),  # those of trees alone are zero
         "height": HEIGHT,
         "letters": LONGEST,
         "part": _strongest_part(network, mains, pairs),
