@@ -17,11 +17,12 @@ from tanager.structure.dag import Dag
 
 N_STATES = (3, 2, 3, 2)
 DAG = Dag.augmented_naive_bayes([(), (0,), (0, 1)])
+LEAST = 4.0
 
 
 def learn(batch, dag=DAG):
     names = ("a", "b", "c", "class")
-    return Hierarchical().learn(ParameterTask(dag, CountStore(batch, choose_engine("numpy"), names)))
+    return Hierarchical(LEAST).learn(ParameterTask(dag, CountStore(batch, choose_engine("numpy"), names)))
 
 
 def leaning(seed, n_rows=120):
@@ -81,7 +82,7 @@ def test_the_pseudo_rows_of_a_level_are_those_that_predict_a_row_left_out_best(s
                 log(probability(rows[:t] + rows[t + 1 :], 2, order, row, concentrations)) for t, row in enumerate(rows)
             )
 
-        best = max(map(left_out, [2.0**power for power in range(2, 15)]))
+        best = max(map(left_out, [LEAST * 2.0**power for power in range(13)]))
         assert left_out(chosen[depth - 1]) == pytest.approx(best, rel=1e-10)
 
 
@@ -96,7 +97,7 @@ def test_a_parent_that_says_nothing_is_smoothed_away_and_one_that_decides_is_not
     batch = batch_of(codes, generator.integers(0, 2, 600), (2, 2, 2, 2))
     found = learn(batch).trace
     assert found.parents["c"] == ["class", "b", "a"]
-    assert found.concentrations["c"][2] == 4.0
+    assert found.concentrations["c"][2] == LEAST
     assert found.concentrations["b"][2] >= 64  # a says nothing of b
     assert found.concentrations["b"][1] >= 64  # nor does the class
 

@@ -81,6 +81,8 @@ def _options(
 def main() -> None:
     """Entry point of the command. A request to end (SIGTERM) is an exit, so that no half-written file is left."""
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(TERMINATED))
+    # joblib's keeper of what processes share tells the terminal of each pool that was not left in peace.
+    os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker:UserWarning")
     _open_closed_streams()
     code = run(sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):

@@ -57,9 +57,9 @@ def _on_processes(jobs: Iterable[Job], n_jobs: int, slow: Set[Pair]) -> Iterator
             for future in done:
                 yield future.result()
     finally:
-        # Whoever stops in the middle, by Ctrl-C or an error, does not wait for fits that may take an hour.
-        if running:
-            pool.shutdown(kill_workers=True)
+        # Whoever stops in the middle, by Ctrl-C or an error, does not wait for fits that may take an hour. Processes
+        # without work end here too: they would outlive a command by minutes, and then complain on its terminal.
+        pool.shutdown(kill_workers=any(not future.done() for future in running))
 
 
 def _task(job: Job, slow: Set[Pair]) -> Callable[[Job], Record]:
