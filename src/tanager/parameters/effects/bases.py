@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -32,6 +33,8 @@ PARTS_OF_MANY = 8
 # From so many states, none of which has more than so many times its share of the rows.
 FEW_STATES = 20
 EVEN = 4.0
+# Of the matrices of walks that are turned together: 16 MB.
+ENTRIES_AT_ONCE = 1 << 21
 
 
 @dataclass(frozen=True)
@@ -65,13 +68,33 @@ def dense_bases(layout: EffectLayout, rows: Array, rough: bool = False) -> Dense
     parts = PARTS_OF_MANY if len(mains) > MAX_PAIRED else MAIN_PARTS
     if rough:
         parts = min(parts, max(LEAST_PARTS, round(PARTS_BY_ROOT * math.sqrt(classes.sum()))))
-    fine, coarse = [], []
-    for column, own in zip(layout.columns, mains, strict=True):
-        states = own[:-1].sum(axis=1)
-        fine.append(main_effects(column, states, parts))
-        grouped = np.bincount(column.coarse_codes[:-1], states, minlength=column.coarse.n_states).astype(np.float64)
-        coarse.append(main_effects(column.coarse, grouped, most) if layout.pairs else None)
-    return DenseBases(tuple(fine), tuple(coarse))
+    states = [own[:-1].sum(axis=1) for own in mains]
+    fine = _bases(layout.columns, states, parts)
+    if not layout.pairs:
+        return DenseBases(fine, (None,) * len(fine))
+    coarse = [column.coarse for column in layout.columns]
+    grouped = [
+        np.bincount(column.coarse_codes[:-1], own, minlength=column.coarse.n_states).astype(np.float64)
+        for column, own in zip(layout.columns, states, strict=True)
+    ]
+    return DenseBases(fine, _bases(coarse, grouped, most))
+
+
+def _bases(columns: Sequence[ColumnSchema], rows: Sequence[Array], most: int) -> tuple[Array | None, ...]:
+    """`main_effects` of every column; walks of one length at once, since there may be thousands."""
+    alike: dict[tuple[int, int], list[int]] = {}
+    for number, column in enumerate(columns):
+        if column.has_order:
+            alike.setdefault((column.n_states, column.gap_state), []).append(number)
+    result: list[Array | None] = [None] * len(columns)
+    for (n_states, gap_state), numbers in alike.items():
+        n_at_once = max(1, ENTRIES_AT_ONCE // n_states**2)
+        for first in range(0, len(numbers), n_at_once):
+            some = numbers[first : first + n_at_once]
+            walks = walk_effects(np.stack([rows[number][: n_states - gap_state] for number in some]), most)
+            for number, walk in zip(some, walks, strict=True):
+                result[number] = _with_gap_state(walk) if gap_state else walk
+    return tuple(result)
 
 
 def main_effects(column: ColumnSchema, rows: Array, most: int | None = None) -> Array | None:
@@ -81,15 +104,18 @@ def main_effects(column: ColumnSchema, rows: Array, most: int | None = None) -> 
     """
     if not column.has_order:
         return None
-    n_ordered = column.n_states - column.gap_state
-    steps = walk_effects(rows[:n_ordered], most)
-    if not column.gap_state:
-        return steps
-    return np.block([[steps, np.zeros((n_ordered, 1))], [np.zeros((1, steps.shape[1])), np.ones((1, 1))]])
+    steps = walk_effects(rows[: column.n_states - column.gap_state], most)
+    return _with_gap_state(steps) if column.gap_state else steps
+
+
+def _with_gap_state(steps: Array) -> Array:
+    """A walk, and one more state with an effect of its own."""
+    n_ordered, n_steps = steps.shape
+    return np.block([[steps, np.zeros((n_ordered, 1))], [np.zeros((1, n_steps)), np.ones((1, 1))]])
 
 
 def walk_effects(rows: Array, most: int | None = None) -> Array:
-    """(n, n - 1 or `most`): a random walk along n states, in variables that the rows hardly tie together.
+    """(..., n, n - 1 or `most`): a random walk along n states, in variables that the rows (..., n) hardly tie together.
 
     The walk is beta = T u, T the states by the steps up to them, with a penalty on u^2. A constant added to a column of
     T is taken back by the free intercept, and turning u by an orthogonal matrix leaves the penalty as it is. So with
@@ -98,12 +124,15 @@ def walk_effects(rows: Array, most: int | None = None) -> Array:
     of the passes. The last columns are the smoothest and vary most over the rows; `most` keeps only those. Many states
     that are about as frequent are turned as equally frequent ones, which takes no time.
     """
-    first = 0 if most is None else max(0, len(rows) - 1 - most)
-    if len(rows) > FEW_STATES and rows.max() * len(rows) <= EVEN * rows.sum():
-        turned = _even_walk(len(rows))[:, first:]
-    else:
-        turned = _turned(rows)[:, first:]
-    return turned - shares_of(rows) @ turned
+    n = rows.shape[-1]
+    first = 0 if most is None else max(0, n - 1 - most)
+    turned = np.empty((*rows.shape, n - 1 - first))
+    even = (rows.max(axis=-1) * n <= EVEN * rows.sum(axis=-1)) & (n > FEW_STATES)
+    if even.any():
+        turned[even] = _even_walk(n)[:, first:]
+    if not even.all():
+        turned[~even] = _turned(rows[~even])[..., first:]
+    return turned - shares_of(rows)[..., np.newaxis, :] @ turned
 
 
 @lru_cache(maxsize=256)
@@ -112,10 +141,11 @@ def _even_walk(n_states: int) -> Array:
 
 
 def _turned(rows: Array) -> Array:
-    steps = np.tri(len(rows))[:, 1:]  # the first state is the reference
-    steps -= shares_of(rows) @ steps
-    turn = np.linalg.eigh((steps.T * rows) @ steps)[1]
-    turned: Array = np.sqrt(step_variance(len(rows))) * steps @ turn
+    """(..., n, n - 1) for rows (..., n)."""
+    steps = np.tri(rows.shape[-1])[:, 1:]  # the first state is the reference
+    steps = steps - shares_of(rows)[..., np.newaxis, :] @ steps
+    turn = np.linalg.eigh((steps.swapaxes(-1, -2) * rows[..., np.newaxis, :]) @ steps)[1]
+    turned: Array = np.sqrt(step_variance(rows.shape[-1])) * steps @ turn
     return turned
 
 

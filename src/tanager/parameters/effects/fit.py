@@ -21,7 +21,7 @@ from tanager.parameters.conditional.descent import Descent, describe_descent, wa
 from tanager.parameters.conditional.fit import FitOptions
 from tanager.parameters.conditional.losses import MIXED
 from tanager.parameters.conditional.optimize import Penalized
-from tanager.parameters.effects.bases import shares_of
+from tanager.parameters.effects.bases import dense_bases, shares_of
 from tanager.parameters.effects.block_pass import SquaredBlocks
 from tanager.parameters.effects.block_problem import BlockProblem
 from tanager.parameters.effects.layout import EffectLayout, Effects, center_effects, mean_effects, without_zeros
@@ -206,13 +206,13 @@ class EffectsFit:
             blocks = self._problems.block_problem(layout, self._problems.rows)
             blocks.set_prior_mean(prior_mean(choice.kind, layout, blocks.counted))
             blocks.set_strengths(choice.chosen.strengths)
-            start = blocks.to_odds(start_from_folds(layout, blocks.start, blocks.counted, choice.found))
+            start = blocks.to_odds(start_from_folds(layout, blocks.start, blocks.bases, choice.found))
             descent = minimize_closely(SquaredBlocks(blocks), start, max_iter, tol, every_row=every_row)
             return blocks, blocks.counted, descent
         problem, rows = self._problems.problem(layout, self._problems.rows, self._task.counts.engine)
         problem.set_prior_mean(prior_mean(choice.kind, layout, rows))
         problem.set_strengths(choice.chosen.strengths, DAMPING)
-        start = start_from_folds(layout, problem.start, rows, choice.found) if choice.found else problem.zero
+        start = _start(problem, layout, rows, choice)
         return problem, rows, minimize_closely(problem, start, max_iter, tol, every_row=every_row)
 
     def _fit_norm(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized | BlockProblem, Array, Descent]:
@@ -222,7 +222,7 @@ class EffectsFit:
         left = LEFT_OF_EVERY_ROW if self._every_row else LEFT_OF_MEAN / choice.share**2
         tolerance = left * self._options.tol
         if choice.found:
-            start = problem.to_odds(start_from_folds(layout, problem.start, problem.counted, choice.found))
+            start = problem.to_odds(start_from_folds(layout, problem.start, problem.bases, choice.found))
         problem.set_penalty(norm=True)
         problem.set_strengths(choice.chosen.strengths)
         if choice.adaptive is not None:
@@ -239,8 +239,15 @@ class EffectsFit:
         problem.set_penalty(choice.kind == "norm", self._factors if choice.kind == "norm" else None)
         strengths = choice.chosen.strengths if choice.adaptive is None else (choice.adaptive,)
         problem.set_strengths(strengths, DAMPING)
-        start = start_from_folds(layout, problem.start, rows, choice.found) if choice.found else problem.zero
+        start = _start(problem, layout, rows, choice)
         return problem, rows, problem.descend_closely(start, max_iter, tol, every_row)
+
+
+def _start(problem: Penalized, layout: EffectLayout, rows: Array, choice: Choice) -> Array:
+    """The mean of the folds, where there are some."""
+    if not choice.found:
+        return problem.zero
+    return start_from_folds(layout, problem.start, dense_bases(layout, rows), choice.found)
 
 
 def _describe(choice: Choice) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tanager.parameters.conditional.priors import FIXED, FREE, Prior
-from tanager.parameters.effects.bases import DenseBases, dense_bases, effect_bases, shares_of, step_variance
+from tanager.parameters.effects.bases import DenseBases, effect_bases, shares_of, step_variance
 from tanager.parameters.effects.layout import EffectLayout, tables_by_pair
 from tanager.parameters.frequency import DEFAULT_ALPHA
 from tanager.table.schema import ColumnSchema
@@ -159,15 +159,14 @@ def gap_shares(rows: Array) -> tuple[Array, Array, Array]:
     return by_child, by_parent, shares_of(rows.reshape(-1)).reshape(rows.shape)
 
 
-def start_from_folds(layout: EffectLayout, zero: Array, rows: Array, found: Sequence[Found]) -> Array:
+def start_from_folds(layout: EffectLayout, zero: Array, bases: DenseBases, found: Sequence[Found]) -> Array:
     """u (n_effects, n_classes) of the layout and its `effect_prior`: the mean over the folds.
 
     Effects of a walk are turned differently in each fold (`walk_effects`), so they are found again from its tables.
 
-    zero  (n_cells, n_classes) the tables at u = 0
-    rows  (n_cells, n_classes) training rows in each cell of the layout
+    zero   (n_cells, n_classes) the tables at u = 0
+    bases  of the training rows
     """
-    bases = dense_bases(layout, rows)
     return np.asarray(np.mean([_start_from(fold, layout, zero, bases) for fold in found], axis=0))
 
 
