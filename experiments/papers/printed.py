@@ -40,15 +40,18 @@ def keep_printed(study: Study, results: Results, page: str) -> tuple[Study, Resu
         for rival, by_set in read_table(page, study.title, unit.heading).items():
             for name, value in by_set.items():
                 if rival in rivals and name in results.sets and (name, rival) not in have:
-                    heading = {"set": name, "classifier": rival, "estimator": rivals[rival], "fold": 0, "test_rows": 0}
+                    heading = {"set": name, "classifier": rival, "estimator": rivals[rival], "test_rows": 0}
                     own = found.setdefault((name, rival), heading)
                     own |= {"accuracy": 1.0 - value / unit.factor} if measure == "error" else {measure: value}
     if not found:
         return study, results
+    # As many as there are folds, so that times add up as those of others do.
+    n_folds = max(Counter(map(pair_of, results.records)).values(), default=1)
+    kept_records = [record | {"fold": fold} for record in found.values() for fold in range(n_folds)]
     counted = Counter(rival for _, rival in found)
     kept = ", ".join(f"{rival} on {number} sets" for rival, number in counted.most_common())
     note = f"Not measured again, but as an earlier page printed it, to its digits: {kept}."
     return (
         replace(study, notes=(*study.notes, note)),
-        Results(results.sets, results.classifiers, [*results.records, *found.values()]),
+        Results(results.sets, results.classifiers, [*results.records, *kept_records]),
     )
