@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,14 +12,17 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.datasets import load_iris
 
-from gaps.by_hand import random_filler
+from explain.effect_networks import effect_network
+from gaps.by_hand import averaged_by_hand, random_filler, random_filling
 from random_networks import joint, random_network
 from tanager import PairwiseClassifier, load_model, save_model
 from tanager.errors import DataError
 from tanager.gaps.calibrate import calibrate
-from tanager.gaps.corrections import solve_corrections
+from tanager.gaps.completions import Completions
+from tanager.gaps.corrections import learn_corrections, solve_corrections
 from tanager.gaps.filler import spread_numbers
 from tanager.gaps.filling import Filling
+from trees.random_forests import random_forest
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -67,6 +71,27 @@ def counts_of(network, filler, n_rows=1_000.0):
         for node, code in enumerate(state[:-1]):
             by_state[node][code, state[-1]] += share
     return by_state
+
+
+@pytest.mark.parametrize("trees", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_one_cell_known_gives_the_frequencies_of_its_rows_in_every_state_that_trees_tell_apart(seed, trees):
+    """States of one coarse state too; the frequencies are those of other corrections, so that they can be reached."""
+    network = effect_network(seed, 3)
+    if trees:
+        n_codes = [n + 1 for n in network.n_states[:-1]]
+        network = replace(network, forest=random_forest(seed, [4, 6, 9, 5], n_codes, 3))
+    goal = random_filling(network, seed, scale=1.0)
+    unknown, n_rows = network.n_states[:-1], 1e9
+    rows = [[(*unknown[:i], k, *unknown[i + 1 :]) for k in range(n)] for i, n in enumerate(unknown)]
+    wanted = [np.array([averaged_by_hand(network, goal, row) for row in own]) for own in rows]
+    classes = averaged_by_hand(network, goal, unknown)
+    completions = Completions(network, goal.filler)
+    found = Filling(goal.filler, *learn_corrections(completions, n_rows * classes, [n_rows * own for own in wanted]))
+    np.testing.assert_allclose(averaged_by_hand(network, found, unknown), classes, atol=1e-5)
+    for own, targets in zip(rows, wanted, strict=True):
+        answers = np.array([averaged_by_hand(network, found, row) for row in own])
+        np.testing.assert_allclose(answers, targets, atol=1e-5)
 
 
 def test_calibration_brings_the_classes_and_states_of_drawn_rows_nearer_to_the_counts():

@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 CLASS_DEVIATION, STATE_DEVIATION = 3.0, 2.0  # prior standard deviations
 MIN_DRAWS, DRAWS_OF_ALL_STATES = 64, 1 << 17
-WALKS_OF_ALL_STATES = 1 << 26  # down trees: two seconds
+DRAWS_WITH_TREES, LOOK_UPS_OF_TREES = 1 << 20, 1 << 31  # some seconds
 CELLS_WORTH_COMPILING = 10_000_000  # drawn cells from which the compiled kernel repays its start
 BLOCK_CELLS = 1 << 22
 MAX_STEPS, TOLERANCE, LONGEST_STEP, SHORTEST_PART = 30, 1e-7, 2.0, 1e-4
@@ -32,23 +32,25 @@ def learn_corrections(
     correction is the mean of both, the frequencies among its rows. Few rows leave the correction near the first's half.
     """
     n_rows, n_coarse = classes.sum(), np.array(completions.filler.n_states[:-1])
-    unknown = n_coarse[np.newaxis].astype(code_dtype(int(n_coarse.max())))
     ridge = np.array([1 / (n_rows * CLASS_DEVIATION**2)])
     none = np.zeros(len(classes))
-    nothing = solve_corrections(*_complete(completions, unknown, N_DRAWS), classes[np.newaxis] / n_rows, none, ridge)[0]
+    average, frequencies = _complete(completions, *_gaps(completions, 1), N_DRAWS), classes[np.newaxis] / n_rows
+    nothing = solve_corrections(*average, frequencies, none, ridge)[0]
     # As many as an answer has, if they are affordable: then the averages that are corrected are the answers.
-    draws_of_all = min(DRAWS_OF_ALL_STATES, WALKS_OF_ALL_STATES // _n_trees(completions.network))
-    n_draws = int(np.clip(draws_of_all // n_coarse.sum(), MIN_DRAWS, N_DRAWS))
+    own_states = [_own_states(completions.network, *each) for each in enumerate(by_state)]
+    n_own = [len(own) for own in own_states]
+    n_trees = _n_trees(completions.network)
+    draws_of_all = min(DRAWS_WITH_TREES, LOOK_UPS_OF_TREES // n_trees) if n_trees else DRAWS_OF_ALL_STATES
+    n_draws = int(np.clip(draws_of_all // sum(n_own), MIN_DRAWS, N_DRAWS))
     # Few completions are as many as there are, which differs between attributes; draws of several go together.
     few = n_coarse.prod(dtype=np.float64) / n_coarse.max() <= MAX_COMPLETIONS
-    n_together = 1 if few else max(1, BLOCK_CELLS // (n_draws * len(n_coarse) * int(n_coarse.max())))
+    n_together = 1 if few else max(1, BLOCK_CELLS // (n_draws * len(n_coarse) * max(n_own)))
     states = []
     for first in range(0, len(by_state), n_together):
         together = np.arange(first, min(first + n_together, len(by_state)))
-        owners = np.repeat(together, n_coarse[together])
-        rows = np.repeat(unknown, len(owners), axis=0)
-        rows[np.arange(len(owners)), owners] = np.concatenate([np.arange(n) for n in n_coarse[together]])
-        weights, posterior = _complete(completions, rows, n_draws)
+        owners = np.repeat(together, [n_own[attribute] for attribute in together])
+        states_of_all = np.concatenate([own_states[attribute] for attribute in together])
+        weights, posterior = _complete(completions, *_known(completions, owners, states_of_all), n_draws)
         for attribute in together.tolist():
             own = owners == attribute
             given = weights[own], posterior[own]
@@ -56,32 +58,59 @@ def learn_corrections(
     return nothing, tuple(states)
 
 
+def _own_states(network: LookedUpNetwork, attribute: int, counts: Floats) -> Ints:
+    """The states whose completions are looked at: those that occur, or else a middle one for each coarse state.
+
+    States of one coarse state have main effects of their own, which are easily moved; but trees tell them apart too.
+    """
+    if _n_trees(network):
+        return np.flatnonzero(counts.sum(axis=1))
+    coarse = np.zeros((network.columns[attribute].coarse.n_states, len(network.n_states) - 1), dtype=np.uint32)
+    coarse[:, attribute] = np.arange(len(coarse))
+    return network.refine(coarse)[:, attribute].astype(np.int64)
+
+
+def _gaps(completions: Completions, n_rows: int) -> tuple[Codes, Codes]:
+    """Rows of gaps, at the network's granularity and at the filler's."""
+    fine, coarse = (np.array(own.n_states[:-1]) for own in (completions.network, completions.filler))
+    every = (np.repeat(own[np.newaxis], n_rows, axis=0).astype(code_dtype(int(own.max()))) for own in (fine, coarse))
+    return next(every), next(every)
+
+
+def _known(completions: Completions, owners: Ints, states: Ints) -> tuple[Codes, Codes]:
+    """Rows with one state of their owner, an attribute, and gaps elsewhere, as `_gaps`."""
+    fine, coarse = _gaps(completions, len(owners))
+    columns, each = completions.network.columns, np.arange(len(owners))
+    fine[each, owners] = states
+    pairs = zip(owners.tolist(), states.tolist(), strict=True)
+    coarse[each, owners] = [columns[owner].coarse_codes[state] for owner, state in pairs]
+    return fine, coarse
+
+
 def _n_trees(network: LookedUpNetwork) -> int:
-    """At least 1, for the look-ups."""
-    return len(network.forest.roots) if network.kind == "effects" and network.forest is not None else 1
+    return len(network.forest.roots) if network.kind == "effects" and network.forest is not None else 0
 
 
 def _correct_states(
     completions: Completions, attribute: int, counts: Floats, nothing: Floats, weights: Floats, posterior: Floats
 ) -> Floats:
-    """(states + 1, n_classes) entries of an attribute, from the completions of each of its coarse states."""
+    """(states + 1, n_classes) entries of an attribute, from the completions of each of its `_own_states`."""
     seen = np.flatnonzero(counts.sum(axis=1))
-    groups = completions.network.columns[attribute].coarse_codes[seen]
     n_rows = counts[seen].sum(axis=1)
-    moved = _move(completions, posterior[groups], attribute, groups, seen)
+    if _n_trees(completions.network):
+        moved = posterior
+    else:
+        groups = completions.network.columns[attribute].coarse_codes[seen]
+        weights, moved = weights[groups], _move(completions, posterior[groups], attribute, groups, seen)
     target, ridge = counts[seen] / n_rows[:, np.newaxis], 4 / (n_rows * STATE_DEVIATION**2)
     entries = np.zeros((len(counts) + 1, len(nothing)))
-    entries[seen] = 2 * solve_corrections(weights[groups], moved, target, nothing / 2, ridge) - nothing
+    entries[seen] = 2 * solve_corrections(weights, moved, target, nothing / 2, ridge) - nothing
     return entries
 
 
-def _complete(completions: Completions, coarse: Codes, n_draws: int) -> tuple[Floats, Floats]:
+def _complete(completions: Completions, codes: Codes, coarse: Codes, n_draws: int) -> tuple[Floats, Floats]:
     """(n_rows, n) weights and (n_rows, n, n_classes) posteriors of the completions of rows with gaps in one place."""
-    network = completions.network
     n_states = np.array(completions.filler.n_states[:-1])
-    middles = network.refine(np.minimum(coarse, n_states - 1).astype(coarse.dtype))
-    codes = np.where(coarse == n_states, np.array(network.n_states[:-1]), middles)
-    codes = codes.astype(code_dtype(max(network.n_states)))
     if completions.counts(coarse)[0] <= MAX_COMPLETIONS:
         each = [completions.every(codes[[row]], coarse[[row]]) for row in range(len(coarse))]
         return np.stack([weights for weights, _ in each]), np.stack([posterior for _, posterior in each])
@@ -93,7 +122,7 @@ def _complete(completions: Completions, coarse: Codes, n_draws: int) -> tuple[Fl
 def _move(completions: Completions, posterior: Floats, attribute: int, groups: Ints, states: Ints) -> Floats:
     """The posteriors (n, completions, n_classes) of rows in other states of the same coarse ones.
 
-    Only the main effect of the attribute differs. What trees tell such states apart by is left out.
+    Only the main effect of the attribute differs.
     """
     if completions.network.kind == "tables":
         return posterior
