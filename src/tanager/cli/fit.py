@@ -171,6 +171,7 @@ def _summary(
 ) -> dict[str, object]:
     """What was learnt, for `--json`."""
     return {
+        "attributes": clf.n_features_in_,
         "classes": clf.classes_.tolist(),
         "edges": len(clf.network_.edges),
         "structure_score": clf.structure_score_,
