@@ -138,6 +138,26 @@ def test_the_objective_never_rises(norm, n_classes):
     assert (np.diff(values) <= 0).all()
 
 
+@pytest.mark.parametrize("norm", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_blocks_that_repeat_each_other_come_to_the_optimum_in_a_hundred_steps(n_classes, norm):
+    """The class is a function of letters told twice, each pair of them in four blocks: sweeps alone take thousands."""
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, 3, (400, 3))
+    y = (codes[:, 0] * codes[:, 1] + codes[:, 2]) % 2 + (n_classes > 2) * (codes[:, 0] == codes[:, 1])
+    columns = tuple(ColumnSchema(f"letter {k}", "categorical", categories=("a", "b", "c")) for k in range(6))
+    twice = np.hstack([codes, codes]).astype(np.uint8)
+    batch = EncodedBatch(np.asfortranarray(twice), y.astype(np.uint8), (*(3,) * 6, n_classes), np.ones(6, bool))
+    pairs = tuple((i, j) for j in range(6) for i in range(j))
+    fitted = BlockProblem(EffectLayout(columns, n_classes, pairs), batch.with_gaps_as_states())
+    fitted.set_penalty(norm)
+    fitted.set_strengths((0.03, 0.03) if norm else (0.01, 0.01))
+    descent = fitted.descend(fitted.zero, 100, 3e-7)
+    fitted.certify(descent)
+    assert descent.end == "tolerance"
+    assert descent.bound < 1e-3
+
+
 def test_a_second_fit_shrinks_a_block_by_how_much_smaller_it_was():
     fitted = problem(2)
     fitted.set_penalty(norm=True)

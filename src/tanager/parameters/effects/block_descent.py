@@ -2,25 +2,27 @@
 
 Outer step: probabilities of all rows, and the quadratic model of the loss there. Inner sweeps: each block in turn moves
 to the minimum of a bound of the model plus its penalty (`block_model`); rows see only multiplications. Then the step is
-halved until the objective does not rise. Blocks that are zero are looked at only when the others have settled.
+halved until the objective does not rise. Blocks that are zero are looked at only when the others have settled. Late in
+a descent all that are not zero also move together (`block_polish`).
 
 All of it is compiled: a fit of few rows is hundreds of descents, of which Python would take half of the time.
 """
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from tanager.kernel import kernel, kernel_part
-from tanager.parameters.effects.block_kernels import CELLS_AT, EFFECTS_AT, Array, Cells, Shape
-from tanager.parameters.effects.block_model import BOUNDS, MOVED, NORM, SLOPES, SQUARED, P, sweep
+from tanager.parameters.effects.block_kernels import CELLS_AT, Array, Cells, Shape
+from tanager.parameters.effects.block_model import BOUNDS, MOVED, NORM, SLOPES, P, penalty_at, sweep
+from tanager.parameters.effects.block_polish import polish
 from tanager.parameters.effects.row_kernels import probabilities
 
 # The inner sweeps end when one gains less than this share of what all have gained, or after so many.
 SWEEP_SHARE = 0.15
 MAX_SWEEPS = 25
+# After so many steps, the last of them a whole one, blocks also move together: few descents on folds take as many.
+STEPS_ALONE = 15
 SHORTEST = 1e-9
 # Of what a block gains on average in a sweep: one that gains less is left alone until the next step.
 IDLE_SHARE = 0.1
@@ -61,14 +63,14 @@ def descend(
     values   (max_steps + 1,) the objective at the start and after each step
     gains    (max_steps,) what the model promised of each
     """
-    n_rows, any_norm, zeros_too, n_sweeps = 0.0, False, True, 1
+    n_rows, any_norm, zeros_too, whole, n_sweeps = 0.0, False, True, False, 1
     for i in range(len(weights)):
         n_rows += weights[i]
     for b in used:
         any_norm = any_norm or penalty[b, NORM] > 0.0
     rows, before, near = np.empty((4, *scores.shape)), np.empty_like(u), np.empty_like(scores)
     curvature, bounds = np.empty_like(u), np.empty((shapes[-1, CELLS_AT], u.shape[1]))
-    model, by_block = (shapes, bases, squares, shares), np.empty(len(penalty))
+    model, by_block, settling = (shapes, bases, squares, shares), np.empty(len(penalty)), np.zeros(len(penalty))
     values[0] = probabilities(scores, n_odds, classes, weights, rows[P]) + penalty_at(shapes, penalty, u, 0.0, u)
     for n_steps in range(len(gains)):
         goal = tolerance * (values[n_steps] + n_rows / 100.0)
@@ -81,6 +83,10 @@ def descend(
             gained += gain
             least = IDLE_SHARE * gain / len(used)
             n_sweeps += 1
+            if number == 0 and whole and n_steps >= STEPS_ALONE:
+                gained += polish(
+                    shapes, bases, shares, cells, weights, free, penalty, used, rows, curvature, settling, u
+                )
             if gain <= max(SWEEP_SHARE * gained, SWEEP_GOAL * goal):
                 break
         gains[n_steps] = gained
@@ -109,7 +115,7 @@ def descend(
         set_sum(before, best, step, u)
         if share != best:  # the last try was another point
             probabilities(scores, n_odds, classes, weights, rows[P])
-        values[n_steps + 1] = best_value
+        values[n_steps + 1], whole = best_value, best >= 1.0
         if best == 0.0 or (settled and zeros_too):
             return n_steps + 1, n_sweeps, True
         zeros_too = settled or not any_norm
@@ -136,17 +142,3 @@ def set_sum(values: Array, share: float, step: Array, out: Array) -> None:
     for i in range(len(values)):
         for c in range(values.shape[1]):
             out[i, c] = values[i, c] + share * step[i, c]
-
-
-@kernel_part
-def penalty_at(shapes: Shape, penalty: Array, u: Array, share: float, step: Array) -> float:
-    """Of u + share * step."""
-    total = 0.0
-    for b in range(len(penalty)):
-        square = 0.0
-        for e in range(shapes[b, EFFECTS_AT], shapes[b + 1, EFFECTS_AT]):
-            for c in range(u.shape[1]):
-                value = u[e, c] + share * step[e, c]
-                square += value * value
-        total += 0.5 * penalty[b, SQUARED] * square + penalty[b, NORM] * math.sqrt(square)
-    return total

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.kernel import kernel, summing_kernel
+from tanager.kernel import kernel, kernel_part, summing_kernel
 from tanager.parameters.effects.block_kernels import (
     CELLS_AT,
     CENTRED,
@@ -197,3 +197,17 @@ def sum_blocks(
         sums = np.empty((shapes[b + 1, CELLS_AT] - shapes[b, CELLS_AT], values.shape[1]))
         own = slopes[shapes[b, EFFECTS_AT] : shapes[b + 1, EFFECTS_AT]]
         sum_block(shapes[b], bases, shares, cells[b], values, sums, own)
+
+
+@kernel_part
+def penalty_at(shapes: Shape, penalty: Array, u: Array, share: float, step: Array) -> float:
+    """Of u + share * step."""
+    total = 0.0
+    for b in range(len(penalty)):
+        square = 0.0
+        for e in range(shapes[b, EFFECTS_AT], shapes[b + 1, EFFECTS_AT]):
+            for c in range(u.shape[1]):
+                value = u[e, c] + share * step[e, c]
+                square += value * value
+        total += 0.5 * penalty[b, SQUARED] * square + penalty[b, NORM] * math.sqrt(square)
+    return total
