@@ -90,13 +90,17 @@ def fill_table(shape: Shape, bases: Array, shares: Array, effects: Array, gaps: 
     n_left, n_right, width = shape[LEFT], shape[RIGHT], effects.shape[1]
     k_left, k_right = shape[LEFT_EFFECTS], shape[RIGHT_EFFECTS]
     line = (n_right + shape[IS_PAIR]) * width  # of the table, one for each left state
-    flat, at = table.reshape(-1), shape[LEFT_AT]
+    flat, of_effects, at = table.reshape(-1), effects.reshape(-1), shape[LEFT_AT]
     flat[:] = 0.0
     if not shape[IS_PAIR]:
         if at == IDENTITY:
             add(effects, table)
         else:
             add_product(bases, at + k_left * n_left, effects, table[:n_left])
+    elif at == IDENTITY and shape[RIGHT_AT] == IDENTITY:
+        for i in range(n_left):
+            for j in range(n_right * width):
+                flat[i * line + j] = of_effects[i * n_right * width + j]
     else:
         right = np.zeros((k_left, n_right * width))
         for a in range(k_left):
@@ -122,17 +126,15 @@ def fill_table(shape: Shape, bases: Array, shares: Array, effects: Array, gaps: 
 def _center(shape: Shape, shares: Array, table: Array) -> None:
     """Take the mean over the rows from every cell."""
     n_left, n_right, pair = shape[LEFT], shape[RIGHT], shape[IS_PAIR]
-    at, mean = shape[SHARES_AT] + 2 * pair * n_left * n_right, np.zeros(table.shape[1])
-    for i in range(n_left):
-        for j in range(n_right):
-            share, cell = shares[at + i * n_right + j], table[i * (n_right + pair) + j]
-            for c in range(len(mean)):
-                mean[c] += share * cell[c]
-    for i in range(n_left):
-        for j in range(n_right):
-            cell = table[i * (n_right + pair) + j]
-            for c in range(len(mean)):
-                cell[c] -= mean[c]
+    at, across = shape[SHARES_AT] + 2 * pair * n_left * n_right, n_right + pair
+    for c in range(table.shape[1]):
+        mean = 0.0
+        for i in range(n_left):
+            for j in range(n_right):
+                mean += shares[at + i * n_right + j] * table[i * across + j, c]
+        for i in range(n_left):
+            for j in range(n_right):
+                table[i * across + j, c] -= mean
 
 
 @kernel
@@ -169,6 +171,12 @@ def sum_slopes(shape: Shape, bases: Array, shares: Array, table: Array, slopes: 
         else:
             add_product(bases, at, table[:n_left], slopes)
         return
+    if at == IDENTITY and shape[RIGHT_AT] == IDENTITY:
+        of_slopes = slopes.reshape(-1)
+        for i in range(n_left):
+            for j in range(n_right * width):
+                of_slopes[i * n_right * width + j] = flat[i * line + j]
+        return
     both = np.empty((n_left, n_right * width))
     for i in range(n_left):
         for j in range(n_right * width):
@@ -189,17 +197,15 @@ def sum_slopes(shape: Shape, bases: Array, shares: Array, table: Array, slopes: 
 def _spread_mean(shape: Shape, shares: Array, table: Array) -> None:
     """The transpose of `_center`."""
     n_left, n_right, pair = shape[LEFT], shape[RIGHT], shape[IS_PAIR]
-    at, total = shape[SHARES_AT] + 2 * pair * n_left * n_right, np.zeros(table.shape[1])
-    for i in range(n_left):
-        for j in range(n_right):
-            cell = table[i * (n_right + pair) + j]
-            for c in range(len(total)):
-                total[c] += cell[c]
-    for i in range(n_left):
-        for j in range(n_right):
-            share, cell = shares[at + i * n_right + j], table[i * (n_right + pair) + j]
-            for c in range(len(total)):
-                cell[c] -= share * total[c]
+    at, across = shape[SHARES_AT] + 2 * pair * n_left * n_right, n_right + pair
+    for c in range(table.shape[1]):
+        total = 0.0
+        for i in range(n_left):
+            for j in range(n_right):
+                total += table[i * across + j, c]
+        for i in range(n_left):
+            for j in range(n_right):
+                table[i * across + j, c] -= shares[at + i * n_right + j] * total
 
 
 @kernel

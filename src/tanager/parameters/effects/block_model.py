@@ -40,9 +40,9 @@ SQUARED, NORM = range(2)
 def sum_block(
     shape: Shape, bases: Array, shares: Array, cells: NDArray[np.uint32], values: Array, sums: Array, slopes: Array
 ) -> None:
-    """slopes (effects, width) of a block from values (n_rows, width); `sums` (cells, width) are those of its cells."""
+    """slopes (effects, width) of a block from values (n_rows, width); `sums` (cells, width) is room for the cells'."""
     sum_cells(cells, values, sums)
-    sum_slopes(shape, bases, shares, sums.copy(), slopes)
+    sum_slopes(shape, bases, shares, sums, slopes)
 
 
 @summing_kernel
@@ -130,6 +130,13 @@ def sweep(
     gains      (n_blocks,) what the last move of each gained
     """
     gain, p, slopes = 0.0, rows[P], rows[SLOPES]
+    # Room for the largest block: to ask for some takes as long as a hundred rows.
+    n_effects = n_cells = 0
+    for b in blocks:
+        n_effects = max(n_effects, shapes[b + 1, EFFECTS_AT] - shapes[b, EFFECTS_AT])
+        n_cells = max(n_cells, shapes[b + 1, CELLS_AT] - shapes[b, CELLS_AT])
+    slope_room, step_room = np.empty((n_effects, u.shape[1])), np.empty((n_effects, u.shape[1]))
+    steps_room = np.empty((n_cells, u.shape[1]))
     for b in blocks:
         if gains[b] < least:
             continue
@@ -140,7 +147,7 @@ def sweep(
         stays = norm > 0.0 and before == 0.0
         if stays and not zeros_too:
             continue
-        slope, step, steps = np.empty_like(own), np.empty_like(own), np.empty_like(by_cell)
+        slope, step, steps = slope_room[: len(own)], step_room[: len(own)], steps_room[: len(by_cell)]
         sum_block(shape, bases, shares, cells[b], slopes, steps, slope)
         if b == len(shapes) - 2:
             for c in range(len(free)):
@@ -150,7 +157,9 @@ def sweep(
         if math.isnan(known[0, 0]):
             apart = shape.copy()
             apart[CENTRED] = 0  # squares are not
-            sum_block(apart, squares, shares, cells[b], rows[BOUNDS], by_cell, known)
+            sum_cells(cells[b], rows[BOUNDS], by_cell)
+            steps[:] = by_cell
+            sum_slopes(apart, squares, shares, steps, known)
         while True:
             bounded = move_block(own, slope, known, widths[b], penalty[b], step)
             bent = fill_steps(shape, bases, shares, step, by_cell, steps)
