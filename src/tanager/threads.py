@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import TypeVar
+
+from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -60,6 +63,19 @@ def map_threads(function: Callable[[Item], Result], items: Iterable[Item]) -> li
     for other in begun:
         other.result()
     return [results[position] for position in range(len(work))]
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let BLAS use one thread inside: its threads and ours would wait for each other."""
+    with _libraries(len(sys.modules)).limit(limits=1, user_api="blas"):
+        yield
+
+
+@lru_cache(maxsize=1)
+def _libraries(n_modules: int) -> ThreadpoolController:
+    """Those that are loaded; looked for again only when there are more modules, since it takes as long as a fit."""
+    return ThreadpoolController()
 
 
 @lru_cache(maxsize=1)

@@ -8,7 +8,6 @@ from functools import partial
 from typing import cast
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from tanager.classifiers.parts import Parts
 from tanager.counts.count_store import CountStore
@@ -19,6 +18,7 @@ from tanager.parameters.protocol import ParameterTrace
 from tanager.table.batch import Codes, EncodedBatch, code_dtype
 from tanager.table.rows import Rows, gather
 from tanager.table.schema import ColumnSchema
+from tanager.threads import one_blas_thread
 from tanager.tuning.data import QueryRows
 from tanager.tuning.run import STRENGTHS, TuneRun
 
@@ -96,7 +96,7 @@ def tune_hidden(parameters: Conditional, task: ParameterTask) -> LearntNetwork:
         counts = CountStore(kept, task.counts.engine, task.counts.names)
         return cast(Network, EM().learn(replace(task, counts=counts)).network)
 
-    with threadpool_limits(1, "blas"):  # its threads and ours would wait for each other
+    with one_blas_thread():
         network, alpha = cast(Network, start.network), options.alpha
         chosen = TuneRun(network, options.objective, strengths, alpha=alpha, relearn=relearn).learn(rows)
     trace = HiddenTrace(start.trace, chosen.strength, tuple(chosen.held_out.items()))

@@ -8,7 +8,6 @@ from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.classifiers.hidden import add_hidden_codes
@@ -35,6 +34,7 @@ from tanager.table.batch import EncodedBatch
 from tanager.table.class_weights import weigh_classes
 from tanager.table.stream.source import is_stream
 from tanager.table.training_table import TrainingTable
+from tanager.threads import one_blas_thread
 
 FOR_ANY_LEARNER = "method='broad' and method='bootstrap' are for every learner."
 LAPLACE_PRIORS = ("hierarchical", "generative")
@@ -129,7 +129,7 @@ class Preparation:
                 hint=FOR_ANY_LEARNER,
             )
         p = np.exp(clf.gaps_.log_posterior(rows.codes))
-        with threadpool_limits(1, "blas"):  # its threads and ours would wait for each other
+        with one_blas_thread():
             if clf.network_.kind == "effects":
                 trace = cast(EffectsTrace, trace)
                 return effects_posterior(clf.network_, rows.codes, rows.weights, p, trace)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from tanager.counts.family import CountTable
 from tanager.network.class_free_marginals import ClassFreeMarginals
 from tanager.network.normalize import normalize_tables
 from tanager.structure.canonical import is_perfect_for
 from tanager.structure.dag import Dag
+from tanager.threads import one_blas_thread
 
 Array = NDArray[np.float64]
 
@@ -60,7 +60,7 @@ def most_likely_tables(
     target, families = dag.n_nodes - 1, dag.families
     assert is_perfect_for(dag, target), "the caller sends structures of perfect canonical form only"
     model = ClassFreeMarginals(dag, log_tables, n_states, counts)
-    with threadpool_limits(1, "blas"):  # sums of vectors: threads cost more than they give
+    with one_blas_thread():
         g, difference = _fit(model)
     logs = [np.array(table, dtype=np.float64) for table in log_tables]
     for level in model.levels:

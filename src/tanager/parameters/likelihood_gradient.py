@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from tanager.errors import OptionError
 from tanager.network.inference.triangulate import relevant_nodes
@@ -17,6 +16,7 @@ from tanager.parameters.gap_rows import GapRows
 from tanager.parameters.likelihood_start import all_rows, pseudo_rows, start_tables
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.structure.dag import Dag
+from tanager.threads import one_blas_thread
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class LikelihoodGradient(ParameterLearner):
         objective = Likelihood(task.dag, rows)
         start = start_tables(task, by_state, objective.nodes)
         pseudo = [np.broadcast_to(prior, table.shape) for prior, table in zip(by_state, start, strict=True)]
-        with threadpool_limits(1, "blas"):  # its threads and ours would wait for each other
+        with one_blas_thread():
             problem = PulledTables(objective, start, pseudo, rows.expect(start)[0])
             fit = fit_tables(problem, np.zeros(problem.size), self.max_iter, self.tol)
         warn_if_unfinished(fit, "LikelihoodGradient", self.max_iter)

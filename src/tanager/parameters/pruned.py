@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array
-from threadpoolctl import threadpool_limits
 
 from tanager.parameters.equal_networks import choose_equal_network
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.parameters.pruned_objective import PrunedObjective
 from tanager.structure.ties import level
+from tanager.threads import one_blas_thread
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -70,7 +70,7 @@ class Pruned(ParameterLearner):
         self.check_structure(task)
         counts = task.counts
         model = PrunedObjective(counts)
-        with threadpool_limits(1, "blas"):  # the matrices are small: threads cost more than they give
+        with one_blas_thread():
             start = Fit.of(model)
             pruned = prune(model, start)
         kept = np.bincount(model.attributes, pruned.kept[:-1].sum(axis=1), counts.n_attributes).astype(int)

@@ -29,7 +29,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.special import expit, logit
-from threadpoolctl import threadpool_limits
 
 from tanager.gaps.rule import GapRule
 from tanager.network.any_network import AnyNetwork
@@ -38,7 +37,7 @@ from tanager.posterior.features import Features, choose_terms, make_features
 from tanager.posterior.interval import Interval, around, log_odds_of_each, reach
 from tanager.table.batch import Codes
 from tanager.table.schema import ColumnSchema
-from tanager.threads import map_threads
+from tanager.threads import map_threads, one_blas_thread
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -95,7 +94,7 @@ class BroadPosterior:
                 if completed is not None:
                     found[few] = self._completed_rows(completed[:, : len(self.coarse)], odds[few])
 
-        with threadpool_limits(1, "blas"):  # its threads and ours would wait for each other
+        with one_blas_thread():
             map_threads(fill, range(0, len(codes), BLOCK_ROWS))
         return np.broadcast_to(found, logs.shape)
 
@@ -176,7 +175,7 @@ def broad_posterior(
     few = rows.thinned(MAX_ROWS_TO_FIT, order)
     codes = coarse_codes(look_ups, rows.codes)
     n_classes = rows.n_classes
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         features = make_features(coarse, choose_terms(coarse, order, strength, pairs), codes, rows.weights)
         found = []
         for code in [1] if n_classes == 2 else range(n_classes):

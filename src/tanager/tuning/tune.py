@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
 from tanager.errors import DataError, OptionError
 from tanager.network.network import Network
 from tanager.registry import check_option
-from tanager.threads import thread_limit
+from tanager.threads import one_blas_thread, thread_limit
 from tanager.tuning.data import possible_rows, query_nodes, read_query_rows
 from tanager.tuning.result import TuneResult, table_moves
 from tanager.tuning.run import STRENGTHS, TuneRun
@@ -94,7 +93,7 @@ def tune(
     if folds < 2:
         raise OptionError(f"folds={folds!r} of tune must be at least 2.")
     numbers = query_nodes(network, query)
-    with thread_limit(n_jobs), threadpool_limits(1, "blas"):  # its threads and ours would wait for each other
+    with thread_limit(n_jobs), one_blas_thread():
         everything = read_query_rows(network, data, numbers, sample_weight)
         rows = possible_rows(network, everything, impossible)
         if len(rows.codes) < folds:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from types import MappingProxyType
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from tanager.errors import OptionError
 from tanager.parameters.conditional.fit import ConditionalFit, FitOptions
@@ -15,6 +14,7 @@ from tanager.parameters.conditional.priors import PRIORS
 from tanager.parameters.effects.fit import EffectsFit
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.registry import check_option
+from tanager.threads import one_blas_thread
 
 DEFAULT_ALPHA = 0.5
 
@@ -99,7 +99,7 @@ class Conditional(ParameterLearner):
                 hint="leave it out, or use structure='pairwise'.",
             )
         fit = ConditionalFit(task, options) if task.pairs is None else EffectsFit(task, options)
-        with threadpool_limits(1, "blas"):  # its threads and ours would wait for each other
+        with one_blas_thread():
             return fit.learn()
 
     def fit_options(self) -> FitOptions:

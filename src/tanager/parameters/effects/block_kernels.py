@@ -54,8 +54,8 @@ def add_product(bases: Array, at: int, values: Array, out: Array) -> None:
                     own[c] += b * value[c]
         return
     # A plane for every class, so that the loop over j runs along memory; four lines at once, since one would spend its
-    # time on loading and storing the sums.
-    planes, last = np.zeros((width, n)), m - m % LINES
+    # time on loading and storing the sums. The log odds of two classes are such a plane already.
+    planes, last = out.reshape(1, n) if width == 1 else np.zeros((width, n)), m - m % LINES
     for i in range(0, last, LINES):
         four = bases[at + i * n : at + (i + LINES) * n]
         for c in range(width):
@@ -68,9 +68,10 @@ def add_product(bases: Array, at: int, values: Array, out: Array) -> None:
             value_of_class, own = values[i, c], planes[c]
             for j in range(n):
                 own[j] += line[j] * value_of_class
-    for j in range(n):
-        for c in range(width):
-            out[j, c] += planes[c, j]
+    if width > 1:
+        for j in range(n):
+            for c in range(width):
+                out[j, c] += planes[c, j]
 
 
 @kernel

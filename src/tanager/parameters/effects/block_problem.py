@@ -100,6 +100,7 @@ class BlockProblem:
         self._centre[-1] = np.log(np.maximum(classes, 0.5) / classes.sum())
         self.start = self._centre
         self._widths = np.ones(self.blocks.n_blocks)
+        self._reached: tuple[Array, Array, NDArray[np.intp]] | None = None  # the last descent's end, scores and blocks
         self.n_passes = 0
         self.set_penalty(False)
         self.set_strengths(())
@@ -107,7 +108,7 @@ class BlockProblem:
     def again(self) -> BlockProblem:
         """The same rows and effects, for another penalty at the same time."""
         other = copy(self)
-        other._widths, other.n_passes = np.ones(self.blocks.n_blocks), 0
+        other._widths, other._reached, other.n_passes = np.ones(self.blocks.n_blocks), None, 0
         return other
 
     @property
@@ -122,6 +123,7 @@ class BlockProblem:
     def set_prior_mean(self, mean: Array | float) -> None:
         """Where the penalty pulls to, (n_cells, n_classes) as seen from the class frequencies, or 0 for these."""
         self.start = self._centre + mean
+        self._reached = None
         self.__dict__.pop("_start_scores", None)
 
     def set_penalty(self, norm: bool, factors: Array | None = None) -> None:
@@ -142,36 +144,47 @@ class BlockProblem:
         if self._is_norm:
             each *= np.sqrt(self.n_rows) * self.blocks.weights
         # Of two classes the effects on the log odds are twice those on either class.
-        self._norm = each * (np.sqrt(0.5) if self._mirrored else 1.0) if self._is_norm else np.zeros(n_blocks)
-        self._squared = np.zeros(n_blocks) if self._is_norm else each * (0.5 if self._mirrored else 1.0)
+        self._penalty = np.zeros((n_blocks, 2))
+        self._squared, self._norm = self._penalty.T
+        if self._is_norm:
+            self._norm[:] = each * (np.sqrt(0.5) if self._mirrored else 1.0)
+        else:
+            self._squared[:] = each * (0.5 if self._mirrored else 1.0)
 
     def descend(self, u: Array, max_iter: int, tolerance: float) -> Descent:
         """Descend from effects u (n_effects, n_odds) until about `tolerance` (value + rows / 100) is left to gain."""
         from tanager.parameters.effects.block_descent import descend
 
+        scores = self._scores_at(u)
         u, free = pad(self._only_used(u)), pad(self._free[np.newaxis])[0]
-        scores = self._start_scores + self.rows.sums(self._odds_tables(u))
-        penalty = np.stack([self._squared, self._norm], axis=1)
         max_steps = min(max_iter, MAX_STEPS)
         values, gains = np.empty(max_steps + 1), np.empty(max_steps)
         blocks, rows = self.blocks, self.rows
         model = blocks.shapes, blocks.bases, blocks.squares, blocks.shares
         data = rows.cells, rows.classes, rows.weights
-        penalized = self._used, penalty, self._widths
+        penalized = self._used, self._penalty, self._widths
         state = u, scores, values, gains
         n_steps, n_sweeps, finished = descend(*model, *data, free, self._n_odds, *penalized, tolerance, *state)
         self.n_passes += n_sweeps
         # Half of the square of a norm is what is left to gain.
         norms = np.sqrt(2.0 * np.maximum(np.append(gains[:n_steps], gains[n_steps - 1]), 0.0))
         end = "tolerance" if finished else "max_iter"
-        return Descent(u[:, : self._n_odds].copy(), values[: n_steps + 1].tolist(), norms.tolist(), end)
+        reached = u[:, : self._n_odds].copy()
+        self._reached = reached, scores, self._used
+        return Descent(reached, values[: n_steps + 1].tolist(), norms.tolist(), end)
+
+    def _scores_at(self, u: Array) -> Array:
+        """(n_rows, width) of the effects in use. Those at the end of the last descent are known; they may be changed."""
+        if self._reached is not None and self._reached[0] is u and np.isin(self._reached[2], self._used).all():
+            return self._reached[1]
+        return self._start_scores + self.rows.sums(self._odds_tables(pad(self._only_used(u))))
 
     def certify(self, descent: Descent) -> None:
         """Solve for the intercepts, and set the bound of the descent: what is left to gain at most (`block_gap`)."""
-        rows, free = self.rows, self._free
-        scores = self._start_scores + rows.sums(self._odds_tables(pad(descent.u)))
-        shift, p = solve_intercepts(scores.T[: self._n_odds], rows.classes, rows.weights, free)
+        rows, scores = self.rows, self._scores_at(descent.u)
+        shift, p = solve_intercepts(scores.T[: self._n_odds], rows.classes, rows.weights, self._free)
         descent.u[-1] += shift
+        self._reached = None
         slopes = self._slopes(pad(p.T))
         used, ends = self._used[:-1], self.blocks.shapes[:, 7]
         u, by_block = (
@@ -260,11 +273,9 @@ class BlockProblem:
         return slopes
 
     def _only_used(self, u: Array) -> Array:
-        if len(self._used) == self.blocks.n_blocks:
-            return u
-        used = np.zeros(self.blocks.n_blocks, dtype=bool)
-        used[self._used] = True
-        return np.where(np.repeat(used, np.diff(self.blocks.shapes[:, 7]))[:, np.newaxis], u, 0.0)
+        used = np.zeros(self.blocks.n_blocks)
+        used[self._used] = 1.0
+        return u * np.repeat(used, np.diff(self.blocks.shapes[:, 7]))[:, np.newaxis]
 
     def _tables(self, u: Array) -> Array:
         """(n_cells, n_classes) of effects u (n_effects, n_odds)."""
