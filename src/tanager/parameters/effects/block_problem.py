@@ -146,10 +146,8 @@ class BlockProblem:
         # Of two classes the effects on the log odds are twice those on either class.
         self._penalty = np.zeros((n_blocks, 2))
         self._squared, self._norm = self._penalty.T
-        if self._is_norm:
-            self._norm[:] = each * (np.sqrt(0.5) if self._mirrored else 1.0)
-        else:
-            self._squared[:] = each * (0.5 if self._mirrored else 1.0)
+        both = np.sqrt(0.5) if self._is_norm else 0.5
+        self._penalty[:, int(self._is_norm)] = each * (both if self._mirrored else 1.0)
 
     def descend(self, u: Array, max_iter: int, tolerance: float) -> Descent:
         """Descend from effects u (n_effects, n_odds) until about `tolerance` (value + rows / 100) is left to gain."""
@@ -174,7 +172,7 @@ class BlockProblem:
         return Descent(reached, values[: n_steps + 1].tolist(), norms.tolist(), end)
 
     def _scores_at(self, u: Array) -> Array:
-        """(n_rows, width) of the effects in use. Those at the end of the last descent are known; they may be changed."""
+        """(n_rows, width) of the effects in use, to be changed; those at the end of the last descent are known."""
         if self._reached is not None and self._reached[0] is u and np.isin(self._reached[2], self._used).all():
             return self._reached[1]
         return self._start_scores + self.rows.sums(self._odds_tables(pad(self._only_used(u))))
