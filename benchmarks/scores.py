@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from tanager.counts.pair_tables import PairTables, pair_offsets
+from tanager.counts.family import PairTables, pair_offsets
 from tanager.scores import SCORES, by_shape, pair_information
 
 N_ROWS, N_ATTRIBUTES, N_STATES, N_CLASSES = 2_000, 1_000, 3, 2

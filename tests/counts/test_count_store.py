@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from oracle import count_rows, random_batch
 from tanager.counts.count_store import CountStore, physical_memory
 from tanager.counts.engine import CountEngine
-from tanager.counts.family import CountTable, Family
+from tanager.counts.family import CountTable, Family, PairTables
 from tanager.counts.numpy_engine import NumpyEngine
-from tanager.counts.pair_tables import PairTables
 from tanager.errors import MemoryLimitError
 from tanager.table.batch import EncodedBatch
 

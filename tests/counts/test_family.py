@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracle import count_rows, random_batch
-from tanager.counts.family import Family, strides
+from tanager.counts.family import Family, PairTables, pair_offsets, strides
 from tanager.counts.numpy_engine import NumpyEngine
-from tanager.counts.pair_tables import PairTables, pair_offsets
 
 states = st.lists(st.integers(1, 9), min_size=1, max_size=6)
 

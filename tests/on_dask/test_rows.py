@@ -94,7 +94,7 @@ def test_every_so_manyth_row_is_that_of_the_batch(client, step):
 
 def test_more_rows_than_fit_this_machine_are_refused(client, monkeypatch):
     rows = on_cluster(client, random_batch(3, 80, N_STATES), (40,))
-    monkeypatch.setattr("tanager.table.join_blocks.physical_memory", lambda: 4 * 79 * 4)
+    monkeypatch.setattr("tanager.table.batch.physical_memory", lambda: 4 * 79 * 4)
     assert rows.take(np.arange(79)).n_rows == 79
     with pytest.raises(MemoryLimitError, match="80 rows are needed in memory"):
         gather(rows)

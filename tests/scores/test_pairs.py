@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from scores.by_rows import random_rows
-from tanager.counts.family import CountTable, Family
-from tanager.counts.pair_tables import PairTables, pair_offsets
+from tanager.counts.family import CountTable, Family, PairTables, pair_offsets
 from tanager.scores import ACLL, AIC, BIC, FCLL, K2, LL, MIT, BDeu, FamilyScore, by_shape, pair_information
 from tanager.scores.margins import xlogx
 from tanager.threads import thread_limit
@@ -135,7 +134,7 @@ def test_kernel_logarithms_are_right_to_the_last_bits() -> None:
 def test_small_tables_do_not_load_the_compiler() -> None:
     program = (
         "import sys, numpy as np\n"
-        "from tanager.counts.pair_tables import PairTables, pair_offsets\n"
+        "from tanager.counts.family import PairTables, pair_offsets\n"
         "from tanager.scores import SCORES\n"
         "n_states = (3,) * 20 + (2,)\n"
         "offsets = pair_offsets(n_states)\n"

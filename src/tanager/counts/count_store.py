@@ -17,12 +17,13 @@ from tanager.counts.family import (
     CountTable,
     Family,
     FamilyLayout,
+    PairTables,
     TableStack,
     families_of,
     family_layouts,
+    pair_offsets,
     stack_tables,
 )
-from tanager.counts.pair_tables import PairTables, pair_offsets
 from tanager.counts.running_counts import CountedRows
 from tanager.errors import MemoryLimitError
 from tanager.memory import physical_memory

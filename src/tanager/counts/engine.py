@@ -10,8 +10,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.counts.family import CountTable
-from tanager.counts.pair_tables import PairTables
+from tanager.counts.family import CountTable, PairTables
 from tanager.errors import OptionError
 from tanager.registry import check_option
 from tanager.table.batch import EncodedBatch

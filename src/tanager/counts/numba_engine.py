@@ -12,10 +12,9 @@ from llvmlite import binding
 from numpy.typing import NDArray
 
 from tanager.counts.bit_kernels import TILE, count_mask_pairs
-from tanager.counts.family import CountTable, strides
+from tanager.counts.family import CountTable, PairTables, pair_offsets, strides
 from tanager.counts.mask_kernels import ROWS_PER_WORD, WORDS_PER_VECTOR, pack_masks, pack_masks_of_words, padded_words
 from tanager.counts.numba_kernels import Flags, Int64s, Units, count_nodes, count_partners
-from tanager.counts.pair_tables import PairTables, pair_offsets
 from tanager.table.batch import Codes, EncodedBatch
 from tanager.table.categories import count_codes
 from tanager.threads import count_threads, map_threads

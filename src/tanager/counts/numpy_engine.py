@@ -8,8 +8,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.counts.family import CountTable, strides
-from tanager.counts.pair_tables import PairTables, pair_offsets
+from tanager.counts.family import CountTable, PairTables, pair_offsets, strides
 from tanager.table.batch import EncodedBatch
 
 

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.counts.engine import CountEngine, engine_for
-from tanager.counts.family import CountTable
-from tanager.counts.pair_tables import PairTables, pair_offsets
+from tanager.counts.family import CountTable, PairTables, pair_offsets
 from tanager.table.batch import Codes, EncodedBatch, Weights
 
 # Of all tables together: 32 MB, three times while a batch is added.

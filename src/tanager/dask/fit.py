@@ -13,8 +13,7 @@ from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.classifiers.parts import Parts
 from tanager.classifiers.reading import CodedTable
 from tanager.counts.engine import CountEngine, choose_engine
-from tanager.counts.family import CountTable
-from tanager.counts.pair_tables import PairTables
+from tanager.counts.family import CountTable, PairTables
 from tanager.dask.cluster import Cluster
 from tanager.dask.encode import PartitionEncoder
 from tanager.dask.partition_summary import packed_statistics, summarize_partition

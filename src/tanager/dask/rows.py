@@ -15,8 +15,7 @@ from dask.sizeof import sizeof
 from distributed import Future
 
 from tanager.dask.cluster import FAN_IN, Cluster, Group
-from tanager.table.batch import EncodedBatch
-from tanager.table.join_blocks import check_fits, join_blocks
+from tanager.table.batch import EncodedBatch, check_fits, join_blocks
 from tanager.table.needs import Place
 from tanager.table.rows import Made, Options, Outline, Outlined, RowNumbers, Value, add
 

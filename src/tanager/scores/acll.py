@@ -8,8 +8,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.counts.family import CountTable, Family
-from tanager.counts.pair_tables import PairTables
+from tanager.counts.family import CountTable, Family, PairTables
 from tanager.errors import OptionError
 from tanager.registry import check_option
 from tanager.scores.acll_constants import dirichlet_slopes, uniform_beta

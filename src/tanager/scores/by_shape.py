@@ -12,8 +12,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.counts.family import CountTable, Family
-from tanager.counts.pair_tables import PairTables
+from tanager.counts.family import CountTable, Family, PairTables
 from tanager.threads import count_threads, map_threads
 
 # Above this many cells in the pair tables the compiled kernels repay their start; NumPy does about 3e7 a second.

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.counts.count_store import CountStore
-from tanager.counts.family import Family
-from tanager.counts.pair_tables import PairTables
+from tanager.counts.family import Family, PairTables
 from tanager.scores.by_shape import worth_compiling
 from tanager.scores.margins import Term, same_for_all, sum_pair_terms, xlogx
 

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.counts.family import CountTable, Family
-from tanager.counts.pair_tables import PairTables
+from tanager.counts.family import CountTable, Family, PairTables
 from tanager.scores.by_shape import ByShape, PairGroup, pair_groups, pair_totals, score_group, worth_compiling
 
 AXES = {"j": -3, "c": -2, "k": -1}

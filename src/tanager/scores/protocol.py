@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from tanager.counts.count_store import CountStore
-from tanager.counts.family import CountTable, Family
-from tanager.counts.pair_tables import PairTables
+from tanager.counts.family import CountTable, Family, PairTables
 from tanager.errors import OptionError
 from tanager.table.needs import Needs
 

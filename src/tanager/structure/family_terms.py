@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.counts.count_store import CountStore
-from tanager.counts.family import CountTable, Family
-from tanager.counts.pair_tables import PairTables
+from tanager.counts.family import CountTable, Family, PairTables
 from tanager.errors import OptionError
 from tanager.scores.cll import CLL
 from tanager.scores.protocol import FamilyScore

@@ -12,8 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tanager.counts.family import CountTable
-from tanager.counts.pair_tables import PairTables, pair_offsets
+from tanager.counts.family import CountTable, PairTables, pair_offsets
 from tanager.table.batch import EncodedBatch
 from tanager.torch.device import choose_device, to_device, with_less_memory
 from tanager.torch.products import OneHots, StateColumns, blocks

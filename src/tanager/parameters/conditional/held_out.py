@@ -20,9 +20,8 @@ from tanager.parameters.conditional.losses import POWERS, losses_and_slopes
 from tanager.parameters.conditional.objectives import indicators
 from tanager.parameters.conditional.optimize import Penalized
 from tanager.parameters.protocol import ParameterTask
-from tanager.table.batch import EncodedBatch
+from tanager.table.batch import EncodedBatch, join_blocks
 from tanager.table.deal import SLACK, Keys, RowKinds, row_keys
-from tanager.table.join_blocks import join_blocks
 from tanager.table.rows import Rows, Value
 
 Array = NDArray[np.float64]

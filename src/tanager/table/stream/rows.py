@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.table.batch import EncodedBatch, PreparedHere
-from tanager.table.join_blocks import check_fits, join_blocks
+from tanager.table.batch import EncodedBatch, PreparedHere, check_fits, join_blocks
 from tanager.table.needs import Place
 from tanager.table.rows import Made, Outline, Outlined, RowNumbers, Value, add
 from tanager.table.stream.scratch_file import ScratchFile, check_space
