@@ -15,8 +15,7 @@ from tanager import BayesianNetworkClassifier
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.gaps.average import Averaged
-from tanager.gaps.filler import learn_filler
-from tanager.gaps.filling import Filling
+from tanager.gaps.filling import Filling, learn_filler
 from tanager.gaps.skip import Skipped
 from tanager.gaps.sum_out import SummedOut
 from tanager.network.inference.junction_tree import JunctionTree

@@ -19,7 +19,8 @@ from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifi
 from tanager.gaps import average
 from tanager.gaps.average import Averaged
 from tanager.gaps.completions import Completions
-from tanager.gaps.filler import FillingTree, learn_filler
+from tanager.gaps.filler import FillingTree
+from tanager.gaps.filling import learn_filler
 from tanager.gaps.sum_out import SummedOut
 from tanager.network.network import Network
 from tanager.parameters import PARAMETERS

@@ -20,7 +20,7 @@ from tanager.dask.cluster import Cluster
 from tanager.dask.fit import TorchOnWorkers
 from tanager.dask.rows import ClusterRows
 from tanager.errors import MemoryLimitError
-from tanager.parameters.conditional import held_out
+from tanager.table import deal
 from tanager.table.deal import row_keys
 from tanager.table.rows import gather
 from tanager.threads import count_threads
@@ -136,7 +136,7 @@ def test_the_rows_of_folds_are_those_drawn_in_memory(client, cuts, weighted):
     batch = random_batch(0, 9_000, (3, 4, 2), weighted=weighted)
     rows = on_cluster(client, batch, cuts)
     for most_rows in (5_000, 1_000):
-        folds = zip(held_out.split_rows(rows, most_rows, 0), held_out.split_rows(batch, most_rows, 0), strict=True)
+        folds = zip(deal.split_rows(rows, most_rows, 0), deal.split_rows(batch, most_rows, 0), strict=True)
         for ours, theirs in folds:
             for own, other in zip(ours, theirs, strict=True):
                 np.testing.assert_allclose(own.row_weights, other.row_weights, rtol=1e-12)  # sums in another order
@@ -145,14 +145,14 @@ def test_the_rows_of_folds_are_those_drawn_in_memory(client, cuts, weighted):
 
 def test_of_very_many_rows_folds_are_drawn_from_those_of_the_lowest_keys(client, monkeypatch):
     batch = random_batch(0, 900, (200, 200, 2))
-    monkeypatch.setattr(held_out, "MAX_ROWS_TO_DRAW_FROM", 300)
+    monkeypatch.setattr(deal, "MAX_ROWS_TO_DRAW_FROM", 300)
     low = batch.take(row_keys(batch.codes, batch.class_codes) < 2**64 // 3)
     third = {(*row, label) for row, label in zip(low.codes.tolist(), low.class_codes, strict=True)}
     assert 250 < len(third) < 350
     drawn = [
         np.column_stack([part.codes, part.class_codes]).repeat(part.row_weights.astype(int), axis=0).tolist()
         for cuts in [(), (100, 101, 500)]
-        for part in next(held_out.split_rows(on_cluster(client, batch, cuts), 100, 0))
+        for part in next(deal.split_rows(on_cluster(client, batch, cuts), 100, 0))
     ]
     assert drawn[:2] == drawn[2:]
     assert {tuple(row) for row in drawn[0] + drawn[1]} <= third

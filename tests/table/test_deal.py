@@ -1,6 +1,7 @@
 """Rows dealt to parts: by what they hold, unit by unit, at random."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
+from oracle import batch_of, random_batch
 from tanager.table import deal
-from tanager.table.deal import RowKinds, row_keys
+from tanager.table.deal import RowKinds, row_keys, split_rows
 
 seeds = st.integers(0, 1000)
 
@@ -81,3 +83,28 @@ def test_fractions_whose_sum_is_a_whole_number_are_that_number_in_any_order(seed
     sums = [RowKinds.of(same, same, own) for own in (weights, weights[order])]
     assert [own.n_units for own in sums] == [2, 2]
     np.testing.assert_allclose(sums[0].deal(2, seed), sums[1].deal(2, seed), atol=1e-12)
+
+
+@given(st.integers(0, 1000))
+@settings(max_examples=20, deadline=None)
+def test_folds_deal_out_every_unit_of_weight_and_a_weight_as_so_many_rows(seed):
+    plain = random_batch(seed, 30, (2, 2, 3))
+    number = np.random.default_rng(seed).integers(1, 4, 30)
+    codes, classes = plain.codes.repeat(number, axis=0), plain.class_codes.repeat(number)
+    whole = Counter(row_by_row(batch_of(codes, classes, plain.n_states)))
+    dealt = Counter()
+    weighted = split_rows(replace(plain, weights=number.astype(float)), 1_000, seed)
+    for fold, repeated in zip(weighted, split_rows(batch_of(codes, classes, plain.n_states), 1_000, seed), strict=True):
+        kept, held_out = (Counter(row_by_row(part)) for part in fold)
+        assert kept + held_out == whole
+        assert [kept, held_out] == [Counter(row_by_row(part)) for part in repeated]
+        dealt += held_out
+    alone = {c for c, n in Counter(row[-1] for row in whole.elements()).items() if n == 1}
+    assert dealt == Counter({row: n for row, n in whole.items() if row[-1] not in alone})
+
+
+def row_by_row(batch):
+    """Each row with its class, as often as its weight says."""
+    for codes, c, weight in zip(batch.codes.tolist(), batch.class_codes.tolist(), batch.row_weights, strict=True):
+        assert weight == int(weight)
+        yield from [(*codes, c)] * int(weight)

@@ -1,8 +1,7 @@
-"""The filler: a second network, of frequencies, that says what the missing cells of a row may hold."""
+"""FillingTree: the filler, a tree of frequencies, ready to draw what the missing cells of a row may hold."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import takewhile
@@ -11,36 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.counts.count_store import CountStore
 from tanager.network.network import Network
-from tanager.parameters.frequency import Frequency
-from tanager.parameters.protocol import ParameterTask
-from tanager.scores.information import edge_likelihoods
-from tanager.structure.dag import Dag
-from tanager.structure.spanning import NO_PARENT, maximum_spanning_tree
-from tanager.structure.ties import level, smallest_gain
 from tanager.table.batch import Codes
-from tanager.table.schema import ColumnSchema
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Places = NDArray[np.intp]
-
-MAX_ATTRIBUTES_OF_TREE = 500  # with more, the tables of all pairs cost more than a tree is worth
-
-
-def learn_filler(counts: CountStore, columns: Sequence[ColumnSchema]) -> Network:
-    """The tree-augmented naive Bayes network of greatest likelihood, its tables smoothed frequencies.
-
-    Naive Bayes for counts without rows, which know no pairs, and where pairs are too many.
-    """
-    parents = [NO_PARENT] * counts.n_attributes
-    if counts.n_rows > 0 and 1 < counts.n_attributes <= MAX_ATTRIBUTES_OF_TREE:
-        # Chow and Liu 1968; Friedman et al. 1997.
-        n_rows = float(counts.flat((counts.n_attributes,)).sum())
-        parents = maximum_spanning_tree(level(edge_likelihoods(counts.pairs()), smallest_gain(n_rows))).tolist()
-    dag = Dag.augmented_naive_bayes([() if parent == NO_PARENT else (parent,) for parent in parents])
-    return Network(tuple(columns), dag, Frequency().tables(ParameterTask(dag, counts)), columns[-1].name)
 
 
 @dataclass(frozen=True)

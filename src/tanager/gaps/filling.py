@@ -17,13 +17,20 @@ from tanager.errors import DataError
 from tanager.gaps.calibrate import calibrate
 from tanager.gaps.completions import Completions
 from tanager.gaps.corrections import learn_corrections
-from tanager.gaps.filler import learn_filler
 from tanager.network.any_network import LookedUpNetwork
 from tanager.network.network import Network
+from tanager.parameters.frequency import Frequency
+from tanager.parameters.protocol import ParameterTask
+from tanager.scores.information import edge_likelihoods
+from tanager.structure.dag import Dag
+from tanager.structure.spanning import NO_PARENT, maximum_spanning_tree
+from tanager.structure.ties import level, smallest_gain
 from tanager.table.batch import Codes
 from tanager.table.schema import ColumnSchema
 
 Floats = NDArray[np.float64]
+
+MAX_ATTRIBUTES_OF_TREE = 500  # with more, the tables of all pairs cost more than a tree is worth
 
 
 @dataclass(frozen=True)
@@ -96,3 +103,17 @@ class FillingTask:
         filler = calibrate(self.filler, self.network, self.classes, coarse)
         corrections = learn_corrections(Completions(self.network, filler), self.classes, self.by_state)
         return Filling(filler, *corrections).reordered(self.order)
+
+
+def learn_filler(counts: CountStore, columns: Sequence[ColumnSchema]) -> Network:
+    """The tree-augmented naive Bayes network of greatest likelihood, its tables smoothed frequencies.
+
+    Naive Bayes for counts without rows, which know no pairs, and where pairs are too many.
+    """
+    parents = [NO_PARENT] * counts.n_attributes
+    if counts.n_rows > 0 and 1 < counts.n_attributes <= MAX_ATTRIBUTES_OF_TREE:
+        # Chow and Liu 1968; Friedman et al. 1997.
+        n_rows = float(counts.flat((counts.n_attributes,)).sum())
+        parents = maximum_spanning_tree(level(edge_likelihoods(counts.pairs()), smallest_gain(n_rows))).tolist()
+    dag = Dag.augmented_naive_bayes([() if parent == NO_PARENT else (parent,) for parent in parents])
+    return Network(tuple(columns), dag, Frequency().tables(ParameterTask(dag, counts)), columns[-1].name)

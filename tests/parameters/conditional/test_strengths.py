@@ -1,12 +1,11 @@
 """Choices on held-out folds: strengths and iterations that do not fall for noise, and do not miss what is there."""
 
-from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.linalg import hadamard
@@ -19,7 +18,7 @@ from tanager.parameters import ParameterTask
 from tanager.parameters.conditional import cross_tuning
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.fit import ConditionalFit
-from tanager.parameters.conditional.held_out import HeldOut, split_folds, split_rows
+from tanager.parameters.conditional.held_out import HeldOut, split_folds
 from tanager.parameters.conditional.learner import Conditional
 from tanager.parameters.conditional.losses import MIXED
 from tanager.parameters.conditional.objectives import Objective
@@ -130,31 +129,6 @@ def test_folds_keep_apart_what_they_learn_from_and_what_they_judge(n_rows, n_fol
         assert np.ptp(np.bincount(rest.class_codes)) <= 2  # every class alike
         judged.extend(rest.codes[:, 0].tolist())
     assert len(judged) == len(set(judged)) == (n_rows if n_folds == 3 else 200)
-
-
-@given(st.integers(0, 1000))
-@settings(max_examples=20, deadline=None)
-def test_folds_deal_out_every_unit_of_weight_and_a_weight_as_so_many_rows(seed):
-    plain = random_batch(seed, 30, (2, 2, 3))
-    number = np.random.default_rng(seed).integers(1, 4, 30)
-    codes, classes = plain.codes.repeat(number, axis=0), plain.class_codes.repeat(number)
-    whole = Counter(row_by_row(batch_of(codes, classes, plain.n_states)))
-    dealt = Counter()
-    weighted = split_rows(replace(plain, weights=number.astype(float)), 1_000, seed)
-    for fold, repeated in zip(weighted, split_rows(batch_of(codes, classes, plain.n_states), 1_000, seed), strict=True):
-        kept, held_out = (Counter(row_by_row(part)) for part in fold)
-        assert kept + held_out == whole
-        assert [kept, held_out] == [Counter(row_by_row(part)) for part in repeated]
-        dealt += held_out
-    alone = {c for c, n in Counter(row[-1] for row in whole.elements()).items() if n == 1}
-    assert dealt == Counter({row: n for row, n in whole.items() if row[-1] not in alone})
-
-
-def row_by_row(batch):
-    """Each row with its class, as often as its weight says."""
-    for codes, c, weight in zip(batch.codes.tolist(), batch.class_codes.tolist(), batch.row_weights, strict=True):
-        assert weight == int(weight)
-        yield from [(*codes, c)] * int(weight)
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=7))

@@ -16,13 +16,13 @@ from tanager.network.additive import AdditiveNetwork
 from tanager.parameters import Conditional
 from tanager.parameters.conditional import strengths
 from tanager.parameters.conditional.fit import FOLD_SEED
-from tanager.parameters.conditional.held_out import split_rows
 from tanager.parameters.effects import models as choice
 from tanager.parameters.effects import problems
 from tanager.parameters.effects.fit import _mean
 from tanager.parameters.effects.layout import Effects, mean_effects
 from tanager.structure import Fixed, Pairwise
 from tanager.table.batch import EncodedBatch
+from tanager.table.deal import split_rows
 
 EXACT = {"tol": 1e-12, "max_iter": 5_000}
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import AutoEngine, CountEngine
 from tanager.parameters.conditional.fit import FOLD_SEED
-from tanager.parameters.conditional.held_out import ONE_FOLD_ROWS, HeldOut, split_rows
+from tanager.parameters.conditional.held_out import HeldOut
 from tanager.parameters.conditional.objectives import Objective
 from tanager.parameters.conditional.optimize import Penalized
 from tanager.parameters.effects.bases import MANY_ROWS
@@ -23,6 +23,7 @@ from tanager.parameters.effects.prior import effect_prior, prior_mean
 from tanager.parameters.protocol import ParameterTask
 from tanager.structure.protocol import Pairs
 from tanager.table.batch import EncodedBatch
+from tanager.table.deal import ONE_FOLD_ROWS, split_rows
 from tanager.table.granularity import MAX_PAIRED, fine_places
 from tanager.table.rows import Rows, gather
 
