@@ -44,12 +44,10 @@ def test_a_step_along_which_the_slope_falls_is_not_remembered():
 
 def test_the_walk_follows_a_bent_valley_to_its_end_and_never_climbs():
     seen = []
-
-    def record(point, value, gradient):
+    for point, value, gradient in walk_down(lambda x: (rosen(x), rosen_der(x)), np.array([-1.2, 1.0, -0.5, 2.0]), 500):
         seen.append((point, value))
-        return np.abs(gradient).max() < 1e-8
-
-    walk_down(lambda x: (rosen(x), rosen_der(x)), np.array([-1.2, 1.0, -0.5, 2.0]), 500, record)
+        if np.abs(gradient).max() < 1e-8:
+            break
     values = [value for _, value in seen]
     assert values == sorted(values, reverse=True)
     np.testing.assert_allclose(seen[-1][0], 1.0, atol=1e-7)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.parameters.conditional.descent import minimize
 from tanager.parameters.conditional.held_out import Fold
-from tanager.parameters.conditional.optimize import minimize
 
 Array = NDArray[np.float64]
 

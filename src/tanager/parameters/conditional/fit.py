@@ -10,15 +10,22 @@ from numpy.typing import NDArray
 
 from tanager.errors import SeparationWarning
 from tanager.network.network import Network
-from tanager.parameters.conditional.certificate import DAMPING, Certificate, minimize_closely
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.cross_tuning import choose_iterations
-from tanager.parameters.conditional.descent import Descent, describe_descent, warn_if_unfinished
+from tanager.parameters.conditional.descent import (
+    DAMPING,
+    Certificate,
+    Descent,
+    describe_descent,
+    minimize,
+    minimize_closely,
+    warn_if_unfinished,
+)
 from tanager.parameters.conditional.gap_objective import MAX_ROWS_TO_INFER, GapObjective, count_rows_to_infer
 from tanager.parameters.conditional.held_out import Fold, HeldOut, split_folds
 from tanager.parameters.conditional.losses import MIXED
 from tanager.parameters.conditional.objectives import Objective, worth_compiling
-from tanager.parameters.conditional.optimize import Penalized, minimize
+from tanager.parameters.conditional.penalized import Penalized
 from tanager.parameters.conditional.priors import PRIORS
 from tanager.parameters.conditional.strengths import MAX_ROWS_FOR_FOLDS, TABLES, Chosen, choose_strengths
 from tanager.parameters.conditional.trace import ConditionalTrace

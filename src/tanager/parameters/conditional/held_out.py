@@ -17,7 +17,7 @@ from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.descent import Descent
 from tanager.parameters.conditional.losses import POWERS, losses_and_slopes
 from tanager.parameters.conditional.objectives import indicators
-from tanager.parameters.conditional.optimize import Penalized
+from tanager.parameters.conditional.penalized import Penalized
 from tanager.parameters.protocol import ParameterTask
 from tanager.table.batch import EncodedBatch
 from tanager.table.deal import split_rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,8 @@ from scipy.linalg import solve_triangular
 
 Array = NDArray[np.float64]
 Problem = Callable[[Array], tuple[float, Array]]
+StepAndChange = tuple[Array, Array]
+"""A step, and the change of the gradient along it."""
 
 # Steps remembered: many where vectors are short, so that a product with the memory takes no longer than a pass.
 MIN_STEPS, MAX_STEPS = 20, 120
@@ -24,22 +26,19 @@ ROUNDING = 1e-15
 
 
 def walk_down(
-    problem: Problem,
-    start: Array,
-    max_iter: int,
-    record: Callable[[Array, float, Array], bool],
-    memory: Memory | None = None,
-) -> None:
-    """From a start; `record` sees point, value and gradient there and after each step, and says when to stop.
+    problem: Problem, start: Array, max_iter: int, earlier: Iterable[StepAndChange] = ()
+) -> Iterator[tuple[Array, float, Array]]:
+    """Point, value and gradient at the start and after each step, as long as the next one is asked for.
 
-    Also stops when no step lowers the value any more. `memory` may hold steps of an earlier walk.
+    Ends when no step lowers the value any more. `earlier` are steps of an earlier walk, to be remembered.
     """
-    memory = Memory(len(start)) if memory is None else memory
+    memory = Memory(len(start))
+    for step, change in earlier:
+        memory.add(step, change)
     point = start
     value, gradient = problem(point)
     for _ in range(max_iter):
-        if record(point, value, gradient):
-            return
+        yield point, value, gradient
         found = _search(problem, point, value, gradient, -memory.times_inverse(gradient))
         if found is None and not memory.n_steps:
             return
@@ -49,7 +48,7 @@ def walk_down(
         step, value, at_end = found
         memory.add(step, at_end - gradient, ROUNDING * abs(value))
         point, gradient = point + step, at_end
-    record(point, value, gradient)
+    yield point, value, gradient
 
 
 class Memory:

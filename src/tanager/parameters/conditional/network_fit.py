@@ -100,15 +100,12 @@ class PulledTables:
 def fit_tables(problem: PulledTables, start: Array, max_iter: int, tol: float) -> NetworkFit:
     """Descend from v until half the squared norm of the scaled gradient is at most `tol` times the loss."""
     fit = NetworkFit(problem.tables(start))
-
-    def record(vector: Array, value: float, gradient: Array) -> bool:
+    for vector, value, gradient in walk_down(problem, start, max_iter):
         fit.tables = problem.tables(vector)
         fit.values.append(value)
         if 0.5 * float(gradient @ gradient) <= tol * abs(value):
             fit.end = "tolerance"
-        return fit.end == "tolerance"
-
-    walk_down(problem, start, max_iter, record)
+            break
     if fit.end == "max_iter" and len(fit.values) <= max_iter:
         fit.end = "precision"
     return fit

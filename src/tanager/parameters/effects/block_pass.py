@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.parameters.conditional.certificate import DAMPING
-from tanager.parameters.conditional.lbfgs import Memory
+from tanager.parameters.conditional.descent import DAMPING
+from tanager.parameters.conditional.lbfgs import StepAndChange
 from tanager.parameters.effects.block_problem import BlockProblem, pad
 
 Array = NDArray[np.float64]
@@ -47,8 +47,8 @@ class SquaredBlocks:
     def note(self, vector: Array, gradient: Array) -> None:
         """Nothing: there is one descent."""
 
-    def recall(self) -> Memory:
-        return Memory(len(self._precision))
+    def recall(self) -> tuple[StepAndChange, ...]:
+        return ()
 
     def to_vector(self, u: Array) -> Array:
         vector: Array = u[self._used] / self._scale

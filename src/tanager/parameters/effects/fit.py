@@ -16,11 +16,18 @@ from numpy.typing import NDArray
 
 from tanager.errors import OptionError
 from tanager.network.additive import AdditiveNetwork
-from tanager.parameters.conditional.certificate import DAMPING, MAX_ROWS_FOR_EACH, Certificate, minimize_closely
-from tanager.parameters.conditional.descent import Descent, describe_descent, warn_if_unfinished
+from tanager.parameters.conditional.descent import (
+    DAMPING,
+    MAX_ROWS_FOR_EACH,
+    Certificate,
+    Descent,
+    describe_descent,
+    minimize_closely,
+    warn_if_unfinished,
+)
 from tanager.parameters.conditional.fit import FitOptions
 from tanager.parameters.conditional.losses import MIXED
-from tanager.parameters.conditional.optimize import Penalized
+from tanager.parameters.conditional.penalized import Penalized
 from tanager.parameters.effects.bases import dense_bases, shares_of
 from tanager.parameters.effects.block_pass import SquaredBlocks
 from tanager.parameters.effects.block_problem import BlockProblem

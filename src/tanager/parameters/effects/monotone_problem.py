@@ -16,10 +16,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.parameters.conditional.certificate import minimize_closely
-from tanager.parameters.conditional.descent import Descent
+from tanager.parameters.conditional.descent import Descent, minimize, minimize_closely
 from tanager.parameters.conditional.objectives import Objective
-from tanager.parameters.conditional.optimize import Penalized, minimize
+from tanager.parameters.conditional.penalized import Penalized
 from tanager.parameters.effects.bases import dense_bases
 from tanager.parameters.effects.blocks import make_blocks
 from tanager.parameters.effects.layout import EffectLayout

@@ -14,7 +14,7 @@ from tanager.counts.engine import AutoEngine, CountEngine
 from tanager.parameters.conditional.fit import FOLD_SEED
 from tanager.parameters.conditional.held_out import HeldOut
 from tanager.parameters.conditional.objectives import Objective
-from tanager.parameters.conditional.optimize import Penalized
+from tanager.parameters.conditional.penalized import Penalized
 from tanager.parameters.effects.bases import MANY_ROWS
 from tanager.parameters.effects.block_problem import BlockProblem, BlockRows
 from tanager.parameters.effects.layout import EffectLayout

@@ -1,9 +1,9 @@
-"""Minimise objective plus penalty by L-BFGS over scaled effects."""
+"""Penalized: objective plus penalty as a function of scaled effects, ready for a descent."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Protocol
 
@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.parameters.conditional.class_cells import ClassCells
-from tanager.parameters.conditional.descent import Descent
-from tanager.parameters.conditional.lbfgs import Memory, walk_down
+from tanager.parameters.conditional.descent import Descent, minimize
+from tanager.parameters.conditional.lbfgs import StepAndChange
 from tanager.parameters.conditional.priors import FREE, Prior
 
 Array = NDArray[np.float64]
 
-# So many steps that together gain less than a quarter of the goal are taken for the end.
-SLOW_STEPS = 10
 # Of a descent, for the next one on the same rows: the first steps of a walk over strengths then take a fifth less.
 KEPT_STEPS = 10
 
@@ -31,23 +29,6 @@ class Loss(Protocol):
     @property
     def n_passes(self) -> int: ...
     def __call__(self, beta: Array) -> tuple[float, Array]: ...
-
-
-class ScaledProblem(Protocol):
-    """What a descent asks of a problem: value and gradient by a vector of scaled effects (`Penalized`)."""
-
-    n_rows: float
-
-    @property
-    def bounded(self) -> bool: ...
-    @property
-    def unpenalized(self) -> NDArray[np.intp]: ...
-    def __call__(self, vector: Array) -> tuple[float, Array]: ...
-    def gap_bound(self, gradient: Array) -> float: ...
-    def note(self, vector: Array, gradient: Array) -> None: ...
-    def recall(self) -> Memory: ...
-    def to_vector(self, u: Array) -> Array: ...
-    def to_effects(self, vector: Array) -> Array: ...
 
 
 class Penalized:
@@ -142,7 +123,7 @@ class Penalized:
         return np.flatnonzero(self._precision == 0.0)
 
     def gap_bound(self, gradient: Array) -> float:
-        """Half the squared norm of the gradient by u in the inverse of the prior's curvature (`certificate`).
+        """Half the squared norm of the gradient by u in the inverse of the prior's curvature (`descent`).
 
         It is a bound where the unpenalised have no slope; one that is left counts as if it were pulled like the least.
         """
@@ -157,14 +138,14 @@ class Penalized:
         slopes[self._used] = gradient / self._scale - self._precision * own
         self._visited.append((self._own_effects(vector), slopes))
 
-    def recall(self) -> Memory:
+    def recall(self) -> list[StepAndChange]:
         """The steps between the points of earlier descents, as they are with the present strengths."""
-        memory = Memory(len(self._precision))
+        steps = []
         for (u, slopes), (next_u, next_slopes) in pairwise(self._visited):
             step = (next_u - u)[self._used]
             change = (next_slopes - slopes)[self._used] + self._precision * step
-            memory.add(step / self._scale, change * self._scale)
-        return memory
+            steps.append((step / self._scale, change * self._scale))
+        return steps
 
     def is_zero(self, u: Array, level: int) -> bool:
         """Whether all effects of a level are exactly zero."""
@@ -216,68 +197,3 @@ class Penalized:
         pull = self._precision * used
         gradient = (self._to_slopes(slopes)[self._used] + pull) * self._scale
         return value + 0.5 * float(pull @ used), gradient
-
-
-def minimize(
-    problem: ScaledProblem,
-    u: Array,
-    max_iter: int,
-    tol: float,
-    enough: Callable[[Array], bool] | None = None,
-) -> Descent:
-    """Descend from effects u until about `tol` times (the value + a hundredth for each row) is left to gain.
-
-    Half the squared norm of the scaled gradient is what a step would gain if the scaled Hessian were the identity; it
-    is not much less in the directions a prior bounds, and on 12 tables this half was what was left within a factor
-    of ten. Where the Hessian is far from the identity (hundreds of pairs that repeat each other) it says too much: the
-    descent also ends when `SLOW_STEPS` steps gain less than a quarter of that.
-    """
-
-    def rule(values: list[float], gradient: Array) -> tuple[float, float]:
-        left = min(0.5 * float(gradient @ gradient), 4.0 * gain_of_late(values))
-        return left, tol * (values[-1] + problem.n_rows / 100.0)
-
-    return descend(problem, u, max_iter, rule, enough=enough)
-
-
-def gain_of_late(values: list[float]) -> float:
-    """What the latest `SLOW_STEPS` steps have gained; infinity if there were fewer."""
-    return values[-1 - SLOW_STEPS] - values[-1] if len(values) > SLOW_STEPS else np.inf
-
-
-def descend(
-    problem: ScaledProblem,
-    u: Array,
-    max_iter: int,
-    rule: Callable[[list[float], Array], tuple[float, float]],
-    bound: float = np.inf,
-    enough: Callable[[Array], bool] | None = None,
-) -> Descent:
-    """Descend from effects u until a rule says that as little is left as was asked for.
-
-    rule    what is left and what may be, given the values so far and the gradient at the last of them
-    bound   an effect beyond it ends the descent
-    enough  sees the effects of every iteration, and may end the descent
-    """
-    descent = Descent(u)
-
-    def record(vector: Array, value: float, gradient: Array) -> bool:
-        problem.note(vector, gradient)
-        descent.u = problem.to_effects(vector)
-        descent.values.append(value)
-        descent.gradient_norms.append(float(np.linalg.norm(gradient)))
-        left, goal = rule(descent.values, gradient)
-        if enough is not None and enough(descent.u):
-            descent.end = "asked"
-        elif left <= goal:
-            descent.end = "tolerance"
-        elif np.abs(descent.u).max(initial=0.0) > bound:
-            descent.end = "bound"
-        elif gain_of_late(descent.values) <= 0.0:
-            descent.end = "precision"
-        return descent.end != "max_iter"
-
-    walk_down(problem, problem.to_vector(u), max_iter, record, problem.recall())
-    if descent.end == "max_iter" and descent.n_iterations < max_iter:
-        descent.end = "precision"
-    return descent
