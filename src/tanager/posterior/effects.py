@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.network.additive import AdditiveNetwork
-from tanager.parameters.effects.bases import main_effects, shares_of
-from tanager.parameters.effects.layout import Effects, center_effects
+from tanager.parameters.effects.centered import Effects, center_effects
+from tanager.parameters.effects.layout import main_effects, shares_of
 from tanager.parameters.effects.prior import gap_shares
 from tanager.parameters.effects.trace import EffectsTrace
 from tanager.posterior.laplace import Design, by_evidence, laplace_factor

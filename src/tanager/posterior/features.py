@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.parameters.effects.bases import shares_of, walk_effects
+from tanager.parameters.effects.layout import shares_of, walk_effects
 from tanager.table.batch import Codes
 from tanager.table.schema import ColumnSchema
 

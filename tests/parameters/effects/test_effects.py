@@ -18,8 +18,8 @@ from tanager.parameters.conditional import strengths
 from tanager.parameters.conditional.fit import FOLD_SEED
 from tanager.parameters.effects import models as choice
 from tanager.parameters.effects import problems
+from tanager.parameters.effects.centered import Effects, mean_effects
 from tanager.parameters.effects.fit import _mean
-from tanager.parameters.effects.layout import Effects, mean_effects
 from tanager.structure import Fixed, Pairwise
 from tanager.table.batch import EncodedBatch
 from tanager.table.deal import split_rows

@@ -11,8 +11,7 @@ from sklearn.datasets import make_moons
 
 from tanager import BayesianNetworkClassifier
 from tanager.parameters import Conditional
-from tanager.parameters.effects.bases import dense_bases, effect_bases, step_variance, walk_effects
-from tanager.parameters.effects.layout import EffectLayout
+from tanager.parameters.effects.layout import EffectLayout, dense_bases, effect_bases, step_variance, walk_effects
 from tanager.parameters.effects.prior import BlockDiagonal, effect_prior, naive_bayes_odds, start_from_folds
 from tanager.table.schema import ColumnSchema
 
@@ -106,7 +105,7 @@ def test_pairs_are_products_of_what_their_attributes_are_alone(layout):
 def test_many_rows_keep_every_part_of_a_walk(layout, monkeypatch):
     own, rows = layout
     few = effect_bases(own, rows).coarse[0].shape[1]
-    monkeypatch.setattr("tanager.parameters.effects.bases.MANY_ROWS", 1)
+    monkeypatch.setattr("tanager.parameters.effects.layout.MANY_ROWS", 1)
     assert (few, effect_bases(own, rows).coarse[0].shape[1]) == (5 + 1, COLUMNS[0].coarse.n_states - 1)
 
 

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.parameters.conditional.descent import Descent
-from tanager.parameters.effects.bases import DenseBases, dense_bases
 from tanager.parameters.effects.block_gap import duality_gap, solve_intercepts
 from tanager.parameters.effects.blocks import block_cells, make_blocks
-from tanager.parameters.effects.layout import EffectLayout
+from tanager.parameters.effects.layout import DenseBases, EffectLayout, dense_bases
 from tanager.table.batch import EncodedBatch
 from tanager.threads import map_threads
 

@@ -8,8 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.parameters.effects.bases import DenseBases
-from tanager.parameters.effects.layout import EffectLayout
+from tanager.parameters.effects.layout import DenseBases, EffectLayout
 from tanager.table.batch import EncodedBatch
 
 Array = NDArray[np.float64]

@@ -28,10 +28,10 @@ from tanager.parameters.conditional.descent import (
 from tanager.parameters.conditional.fit import FitOptions
 from tanager.parameters.conditional.losses import MIXED
 from tanager.parameters.conditional.penalized import Penalized
-from tanager.parameters.effects.bases import dense_bases, shares_of
 from tanager.parameters.effects.block_pass import SquaredBlocks
 from tanager.parameters.effects.block_problem import BlockProblem
-from tanager.parameters.effects.layout import EffectLayout, Effects, center_effects, mean_effects, without_zeros
+from tanager.parameters.effects.centered import Effects, center_effects, mean_effects, without_zeros
+from tanager.parameters.effects.layout import EffectLayout, dense_bases, shares_of
 from tanager.parameters.effects.models import Choice, adapt, choose_models, constrain, fit_more
 from tanager.parameters.effects.monotone import obeys
 from tanager.parameters.effects.prior import prior_mean, start_from_folds

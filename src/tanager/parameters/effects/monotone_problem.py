@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from tanager.parameters.conditional.descent import Descent, minimize, minimize_closely
 from tanager.parameters.conditional.objectives import Objective
 from tanager.parameters.conditional.penalized import Penalized
-from tanager.parameters.effects.bases import dense_bases
 from tanager.parameters.effects.blocks import make_blocks
-from tanager.parameters.effects.layout import EffectLayout
+from tanager.parameters.effects.layout import EffectLayout, dense_bases
 from tanager.parameters.effects.monotone import MonotoneSteps
 from tanager.parameters.effects.prior import effect_prior
 

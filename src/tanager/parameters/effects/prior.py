@@ -10,8 +10,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tanager.parameters.conditional.priors import FIXED, FREE, Prior
-from tanager.parameters.effects.bases import DenseBases, effect_bases, shares_of, step_variance
-from tanager.parameters.effects.layout import EffectLayout, tables_by_pair
+from tanager.parameters.effects.layout import (
+    DenseBases,
+    EffectLayout,
+    effect_bases,
+    shares_of,
+    step_variance,
+    tables_by_pair,
+)
 from tanager.parameters.frequency import DEFAULT_ALPHA
 from tanager.table.schema import ColumnSchema
 

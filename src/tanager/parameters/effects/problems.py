@@ -15,9 +15,8 @@ from tanager.parameters.conditional.fit import FOLD_SEED
 from tanager.parameters.conditional.held_out import HeldOut
 from tanager.parameters.conditional.objectives import Objective
 from tanager.parameters.conditional.penalized import Penalized
-from tanager.parameters.effects.bases import MANY_ROWS
 from tanager.parameters.effects.block_problem import BlockProblem, BlockRows
-from tanager.parameters.effects.layout import EffectLayout
+from tanager.parameters.effects.layout import MANY_ROWS, EffectLayout
 from tanager.parameters.effects.monotone_problem import MonotoneProblem
 from tanager.parameters.effects.prior import effect_prior, prior_mean
 from tanager.parameters.protocol import ParameterTask
