@@ -35,7 +35,7 @@ PAIRS_ASKED, COPIES_ASKED = 101, 2.5
 LATER = (
     "trees/",
     "parameters/effects/trees.py",
-    "parameters/effects/tree_rows.py",
+    "parameters/effects/tree_folds.py",
     "parameters/effects/triples.py",
     "parameters/effects/block",
 )

@@ -13,7 +13,7 @@ from tanager.counts.numpy_engine import NumpyEngine
 from tanager.errors import OptionError
 from tanager.scores.information import class_information, pair_information
 from tanager.structure import Pairwise, StructureTask
-from tanager.structure.pairwise import pair_dag
+from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
 from tanager.table.granularity import MAX_PAIRED
 
@@ -121,7 +121,7 @@ def test_all_pairs_make_a_dag_in_which_every_attribute_has_the_class_as_parent(r
     assert learnt.pairs.numbers == (10 * 5,)
     assert [str(step) for step in learnt.steps] == [f"add n{parent} -> n{child}" for parent, child in pairs]
     assert all(5 in learnt.dag.parents[attribute] for attribute in range(5))
-    assert learnt.dag == pair_dag(5, pairs)
+    assert learnt.dag == Dag.of_pairs(5, pairs)
 
 
 @pytest.mark.parametrize("n_attributes", [1, 2, 6, 13, 40])

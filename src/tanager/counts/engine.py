@@ -76,7 +76,7 @@ class AutoEngine:
     def _choose(self, batch: EncodedBatch, what: str, compiled: bool) -> CountEngine:
         loaded = sys.modules.get("tanager.counts.numba_engine")
         ready = loaded is not None and loaded.kernels_of(batch, what) in loaded.LOADED
-        return choose_engine("numba" if compiled or ready else "numpy")
+        return ENGINES["numba" if compiled or ready else "numpy"]()
 
 
 def engine_for(engine: CountEngine, n_rows: int) -> CountEngine:

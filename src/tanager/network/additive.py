@@ -14,7 +14,6 @@ from tanager.errors import DataError, OptionError
 from tanager.network.columns import HasColumns, Term
 from tanager.network.log_joint import LogJoint, normalize_log
 from tanager.structure.dag import Dag
-from tanager.structure.pairwise import pair_dag
 from tanager.table.batch import Codes, code_dtype
 from tanager.table.schema import Category, ColumnSchema
 from tanager.threads import map_threads
@@ -93,7 +92,7 @@ class AdditiveNetwork(HasColumns):
     dag: Dag = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dag", pair_dag(len(self.columns) - 1, self.pairs))
+        object.__setattr__(self, "dag", Dag.of_pairs(len(self.columns) - 1, self.pairs))
         n_classes = self.columns[-1].n_states
         attributes = self.columns[:-1]
         expected: dict[str, tuple[Array, tuple[int, ...]]] = {"intercept": (self.intercept, (n_classes,))}

@@ -30,6 +30,14 @@ class Dag:
         target = len(attribute_parents)
         return cls((*((*parents, target) for parents in attribute_parents), ()))
 
+    @classmethod
+    def of_pairs(cls, n_attributes: int, pairs: Iterable[tuple[int, int]]) -> Dag:
+        """Such a graph in which the first attribute of each pair is a parent of the second."""
+        parents: list[list[int]] = [[] for _ in range(n_attributes)]
+        for parent, child in pairs:
+            parents[child].append(parent)
+        return cls.augmented_naive_bayes(parents)
+
     @property
     def n_nodes(self) -> int:
         return len(self.parents)

@@ -110,7 +110,7 @@ class Pairwise(StructureLearner):
         pairs = rank(task.counts)
         steps = tuple([Step(f"add {task.names[parent]} -> {task.names[child]}") for parent, child in pairs])
         ranked = RankedPairs(pairs, self.numbers(n_attributes), rank, order, monotone)
-        return LearntStructure(pair_dag(n_attributes, pairs), steps=steps, pairs=ranked)
+        return LearntStructure(Dag.of_pairs(n_attributes, pairs), steps=steps, pairs=ranked)
 
     def _allowed(self, task: StructureTask) -> Mask | None:
         """(n, n) whether two attributes may be a pair; None where any two may."""
@@ -206,14 +206,6 @@ class Pairwise(StructureLearner):
         if isinstance(given, str) or not 0 <= given < np.inf:
             raise OptionError(f"pairs_per_attribute={given!r} must be 'auto' or a number from 0.")
         return (round(given * n_attributes),)
-
-
-def pair_dag(n_attributes: int, pairs: Pairs) -> Dag:
-    """The class is a parent of every attribute; so is the parent of each pair that the attribute is the child of."""
-    parents: list[list[int]] = [[] for _ in range(n_attributes)]
-    for parent, child in pairs:
-        parents[child].append(parent)
-    return Dag.augmented_naive_bayes(parents)
 
 
 def _best_first(values: NDArray[np.float64], several: NDArray[np.bool_]) -> list[int]:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 from tanager.errors import OptionError
 from tanager.registry import check_option
 from tanager.table.discretize_mdl import mdl_cuts
-from tanager.table.value_counts import ValueCounts, midpoints, quantile_cuts
+from tanager.table.value_counts import ValueCounts, midpoints, no_cuts, quantile_cuts
 
 Discretizer = Callable[[ValueCounts, int], NDArray[np.float64]]
 """(how often each class has each distinct value, number of classes) -> increasing cut points."""
@@ -31,7 +31,7 @@ def choose_discretizer(discretizer: object, fine: bool = False) -> Discretizer:
     beside theirs: then nothing of the schema has seen a class, and rows held out are new to it.
     """
     if discretizer is None:
-        return _no_cuts if fine else mdl_cuts
+        return no_cuts if fine else mdl_cuts
     if not isinstance(discretizer, str) and hasattr(discretizer, "fit") and hasattr(discretizer, "transform"):
         return partial(_transformer_cuts, discretizer)
     try:
@@ -43,10 +43,6 @@ def choose_discretizer(discretizer: object, fine: bool = False) -> Discretizer:
 def sees_class(discretizer: object) -> bool:
     """Whether cut points may depend on the classes of the rows; those of a transformer may."""
     return discretizer != "quantile"
-
-
-def _no_cuts(counts: ValueCounts, n_classes: int) -> NDArray[np.float64]:
-    return np.empty(0)
 
 
 def _transformer_cuts(transformer: object, counts: ValueCounts, n_classes: int) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.table.batch import Codes
+from tanager.table.batch import Codes, EncodedBatch
 from tanager.table.categories import learn_categories
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn
 from tanager.table.discretizer import Discretizer
@@ -87,6 +87,16 @@ def fine_places(columns: Sequence[ColumnSchema]) -> Places:
     """(n_attributes,) the column that holds each attribute at its fine granularity."""
     grouped = np.array([bool(column.groups) for column in columns], dtype=bool)
     return np.where(grouped, len(columns) + np.cumsum(grouped) - 1, np.arange(len(columns)))
+
+
+def fine_codes(rows: EncodedBatch, columns: Sequence[ColumnSchema]) -> Codes:
+    """(n_rows, n_attributes) the codes of rows at both granularities, at the fine one alone."""
+    return rows.codes[:, fine_places(columns)]
+
+
+def n_codes(columns: Sequence[ColumnSchema]) -> NDArray[np.int64]:
+    """(n_attributes,) how many fine codes there are, that of a missing cell too."""
+    return np.array([column.n_states + 1 for column in columns])
 
 
 def states_of_both(columns: Sequence[ColumnSchema], n_classes: int) -> tuple[int, ...]:

@@ -104,6 +104,11 @@ def quantile_cuts(counts: ValueCounts, n_bins: int) -> NDArray[np.float64]:
     return midpoints(values[below], values[below + 1])
 
 
+def no_cuts(counts: ValueCounts, n_classes: int) -> NDArray[np.float64]:
+    """The discretiser that cuts nowhere: bins that share strength with their neighbours need no cuts beside theirs."""
+    return np.empty(0)
+
+
 def bin_cuts(counts: ValueCounts, n_bins: int) -> NDArray[np.float64]:
     """Cut points like those of `quantile_cuts`, but a frequent value counts as one bin and no more.
 

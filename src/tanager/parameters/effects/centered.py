@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.parameters.effects.layout import tables_by_pair
+from tanager.parameters.effects.layout import EffectLayout, tables_by_pair
 from tanager.structure.protocol import Pairs
 from tanager.table.schema import ColumnSchema
 
@@ -23,6 +23,18 @@ class Effects:
     mains: tuple[Array, ...]
     tables: tuple[Array, ...]
     densities: tuple[Array, ...]
+
+
+Centered = tuple[Effects, Pairs]
+
+
+def center_fit(layout: EffectLayout, beta: Array, densities: tuple[Array, ...]) -> Centered:
+    """The centred effects of a fit on all rows or on a fold, and its pairs; `densities` are those of all rows."""
+    mains, tables, intercept = layout.split(beta)
+    # A missing cell counts as the mean of the states: in a fold too by the densities of all rows.
+    pairs = zip(mains, densities, strict=True)
+    mains = tuple(np.vstack([main[:-1], density @ main[:-1]]) for main, density in pairs)
+    return center_effects(Effects(intercept, mains, tables, densities), layout.columns, layout.pairs), layout.pairs
 
 
 def center_effects(effects: Effects, columns: Sequence[ColumnSchema], pairs: Pairs) -> Effects:
@@ -72,6 +84,13 @@ def without_zeros(effects: Effects, pairs: Pairs) -> tuple[Effects, Pairs]:
     kept = [number for number, table in enumerate(effects.tables) if table.any()]
     tables = tuple(effects.tables[number] for number in kept)
     return replace(effects, tables=tables), tuple(pairs[number] for number in kept)
+
+
+def zero_attributes(columns: Sequence[ColumnSchema], mains: Sequence[Array], pairs: Pairs) -> tuple[str, ...]:
+    """The names of the attributes that have no pair and a main effect of exactly zero."""
+    paired = {attribute for pair in pairs for attribute in pair}
+    zero = (attribute for attribute, main in enumerate(mains) if attribute not in paired and not main.any())
+    return tuple(columns[attribute].name for attribute in zero)
 
 
 def _coarse_density(column: ColumnSchema, density: Array) -> Array:

@@ -30,13 +30,20 @@ from tanager.parameters.conditional.losses import MIXED
 from tanager.parameters.conditional.penalized import Penalized
 from tanager.parameters.effects.block_pass import SquaredBlocks
 from tanager.parameters.effects.block_problem import BlockProblem
-from tanager.parameters.effects.centered import Effects, center_effects, mean_effects, without_zeros
+from tanager.parameters.effects.centered import (
+    Centered,
+    Effects,
+    center_fit,
+    mean_effects,
+    without_zeros,
+    zero_attributes,
+)
 from tanager.parameters.effects.layout import EffectLayout, dense_bases, shares_of
 from tanager.parameters.effects.models import Choice, adapt, choose_models, constrain, fit_more
 from tanager.parameters.effects.monotone import obeys
 from tanager.parameters.effects.prior import prior_mean, start_from_folds
 from tanager.parameters.effects.problems import EffectProblems, RowSplit
-from tanager.parameters.effects.trace import EffectsTrace, zero_attributes
+from tanager.parameters.effects.trace import EffectsTrace
 from tanager.parameters.effects.tree_folds import TreeChoice
 from tanager.parameters.effects.trees import ONE_FOLD_ROWS, add_trees
 from tanager.parameters.effects.triples import JudgedFold, TripleChoice, add_triples, fold_with_triples
@@ -45,7 +52,6 @@ from tanager.structure.protocol import Pairs
 from tanager.threads import map_threads
 
 Array = NDArray[np.float64]
-Centered = tuple[Effects, Pairs]
 
 # The folds' mean fades out towards so many rows: they leave less to chance, and what a fold has not seen is missed.
 ROWS_WITHOUT_MEAN = 750.0
@@ -166,7 +172,7 @@ class EffectsFit:
 
         def fit(split: RowSplit) -> JudgedFold:
             found = (fit_more(self._problems, split, model.choice) for model in models)
-            fits = [_center(*own, model.whole[0].densities) for own, model in zip(found, models, strict=True)]
+            fits = [center_fit(*own, model.whole[0].densities) for own, model in zip(found, models, strict=True)]
             return self._judged(fits, models, split)
 
         return map_threads(fit, self._problems.more_splits(ONE_FOLD_ROWS))
@@ -196,8 +202,8 @@ class EffectsFit:
         if self._task.report is not None:
             self._task.report(describe_descent(descent, problem.n_passes))
         densities = tuple(shares_of(own[:-1].sum(axis=1)) for own in layout.split(rows)[0])
-        whole = _center(layout, problem.beta(descent.u), densities)
-        folds = tuple(_center(*found, densities) for found in choice.found)
+        whole = center_fit(layout, problem.beta(descent.u), densities)
+        folds = tuple(center_fit(*found, densities) for found in choice.found)
         return _Fitted(choice, descent, problem.n_rows, problem.n_passes, whole, folds)
 
     def _descend(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized | BlockProblem, Array, Descent]:
@@ -264,14 +270,6 @@ def _describe(choice: Choice) -> str:
         f"{choice.share:.0%} of the model: {choice.n_pairs} pairs, main effects towards {towards}, "
         f"strengths {strengths} after {n_passes} passes over folds"
     )
-
-
-def _center(layout: EffectLayout, beta: Array, densities: tuple[Array, ...]) -> Centered:
-    mains, tables, intercept = layout.split(beta)
-    # A missing cell counts as the mean of the states: in a fold too by the densities of all rows.
-    pairs = zip(mains, densities, strict=True)
-    mains = tuple(np.vstack([main[:-1], density @ main[:-1]]) for main, density in pairs)
-    return center_effects(Effects(intercept, mains, tables, densities), layout.columns, layout.pairs), layout.pairs
 
 
 def _mean(models: Sequence[_Fitted], folded: float) -> Effects:

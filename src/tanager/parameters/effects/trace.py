@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tanager.parameters.conditional.trace import ConditionalTrace
-from tanager.structure.protocol import Pairs
-from tanager.table.schema import ColumnSchema
 
 
 @dataclass(frozen=True)
@@ -39,12 +33,3 @@ class EffectsTrace(ConditionalTrace):
     tree_share: float = 0.0
     tree_forests: int = 0
     monotone: tuple[str, ...] = ()
-
-
-def zero_attributes(
-    columns: Sequence[ColumnSchema], mains: Sequence[NDArray[np.float64]], pairs: Pairs
-) -> tuple[str, ...]:
-    """The names of the attributes that have no pair and a main effect of exactly zero."""
-    paired = {attribute for pair in pairs for attribute in pair}
-    zero = (attribute for attribute, main in enumerate(mains) if attribute not in paired and not main.any())
-    return tuple(columns[attribute].name for attribute in zero)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.parameters.conditional.strengths import excess_errors
-from tanager.parameters.effects.tree_rows import begin_trees, fine_codes, n_codes
 from tanager.parameters.effects.triples import JudgedFold
+from tanager.table.batch import EncodedBatch
+from tanager.table.granularity import fine_codes, n_codes
 from tanager.table.schema import ColumnSchema
 from tanager.threads import map_threads
 from tanager.trees.boost import Boosting, TreeOptions, losses
@@ -175,3 +176,12 @@ class _TreeFold:
         if n_rounds > self.boosting.n_rounds:
             self.boosting.grow(n_rounds - self.boosting.n_rounds)
             self.rest.follow()
+
+
+def begin_trees(rows: EncodedBatch, columns: Sequence[ColumnSchema], options: TreeOptions) -> Boosting:
+    """Trees on these rows, before the first round."""
+    weights = rows.row_weights
+    classes = np.bincount(rows.class_codes, weights, minlength=rows.n_classes)
+    start = np.log(np.maximum(classes, 0.5) / classes.sum())  # a class without rows counts as half a row
+    ordered = np.array([column.n_states - column.gap_state if column.has_order else 0 for column in columns])
+    return Boosting(fine_codes(rows, columns), rows.class_codes, weights, start, n_codes(columns), ordered, options)

@@ -15,9 +15,9 @@ import numpy as np
 
 from tanager.network.additive import AdditiveNetwork
 from tanager.parameters.effects.problems import MAX_ROWS_FOR_FOLDS
-from tanager.parameters.effects.tree_folds import TreeChoice, TreeFolds
-from tanager.parameters.effects.tree_rows import MIN_ROWS, begin_trees, n_codes
-from tanager.parameters.effects.triples import JudgedFold
+from tanager.parameters.effects.tree_folds import TreeChoice, TreeFolds, begin_trees
+from tanager.parameters.effects.triples import MIN_ROWS, JudgedFold
+from tanager.table.granularity import n_codes
 from tanager.table.rows import Rows
 from tanager.threads import map_threads
 from tanager.trees.boost import Boosting, TreeOptions

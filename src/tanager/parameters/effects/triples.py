@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from tanager.network.additive import AdditiveNetwork
 from tanager.parameters.conditional.strengths import excess_errors
 from tanager.parameters.effects.problems import RowSplit
-from tanager.parameters.effects.tree_rows import MIN_ROWS, fine_codes, n_codes
 from tanager.table.batch import EncodedBatch
+from tanager.table.granularity import fine_codes, n_codes
 from tanager.table.rows import Rows
 from tanager.trees.boost import losses
 from tanager.trees.forest import Forest
@@ -25,6 +25,8 @@ from tanager.trees.triples import Triple, find_triples, triple_forest
 
 Array = NDArray[np.float64]
 
+# Fewer rows cannot show that triples or trees gain, and need not wait for the compiler.
+MIN_ROWS = 500
 MAX_STATES = 8
 MAX_TRIPLES = 32
 # Rows times triples times classes: what a search may look at, and how many rows it does at most.
