@@ -11,6 +11,7 @@ class Plain(ParameterLearner):
 
 
 def test_a_learner_that_declares_nothing_promises_nothing():
-    promises = ("describes_attributes", "learns_without_class", "learns_hidden", "tunes_hidden", "smooths_counts")
+    of_tables = ("describes_attributes", "learns_without_class", "learns_hidden", "tunes_hidden", "smooths_counts")
+    promises = (*of_tables, "holds_out", "naive_bayes_only", "posterior")
     assert not any(getattr(Plain(), promise) for promise in promises)
     assert (Plain.needs, Plain.fits) == ("counts", ("tables",))

@@ -18,7 +18,7 @@ from tanager.table.batch import code_dtype
 
 SHARES = (1 / 8, 1 / 4)
 """Of the rows, to which fits are timed; a line through both times gives that of all rows."""
-MOST_ROWS = 20_000
+MAX_ROWS_TO_TIME = 20_000
 FEWEST_ROWS = 100
 
 
@@ -49,7 +49,7 @@ def estimate_fit(clf: BayesianNetworkClassifier, X: pa.Table, y: NDArray[np.gene
 
 
 def _seconds(clf: BayesianNetworkClassifier, X: pa.Table, y: NDArray[np.generic]) -> float | None:
-    sizes = [round(share * min(X.num_rows, MOST_ROWS / SHARES[-1])) for share in SHARES]
+    sizes = [round(share * min(X.num_rows, MAX_ROWS_TO_TIME / SHARES[-1])) for share in SHARES]
     if sizes[0] < FEWEST_ROWS:
         return None
     drawn = np.random.default_rng(0).permutation(X.num_rows)

@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 SHEETS = ("Rows", "States", "Terms", "Lists", "Tables", "About")
 N_ROWS = 100
-MOST_ROWS, MOST_COLUMNS = 2**20 - 1, 16_000
+MAX_ROWS_OF_SHEET, MAX_COLUMNS_OF_SHEET = 2**20 - 1, 16_000
 DAY, EPOCH = 86_400e6, 25_569
 """Microseconds of a day, and the day of 1970 as Excel counts them."""
 
 
 def write_excel(program: Program, rows: int = N_ROWS) -> bytes:
     """Sheets: "Rows" to fill in, "States" and "Terms" of each row, "Lists" of cuts and categories, and the tables."""
-    if not 1 <= rows <= MOST_ROWS:
-        raise OptionError(f"rows={rows!r} is not valid; a sheet computes 1 to {MOST_ROWS:,} rows.")
+    if not 1 <= rows <= MAX_ROWS_OF_SHEET:
+        raise OptionError(f"rows={rows!r} is not valid; a sheet computes 1 to {MAX_ROWS_OF_SHEET:,} rows.")
     refuse_nul(program, "Excel")
     refuse_order(program, "a workbook")
     refuse_zeros(program, "a workbook")
-    if program.n_classes * max(1, len(program.terms)) > MOST_COLUMNS:
+    if program.n_classes * max(1, len(program.terms)) > MAX_COLUMNS_OF_SHEET:
         raise OptionError(
             "the model has more terms than a sheet has columns.", hint="python, sql and c take any number."
         )
