@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from oracle import batch_of, count_rows, random_batch, take_rows
 from tanager.counts import numba_engine
-from tanager.counts.engine import AutoEngine, CountEngine, choose_engine
+from tanager.counts.engine import ENGINES, AutoEngine, CountEngine, choose_engine
 from tanager.counts.numba_engine import BLOCK_ROWS, MAX_MASKS, SLAB_ROWS, NumbaEngine
 from tanager.counts.numpy_engine import NumpyEngine
 from tanager.errors import OptionError
@@ -165,7 +166,8 @@ def test_auto_compiles_only_for_large_work(monkeypatch: pytest.MonkeyPatch) -> N
         chosen.append(name)
         return NumpyEngine()
 
-    monkeypatch.setattr("tanager.counts.engine.choose_engine", choose)
+    for name in ("numpy", "numba"):
+        monkeypatch.setitem(ENGINES, name, partial(choose, name))
     monkeypatch.setitem(sys.modules, "tanager.counts.numba_engine", None)  # as if no kernel were loaded yet
     AutoEngine().count_pairs(batch)
     AutoEngine().count(batch, [(0,)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from oracle import batch_of, count_rows
 from tanager.counts import engine as engine_module
 from tanager.counts import running_counts
-from tanager.counts.engine import CountEngine, choose_engine
+from tanager.counts.engine import ENGINES, CountEngine, choose_engine
 from tanager.counts.numpy_engine import NumpyEngine
 from tanager.counts.running_counts import CountedRows, RunningCounts, renumber
 from tanager.table.batch import EncodedBatch
@@ -121,7 +122,8 @@ def test_auto_compiles_once_all_batches_together_are_large_work(monkeypatch: pyt
         chosen.append(name)
         return NumpyEngine()
 
-    monkeypatch.setattr(engine_module, "choose_engine", choose)
+    for name in ("numpy", "numba"):
+        monkeypatch.setitem(ENGINES, name, partial(choose, name))
     monkeypatch.setattr(engine_module, "PAIRS_WORTH_COMPILING", 150)
     monkeypatch.setitem(sys.modules, "tanager.counts.numba_engine", None)  # as if no kernel were loaded yet
     columns = random_columns(0, 60, 0.0, (3, 3, 3))  # three pairs, so 60 updates in every batch of 20 rows
