@@ -140,6 +140,22 @@ def test_the_objective_never_rises(norm, n_classes):
 
 @pytest.mark.parametrize("norm", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_state_whose_rows_are_all_certain_leaves_the_bounds_of_its_block_near_its_curvature(n_classes, norm):
+    """Such rows have no curvature, but what they take from the mean of the block has: 1e299 was not wide enough."""
+    fitted = problem(n_classes)
+    fitted.set_penalty(norm)
+    fitted.set_strengths((0.1, 0.1))
+    start = fitted.zero
+    shapes = fitted.blocks.shapes
+    for block in (3, 4, 7):  # two letters, and their pair
+        start[shapes[block, 7] + 1, 0] = 80.0
+    descent = fitted.descend(start, 500, 1e-9)
+    assert descent.end == "tolerance"
+    assert fitted._widths.max() <= 2.0 * np.diff(shapes[:, 7]).max()
+
+
+@pytest.mark.parametrize("norm", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
 def test_blocks_that_repeat_each_other_come_to_the_optimum_in_a_hundred_steps(n_classes, norm):
     """The class is a function of letters told twice, each pair of them in four blocks: sweeps alone take thousands."""
     rng = np.random.default_rng(3)

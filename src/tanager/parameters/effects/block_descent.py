@@ -36,6 +36,7 @@ def descend(
     shapes: Shape,
     bases: Array,
     squares: Array,
+    squared_means: Array,
     shares: Array,
     cells: Cells,
     classes: Shape,
@@ -70,7 +71,11 @@ def descend(
         any_norm = any_norm or penalty[b, NORM] > 0.0
     rows, before, near = np.empty((4, *scores.shape)), np.empty_like(u), np.empty_like(scores)
     curvature, bounds = np.empty_like(u), np.empty((shapes[-1, CELLS_AT], u.shape[1]))
-    model, by_block, settling = (shapes, bases, squares, shares), np.empty(len(penalty)), np.zeros(len(penalty))
+    model, by_block, settling = (
+        (shapes, bases, squares, squared_means, shares),
+        np.empty(len(penalty)),
+        np.zeros(len(penalty)),
+    )
     values[0] = probabilities(scores, n_odds, classes, weights, rows[P]) + penalty_at(shapes, penalty, u, 0.0, u)
     for n_steps in range(len(gains)):
         goal = tolerance * (values[n_steps] + n_rows / 100.0)

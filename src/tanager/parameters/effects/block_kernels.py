@@ -262,3 +262,22 @@ def fill_shares(shapes: Shape, rows: Array, shares: Array) -> None:
                 if pair:
                     out[size + cell] = own / left[i] if left[i] > 0.0 else share_right
                     out[2 * size + cell] = own / total if total > 0.0 else 1.0 / size
+
+
+@kernel
+def fill_squared_means(shapes: Shape, bases: Array, shares: Array, squared_means: Array) -> None:
+    """squared_means (n_effects,) of `Blocks` from its shares."""
+    for b in range(len(shapes) - 2):
+        if not shapes[b, CENTRED]:
+            continue
+        n_left, n_right, pair, alone = shapes[b, LEFT], shapes[b, RIGHT], shapes[b, IS_PAIR], shapes[b].copy()
+        at, across = shapes[b, SHARES_AT] + 2 * pair * n_left * n_right, n_right + pair
+        alone[CENTRED], alone[HAS_GAPS] = 0, 0
+        table = np.zeros((shapes[b + 1, CELLS_AT] - shapes[b, CELLS_AT], 1))
+        for i in range(n_left):
+            for j in range(n_right):
+                table[i * across + j, 0] = shares[at + i * n_right + j]
+        means = squared_means[shapes[b, EFFECTS_AT] : shapes[b + 1, EFFECTS_AT]].reshape(-1, 1)
+        sum_slopes(alone, bases, shares, table, means)
+        for e in range(len(means)):
+            means[e, 0] *= means[e, 0]

@@ -101,6 +101,7 @@ def sweep(
     shapes: Shape,
     bases: Array,
     squares: Array,
+    squared_means: Array,
     shares: Array,
     cells: Cells,
     weights: Array,
@@ -121,7 +122,7 @@ def sweep(
     A block of zeros that a norm keeps at zero is left alone, and without `zeros_too` not looked at. Nor is one whose
     last move gained less than `least`.
 
-    squares    of the bases, for an upper bound of the diagonal of the Hessian
+    squares    of the bases, for an upper bound of the diagonal of the Hessian; squared_means as those of `Blocks`
     free       (width,) zero for an intercept that may not move, else one
     penalty    (n_blocks, 2)
     bounds     (n_cells, width) of the curvature in cells, where
@@ -160,6 +161,7 @@ def sweep(
             sum_cells(cells[b], rows[BOUNDS], by_cell)
             steps[:] = by_cell
             sum_slopes(apart, squares, shares, steps, known)
+            add_centred(squared_means[first:last], by_cell, known)
         while True:
             bounded = move_block(own, slope, known, widths[b], penalty[b], step)
             bent = fill_steps(shape, bases, shares, step, by_cell, steps)
@@ -175,6 +177,20 @@ def sweep(
         gains[b] -= norm * (math.sqrt(after) - math.sqrt(before))
         gain += gains[b]
     return gain
+
+
+@kernel_part
+def add_centred(squared_means: Array, by_cell: Array, known: Array) -> None:
+    """Add the curvature that effects have by what centring takes from every row for them.
+
+    Else an effect of a state whose rows are all certain would have none, and no bound by it would hold.
+    """
+    for c in range(known.shape[1]):
+        total = 0.0
+        for i in range(len(by_cell)):
+            total += by_cell[i, c]
+        for e in range(len(known)):
+            known[e, c] += squared_means[e] * total
 
 
 @summing_kernel

@@ -157,7 +157,7 @@ class BlockProblem:
         max_steps = min(max_iter, MAX_STEPS)
         values, gains = np.empty(max_steps + 1), np.empty(max_steps)
         blocks, rows = self.blocks, self.rows
-        model = blocks.shapes, blocks.bases, blocks.squares, blocks.shares
+        model = blocks.shapes, blocks.bases, blocks.squares, blocks.squared_means, blocks.shares
         data = rows.cells, rows.classes, rows.weights
         penalized = self._used, self._penalty, self._widths
         state = u, scores, values, gains

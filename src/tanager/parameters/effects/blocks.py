@@ -29,12 +29,14 @@ class Blocks:
              effect there is one kind
     weights  (n_blocks,) the root of an effect's mean square over the rows, summed over the block: what its slope is
              likely to be by chance, in units of the rows' root
+    squared_means  (n_effects,) of what centring takes from every row for an effect of one; zero in a walk
     """
 
     shapes: NDArray[np.int64]
     bases: Array
     shares: Array
     weights: Array
+    squared_means: Array
 
     @cached_property
     def squares(self) -> Array:
@@ -56,7 +58,7 @@ class Blocks:
 
 def make_blocks(layout: EffectLayout, bases: DenseBases, rows: Array, gaps: NDArray[np.bool_]) -> Blocks:
     """`rows` (n_cells,) are the training rows in each cell; `gaps` says which attributes lack cells in some row."""
-    from tanager.parameters.effects.block_kernels import fill_shares
+    from tanager.parameters.effects.block_kernels import fill_shares, fill_squared_means
 
     stored = _FlatBases()
     fine = [stored.add(basis, column.n_states) for basis, column in zip(bases.fine, layout.columns, strict=True)]
@@ -86,7 +88,9 @@ def make_blocks(layout: EffectLayout, bases: DenseBases, rows: Array, gaps: NDAr
         size = line[0] * line[1]
         both = all_shares[line[9] + 2 * size : line[9] + 3 * size].reshape(line[0], line[1])
         weights.append(np.sqrt(coarse[parent].squares @ both @ coarse[child].squares))
-    return Blocks(shapes, stored.values(), all_shares, np.array([*weights, 1.0]))
+    all_bases, squared_means = stored.values(), np.zeros(effects + 1)
+    fill_squared_means(shapes, all_bases, all_shares, squared_means)
+    return Blocks(shapes, all_bases, all_shares, np.array([*weights, 1.0]), squared_means)
 
 
 def block_cells(layout: EffectLayout, batch: EncodedBatch) -> Cells:
