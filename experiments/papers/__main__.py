@@ -19,7 +19,7 @@ from pathlib import Path
 
 from experiments.papers import PAPERS
 from experiments.papers.printed import keep_printed
-from experiments.papers.rivals import take_rivals
+from experiments.papers.rivals import say_devices, take_rivals
 from tanager.errors import TanagerError
 from tanager.experiments.data_sets import choose, find_data_sets
 from tanager.experiments.field import field_study
@@ -45,6 +45,7 @@ def main(arguments: Sequence[str]) -> None:
     if options.renew and options.page.exists():
         page = options.page.read_text(encoding="utf-8")
         finished = [keep_printed(*each, page) for each in finished]
+    finished = [say_devices(*each) for each in finished]
     write_studies(finished, options.page.parent, options.page, shlex.join([*COMMAND, *arguments]), titles)
     check_measured(finished)
 

@@ -10,14 +10,18 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
 from tanager.errors import DataError, TanagerError
-from tanager.experiments.jobs import Key, Record, key_of
+from tanager.experiments.jobs import Key, Record, key_of, pair_of
 from tanager.experiments.protocol import Protocol
+from tanager.experiments.results import Results
 from tanager.experiments.results_folder import read_results, results_folder
+from tanager.experiments.study import Study
 
 FILE = Path(__file__).parent.parent / "records" / "rivals.jsonl"
 OTHERS = "OnTable("
@@ -66,6 +70,22 @@ def take_rivals(folder: Path, file: Path = FILE) -> int:
         for record in lacking:
             kept.append(record)
     return len(lacking)
+
+
+def say_devices(study: Study, results: Results) -> tuple[Study, Results]:
+    """The same, with a note on classifiers that were fitted on another machine."""
+    note = fitted_elsewhere(results.records)
+    return (replace(study, notes=(*study.notes, note)) if note else study), results
+
+
+def fitted_elsewhere(records: Iterable[Record]) -> str:
+    """Which classifiers were fitted on another machine, on what device: in words, empty if none was."""
+    pairs = sorted({(each["device"], *reversed(pair_of(each))) for each in records if "device" in each})
+    counted = Counter((device, classifier) for device, classifier, _ in pairs)
+    parts = [f"{classifier} on {number} sets ({device})" for (device, classifier), number in counted.items()]
+    if not parts:
+        return ""
+    return f"Fitted on another machine, so that seconds cannot be compared: {', '.join(parts)}."
 
 
 def _by_pair(latest: dict[Key, Record]) -> Iterator[Record]:

@@ -92,7 +92,7 @@ def parse_estimator(spec: str) -> BaseEstimator:
 
 def parse_part(kind: str, text: str) -> Any:
     """A structure, a criterion or a parameter learner by its registered name, with options as in kdb(k=3)."""
-    name, options = _read_part(text)
+    name, options = read_part(text)
     part = REGISTRIES[kind][check_option(kind, name, REGISTRIES[kind])]()
     valid = part.get_params()
     for option in options:
@@ -116,7 +116,7 @@ def _make_estimator(spec: str) -> BaseEstimator:
 
 
 def _import_estimator(spec: str) -> OnTable:
-    path, options = _read_part(spec)
+    path, options = read_part(spec)
     module, _, name = path.rpartition(".")
     try:
         estimator = getattr(import_module(module), name)(**options)
@@ -127,7 +127,7 @@ def _import_estimator(spec: str) -> OnTable:
     return OnTable(estimator)
 
 
-def _read_part(text: str) -> tuple[str, dict[str, object]]:
+def read_part(text: str) -> tuple[str, dict[str, object]]:
     """`name(option=value, ...)` -> the name and its options; a bare word is text."""
     match = PART.fullmatch(text.strip())
     if match is None:
