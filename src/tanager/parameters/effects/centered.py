@@ -46,14 +46,20 @@ def center_effects(effects: Effects, columns: Sequence[ColumnSchema], pairs: Pai
     mains = [main.copy() for main in effects.mains]
     intercept = effects.intercept - effects.intercept.mean()
     coarse = [_coarse_density(column, own) for column, own in zip(columns, effects.densities, strict=True)]
-    tables = []
-    for (parent, child), table in zip(pairs, effects.tables, strict=True):
-        by_parent = np.einsum("ijc,j->ic", table[:, :-1], coarse[child])
-        table = table - by_parent[:, np.newaxis]
-        by_child = np.einsum("ijc,i->jc", table[:-1], coarse[parent])
-        tables.append(table - by_child)
-        mains[parent] += by_parent[columns[parent].coarse_codes]
-        mains[child] += by_child[columns[child].coarse_codes]
+    tables = list(effects.tables)
+    for numbers in _by_shape(tables):  # together: a pair alone is too small for an array
+        parents, children = zip(*(pairs[number] for number in numbers), strict=True)
+        stack = np.stack([tables[number] for number in numbers])
+        by_parent = np.einsum("nijc,nj->nic", stack[:, :, :-1], np.array([coarse[child] for child in children]))
+        stack -= by_parent[:, :, np.newaxis]
+        by_child = np.einsum("nijc,ni->njc", stack[:, :-1], np.array([coarse[parent] for parent in parents]))
+        stack -= by_child[:, np.newaxis]
+        for number, parent, child, left, right, table in zip(
+            numbers, parents, children, by_parent, by_child, stack, strict=True
+        ):
+            tables[number] = table
+            mains[parent] += left[columns[parent].coarse_codes]
+            mains[child] += right[columns[child].coarse_codes]
     for main, density in zip(mains, effects.densities, strict=True):
         mean = density @ main[:-1]
         main -= mean
@@ -64,19 +70,17 @@ def center_effects(effects: Effects, columns: Sequence[ColumnSchema], pairs: Pai
 def mean_effects(fits: Sequence[tuple[Effects, Pairs]], shares: Sequence[float]) -> Effects:
     """The mean of centred fits by their shares, with the pairs of the first: one that another has not is zero in it."""
     first, pairs = fits[0]
-    every = [effects for effects, _ in fits]
-    by_pair = [tables_by_pair(own, effects.tables) for effects, own in fits]
-
-    def mean(values: Sequence[Array]) -> Array:
-        return np.asarray(sum(share * value for share, value in zip(shares, values, strict=True)) / sum(shares))
-
-    tables = zip(pairs, first.tables, strict=True)
-    return Effects(
-        mean([effects.intercept for effects in every]),
-        tuple(mean(mains) for mains in zip(*(effects.mains for effects in every), strict=True)),
-        tuple(mean([own.get(pair, np.zeros_like(table)) for own in by_pair]) for pair, table in tables),
-        first.densities,
-    )
+    parts = [first.intercept, *first.mains, *first.tables]
+    total = np.zeros(sum(part.size for part in parts))
+    for (effects, own), share in zip(fits, shares, strict=True):
+        by_pair = tables_by_pair(own, effects.tables)
+        like = zip(pairs, first.tables, strict=True)
+        tables = [by_pair[pair] if pair in by_pair else np.zeros_like(table) for pair, table in like]
+        total += share * np.concatenate([part.ravel() for part in (effects.intercept, *effects.mains, *tables)])
+    ends = np.cumsum([part.size for part in parts])[:-1]
+    means = [own.reshape(part.shape) for own, part in zip(np.split(total / sum(shares), ends), parts, strict=True)]
+    n_mains = len(first.mains)
+    return Effects(means[0], tuple(means[1 : n_mains + 1]), tuple(means[n_mains + 1 :]), first.densities)
 
 
 def without_zeros(effects: Effects, pairs: Pairs) -> tuple[Effects, Pairs]:
@@ -95,3 +99,11 @@ def zero_attributes(columns: Sequence[ColumnSchema], mains: Sequence[Array], pai
 
 def _coarse_density(column: ColumnSchema, density: Array) -> Array:
     return np.bincount(column.coarse_codes[:-1], density, minlength=column.coarse.n_states).astype(np.float64)
+
+
+def _by_shape(tables: Sequence[Array]) -> list[list[int]]:
+    """The numbers of the tables of each shape."""
+    found = dict[tuple[int, ...], list[int]]()
+    for number, table in enumerate(tables):
+        found.setdefault(table.shape, []).append(number)
+    return list(found.values())

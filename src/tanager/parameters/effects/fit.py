@@ -58,6 +58,8 @@ ROWS_WITHOUT_MEAN = 750.0
 # Of `tol`: what may be left to gain in blocks, as a share of the objective plus a hundredth of a nat for each row. P is
 # then within `tol` of the optimum's on the tables tried, of every row or in the root mean square.
 LEFT_OF_EVERY_ROW, LEFT_OF_MEAN = 3e-4, 1e-2
+# Fewer rows cannot show that triples or trees gain, and need not wait for the compiler.
+MIN_ROWS_FOR_TREES = 500
 # The first fit of a norm only says how large its blocks are.
 FIRST_FIT = 1e-4
 
@@ -109,7 +111,8 @@ class EffectsFit:
         models.sort(key=lambda model: -model.choice.n_pairs)
         folded = self._share_of_folds(models[0])
         effects, pairs = without_zeros(_mean(models, folded), models[0].whole[1])
-        network, trees, triples = self._with_trees(models, self._network(effects, pairs, _spreads(models)))
+        folds = [_mean_of(fits, models) for fits in zip(*(model.folds for model in models), strict=True)]
+        network, trees, triples = self._with_trees(models, folds, self._network(effects, pairs, _spreads(folds)))
         leader = max(models, key=lambda model: model.choice.share)
         chosen, descent = leader.choice.chosen, leader.descent
         bounds = [model.descent.bound for model in models]
@@ -147,16 +150,15 @@ class EffectsFit:
         return AdditiveNetwork(columns, effects.intercept, effects.mains, pairs, effects.tables, densities, spreads)
 
     def _with_trees(
-        self, models: Sequence[_Fitted], network: AdditiveNetwork
+        self, models: Sequence[_Fitted], means: Sequence[Centered], network: AdditiveNetwork
     ) -> tuple[AdditiveNetwork, TreeChoice, TripleChoice]:
-        """What three attributes and more say together."""
-        order = self._problems.ranked.order
-        if self._options.objective != "cll" or (order is not None and order < 3) or not models[0].folds:
+        """What three attributes and more say together; `means` are those of the models on each fold."""
+        order, rows = self._problems.ranked.order, self._problems.rows
+        few = rows.n_rows < MIN_ROWS_FOR_TREES or not means
+        if self._options.objective != "cll" or (order is not None and order < 3) or few:
             return network, TreeChoice(), TripleChoice()
-        by_fold = zip(*(model.folds for model in models), strict=True)
-        pairs = zip(by_fold, self._problems.splits, strict=True)
-        folds = [self._judged(fits, models, split) for fits, split in pairs]
-        rows = self._problems.rows
+        pairs = zip(means, self._problems.splits, strict=True)
+        folds = [JudgedFold(self._network(*mean), split) for mean, split in pairs]
         network, folds, triples = add_triples(network, folds, rows)
 
         def more_folds() -> list[JudgedFold]:
@@ -173,14 +175,9 @@ class EffectsFit:
         def fit(split: RowSplit) -> JudgedFold:
             found = (fit_more(self._problems, split, model.choice) for model in models)
             fits = [center_fit(*own, model.whole[0].densities) for own, model in zip(found, models, strict=True)]
-            return self._judged(fits, models, split)
+            return JudgedFold(self._network(*_mean_of(fits, models)), split)
 
         return map_threads(fit, self._problems.more_splits(ONE_FOLD_ROWS))
-
-    def _judged(self, fits: Sequence[Centered], models: Sequence[_Fitted], split: RowSplit) -> JudgedFold:
-        """The mean of the fits of a fold by the models' shares; the first has all pairs."""
-        effects = mean_effects(fits, [model.choice.share for model in models])
-        return JudgedFold(self._network(effects, fits[0][1]), split)
 
     @property
     def _every_row(self) -> bool:
@@ -284,16 +281,14 @@ def _mean(models: Sequence[_Fitted], folded: float) -> Effects:
     return mean_effects(fits, shares) if len(fits) > 1 else fits[0][0]
 
 
-def _spreads(models: Sequence[_Fitted]) -> tuple[Array, ...]:
+def _mean_of(fits: Sequence[Centered], models: Sequence[_Fitted]) -> Centered:
+    """Of fits on one fold by the models' shares; the first has all pairs."""
+    return mean_effects(fits, [model.choice.share for model in models]), fits[0][1]
+
+
+def _spreads(folds: Sequence[Centered]) -> tuple[Array, ...]:
     """The standard deviation between folds of each main effect, (states, classes); none for a single fold."""
-    folds = _fold_means(models)
     if len(folds) < 2:
         return ()
-    by_attribute = zip(*(effects.mains for effects in folds), strict=True)
+    by_attribute = zip(*(effects.mains for effects, _ in folds), strict=True)
     return tuple(np.std([main[:-1] for main in mains], axis=0, ddof=1) for mains in by_attribute)
-
-
-def _fold_means(models: Sequence[_Fitted]) -> list[Effects]:
-    """Of the models by their shares, for each fold."""
-    shares = [model.choice.share for model in models]
-    return [mean_effects(folds, shares) for folds in zip(*(model.folds for model in models), strict=True)]

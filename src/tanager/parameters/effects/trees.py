@@ -16,7 +16,7 @@ import numpy as np
 from tanager.network.additive import AdditiveNetwork
 from tanager.parameters.effects.problems import MAX_ROWS_FOR_FOLDS
 from tanager.parameters.effects.tree_folds import TreeChoice, TreeFolds, begin_trees
-from tanager.parameters.effects.triples import MIN_ROWS, JudgedFold
+from tanager.parameters.effects.triples import JudgedFold
 from tanager.table.granularity import n_codes
 from tanager.table.rows import Rows
 from tanager.threads import map_threads
@@ -55,7 +55,7 @@ def add_trees(
     """
     columns = network.columns[:-1]
     cells = min(rows.n_rows, MAX_ROWS_FOR_FOLDS) * len(columns) * rows.n_classes
-    if not folds or rows.n_rows < MIN_ROWS or cells > MAX_CELLS:
+    if cells > MAX_CELLS:
         return network, TreeChoice()
     suitable = KINDS if rows.n_rows < MANY_ROWS else KINDS_OF_MANY
     kinds = [replace(kind, max_attributes=max_attributes) for kind in suitable]

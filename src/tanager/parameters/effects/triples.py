@@ -25,8 +25,6 @@ from tanager.trees.triples import Triple, find_triples, triple_forest
 
 Array = NDArray[np.float64]
 
-# Fewer rows cannot show that triples or trees gain, and need not wait for the compiler.
-MIN_ROWS = 500
 MAX_STATES = 8
 MAX_TRIPLES = 32
 # Rows times triples times classes: what a search may look at, and how many rows it does at most.
@@ -59,7 +57,7 @@ def add_triples(
     none = network, list(folds), TripleChoice()
     few = _few_states(network)
     work = min(rows.n_rows, MAX_ROWS) * comb(len(few), 3) * rows.n_classes
-    if not folds or len(few) < 3 or rows.n_rows < MIN_ROWS or work > MAX_WORK:
+    if len(few) < 3 or work > MAX_WORK:
         return none
     fits = []
     for fold in folds:
