@@ -71,12 +71,9 @@ def descend(
         any_norm = any_norm or penalty[b, NORM] > 0.0
     rows, before, near = np.empty((4, *scores.shape)), np.empty_like(u), np.empty_like(scores)
     curvature, bounds = np.empty_like(u), np.empty((shapes[-1, CELLS_AT], u.shape[1]))
-    model, by_block, settling = (
-        (shapes, bases, squares, squared_means, shares),
-        np.empty(len(penalty)),
-        np.zeros(len(penalty)),
-    )
-    values[0] = probabilities(scores, n_odds, classes, weights, rows[P]) + penalty_at(shapes, penalty, u, 0.0, u)
+    model, data = (shapes, bases, squares, squared_means, shares), (n_odds, classes, weights)
+    by_block, settling = np.empty(len(penalty)), np.zeros(len(penalty))
+    values[0] = probabilities(scores, *data, rows[P]) + penalty_at(shapes, penalty, u, 0.0, u)
     for n_steps in range(len(gains)):
         goal = tolerance * (values[n_steps] + n_rows / 100.0)
         make_model(classes, weights, rows)
@@ -96,35 +93,59 @@ def descend(
                 break
         gains[n_steps] = gained
         settled = gained <= LEFT_SHARE * goal
-        # Halve the step until the objective does not rise. A whole step is doubled as long as that is better: blocks
-        # that repeat each other take short ones.
         for e in range(len(u)):
             for c in range(u.shape[1]):
                 u[e, c] -= before[e, c]
         step, moved, value = u, rows[MOVED], values[n_steps]
-        share, best, best_value = 1.0, 0.0, value
-        while share > SHORTEST:
-            set_sum(scores, share, moved, near)
-            found = probabilities(near, n_odds, classes, weights, rows[P])
-            found += penalty_at(shapes, penalty, before, share, step)
-            if found < best_value or (best == 0.0 and found <= value):
-                best, best_value = share, found
-                if settled or share < 1.0:
-                    break
-                share *= 2.0
-            elif best > 0.0:
-                break
-            else:
-                share *= 0.5
+        best, best_value, last = search(
+            shapes, penalty, *data, scores, moved, before, step, value, settled, near, rows[P]
+        )
         set_sum(scores, best, moved, scores)
         set_sum(before, best, step, u)
-        if share != best:  # the last try was another point
-            probabilities(scores, n_odds, classes, weights, rows[P])
+        if last != best:  # the last try was another point
+            probabilities(scores, *data, rows[P])
         values[n_steps + 1], whole = best_value, best >= 1.0
         if best == 0.0 or (settled and zeros_too):
             return n_steps + 1, n_sweeps, True
         zeros_too = settled or not any_norm
     return len(gains), n_sweeps, False
+
+
+@kernel
+def search(
+    shapes: Shape,
+    penalty: Array,
+    n_odds: int,
+    classes: Shape,
+    weights: Array,
+    scores: Array,
+    moved: Array,
+    before: Array,
+    step: Array,
+    value: float,
+    settled: bool,
+    near: Array,
+    p: Array,
+) -> tuple[float, float, float]:
+    """The share of a step to take, the objective there, and the last share tried, whose probabilities p has.
+
+    It is halved until the objective does not rise. A whole step is doubled as long as that is better: blocks that
+    repeat each other take short ones.
+    """
+    share, best, best_value = 1.0, 0.0, value
+    while share > SHORTEST:
+        set_sum(scores, share, moved, near)
+        found = probabilities(near, n_odds, classes, weights, p) + penalty_at(shapes, penalty, before, share, step)
+        if found < best_value or (best == 0.0 and found <= value):
+            best, best_value = share, found
+            if settled or share < 1.0:
+                break
+            share *= 2.0
+        elif best > 0.0:
+            break
+        else:
+            share *= 0.5
+    return best, best_value, share
 
 
 @kernel_part
