@@ -17,8 +17,8 @@ def physical_memory() -> int:
 
 
 def available_memory() -> int:
-    """Bytes that the machine, or the control group of this process, has left; very many where nobody says."""
-    return min(_of_machine(), *(_of_group(*files) for files in _group_files()))
+    """Bytes that the machine, or the limits of this process, have left; very many where nobody says."""
+    return min(_of_machine(), _of_process(), *(_of_group(*files) for files in _group_files()))
 
 
 def _of_machine() -> int:
@@ -26,6 +26,17 @@ def _of_machine() -> int:
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
     return UNKNOWN
+
+
+def _of_process() -> int:
+    """What a limit on addresses (`ulimit -v`) leaves."""
+    try:
+        import resource
+    except ImportError:  # on Windows
+        return UNKNOWN
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    used = [int(line.split()[0]) * resource.getpagesize() for line in _lines("/proc/self/statm")]
+    return UNKNOWN if limit == resource.RLIM_INFINITY or not used else max(limit - used[0], 0)
 
 
 def _group_files() -> list[tuple[str, str]]:

@@ -106,6 +106,13 @@ def test_the_size_in_memory_is_that_of_the_columns(tmp_path):
     assert bytes_in_memory(tmp_path) == 1_000 * (8 + 1 + 16)
 
 
+def test_available_memory_is_what_a_limit_on_addresses_leaves(monkeypatch):
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (10**9, 10**9))
+    monkeypatch.setattr(stream_memory, "_lines", lambda file: ["7 1 1"] if file == "/proc/self/statm" else [])
+    assert stream_memory.available_memory() == 10**9 - 7 * resource.getpagesize()
+
+
 def test_available_memory_is_the_least_of_machine_and_control_group(monkeypatch):
     files = {
         "/proc/meminfo": ["MemTotal: 9 kB", "MemAvailable:  5000 kB"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -13,7 +14,8 @@ import pytest
 
 from attack.files import workbook
 from tanager import FileError, MemoryLimitError
-from tanager.files import packed, read_table
+from tanager.files import packed, read_csv, read_parquet
+from tanager.files.read_table import open_batches
 from tanager.files.read_table import read_table as read
 from tanager.files.workbook_size import CELL_OR_ROW, check_workbook_size
 
@@ -28,7 +30,7 @@ ROWS = "".join(f'<row r="{k}"><c r="A{k}"><v>{k}</v></c><c r="B{k}"><v>1</v></c>
 def little_memory(monkeypatch):
     monkeypatch.setattr(packed, "ALWAYS_ALLOWED", ROOM)
     monkeypatch.setattr(packed, "available_memory", lambda: ROOM)
-    monkeypatch.setattr(read_table, "available_memory", lambda: ROOM)
+    monkeypatch.setattr(read_parquet, "available_memory", lambda: ROOM)
 
 
 def write_packed(folder: Path, n_rows: int) -> list[Path]:
@@ -54,6 +56,48 @@ def test_a_table_that_fits_is_read_from_every_kind_of_packed_file(tmp_path, litt
         assert (read(path).num_rows, read(path).column_names) == (1_000, ["x", "y"])
 
 
+REPEATED = {
+    "a text in many rows": pa.DictionaryArray.from_arrays(np.zeros(1_000, np.int32), ["x" * 10_000]),
+    "a list of many entries": pa.ListArray.from_arrays([0, *[10**6] * 1_000], np.zeros(10**6, np.int8)),
+}
+
+
+@pytest.mark.parametrize("column", REPEATED.values(), ids=REPEATED)
+def test_what_a_parquet_file_says_once_and_means_often_is_counted_before_it_is_held(tmp_path, little_memory, column):
+    path = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(pa.table({"a": column}), path, store_schema=False)
+    assert path.stat().st_size < ROOM // 8
+    with pytest.raises(MemoryLimitError, match=r"1,000 rows, which take"):
+        read(path)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary()], ids=str)
+def test_texts_of_parquet_are_read_as_they_were_written(tmp_path, monkeypatch, kind):
+    """In pieces where an array cannot hold all of them: here of at most three letters."""
+    written = pa.table({"a": pa.chunked_array([["x", "y", None, "x", "zz", ""], [], [None]], kind), "b": range(7)})
+    pyarrow.parquet.write_table(written, tmp_path / "t.parquet", row_group_size=6)
+    monkeypatch.setattr(read_parquet, "LONGEST_ARRAY", 3)
+    found = read(tmp_path / "t.parquet")
+    assert found.equals(written)
+    assert max(sum(len(text or "") for text in chunk.to_pylist()) for chunk in found["a"].chunks) <= 3
+
+
+@pytest.mark.parametrize("start", [b"a", b'"a\n'], ids=["one line", "a quoted name"])
+@pytest.mark.parametrize("reader", [read, open_batches], ids=["whole", "in batches"])
+def test_a_header_without_an_end_is_refused_where_it_is_too_long(tmp_path, monkeypatch, start, reader):
+    monkeypatch.setattr(read_csv, "LONGEST_HEADER", ROOM)
+    monkeypatch.setattr("tanager.files.read_table.STREAM_BLOCK", ROOM)
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(start + b"a" * 40 * ROOM))
+    tracemalloc.start()
+    try:
+        with pytest.raises(FileError, match="header of more than 1,048,576 characters"):
+            reader(path)
+        assert tracemalloc.get_traced_memory()[1] < 20 * ROOM
+    finally:
+        tracemalloc.stop()
+
+
 def write_sheet(folder: Path, rows: str) -> Path:
     path = folder / "t.xlsx"
     path.write_bytes(workbook(SHEET.format(rows).encode()))
@@ -73,6 +117,14 @@ def write_sheet(folder: Path, rows: str) -> Path:
 def test_a_sheet_of_a_few_cells_far_apart_is_refused_before_it_is_held(tmp_path, last, words):
     with pytest.raises(FileError, match=words):
         read(write_sheet(tmp_path, ROWS + last))
+
+
+def test_rows_around_a_table_that_hold_nothing_are_left_out_in_one_pass(tmp_path):
+    """Cells without a text: one by one, to leave out so many rows would take minutes."""
+    cells = ["x" if row == 100_000 else "" for row in range(200_000)]
+    path = write_sheet(tmp_path, "".join(f'<row><c t="str"><v>{cell}</v></c></row>' for cell in cells))
+    table = read(path)
+    assert (table.column_names, table.num_rows) == (["x"], 0)
 
 
 def test_a_sheet_is_read_with_or_without_the_places_of_its_cells(tmp_path):

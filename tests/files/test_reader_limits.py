@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import datetime
 import tracemalloc
 
+import pyarrow as pa
 import pytest
 
-from tanager import FileError, read_network
+from tanager import DataWarning, FileError, read_network
 from tanager.experiments.entries import parse_part
 from tanager.files.arff_header import ArffError, read_header, split_cells
 from tanager.files.network_nodes import INTERVAL
+from tanager.files.read_csv import CellRules
 from tanager.files.read_table import read_table
+from tanager.recipe.recipe import NOTHING_TO_DO
 
 # Quadratic, these take minutes.
 LONG = 200_000
@@ -133,6 +137,29 @@ def test_a_part_of_a_date_may_stand_once_in_its_pattern():
     assert read_header("@attribute d date 'yyyy-MM-dd'")[0].date_format == "%Y-%m-%d"
     with pytest.raises(ArffError, match="'MM' stands twice"):
         read_header("@attribute d date 'yyyy-MM-MM'")
+
+
+@pytest.mark.parametrize("literal", ["%Y", "%", "%Q", "100%%"])
+def test_a_sign_in_quotes_of_a_date_pattern_stands_for_itself(tmp_path, literal):
+    path = tmp_path / "dates.arff"
+    path.write_text(f"@relation r\n@attribute d date \"yyyy'{literal}'\"\n@data\n2024{literal}\n")
+    assert read_table(path)["d"].to_pylist() == [datetime.date(2024, 1, 1)]
+    path.write_text(f"@relation r\n@attribute d date \"yyyy'{literal}'\"\n@data\n2024-{literal}\n")
+    with pytest.raises(FileError, match="line 4: '2024-"):
+        read_table(path)
+
+
+def test_a_table_of_many_columns_is_mended_in_one_pass(tmp_path):
+    """Marks, decimal commas and texts that mean missing: to replace the columns one by one would take minutes."""
+    n_columns = 5_000
+    names, path = [f"c{k}" for k in range(n_columns)], tmp_path / "wide.csv"
+    path.write_text(";".join(names) + "\n" + ";".join(["1,5"] * n_columns) + "\n" + ";".join(["NA"] * n_columns) + "\n")
+    with pytest.warns(DataWarning):
+        table = read_table(path, CellRules(marks=True))
+    assert table.column_names == names
+    assert table.slice(0, 1).to_pylist() == [dict.fromkeys(names, 1.5)]
+    recipe = NOTHING_TO_DO.with_options(["x"], names[1:], None)
+    assert recipe.apply(pa.table({name: ["x", "y"] for name in names})).to_pylist() == [{"c0": None}, {"c0": "y"}]
 
 
 def test_arff_without_rows_is_a_table_without_rows(tmp_path):

@@ -99,7 +99,7 @@ def _date_format(pattern: str, number: int) -> str:
     result = ""
     for part in re.findall(r"'[^']*'|(?:y+|M+|d+|H+|m+|s+)|.", pattern):
         if part.startswith("'"):
-            result += part[1:-1] or "'"
+            result += part[1:-1].replace("%", "%%") or "'"
         elif part in DATE_PARTS:
             if DATE_PARTS[part] in result:
                 raise ArffError(f"line {number}: {part!r} stands twice in the date pattern {pattern!r}")

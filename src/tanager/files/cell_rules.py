@@ -13,6 +13,7 @@ import pyarrow.csv
 from tanager.errors import DataWarning
 from tanager.recipe.texts import MARKS
 from tanager.registry import list_names
+from tanager.table.replace_columns import replace_columns
 
 MARKS_HINT = "--missing names such texts, --missing '' switches this off"
 MAX_COLUMNS_NAMED = 5
@@ -68,25 +69,26 @@ def recognise_marks(table: pa.Table, cells: CellRules, read_again: Callable[[lis
     A column is one of these if `read_again`, which gives columns with the marks as empty cells, finds no text in it.
     A column of nothing but marks stays text, except in `cells.numbers`.
     """
+    names, known_texts, known_numbers = table.column_names, set(cells.texts), set(cells.numbers)
     marked = [
-        name
-        for name, column in zip(table.column_names, table.columns, strict=True)
-        if name not in cells.texts and pa.types.is_string(column.type) and pc.any(_is_mark(column)).as_py()
+        place
+        for place, (name, column) in enumerate(zip(names, table.columns, strict=True))
+        if name not in known_texts and pa.types.is_string(column.type) and pc.any(_is_mark(column)).as_py()
     ]
     if not marked:
         return table
-    again = read_again(marked)
-    taken: dict[str, pa.ChunkedArray] = {}
-    for name in marked:
-        kind = again.column(name).type
-        if not pa.types.is_string(kind) and (name in cells.numbers or not pa.types.is_null(kind)):
-            taken[name] = table.column(name)
-            table = table.set_column(table.column_names.index(name), name, again.column(name))
+    again = read_again([names[place] for place in marked])
+    taken = {
+        place: column
+        for place, column in zip(marked, again.columns, strict=True)
+        if not pa.types.is_string(column.type) and (names[place] in known_numbers or not pa.types.is_null(column.type))
+    }
     if taken:
-        texts = pa.chunked_array([chunk for column in taken.values() for chunk in column.chunks], pa.string())
+        texts = pa.chunked_array([chunk for place in taken for chunk in table.column(place).chunks], pa.string())
         counts = pc.value_counts(texts.filter(_is_mark(texts)))
-        _warn_counted(list(taken), {entry["values"]: entry["counts"] for entry in counts.to_pylist()})
-    return table
+        words = {entry["values"]: entry["counts"] for entry in counts.to_pylist()}
+        _warn_counted([names[place] for place in taken], words)
+    return replace_columns(table, taken)
 
 
 def warn_recognised(names: Sequence[str]) -> None:
@@ -98,9 +100,9 @@ def warn_recognised(names: Sequence[str]) -> None:
 
 def decimal_commas(table: pa.Table, cells: CellRules) -> list[str]:
     """The columns of text that hold numbers with a decimal comma, and nothing else but marks."""
-    found = []
+    found, known_texts = [], set(cells.texts)
     for name, column in zip(table.column_names, table.columns, strict=True):
-        if name in cells.texts or not pa.types.is_string(column.type):
+        if name in known_texts or not pa.types.is_string(column.type):
             continue
         texts = column.drop_null()
         texts = texts.filter(pc.invert(_is_mark(texts))) if cells.marks else texts

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, TextIO
@@ -22,9 +23,13 @@ from tanager.files.cell_rules import CellRules, decimal_commas, recognise_marks,
 from tanager.files.encoding import find_encoding
 from tanager.files.packed import open_text
 from tanager.files.paths import reason
+from tanager.table.replace_columns import replace_columns
 
 BLOCK_SIZES = (1 << 20, 1 << 26)
 """Bytes parsed at once: pyarrow's own choice, then room for a row longer than that."""
+LONGEST_CELL = 1 << 30
+LONGEST_HEADER = BLOCK_SIZES[-1]
+"""Characters: a compressed file may have a line of any length."""
 REPLACED = "\ufffd"
 """What stands for bytes that are not UTF-8."""
 
@@ -84,7 +89,7 @@ def _parse(text: TextSource, delimiter: str | None, cells: CellRules) -> pa.Tabl
 
 def _parse_text(text: TextSource, delimiter: str | None, cells: CellRules) -> pa.Table:
     with text.open_text() as lines:
-        names, delimiter = read_header(lines, delimiter)
+        names, delimiter = read_header(lines, text.where, delimiter)
     if not names:
         raise FileError(f"{text.where} is empty.", hint="expected a header line with the column names, then the rows.")
     if any(REPLACED in name or "\0" in name for name in names):
@@ -114,22 +119,34 @@ def _read_numbers(table: pa.Table, text: TextSource, delimiter: str, cells: Cell
         return _arrow_table(text, table.num_columns, delimiter, cells.marked_conversion(columns, decimal))
 
     if commas:
+        places = {name: place for place, name in enumerate(table.column_names)}
         again = read_again(commas, ",")
-        for name in commas:
-            table = table.set_column(table.column_names.index(name), name, again.column(name))
+        table = replace_columns(
+            table, {places[name]: column for name, column in zip(commas, again.columns, strict=True)}
+        )
         warn_decimal_commas(text.where, commas)
     return recognise_marks(table, cells, read_again) if cells.marks else table
 
 
-def read_header(text: TextIO, delimiter: str | None) -> tuple[list[str], str]:
+def read_header(text: TextIO, where: str, delimiter: str | None) -> tuple[list[str], str]:
     """The cells of the first line that is not blank, and the delimiter that separates them."""
-    for line in text:
+    while line := text.readline(LONGEST_HEADER):
         if line.strip("\r\n"):
-            second = next(text, "")
+            second = text.readline(LONGEST_HEADER)
             delimiter = _delimiter(line, second, delimiter)
             # More lines follow only where a quoted name goes on in the next one.
-            with _cells_of_any_length():
-                return next(csv.reader(chain([line, second], text), delimiter=delimiter)), delimiter
+            lines = chain([line, second], iter(partial(text.readline, LONGEST_HEADER), ""))
+            try:
+                with _cells_up_to(LONGEST_HEADER):
+                    names = next(csv.reader(lines, delimiter=delimiter))
+            except csv.Error:
+                names = None
+            if names is None or len(line) == LONGEST_HEADER:
+                raise FileError(
+                    f"{where} has a header of more than {LONGEST_HEADER:,} characters.",
+                    hint="expected a header line with the column names, then the rows.",
+                )
+            return names, delimiter
     return [], delimiter or ","
 
 
@@ -175,7 +192,7 @@ def _find_fault(text: TextSource, expected: int, delimiter: str) -> str | None:
     """The first row with the wrong number of cells, or the quote that is never closed, with its line."""
     line = 1
     try:
-        with text.open_text() as lines, _cells_of_any_length():
+        with text.open_text() as lines, _cells_up_to(LONGEST_CELL):
             rows = csv.reader(lines, delimiter=delimiter, strict=True)
             for row in rows:
                 if row and len(row) != expected:
@@ -188,9 +205,9 @@ def _find_fault(text: TextSource, expected: int, delimiter: str) -> str | None:
 
 
 @contextmanager
-def _cells_of_any_length() -> Iterator[None]:
+def _cells_up_to(n_characters: int) -> Iterator[None]:
     """Lift the limit of the csv module for a while."""
-    limit = csv.field_size_limit(1 << 30)
+    limit = csv.field_size_limit(n_characters)
     try:
         yield
     finally:
@@ -207,8 +224,9 @@ def _ends_in_open_quote(table: pa.Table) -> bool:
 
 def times_as_durations(table: pa.Table) -> pa.Table:
     """A time of day (14:30) as the time since midnight, a quantity with an order."""
-    for position, field in enumerate(table.schema):
-        if pa.types.is_time32(field.type):
-            seconds = table.column(position).cast(pa.int32()).cast(pa.int64())
-            table = table.set_column(position, field.name, seconds.cast(pa.duration("s")))
-    return table
+    durations = {
+        place: column.cast(pa.int32()).cast(pa.int64()).cast(pa.duration("s"))
+        for place, column in enumerate(table.columns)
+        if pa.types.is_time32(column.type)
+    }
+    return replace_columns(table, durations)

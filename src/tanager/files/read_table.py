@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from tanager.errors import FileError, MemoryLimitError
+from tanager.errors import FileError
 from tanager.files.cell_rules import PLAIN, CellRules, warn_decimal_commas, warn_recognised
 from tanager.files.encoding import find_encoding, is_utf8
 from tanager.files.paths import check_readable, reason
@@ -28,9 +28,10 @@ from tanager.files.read_csv import (
     read_options,
     times_as_durations,
 )
+from tanager.files.read_parquet import bytes_held, read_parquet
 from tanager.files.read_xlsx import read_xlsx
 from tanager.files.unzip import unzipped
-from tanager.memory import available_memory
+from tanager.table.replace_columns import replace_columns
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
@@ -44,8 +45,6 @@ WHOLE: tuple[Format, ...] = ("arff", "xlsx", "zip")
 DELIMITERS: dict[Format, str | None] = {"csv": ",", "tsv": "\t", "txt": None}
 STREAM_BLOCK = 1 << 26
 """Bytes of text parsed at once; the first block says what the columns hold."""
-TEXT_BYTES = 16
-"""A cell of text or of a dictionary in memory, about."""
 
 
 def read_table(path: str | os.PathLike[str], cells: CellRules = PLAIN) -> pa.Table:
@@ -65,7 +64,7 @@ def read_table(path: str | os.PathLike[str], cells: CellRules = PLAIN) -> pa.Tab
         with unzipped(file, _is_table) as member:
             return read_table(member, cells)
     if kind == "parquet":
-        table = _read_parquet(file)
+        table = read_parquet(file)
     elif kind == "arff":
         table = read_arff(file, cells.missing)
     elif kind == "xlsx":
@@ -110,14 +109,9 @@ def bytes_in_memory(path: str | os.PathLike[str]) -> int:
 def _parquet_bytes(file: Path) -> int:
     try:
         with pyarrow.parquet.ParquetFile(file) as parquet:
-            return _held(parquet)
+            return bytes_held(parquet)
     except (pa.ArrowException, OSError):
         return 0  # whoever reads it says what is wrong with it
-
-
-def _held(parquet: pyarrow.parquet.ParquetFile) -> int:
-    widths = (kind.bit_width / 8 if pa.types.is_primitive(kind) else TEXT_BYTES for kind in parquet.schema_arrow.types)
-    return int(parquet.metadata.num_rows * sum(widths))
 
 
 def _open_text(file: Path, delimiter: str | None, cells: CellRules) -> tuple[list[str], Iterator[pa.Table]]:
@@ -125,7 +119,7 @@ def _open_text(file: Path, delimiter: str | None, cells: CellRules) -> tuple[lis
     try:
         encoding = _stream_encoding(file, where)
         with io.TextIOWrapper(_open(file), encoding=encoding, errors="replace", newline="") as text:
-            names, delimiter = read_header(text, delimiter)
+            names, delimiter = read_header(text, where, delimiter)
 
         def open_csv(convert: pyarrow.csv.ConvertOptions) -> pyarrow.csv.CSVStreamingReader:
             read, parse = read_options(encoding, STREAM_BLOCK), parse_options(delimiter, len(names))
@@ -214,13 +208,13 @@ def _recognise_marks(
 
 def _empty_texts(table: pa.Table, cells: CellRules) -> pa.Table:
     """Texts that are missing in every column, as nulls: a reader that knows marks leaves them in columns of text."""
-    missing = pa.array(["", *cells.missing])
-    for position, entry in enumerate(table.schema if cells.marks else ()):
-        if pa.types.is_string(entry.type):
-            column = table.column(position)
-            kept = pc.if_else(pc.is_in(column, value_set=missing), pa.scalar(None, pa.string()), column)
-            table = table.set_column(position, entry.name, kept)
-    return table
+    missing, nothing = pa.array(["", *cells.missing]), pa.scalar(None, pa.string())
+    kept = {
+        place: pc.if_else(pc.is_in(column, value_set=missing), nothing, column)
+        for place, column in enumerate(table.columns if cells.marks else ())
+        if pa.types.is_string(column.type)
+    }
+    return replace_columns(table, kept)
 
 
 def table_format(path: str | os.PathLike[str]) -> Format:
@@ -254,23 +248,3 @@ def check_names(table: pa.Table, where: str) -> pa.Table:
             hint="give every column its own name in the header.",
         )
     return table
-
-
-def _read_parquet(file: Path) -> pa.Table:
-    """Not through a data set: that would read folder names ("a=1") as columns."""
-    try:
-        with pyarrow.parquet.ParquetFile(file) as parquet:
-            n_bytes, room = _held(parquet), available_memory()
-            if n_bytes > room:  # which a file of any length may ask for
-                raise MemoryLimitError(
-                    f"file {str(file)!r} has {parquet.metadata.num_rows:,} rows, which take {n_bytes / 2**30:.1f} GiB; "
-                    f"{room / 2**30:.1f} GiB of memory are left.",
-                    hint="give fewer rows or columns at a time.",
-                )
-            return parquet.read()
-    except MemoryLimitError:
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise FileError(
-            f"{str(file)!r} is not a complete Parquet file: {reason(error)}.", hint="write or copy it again."
-        ) from error

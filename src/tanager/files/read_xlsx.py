@@ -79,12 +79,9 @@ def _rows(file: Path, where: str) -> list[list[object]]:
 
 def _filled(rows: list[list[object]]) -> list[list[object]]:
     """The rows without those at the top and the end, and the columns at the right, that hold nothing."""
-    while rows and not any(cell != "" for cell in rows[0]):
-        rows = rows[1:]
-    while rows and not any(cell != "" for cell in rows[-1]):
-        rows = rows[:-1]
+    filled = [number for number, row in enumerate(rows) if any(cell != "" for cell in row)]
     width = max((k + 1 for row in rows for k, cell in enumerate(row) if cell != ""), default=0)
-    return [row[:width] for row in rows]
+    return [row[:width] for row in rows[filled[0] : filled[-1] + 1]] if filled else []
 
 
 def _text(cell: object) -> str:

@@ -71,14 +71,16 @@ class Recipe:
 
     def with_options(self, missing: Sequence[str], drop: Sequence[str], target: str | None) -> Recipe:
         """The recipe with more texts that mean missing, more columns to leave out, and the class of a table."""
-        drops = tuple(Drop(name) for name in dict.fromkeys(drop) if name not in self.dropped)
+        known = set(self.dropped)
+        drops = tuple(Drop(name) for name in dict.fromkeys(drop) if name not in known)
         return replace(
             self, steps=(*self.steps, *drops), missing=tuple(dict.fromkeys([*self.missing, *missing])), target=target
         )
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse a recipe that is for a table of other columns."""
-        absent = [step.column for step in self.steps if step.column not in names]
+        known = set(names)
+        absent = [step.column for step in self.steps if step.column not in known]
         if absent:
             raise DataError(
                 f"the recipe is for other columns: the data has no {list_names(list(dict.fromkeys(absent)))}; its "
@@ -92,24 +94,24 @@ class Recipe:
         The class, and columns to leave out, may be absent; any other column of a step must be there.
         """
         table = X if isinstance(X, pa.Table) else to_arrow(X)
-        replace(self, steps=tuple(step for step in self.steps if not self._may_lack(step))).check_columns(
-            table.column_names
-        )
+        may_lack = {self.target, *self.dropped}
+        needed = tuple(step for step in self.steps if step.column not in may_lack)
+        replace(self, steps=needed).check_columns(table.column_names)
         texts = [text for text in self.missing if text]
-        for position, field in enumerate(table.schema if texts else ()):
-            if is_text(field.type):
-                table = table.set_column(position, field.name, without_texts(table.column(position), texts))
+        names = table.column_names
+        columns: dict[int, Any] = {
+            place: without_texts(column, texts) if texts and is_text(column.type) else column
+            for place, column in enumerate(table.columns)
+        }
+        # By place: of two columns of one name the first is mended, and whoever reads the table refuses both.
+        places = {name: place for place, name in reversed(list(enumerate(names)))}
         for step in self.steps:
-            if step.column in table.column_names:
-                position = table.column_names.index(step.column)
-                cells = step.apply(table.column(position), self.marks)
-                table = (
-                    table.remove_column(position) if cells is None else table.set_column(position, step.column, cells)
-                )
-        return table.replace_schema_metadata(None)  # where pandas keeps the types that the columns had
-
-    def _may_lack(self, step: Step) -> bool:
-        return step.column == self.target or step.column in self.dropped
+            place = places.get(step.column, -1)
+            if place in columns:
+                columns[place] = step.apply(columns[place], self.marks)
+                if columns[place] is None:
+                    del columns[place]
+        return pa.table(list(columns.values()), names=[names[place] for place in columns])
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
