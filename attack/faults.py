@@ -45,6 +45,17 @@ os.fsync = wait
 from tanager.cli.main import main
 main()
 """
+# The terminal is closed at that moment.
+HANGING_UP = """
+import os
+sync = os.fsync
+def hang_up(file):
+    os.kill(os.getpid(), signal.SIGHUP)
+    sync(file)
+os.fsync = hang_up
+from tanager.cli.main import main
+main()
+"""
 # A classifier whose first fit ends its process as the system does when memory runs out.
 KILLED = """
 import os, pathlib, signal
@@ -57,7 +68,7 @@ class OnceKilled(DummyClassifier):
             os.kill(os.getpid(), signal.SIGKILL)
         return super().fit(X, y, sample_weight)
 """
-TERMINATED, INTERRUPTED, REFUSED = 143, 130, 2
+TERMINATED, INTERRUPTED, HUNG_UP, REFUSED = 143, 130, 129, 2
 
 
 def prepare(folder: Path) -> bytes:
@@ -116,6 +127,19 @@ def terminated(folder: Path) -> None:
     assert signal_while_writing(folder, signal.SIGTERM) == TERMINATED
 
 
+def hung_up(folder: Path) -> None:
+    assert signal_while_writing(folder, signal.SIGHUP) == HUNG_UP
+
+
+def hung_up_when_that_is_ignored(folder: Path) -> None:
+    """As `nohup` asks for: the fit goes on."""
+    old = prepare(folder)
+    ignoring = [sys.executable, "-c", "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)" + HANGING_UP, *FIT]
+    assert subprocess.run(ignoring, cwd=folder, capture_output=True, check=False).returncode == 0
+    assert (folder / "model.json").read_bytes() != old
+    check_folder(folder, old)
+
+
 def interrupted(folder: Path) -> None:
     assert signal_while_writing(folder, signal.SIGINT) == INTERRUPTED
 
@@ -144,6 +168,17 @@ def closed_complaints(folder: Path) -> None:
     prepare(folder)
     assert shell(folder, ["predict", "model.json", "absent.csv"], "{} 2>&-").returncode == REFUSED
     assert shell(folder, ["predict", "model.json", "absent.csv"], "{} 2>/dev/full").returncode == REFUSED
+
+
+def few_letters(folder: Path) -> None:
+    """An output that has ASCII alone: names of any script go there as codes."""
+    prepare(folder)
+    (folder / "table.csv").write_text(TABLE.replace("u", "\u00e9"), encoding="utf-8")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    options: dict[str, Any] = {"env": environment, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    done = run(folder, ["explain", "model.json", "table.csv", "--row", "0"], **options)
+    assert done.returncode == 0, done.stderr
+    assert b"\\xe9" in done.stdout, done.stdout
 
 
 def full_device(folder: Path) -> None:
@@ -216,12 +251,15 @@ def killed_worker(folder: Path) -> None:
 WORKER = "a worker killed while it fits"
 FAULTS: dict[str, Callable[[Path], None]] = {
     "SIGTERM while the file is written": terminated,
+    "SIGHUP while the file is written": hung_up,
+    "SIGHUP that is to be ignored": hung_up_when_that_is_ignored,
     "SIGINT while the file is written": interrupted,
     "SIGKILL while the file is written": killed,
     "stdout closed": closed_output,
     "all streams closed, and none needed": closed_output_that_nobody_needs,
     "stdin closed": closed_input,
     "stderr closed or full": closed_complaints,
+    "stdout of few letters": few_letters,
     "stdout full": full_device,
     "a reader of stdout that stops": reader_that_stops,
     "a full disk": full_disk,
@@ -235,7 +273,7 @@ FAULTS: dict[str, Callable[[Path], None]] = {
 def signal_at_random(folder: Path, rng: np.random.Generator) -> None:
     """A signal at any moment of a fit: the model is the older one or a new one as a whole."""
     old = prepare(folder)
-    number = [signal.SIGTERM, signal.SIGINT, signal.SIGKILL][rng.integers(3)]
+    number = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL][rng.integers(4)]
     child = subprocess.Popen([*COMMAND, *FIT], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         child.wait(rng.uniform(0.0, 2.0))

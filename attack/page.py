@@ -18,7 +18,7 @@ WHAT = {
     "documents": "documents of models of every form, changed in one value",
     "tables": "tables of odd cells, labels and weights, with options",
     "faults": "signals, full disks, closed streams, two writers, a killed worker, each once",
-    "signals": "SIGTERM, SIGINT and SIGKILL at random moments of a fit",
+    "signals": "SIGTERM, SIGINT, SIGHUP and SIGKILL at random moments of a fit",
 }
 INTRODUCTION = """# The attack
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -30,8 +31,9 @@ from tanager.cli.stability import stability
 from tanager.cli.tune import tune
 from tanager.errors import DataWarning, TanagerError
 
+SIGNALLED = 128
+"""The exit code of a command that a signal ends is this more than the signal's number."""
 INTERRUPTED = 130
-TERMINATED = 143
 REFUSED = 2
 FAILED = 1
 DEBUG = "TANAGER_DEBUG"
@@ -79,11 +81,14 @@ def _options(
 
 
 def main() -> None:
-    """Entry point of the command. A request to end (SIGTERM) is an exit, so that no half-written file is left."""
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(TERMINATED))
+    """Entry point of the command. A request to end is an exit, so that no half-written file is left."""
+    for name in ("SIGTERM", "SIGHUP"):  # a terminal that is closed; Windows has no such signal
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:  # nohup asks to ignore it
+            signal.signal(number, lambda number, frame: sys.exit(SIGNALLED + number))
     # joblib's keeper of what processes share tells the terminal of each pool that was not left in peace.
     os.environ.setdefault("PYTHONWARNINGS", "ignore:resource_tracker:UserWarning")
-    _open_closed_streams()
+    _prepare_streams()
     code = run(sys.argv[1:])
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
@@ -91,7 +96,7 @@ def main() -> None:
     os._exit(code)  # all files are closed; threads of Arrow that still end can abort an exit that takes them down
 
 
-def _open_closed_streams() -> None:
+def _prepare_streams() -> None:
     """Give the standard streams that are closed their numbers back, so that no file of ours gets one of these.
 
     An input that is closed is empty; to write to a closed output is an error.
@@ -99,6 +104,8 @@ def _open_closed_streams() -> None:
     sys.stdin = sys.stdin or os.fdopen(os.open(os.devnull, os.O_RDONLY))
     sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
     sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # as stderr: names of any script on a terminal of few letters
 
 
 def run(arguments: Sequence[str]) -> int:
