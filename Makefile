@@ -50,6 +50,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/pytest -q tests/test_house.py -k numpydoc
 
 format: $(VENV)/.test
 	$(BIN)/ruff check --fix .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from oracle import count_rows, random_batch
 from tanager.counts.count_store import CountStore, physical_memory
 from tanager.counts.engine import CountEngine
-from tanager.counts.family import CountTable, Family, PairTables
+from tanager.counts.family import CountTable, Family, PairTables, pair_cells, pair_offsets
 from tanager.counts.numpy_engine import NumpyEngine
 from tanager.errors import MemoryLimitError
 from tanager.table.batch import EncodedBatch
@@ -163,6 +164,24 @@ def test_pair_tables_too_large_are_refused_before_they_are_counted() -> None:
     with pytest.raises(MemoryLimitError, match=r"all pairs of 4 attributes .*'city' alone has 4 states"):
         store.pairs()
     assert engine.asked == []
+
+
+@pytest.mark.parametrize("n_states", [(2,), (3, 2), (2, 1, 4, 3), N_STATES])
+def test_the_cells_of_all_pairs_are_those_of_their_tables(n_states: tuple[int, ...]) -> None:
+    assert pair_cells(n_states) == pair_offsets(n_states)[-1]
+
+
+def test_pairs_of_thousands_of_attributes_are_refused_without_a_number_for_each() -> None:
+    n_states = (2,) * 20_001
+    batch = EncodedBatch.empty(n_states)
+    store = CountStore(batch, WatchedEngine(), [str(node) for node in range(len(n_states))], memory_limit=1 << 30)
+    tracemalloc.start()
+    try:
+        with pytest.raises(MemoryLimitError, match="all pairs of 20,000 attributes"):
+            store.pairs()
+        assert tracemalloc.get_traced_memory()[1] < 1 << 24
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_refused_request_loses_nothing() -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
-from tanager import DataError, NaiveBayesClassifier, TANClassifier
+from tanager import DataError, DataWarning, FileError, NaiveBayesClassifier, TANClassifier
 from tanager.files.model_file import load_model, save_model
 from tanager.table.read_columns import read_columns
 
@@ -45,6 +45,7 @@ def test_cells_that_no_column_can_hold_are_one_clear_error(table, words):
 
 LABELS = {
     "two types": np.array(["1", 1] * 6, dtype=object),
+    "two types in a list": ["1", 1, "2"] * 4,
     "bytes": np.array([b"1", b"2"] * 6),
     "lists": pd.Series([[1], [2]] * 6),
     "complex numbers": np.array([1j, 2] * 6),
@@ -56,6 +57,31 @@ LABELS = {
 def test_labels_that_are_no_classes_are_one_clear_error(labels):
     with pytest.raises(DataError):
         NaiveBayesClassifier().fit([[1], [2]] * 6, labels)
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan"), pd.NA])
+def test_a_label_of_a_list_that_is_nothing_is_no_text(nothing):
+    with pytest.warns(DataWarning, match="missing in 4 of 12 rows"):
+        clf = NaiveBayesClassifier().fit([[1], [2], [3]] * 4, ["a", "b", nothing] * 4)
+    assert clf.classes_.tolist() == ["a", "b"]
+
+
+def test_names_of_columns_and_texts_hold_every_character_of_unicode(tmp_path):
+    table = pd.DataFrame({"a\0b": ["p\0", "q"] * 6, '\n,"': [1.0, 2.0] * 6})
+    clf = NaiveBayesClassifier().fit(table, CLASSES)
+    save_model(clf, tmp_path / "model.json")
+    found = load_model(tmp_path / "model.json")
+    assert found.feature_names_in_.tolist() == ["a\0b", '\n,"']
+    np.testing.assert_array_equal(found.predict_proba(table), clf.predict_proba(table))
+
+
+def test_a_name_that_is_no_unicode_is_refused_in_one_line_where_it_would_be_written(tmp_path):
+    table = pd.DataFrame([[1.0], [2.0]] * 6, columns=pd.Index([LONE], dtype=object))
+    clf = NaiveBayesClassifier().fit(table, CLASSES)
+    np.testing.assert_array_equal(clf.predict_proba(table).argmax(axis=1), CLASSES)
+    with pytest.raises(FileError, match="not valid Unicode"):
+        save_model(clf, tmp_path / "model.json")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("values", [[2**53, 2**53 + 1], [-(2**63), 5], [2**64 - 1, 1]], ids=str)

@@ -21,7 +21,7 @@ from tanager.counts.family import (
     TableStack,
     families_of,
     family_layouts,
-    pair_offsets,
+    pair_cells,
     stack_tables,
 )
 from tanager.counts.running_counts import CountedRows
@@ -31,6 +31,8 @@ from tanager.table.batch import EncodedBatch
 from tanager.table.rows import Rows, add
 
 BYTES_PER_CELL = 8
+NUMBERS_PER_PAIR = 8
+"""Of two attributes in their order, beside their table: where it begins, and the terms, gains and ranks made of it."""
 MEMORY_LIMIT = physical_memory() // 2
 # Cells of a table up to which it is worth a copy to be arranged together with others.
 SMALL_TABLE = 1 << 10
@@ -132,10 +134,10 @@ class CountStore:
     def pairs(self) -> PairTables:
         """The class-conditional tables of all pairs of attributes."""
         if self._pairs is None:
-            size = int(pair_offsets(self.n_states)[-1])
-            if size * BYTES_PER_CELL > self.memory_limit:
+            cells = pair_cells(self.n_states) + NUMBERS_PER_PAIR * self.n_attributes**2
+            if cells * BYTES_PER_CELL > self.memory_limit:
                 widest = int(np.argmax(self.n_states[:-1]))
-                self._refuse(f"the tables of all pairs of {self.n_attributes} attributes", size, widest)
+                self._refuse(f"the tables of all pairs of {self.n_attributes:,} attributes", cells, widest)
             counted = None if self._counted is None else self._counted.pairs()
             self._pairs = self._add_rows(counted, self.engine.count_pairs)
         return self._pairs

@@ -173,6 +173,12 @@ class PairTables:
         return by_class.transpose(1, 0, 2) if parent == i else by_class.transpose(2, 0, 1)
 
 
+def pair_cells(n_states: Sequence[int]) -> int:
+    """Cells of the tables of all pairs, without a number for each pair: thousands of attributes have millions."""
+    states = n_states[:-1]
+    return n_states[-1] * (sum(states) ** 2 - sum(each**2 for each in states)) // 2
+
+
 def pair_offsets(n_states: Sequence[int]) -> NDArray[np.int64]:
     """Where each pair's table begins; the last entry is the size of all. `n_states` ends with the class."""
     states = np.asarray(n_states[:-1], dtype=np.int64)

@@ -43,9 +43,11 @@ class KDependence(StructureLearner):
 def rank_parents(counts: CountStore, k: int) -> tuple[list[int], list[list[int]]]:
     """The attributes in decreasing order of I(X_i; C), and of each the k closest earlier ones, the closest first."""
     n_attributes = counts.n_attributes
-    closeness = np.zeros((n_attributes, n_attributes))
-    if k > 0 and n_attributes > 1:
-        closeness = level(pair_information(counts.pairs()).conditional, SMALLEST_INFORMATION)
+    closeness = (
+        level(pair_information(counts.pairs()).conditional, SMALLEST_INFORMATION)
+        if k > 0 and n_attributes > 1
+        else np.zeros((n_attributes, n_attributes))
+    )
     order = np.argsort(-level(class_information(counts), SMALLEST_INFORMATION), kind="stable").tolist()
     ranked: list[list[int]] = [[]] * n_attributes
     for place, child in enumerate(order):

@@ -144,6 +144,8 @@ def read_labels(y: ArrayLike | None) -> NDArray[np.generic]:
         raise DataError("a classifier requires y to be passed, but the target y is None.")
     if isinstance(y, pa.ChunkedArray):  # of a dictionary, whose nulls NumPy would take for its last entry
         y = y.combine_chunks()
+    if isinstance(y, list | tuple) and any(isinstance(label, str) for label in y):
+        y = np.array(y, dtype=object)  # as it is: NumPy would make a text of whatever stands beside one
     try:
         labels: NDArray[np.generic] = column_or_1d(y, warn=True)
     except (TypeError, ValueError) as error:
