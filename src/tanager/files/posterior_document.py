@@ -97,9 +97,13 @@ def _broad(found: dict[str, Json], network: AnyNetwork, columns: Sequence[Column
     factor = array(found.get("factor"), 3, "posterior.factor")
     if factor.shape[:2] != steps.shape:
         raise DocumentError("posterior.steps must have a number for each line of posterior.factor")
-    factor = factor * steps[..., np.newaxis]
+    n_steps, factor = factor, factor * steps[..., np.newaxis]
     if max(np.abs(each).max(initial=0.0) for each in (*mains, *paired, means, scales, mean, factor)) > LARGEST:
         raise DocumentError(f"posterior holds a number above {LARGEST:g}: squares of it could not be added")
+    if not (steps > 0).all() or not np.array_equal(whole_steps(factor), n_steps):
+        raise DocumentError(
+            "posterior.factor must hold whole numbers of positive steps, the largest of each line given"
+        )
     n_classes = network.columns[-1].n_states
     size = len(features.kinds)
     shape = (1 if n_classes == 2 else n_classes, size + 1)
