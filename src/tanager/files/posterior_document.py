@@ -102,7 +102,7 @@ def _broad(found: dict[str, Json], network: AnyNetwork, columns: Sequence[Column
         raise DocumentError(f"posterior holds a number above {LARGEST:g}: squares of it could not be added")
     if not (steps > 0).all() or not np.array_equal(whole_steps(factor), n_steps):
         raise DocumentError(
-            "posterior.factor must hold whole numbers of positive steps, the largest of each line given"
+            "posterior.factor must hold whole numbers of positive steps, a thousand at most in a line"
         )
     n_classes = network.columns[-1].n_states
     size = len(features.kinds)
