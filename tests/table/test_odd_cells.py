@@ -26,6 +26,7 @@ def dictionary(indices: list[int], values: list) -> pa.Table:
 REFUSED = {
     "a whole number beyond 64 bits": (np.array([[10**30], [1]] * 6, dtype=object), "cannot be kept: 10000"),
     "such numbers as categories": (pd.DataFrame({"a": pd.Categorical([10**30, 1] * 6)}), "cannot be kept: 10000"),
+    "a wide float beyond 64 bits": (np.array([["1e4000"], ["1"]] * 6).astype(np.longdouble), "contains infinity"),
     "an infinite decimal": (pd.DataFrame({"a": [Decimal("Infinity"), Decimal(1)] * 6}), "cannot be kept"),
     "a lone surrogate": (np.array([[LONE], ["y"]] * 6, dtype=object), "cannot be kept: 'x"),
     "arrays beside pandas.NA": (pd.DataFrame({"a": [pd.NA, np.array([1, 2])] * 6}), "list<"),

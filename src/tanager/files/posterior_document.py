@@ -101,9 +101,7 @@ def _broad(found: dict[str, Json], network: AnyNetwork, columns: Sequence[Column
     if max(np.abs(each).max(initial=0.0) for each in (*mains, *paired, means, scales, mean, factor)) > LARGEST:
         raise DocumentError(f"posterior holds a number above {LARGEST:g}: squares of it could not be added")
     if not (steps > 0).all() or not np.array_equal(whole_steps(factor), n_steps):
-        raise DocumentError(
-            "posterior.factor must hold whole numbers of positive steps, a thousand at most in a line"
-        )
+        raise DocumentError("posterior.factor must hold whole numbers of positive steps, a thousand at most in a line")
     n_classes = network.columns[-1].n_states
     size = len(features.kinds)
     shape = (1 if n_classes == 2 else n_classes, size + 1)

@@ -167,6 +167,9 @@ def _read_array(X: object) -> RawTable:
         array = check_array(X, dtype=object, ensure_all_finite=False)
     names = tuple(f"x{j}" for j in range(array.shape[1]))
     n_rows = int(array.shape[0])
+    if array.dtype == np.longdouble:
+        with np.errstate(over="ignore"):  # what no float holds is infinite, and refused
+            array = array.astype(np.float64)
     if array.dtype.kind in "iufb":
         if array.dtype.kind == "f" and not np.isfinite(np.sum(array, dtype=np.float64)):
             for j, name in enumerate(names):
