@@ -69,7 +69,7 @@ class Conditional(ParameterLearner):
     tunes_hidden = True
     holds_out = True
     posterior = "laplace"
-    bytes_per_cell = MappingProxyType({"tables": 1_600, "effects": 600})  # measured: gradients, folds and strengths
+    bytes_per_cell = MappingProxyType({"tables": 1_800, "effects": 600})  # measured: gradients, folds and strengths
 
     def __init__(
         self,
