@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,7 @@ from tanager.collector import no_collection
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
 from tanager.errors import OptionError
+from tanager.parameters.hierarchical import Hierarchical
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.registry import check_option
 
@@ -16,9 +19,11 @@ from tanager.registry import check_option
 class Frequency(ParameterLearner):
     """Smoothed relative frequencies of every family, with alpha pseudo-rows.
 
-    smoothing="laplace"   (N_jk + alpha) / (N_j + alpha r): alpha rows in every cell; alpha = 1 unless given
-    smoothing="friedman"  (N_jk + alpha P(k)) / (N_j + alpha): alpha rows spread as the node's marginal P;
-                          alpha = 5 unless given (Friedman, Geiger and Goldszmidt 1997)
+    smoothing="laplace"       (N_jk + alpha) / (N_j + alpha r): alpha rows in every cell; alpha = 1 unless given
+    smoothing="friedman"      (N_jk + alpha P(k)) / (N_j + alpha): alpha rows spread as the node's marginal P;
+                              alpha = 5 unless given (Friedman, Geiger and Goldszmidt 1997)
+    smoothing="hierarchical"  the tables of `Hierarchical`: learnt numbers of rows, at least alpha, spread as the table
+                              of one parent less has it; alpha = 32 unless given (Petitjean et al. 2018)
 
     N_jk are rows with state k under parent configuration j, r the node's states. A class node without parents keeps
     its plain frequencies.
@@ -31,14 +36,23 @@ class Frequency(ParameterLearner):
     needs = "families"
     fits = ("tables", "mixtures", "trees")
     describes_attributes = True
-    smooths_counts = True
-    posterior = "dirichlet"
 
     def __init__(self, smoothing: str = "laplace", alpha: float | None = None) -> None:
         self.smoothing = smoothing
         self.alpha = alpha
 
+    @property
+    def smooths_counts(self) -> bool:  # type: ignore[override]
+        """A back-off has no pseudo-rows that are the same under all parents; searches judge by Laplace's then."""
+        return self.smoothing != "hierarchical"
+
+    @property
+    def posterior(self) -> Literal["dirichlet"] | None:  # type: ignore[override]
+        return "dirichlet" if self.smooths_counts else None
+
     def learn(self, task: ParameterTask) -> LearntNetwork:
+        if self.smoothing == "hierarchical":
+            return Hierarchical(DEFAULT_ALPHA["hierarchical"] if self.alpha is None else self.alpha).learn(task)
         return LearntNetwork(task.network(self.tables(task)))
 
     def tables(self, task: ParameterTask) -> tuple[NDArray[np.float64], ...]:
@@ -68,8 +82,8 @@ class Frequency(ParameterLearner):
         """
         if self.smoothing == "hierarchical":
             raise OptionError(
-                "smoothing='hierarchical' of Frequency has no pseudo-rows that are the same for all parents.",
-                hint="use parameters='hierarchical'.",
+                "smoothing='hierarchical' has no pseudo-rows that are the same for all parents, which are needed here.",
+                hint="use smoothing='laplace' or 'friedman', or parameters='hierarchical'.",
             )
         smoothing = check_option("smoothing", self.smoothing, DEFAULT_ALPHA)
         alpha = DEFAULT_ALPHA[smoothing] if self.alpha is None else self.alpha
@@ -86,4 +100,4 @@ class Frequency(ParameterLearner):
         return alpha * (seen / seen.sum()) if seen.sum() > 0 else np.full(n_states, alpha / n_states)
 
 
-DEFAULT_ALPHA = {"laplace": 1.0, "friedman": 5.0}
+DEFAULT_ALPHA = {"laplace": 1.0, "friedman": 5.0, "hierarchical": 32.0}
