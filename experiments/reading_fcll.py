@@ -125,7 +125,8 @@ def tree_errors(study: Study, data_set: DataSet, seed: int, kinds: Sequence[tupl
         clf = BayesianNetworkClassifier("tan", score, HALF_A_ROW, missing="category")
         if seen:
             whole = clone(clf).fit(data.X, data.y).network_
-            clf.set_params(structure=Fixed([edge for edge in whole.edges if whole.target not in edge]))
+            edges = [edge for edge in whole.edges if whole.target not in edge]
+            clf.set_params(structure=Fixed(edges), criterion=None)
         wrong = [
             (clone(clf).fit(data.X.take(train), data.y[train]).predict(data.X.take(test)) != data.y[test]).mean()
             for train, test in data.folds
