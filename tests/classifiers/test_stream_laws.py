@@ -23,7 +23,8 @@ from classifiers.stream_tables import (
 from tanager import BayesianNetworkClassifier
 from tanager.parameters import EM, PARAMETERS, Conditional, Frequency, LikelihoodGradient
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
-from tanager.structure import STRUCTURES
+from tanager.scores import ACLL, CLL
+from tanager.structure import STRUCTURES, AnDE, Selective
 from tanager.table.batch import EncodedBatch
 from tanager.table.rows import gather
 
@@ -44,7 +45,14 @@ CLASSIFIERS = [
 ONE_OF_EACH_LEARNER = [
     clf for clf in CLASSIFIERS if clf.structure in ("tan", "pairwise") or clf._parts().parameters.naive_bayes_only
 ]
-BY_CRITERION = [BayesianNetworkClassifier("hill-climb", "cll", "frequency")]
+WITH_OPTIONS = [
+    BayesianNetworkClassifier("hill-climb", "cll", "frequency"),
+    BayesianNetworkClassifier("hill-climb", CLL(penalty="mdl"), "frequency"),
+    BayesianNetworkClassifier("tan", ACLL(at="pooled"), "frequency"),
+    BayesianNetworkClassifier(AnDE(n=2, weights="information", subsumption=20), None, "frequency"),
+    BayesianNetworkClassifier(Selective(by="accuracy"), None, "frequency"),
+    BayesianNetworkClassifier("kdb", None, Frequency("hierarchical")),
+]
 EDGES = [40, 41, 130]
 
 
@@ -67,7 +75,7 @@ def assert_streams(clf: BayesianNetworkClassifier, table: pa.Table) -> None:
     np.testing.assert_allclose(streamed.predict_proba(X), memory.predict_proba(X), rtol=0, atol=rtol)
 
 
-@pytest.mark.parametrize("clf", [*CLASSIFIERS, *BY_CRITERION], ids=str)
+@pytest.mark.parametrize("clf", [*CLASSIFIERS, *WITH_OPTIONS], ids=str)
 def test_every_structure_and_learner_streams_rows_with_weights_gaps_and_without_a_class(clf, small_chunks):
     assert_streams(clf, without_some_classes(weighted(mixed_table(200, gaps=0.1))))
 

@@ -12,9 +12,10 @@ pytest.importorskip("distributed", reason="needs Dask: pip install 'tanager[dask
 import tanager
 import tanager.dask
 from tanager.errors import OptionError
-from tanager.parameters import EM, PARAMETERS, Conditional, LikelihoodGradient
+from tanager.parameters import EM, PARAMETERS, Conditional, Frequency, LikelihoodGradient
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTrace
-from tanager.structure import STRUCTURES, Fixed, Pairwise
+from tanager.scores import ACLL, CLL
+from tanager.structure import STRUCTURES, AnDE, Fixed, Pairwise, Selective
 from tanager.structure.dag import Dag
 from tanager.table.schema import ColumnSchema
 
@@ -49,6 +50,10 @@ def assert_equal(ours, theirs, exactly):
         ]
         if isinstance(theirs, tanager.TreeAverageNetwork):
             arrays.append((ours.log_weights[1:], theirs.log_weights[1:]))
+        else:
+            arrays.append((ours.weights, theirs.weights))
+            said = [() if own.subsumption is None else own.subsumption.said for own in (ours, theirs)]
+            arrays += zip(*said, strict=True)
     elif isinstance(theirs, tanager.Network):
         assert ours.parents == theirs.parents
         arrays = zip(ours.tables, theirs.tables, strict=True)
@@ -82,6 +87,25 @@ def test_the_model_is_that_of_memory(client, structure, parameters, cut, make_ta
     assert (ours.filler_ is None) == (theirs.filler_ is None)
     if theirs.filler_ is not None:
         assert_equal(ours.filler_, theirs.filler_, exactly=parameters in OF_COUNTS)
+
+
+@pytest.mark.parametrize(
+    ("structure", "criterion", "parameters", "exactly"),
+    [
+        (AnDE(n=2, weights="information", subsumption=20), None, "frequency", True),
+        (AnDE(weights="conditional"), None, "frequency", False),
+        (Selective(by="accuracy"), None, "frequency", True),
+        ("kdb", None, Frequency("hierarchical"), False),
+        ("tan", ACLL(at="pooled"), "frequency", True),
+        ("hill-climb", CLL(penalty="mdl"), "frequency", True),
+    ],
+)
+def test_the_classics_with_their_options_are_those_of_memory(
+    client, structure, criterion, parameters, exactly, cut, make_table
+):
+    options = {"structure": structure, "criterion": criterion, "parameters": parameters}
+    ours, theirs = fit_both(client, cut, make_table(2, N_ROWS, gaps=0.05), **options)
+    assert_equal(ours.network_, theirs.network_, exactly)
 
 
 @pytest.mark.parametrize("criterion", ["cll", "bic", "acll"])
