@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tanager import NaiveBayesClassifier, TANClassifier, information, structure_score
 from tanager.errors import OptionError
-from tanager.scores import SCORES
+from tanager.scores import ACLL, CLL, SCORES, BDeu
 
 
 def frame(seed, n_rows=60):
@@ -93,6 +93,23 @@ def test_cll_is_the_conditional_likelihood_of_the_fitted_classifier():
     posterior = NaiveBayesClassifier().fit(X, y).predict_log_proba(X)
     own = posterior[np.arange(len(y)), np.searchsorted(["u", "v", "w"], y)]
     assert structure_score(X, y, {}, "cll") == pytest.approx(own.sum())
+
+
+@pytest.mark.parametrize(
+    ("score", "name", "options"),
+    [
+        (BDeu(ess=3.0), "bdeu", {"ess": 3.0}),
+        (ACLL(beta=-0.3, gamma=0.5), "acll", {"beta": -0.3, "gamma": 0.5}),
+        (CLL("mdl"), "cll", {"penalty": "mdl"}),
+    ],
+)
+def test_a_score_is_given_as_an_object_or_by_name_with_its_options(score, name, options):
+    X, y = frame(4)
+    assert structure_score(X, y, {}, score) == structure_score(X, y, {}, name, **options)
+    with pytest.raises(OptionError, match="has its options already, and level is given"):
+        structure_score(X, y, {}, score, level=0.9)
+    with pytest.raises(OptionError, match="neither a known name nor an object with a method 'check_options'"):
+        structure_score(X, y, {}, type(score))
 
 
 def test_options_of_the_score_are_passed_on_and_checked():

@@ -14,8 +14,8 @@ from tanager.classifiers.learning import criterion_likelihood
 from tanager.classifiers.parts import DEFAULT_CRITERION
 from tanager.errors import OptionError
 from tanager.parameters import Frequency
-from tanager.registry import check_option
-from tanager.scores import SCORES, FamilyScore
+from tanager.registry import check_option, resolve
+from tanager.scores import CLL, SCORES, FamilyScore
 from tanager.scores.information import class_information, pair_information
 from tanager.structure import Fixed, StructureTask
 from tanager.structure.constraints import Node
@@ -26,7 +26,7 @@ def structure_score(
     X: object,
     y: ArrayLike,
     parents: Mapping[Node, Iterable[Node]],
-    criterion: str = DEFAULT_CRITERION,
+    criterion: str | FamilyScore | CLL = DEFAULT_CRITERION,
     *,
     sample_weight: ArrayLike | None = None,
     categorical_features: ArrayLike | str | None = "from_dtype",
@@ -44,8 +44,8 @@ def structure_score(
     parents : mapping
         From an attribute, by name or position, to its attribute parents; attributes it does not name have none. The
         class is a parent of every attribute.
-    criterion : str
-        The score, one of `tanager.scores.SCORES`.
+    criterion : str, FamilyScore or CLL
+        The score, one of `tanager.scores.SCORES` by name, or an object of its own.
     sample_weight : array of shape (n_rows,) or None
         Weights of the rows.
     categorical_features : "from_dtype", "all", list or mask
@@ -53,7 +53,7 @@ def structure_score(
     discretizer : None, "mdlp", "quantile" or scikit-learn transformer
         As in `BayesianNetworkClassifier`.
     **options : object
-        Those of the criterion, such as `ess` of "bdeu".
+        Those of a criterion given by name, such as `ess` of "bdeu".
 
     Returns
     -------
@@ -69,14 +69,7 @@ def structure_score(
     >>> structure_score(X, y, {}, "bdeu", ess=4.0) < structure_score(X, y, {}, "ll")
     True
     """
-    make_score = SCORES[check_option("criterion", criterion, SCORES)]
-    try:
-        score = make_score(**options)
-    except TypeError:
-        valid = ", ".join(make_score().get_params()) or "none"
-        raise OptionError(
-            f"criterion {criterion!r} has no option {', '.join(options)}; its options are: {valid}."
-        ) from None
+    score = _make_score(criterion, options)
     score.check_options()
     structure = Fixed(parents)
     clf = BayesianNetworkClassifier(structure, categorical_features=categorical_features, discretizer=discretizer)
@@ -87,6 +80,24 @@ def structure_score(
     if not score.decomposable:
         task = replace(task, evaluate=criterion_likelihood(score, counts, Frequency()))
     return total_score(task, structure.learn(task).dag)
+
+
+def _make_score(criterion: str | FamilyScore | CLL, options: Mapping[str, object]) -> FamilyScore | CLL:
+    if not isinstance(criterion, str):
+        if options:
+            raise OptionError(
+                f"criterion={criterion!r} has its options already, and {', '.join(options)} is given beside it.",
+                hint="give options to the object, or the criterion by its name.",
+            )
+        return resolve("criterion", criterion, SCORES, "check_options")
+    make_score = SCORES[check_option("criterion", criterion, SCORES)]
+    try:
+        return make_score(**options)
+    except TypeError:
+        valid = ", ".join(make_score().get_params()) or "none"
+        raise OptionError(
+            f"criterion {criterion!r} has no option {', '.join(options)}; its options are: {valid}."
+        ) from None
 
 
 @dataclass(frozen=True)
