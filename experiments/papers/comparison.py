@@ -29,9 +29,9 @@ Kind = Literal["as printed", "as read", "ours"]
 class Claim:
     """Something that ought to show, and the check of it: (whether it does, what was found).
 
-    kind  "as printed": the paper says so, and the protocol is the one it prints; "as read": the paper says so, and the
-          protocol is a reading of it that was found afterwards, by trying; "ours": the paper does not say so, as it is
-          about a learner of ours, or about a bound that we set to its figures
+    kind  "as printed": the paper says so, or prints figures that ours come near, and the protocol is the one it prints;
+          "as read": the same under a reading of the protocol that was found afterwards, by trying; "ours": the paper
+          does not say so, as it is about a learner of ours, or only that our figures are not above its own
     """
 
     text: str
