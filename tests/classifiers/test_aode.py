@@ -39,8 +39,7 @@ def make_table(seed=0, n_rows=120):
 
 
 def fitted(X, y, **options):
-    structure = AnDE(**options)
-    return BayesianNetworkClassifier(structure, None, "frequency", categorical_features="all").fit(X, y)
+    return BayesianNetworkClassifier(AnDE(**options), None, "frequency", categorical_features="all").fit(X, y)
 
 
 def by_hand(X, y, row, n, weight_of=lambda superparents: 1.0):
@@ -69,8 +68,7 @@ def test_it_is_the_mean_of_all_networks_of_n_superparents(n):
 def test_with_the_class_tables_of_scikit_bayes_class_and_superparent_are_smoothed_together():
     """(N_cp + 1) / (N + 3 r) in the place of P(c) P(p | c): its formula, by rows; `make bench` asks itself."""
     X, y = make_table(11)
-    network, joint = fitted(X, y).network_, np.zeros((25, 3))
-    members = []
+    network, members, joint = fitted(X, y).network_, [], np.zeros((25, 3))
     for parent, (member, states) in enumerate(zip(network.members, N_STATES, strict=True)):
         classes = (np.bincount(y) + states) / (len(y) + 3 * states)
         members.append(replace(member, tables=(*member.tables[:-1], classes[np.newaxis])))
@@ -78,8 +76,8 @@ def test_with_the_class_tables_of_scikit_bayes_class_and_superparent_are_smoothe
             rows = (y == c) & (X[:, parent] == row[parent])
             others = [(np.sum(X[rows, i] == row[i]) + 1) / (rows.sum() + N_STATES[i]) for i in range(4) if i != parent]
             joint[t, c] += (rows.sum() + 1) / (len(y) + 3 * states) * prod(others)
-    found = np.exp(replace(network, members=tuple(members)).log_joint(X[:25].astype(np.uint8), normalized=True))
-    np.testing.assert_allclose(found, joint / joint.sum(axis=1, keepdims=True), rtol=1e-10)
+    found = replace(network, members=tuple(members)).log_joint(X[:25].astype(np.uint8), normalized=True)
+    np.testing.assert_allclose(np.exp(found), joint / joint.sum(axis=1, keepdims=True), rtol=1e-10)
 
 
 def test_weights_by_information_are_what_superparents_tell_of_the_class():
