@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from scipy.special import logsumexp
+from sklearn.metrics import mutual_info_score
 
 from tanager.threads import thread_limit
 from tanager.trees import boost
 from tanager.trees import forest as forest_module
-from tanager.trees.boost import Boosting, TreeOptions
+from tanager.trees.boost import Boosting, TreeOptions, most_telling
 from tanager.trees.forest import Forest
 from tanager.trees.held_out_rows import HeldOutRows
 from tanager.trees.round_kernels import rows_that_matter
@@ -31,6 +32,25 @@ def test_the_loss_of_the_rows_it_grows_on_never_rises(n_classes):
     _, losses, _ = boosted(Table(0, n_rows=200), n_classes, 40, rate=0.05)
     assert np.diff(losses).max() <= 0.0
     assert losses[-1] < 0.9 * losses[0]
+
+
+@pytest.mark.parametrize("asked", [0.5, 1.0])
+def test_of_very_many_attributes_trees_ask_for_those_that_tell_most_about_the_class(monkeypatch, asked):
+    monkeypatch.setattr(boost, "MAX_ATTRIBUTES", 4)
+    rng = np.random.default_rng(5)
+    n_codes = np.array([3, 9, 3, 4, 20, 3, 5, 3, 6])
+    codes = np.column_stack([rng.integers(0, n - 1, 400) for n in n_codes])
+    classes = (codes[:, 5] > 0).astype(int) + (codes[:, 1] + rng.integers(0, 4, 400) > 5)
+    told = [
+        400 * mutual_info_score(column, classes) - (len(set(column)) - 1) for column in codes.T
+    ]  # a half of the degrees of freedom of three classes
+    best = set(np.argsort(told)[-4:])
+    rows = codes, classes, np.ones(400), np.zeros(3), n_codes, np.zeros(9)
+    boosting = Boosting(*rows, TreeOptions(max_leaves=6, asked=asked))
+    boosting.grow(30)
+    seen = {int(attribute) for tree in boosting.trees() for attribute in tree.nodes[:, 0]}
+    assert {1, 5} <= seen <= best
+    assert set(most_telling(boosting._bins, classes, np.ones(400), boosting._starts, 3)) == best
 
 
 def walk(tree, row):
