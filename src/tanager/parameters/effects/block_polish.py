@@ -35,7 +35,7 @@ from tanager.parameters.effects.block_model import (
 )
 from tanager.parameters.effects.row_kernels import move_rows
 
-MAX_STEPS = 20
+MAX_STEPS = 20  # of conjugate gradients
 # Of the squared slope at the start, as the preconditioner measures it: what may be left.
 LEFT = 1e-1
 MAX_HALVINGS = 8
@@ -132,7 +132,10 @@ def solve(
             sum_block(shapes[b], bases, shares, cells[b], bent_row, sums, image[first:last])
             across = settling[b] * pulls[b]
             add_penalty(penalty[b, SQUARED] + pulls[b], across, u[first:last], direction[first:last], image[first:last])
-        share = length / inner(direction, image)
+        curve = inner(direction, image)
+        if curve <= 0.0:  # rows that are all certain, and an intercept that nothing holds
+            return
+        share = length / curve
         add(share, direction, step)
         add(-share, image, residual)
         add(share, by_row, moved)
