@@ -118,15 +118,17 @@ def _batches(counts: CountStore, order: Sequence[int], most: int) -> Iterator[li
     """Every family of 2 to `most` attribute parents that keeps to the order, about CELLS_PER_BATCH cells at a time.
 
     A set of attributes is exactly one family, its child the last in the order. Sets come in lexicographic order, so
-    that an engine can extend the joint codes of the nodes two neighbours share.
+    that an engine can extend the joint codes of the nodes two neighbours share. One with an attribute of a single state
+    that no row lacks is no better than the smaller set without it, which is taken first.
     """
     position = np.argsort(order).tolist()
     target = len(order)
+    telling = [node for node in range(target) if counts.n_states[node] > 1 or counts.rows.incomplete[node]]
     room = min(CELLS_PER_BATCH, counts.memory_limit // BYTES_PER_CELL)
     batch: list[Family] = []
     cells = 0
     for size in range(3, most + 2):
-        for nodes in combinations(range(target), size):
+        for nodes in combinations(telling, size):
             child = max(nodes, key=position.__getitem__)
             family = Family(child, (*(node for node in nodes if node != child), target))
             cells += family.size(counts.n_states)
