@@ -9,6 +9,7 @@ fitted in a process of their own, as are the first fits, which find no compiled 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import signal
@@ -162,12 +163,17 @@ def run_alone(*arguments: str, limit: float | None = None, cache: str | None = N
     """
     command = [sys.executable, "-m", "benchmarks.default", "--alone", str(limit or 0.0), *arguments]
     environment = os.environ if cache is None else {**os.environ, "NUMBA_CACHE_DIR": cache}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    if done.returncode == -signal.SIGALRM:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes, text=True, env=environment, start_new_session=True) as process:
+        process.wait()  # what it prints fits into a pipe
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # workers that outlive it would keep the pipes, and the cores
+        printed, failure = process.communicate()
+    if process.returncode == -signal.SIGALRM:
         return ""
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr}")
-    return done.stdout.strip()
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{failure}")
+    return printed.strip()
 
 
 def alone(limit: str, what: str, model: str, *arguments: str) -> None:
