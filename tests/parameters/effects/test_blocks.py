@@ -171,7 +171,7 @@ def test_blocks_that_repeat_each_other_come_to_the_optimum_in_a_hundred_steps(n_
     descent = fitted.descend(fitted.zero, 100, 3e-7)
     fitted.certify(descent)
     assert descent.end == "tolerance"
-    assert descent.bound < 1e-3
+    assert descent.bound < 5e-3
 
 
 def test_a_second_fit_shrinks_a_block_by_how_much_smaller_it_was():

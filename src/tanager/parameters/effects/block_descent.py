@@ -2,8 +2,7 @@
 
 Outer step: probabilities of all rows, and the quadratic model of the loss there. Inner sweeps: each block in turn moves
 to the minimum of a bound of the model plus its penalty (`block_model`); rows see only multiplications. Then the step is
-halved until the objective does not rise. Blocks that are zero are looked at only when the others have settled. Late in
-a descent all that are not zero also move together (`block_polish`).
+halved until the objective does not rise. Blocks that are zero are looked at only when the others have settled.
 
 All of it is compiled: a fit of few rows is hundreds of descents, of which Python would take half of the time.
 """
@@ -15,14 +14,11 @@ import numpy as np
 from tanager.kernel import kernel, kernel_part
 from tanager.parameters.effects.block_kernels import CELLS_AT, Array, Cells, Shape
 from tanager.parameters.effects.block_model import BOUNDS, MOVED, NORM, SLOPES, P, penalty_at, sweep
-from tanager.parameters.effects.block_polish import polish
 from tanager.parameters.effects.row_kernels import probabilities
 
 # The inner sweeps end when one gains less than this share of what all have gained, or after so many.
 SWEEP_SHARE = 0.15
 MAX_SWEEPS = 25
-# After so many steps, the last of them a whole one, blocks also move together: few descents on folds take as many.
-STEPS_ALONE = 15
 SHORTEST = 1e-9
 # Of what a block gains on average in a sweep: one that gains less is left alone until the next step.
 IDLE_SHARE = 0.1
@@ -64,7 +60,7 @@ def descend(
     values   (max_steps + 1,) the objective at the start and after each step
     gains    (max_steps,) what the model promised of each
     """
-    n_rows, any_norm, zeros_too, whole, n_sweeps = 0.0, False, True, False, 1
+    n_rows, any_norm, zeros_too, n_sweeps = 0.0, False, True, 1
     for i in range(len(weights)):
         n_rows += weights[i]
     for b in used:
@@ -72,7 +68,7 @@ def descend(
     rows, before, near = np.empty((4, *scores.shape)), np.empty_like(u), np.empty_like(scores)
     curvature, bounds = np.empty_like(u), np.empty((shapes[-1, CELLS_AT], u.shape[1]))
     model, data = (shapes, bases, squares, squared_means, shares), (n_odds, classes, weights)
-    by_block, settling = np.empty(len(penalty)), np.zeros(len(penalty))
+    by_block = np.empty(len(penalty))
     values[0] = probabilities(scores, *data, rows[P]) + penalty_at(shapes, penalty, u, 0.0, u)
     for n_steps in range(len(gains)):
         goal = tolerance * (values[n_steps] + n_rows / 100.0)
@@ -85,10 +81,6 @@ def descend(
             gained += gain
             least = IDLE_SHARE * gain / len(used)
             n_sweeps += 1
-            if number == 0 and whole and n_steps >= STEPS_ALONE:
-                gained += polish(
-                    shapes, bases, shares, cells, weights, free, penalty, used, rows, curvature, settling, u
-                )
             if gain <= max(SWEEP_SHARE * gained, SWEEP_GOAL * goal):
                 break
         gains[n_steps] = gained
@@ -104,7 +96,7 @@ def descend(
         set_sum(before, best, step, u)
         if last != best:  # the last try was another point
             probabilities(scores, *data, rows[P])
-        values[n_steps + 1], whole = best_value, best >= 1.0
+        values[n_steps + 1] = best_value
         if best == 0.0 or (settled and zeros_too):
             return n_steps + 1, n_sweeps, True
         zeros_too = settled or not any_norm

@@ -156,12 +156,8 @@ def sweep(
         if stays and sum_of_squares(slope) <= norm * norm:
             continue
         if math.isnan(known[0, 0]):
-            apart = shape.copy()
-            apart[CENTRED] = 0  # squares are not
             sum_cells(cells[b], rows[BOUNDS], by_cell)
-            steps[:] = by_cell
-            sum_slopes(apart, squares, shares, steps, known)
-            add_centred(squared_means[first:last], by_cell, known)
+            bound_curvature(shape, squares, squared_means[first:last], shares, by_cell, steps, known)
         while True:
             bounded = move_block(own, slope, known, widths[b], penalty[b], step)
             bent = fill_steps(shape, bases, shares, step, by_cell, steps)
@@ -179,12 +175,19 @@ def sweep(
     return gain
 
 
-@kernel_part
-def add_centred(squared_means: Array, by_cell: Array, known: Array) -> None:
-    """Add the curvature that effects have by what centring takes from every row for them.
+@kernel
+def bound_curvature(
+    shape: Shape, squares: Array, squared_means: Array, shares: Array, by_cell: Array, room: Array, known: Array
+) -> None:
+    """known (effects, width): the diagonal of a block's Hessian, or more, from bounds (cells, width) of the curvature.
 
-    Else an effect of a state whose rows are all certain would have none, and no bound by it would hold.
+    It has what centring takes from every row for an effect: else an effect of a state whose rows are all certain would
+    have no curvature, and no bound by it would hold.
     """
+    apart = shape.copy()
+    apart[CENTRED] = 0  # squares are not
+    room[:] = by_cell
+    sum_slopes(apart, squares, shares, room, known)
     for c in range(known.shape[1]):
         total = 0.0
         for i in range(len(by_cell)):

@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from tanager.kernel import kernel, kernel_part, summing_kernel
+from tanager.parameters.effects.block_descent import make_model, search, set_sum
 from tanager.parameters.effects.block_kernels import (
     CELLS_AT,
     EFFECTS_AT,
@@ -23,74 +24,104 @@ from tanager.parameters.effects.block_kernels import (
 )
 from tanager.parameters.effects.block_model import (
     BOUNDS,
-    MOVED,
     NORM,
     SLOPES,
     SMALLEST_CURVATURE,
     SQUARED,
     P,
+    bound_curvature,
     penalty_at,
     sum_block,
     sum_of_squares,
 )
-from tanager.parameters.effects.row_kernels import move_rows
+from tanager.parameters.effects.row_kernels import move_rows, probabilities, sum_cells
 
 MAX_STEPS = 20  # of conjugate gradients
 # Of the squared slope at the start, as the preconditioner measures it: what may be left.
 LEFT = 1e-1
-MAX_HALVINGS = 8
 # A step is short that is no longer than this share of the block.
 SHORT = 0.25
 
 
 @kernel
-def polish(
+def move_together(
     shapes: Shape,
     bases: Array,
+    squares: Array,
+    squared_means: Array,
     shares: Array,
     cells: Cells,
+    classes: Shape,
     weights: Array,
     free: Array,
-    penalty: Array,
+    n_odds: int,
     blocks: Shape,
-    rows: Array,
-    curvature: Array,
+    penalty: Array,
     settling: Array,
     u: Array,
-) -> float:
-    """Move the blocks that are not zero, in `rows` and u, as `block_model.sweep` does; what the model gains.
+    scores: Array,
+) -> tuple[float, float]:
+    """A step of the blocks that are not zero, in u and scores; the gain it promised, and the objective after it.
 
     The norm of a block has the Hessian (1 - u u' / |u|^2) / |u|, and 1 / |u| is an upper bound that holds for any step.
 
-    curvature  (n_effects, width) of the effects of these blocks, which is the preconditioner
     settling   (n_blocks,) one for a block whose last step was short: its penalty has the Hessian, else the bound
     """
+    data, rows, before = (n_odds, classes, weights), np.empty((4, *scores.shape)), u.copy()
+    value = probabilities(scores, *data, rows[P]) + penalty_at(shapes, penalty, u, 0.0, u)
+    make_model(classes, weights, rows)
     residual, scale, step, pulls = np.zeros_like(u), np.zeros_like(u), np.zeros_like(u), np.zeros(len(penalty))
     moving, n_moving = np.empty_like(blocks), 0
     for b in blocks:
-        first, last = shapes[b, EFFECTS_AT], shapes[b + 1, EFFECTS_AT]
-        squared, size = penalty[b, SQUARED], math.sqrt(sum_of_squares(u[first:last]))
+        size = math.sqrt(sum_of_squares(u[shapes[b, EFFECTS_AT] : shapes[b + 1, EFFECTS_AT]]))
         if penalty[b, NORM] > 0.0 and size == 0.0:
             continue
         moving[n_moving], n_moving = b, n_moving + 1
         pulls[b] = penalty[b, NORM] / size if penalty[b, NORM] > 0.0 else 0.0
-        sums = np.empty((shapes[b + 1, CELLS_AT] - shapes[b, CELLS_AT], u.shape[1]))
-        sum_block(shapes[b], bases, shares, cells[b], rows[SLOPES], sums, residual[first:last])
-        held = squared + pulls[b]
-        for e in range(first, last):
-            for c in range(u.shape[1]):
-                residual[e, c] = -residual[e, c] - held * u[e, c]
-                scale[e, c] = 1.0 / (max(SMALLEST_CURVATURE, curvature[e, c]) + held)
+        held = penalty[b, SQUARED] + pulls[b]
+        start_block(shapes, b, bases, squares, squared_means, shares, cells, rows, held, u, residual, scale)
     for c in range(len(free)):
         scale[-1, c] *= free[c]
-    moved, bent = np.zeros(rows.shape[1:]), np.zeros(rows.shape[1:])
+    moved, bent = np.zeros(scores.shape), np.zeros(scores.shape)
     state = penalty, pulls, settling, rows, u, residual, scale, step, moved, bent
     solve(shapes, bases, shares, cells, weights, moving[:n_moving], *state)
     for b in moving[:n_moving]:
         first, last = shapes[b, EFFECTS_AT], shapes[b + 1, EFFECTS_AT]
         short = sum_of_squares(step[first:last]) <= SHORT**2 * sum_of_squares(u[first:last])
         settling[b] = 1.0 if short else 0.0
-    return take_polished(shapes, penalty, rows, u, step, moved, bent)
+    gain = promised_gain(shapes, penalty, rows, u, step, moved, bent)
+    best, value, _ = search(shapes, penalty, *data, scores, moved, before, step, value, False, bent, rows[P])
+    set_sum(scores, best, moved, scores)
+    set_sum(before, best, step, u)
+    return gain, value
+
+
+@kernel
+def start_block(
+    shapes: Shape,
+    b: int,
+    bases: Array,
+    squares: Array,
+    squared_means: Array,
+    shares: Array,
+    cells: Cells,
+    rows: Array,
+    held: float,
+    u: Array,
+    residual: Array,
+    scale: Array,
+) -> None:
+    """Minus the slopes of a block, and the preconditioner, one over the bound of its curvature and its penalty."""
+    first, last = shapes[b, EFFECTS_AT], shapes[b + 1, EFFECTS_AT]
+    sums = np.empty((shapes[b + 1, CELLS_AT] - shapes[b, CELLS_AT], u.shape[1]))
+    room = np.empty_like(sums)
+    sum_block(shapes[b], bases, shares, cells[b], rows[SLOPES], sums, residual[first:last])
+    sum_cells(cells[b], rows[BOUNDS], sums)
+    bound_curvature(shapes[b], squares, squared_means[first:last], shares, sums, room, scale[first:last])
+    for e in range(first, last):
+        for c in range(u.shape[1]):
+            residual[e, c] = -residual[e, c] - held * u[e, c]
+            scale[e, c] = 1.0 / (max(SMALLEST_CURVATURE, scale[e, c]) + held)
 
 
 @kernel
@@ -189,18 +220,9 @@ def add_penalty(held: float, across: float, u: Array, direction: Array, image: A
 
 
 @kernel_part
-def take_polished(
+def promised_gain(
     shapes: Shape, penalty: Array, rows: Array, u: Array, step: Array, moved: Array, bent: Array
 ) -> float:
-    """Halve the step until the model and the penalty itself gain; what they do."""
-    slope, curve = inner(rows[SLOPES], moved), inner(bent, moved)
-    share, before = 1.0, penalty_at(shapes, penalty, u, 0.0, u)
-    for _ in range(MAX_HALVINGS):
-        gain = before - penalty_at(shapes, penalty, u, share, step) - share * slope - 0.5 * share * share * curve
-        if gain > 0.0:
-            add(share, step, u)
-            add(share, moved, rows[MOVED])
-            add(share, bent, rows[SLOPES])
-            return gain
-        share *= 0.5
-    return 0.0
+    """Of the model and the penalty itself, by a whole step."""
+    before, after = penalty_at(shapes, penalty, u, 0.0, u), penalty_at(shapes, penalty, u, 1.0, step)
+    return before - after - inner(rows[SLOPES], moved) - 0.5 * inner(bent, moved)

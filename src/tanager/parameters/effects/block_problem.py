@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tanager.parameters.conditional.descent import Descent
 from tanager.parameters.effects.block_gap import duality_gap, solve_intercepts
 from tanager.parameters.effects.blocks import block_cells, make_blocks
+from tanager.parameters.effects.descend_blocks import descend_blocks
 from tanager.parameters.effects.layout import DenseBases, EffectLayout, dense_bases
 from tanager.table.batch import EncodedBatch
 from tanager.threads import map_threads
@@ -150,25 +151,23 @@ class BlockProblem:
 
     def descend(self, u: Array, max_iter: int, tolerance: float) -> Descent:
         """Descend from effects u (n_effects, n_odds) until about `tolerance` (value + rows / 100) is left to gain."""
-        from tanager.parameters.effects.block_descent import descend
-
         scores = self._scores_at(u)
         u, free = pad(self._only_used(u)), pad(self._free[np.newaxis])[0]
-        max_steps = min(max_iter, MAX_STEPS)
-        values, gains = np.empty(max_steps + 1), np.empty(max_steps)
         blocks, rows = self.blocks, self.rows
         model = blocks.shapes, blocks.bases, blocks.squares, blocks.squared_means, blocks.shares
         data = rows.cells, rows.classes, rows.weights
         penalized = self._used, self._penalty, self._widths
-        state = u, scores, values, gains
-        n_steps, n_sweeps, finished = descend(*model, *data, free, self._n_odds, *penalized, tolerance, *state)
+        state = u, scores, min(max_iter, MAX_STEPS)
+        values, gains, n_sweeps, finished = descend_blocks(
+            model, data, (free, self._n_odds), *penalized, tolerance, *state
+        )
         self.n_passes += n_sweeps
         # Half of the square of a norm is what is left to gain.
-        norms = np.sqrt(2.0 * np.maximum(np.append(gains[:n_steps], gains[n_steps - 1]), 0.0))
+        norms = np.sqrt(2.0 * np.maximum(np.append(gains, gains[-1]), 0.0))
         end = "tolerance" if finished else "max_iter"
         reached = u[:, : self._n_odds].copy()
         self._reached = reached, scores, self._used
-        return Descent(reached, values[: n_steps + 1].tolist(), norms.tolist(), end)
+        return Descent(reached, values.tolist(), norms.tolist(), end)
 
     def _scores_at(self, u: Array) -> Array:
         """(n_rows, width) of the effects in use, to be changed; those at the end of the last descent are known."""
