@@ -22,6 +22,7 @@ from tanager.gaps.completions import Completions
 from tanager.gaps.corrections import learn_corrections, solve_corrections
 from tanager.gaps.filler import spread_numbers
 from tanager.gaps.filling import Filling
+from tanager.parameters import Conditional
 from trees.random_forests import random_forest
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -141,3 +142,14 @@ def test_a_filling_is_learnt_when_the_first_gap_is_met_and_is_the_same_before_an
     assert "filling" in vars(other.gaps_)
     for model in (clf, load_model(tmp_path / "model.json"), pickle.loads(pickle.dumps(other))):
         np.testing.assert_array_equal(model.predict_proba(gappy), expected)
+
+
+def test_corrections_of_heavy_rows_towards_what_no_completion_reaches_are_the_same_after_a_file(tmp_path):
+    """Noise has no effect, so each completion says the same; rows of great weight have next to no prior."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (60, 2)).astype(str), rng.integers(0, 2, 60)
+    clf = PairwiseClassifier(parameters=Conditional(strength=np.inf)).fit(X, y, sample_weight=np.full(60, 1e9))
+    assert np.ptp(clf.predict_proba(X), axis=0).max() < 1e-9
+    save_model(clf, tmp_path / "model.json")
+    gappy = np.where(np.eye(2, dtype=bool)[np.arange(60) % 2], None, X)
+    np.testing.assert_array_equal(load_model(tmp_path / "model.json").predict_proba(gappy), clf.predict_proba(gappy))

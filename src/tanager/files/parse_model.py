@@ -19,6 +19,7 @@ from tanager.files.quality_document import read_quality
 from tanager.files.trace_document import read_trace
 from tanager.files.write_model import MODEL_FORMAT
 from tanager.gaps.choose import MISSING, choose_rule, with_rule
+from tanager.gaps.corrections import LARGEST_CORRECTION
 from tanager.gaps.filling import Filling
 from tanager.gaps.rule import GapRule
 from tanager.network.additive_document import read_effect_parts
@@ -55,8 +56,6 @@ KEYS = (
     "decision",
 )
 MAX_LABEL_BYTES = 1 << 28
-LARGEST_CORRECTION = 100.0
-"""Of log odds."""
 LABEL_KINDS = tuple("biufUTMO")
 REMEDY = "make it again with `tanager fit`, or with fit and save_model"
 FORMS = {"effects": ("effects",), "members": ("members", "subsumption"), "trees": ("trees",)}

@@ -21,6 +21,8 @@ CELLS_WORTH_COMPILING = 10_000_000  # drawn cells from which the compiled kernel
 BLOCK_CELLS = 1 << 22
 MAX_STEPS, TOLERANCE, LONGEST_STEP, SHORTEST_PART = 30, 1e-7, 2.0, 1e-4
 ROUNDING = 1e-12
+# An entry of a state is twice what its steps have moved it by. Frequencies that no completion reaches take all steps.
+LARGEST_CORRECTION = 2 * MAX_STEPS * LONGEST_STEP * (1 + 1e-9)
 
 
 def learn_corrections(
