@@ -128,3 +128,18 @@ def test_rows_without_a_say_have_less_than_their_share_of_the_gradients():
     assert 0.0 < weights[left_out] @ share[left_out] < 0.1 * total
     assert share[left_out].max() < share[order].min()
     assert len(rows_that_matter(classes, weights, 1, share, 0.0)[0]) == 500
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_of_any_weight_have_finite_log_odds_after_many_rounds(seed):
+    """A heavy row that is missed for certain has a gradient of its weight, and next to no Hessian."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 6, (300, 3)).astype(np.uint8)
+    classes = (codes[:, 0] > 2).astype(int) + (codes[:, 1] > 3)
+    classes[:30] = rng.integers(0, 3, 30)
+    weights = 10.0 ** rng.integers(0, 12, 300)
+    options = TreeOptions(max_leaves=8)
+    boosting = Boosting(codes, classes, weights, np.zeros(3), np.full(3, 7), np.full(3, 6), options)
+    boosting.grow(300)
+    assert np.isfinite(boosting.scores).all()
+    assert boosting.loss() < np.log(3)

@@ -15,6 +15,8 @@ from tanager.trees.split_kernels import Flags, Floats, Ints
 MOST_UNITS = 1 << 30
 LEAST_TOTAL = 1e-6
 LEAST_SHARE = 1e-18  # of a class: from zero it could not come back
+# Of a leaf: enough to come back from there. The penalty bounds no value where rows of great weight are all missed.
+LARGEST_VALUE = 41.0
 
 
 @kernel
@@ -137,7 +139,8 @@ def set_values(
         sums[leaf, 1] += weights[i] * share[i] * (1.0 - share[i])
         sums[leaf, 2] += weights[i]
     for leaf in range(n_leaves):
-        values[leaf] = -rate * sums[leaf, 0] / (sums[leaf, 1] + penalty)
+        value = -rate * sums[leaf, 0] / (sums[leaf, 1] + penalty)
+        values[leaf] = min(max(value, -LARGEST_VALUE), LARGEST_VALUE)
         leaf_weights[leaf], factors[leaf] = sums[leaf, 2], math.exp(values[leaf])
     for i in range(len(score)):
         score[i] += values[leaf_of_row[i]]
