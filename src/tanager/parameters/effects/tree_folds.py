@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.parameters.conditional.strengths import excess_errors
+from tanager.parameters.effects.completed import completed_codes
 from tanager.parameters.effects.triples import JudgedFold
 from tanager.table.batch import EncodedBatch
-from tanager.table.granularity import fine_codes, n_codes
+from tanager.table.granularity import n_codes
 from tanager.table.schema import ColumnSchema
 from tanager.threads import map_threads
 from tanager.trees.boost import Boosting, TreeOptions, losses
@@ -85,7 +86,7 @@ class TreeFolds:
         rests = [fold.split.rest for fold in self._folds]
         weights = np.concatenate([rest.row_weights for rest in rests])
         classes = np.concatenate([rest.class_codes for rest in rests]).astype(np.intp)
-        pairs = ((fold.network, fine_codes(fold.split.rest, self._columns)) for fold in self._folds)
+        pairs = ((fold.network, completed_codes(fold.split.rest, self._columns)) for fold in self._folds)
         effects = np.concatenate([network.log_joint(codes, normalized=True).T for network, codes in pairs], axis=1)
         alone = losses(effects, classes)
         choice, best, halves = TreeChoice(), alone, alone
@@ -168,7 +169,7 @@ class _TreeFold:
         rest = fold.split.rest
         self.boosting: Boosting = begin_trees(fold.split.kept, columns, options)
         self.weight = float(rest.row_weights.sum())
-        rows = (fine_codes(rest, columns), rest.class_codes, rest.row_weights)
+        rows = (completed_codes(rest, columns), rest.class_codes, rest.row_weights)
         self.rest = HeldOutRows(self.boosting, *rows, n_codes(columns))
 
     def grow(self, n_rounds: int) -> None:
@@ -184,4 +185,6 @@ def begin_trees(rows: EncodedBatch, columns: Sequence[ColumnSchema], options: Tr
     classes = np.bincount(rows.class_codes, weights, minlength=rows.n_classes)
     start = np.log(np.maximum(classes, 0.5) / classes.sum())  # a class without rows counts as half a row
     ordered = np.array([column.n_states - column.gap_state if column.has_order else 0 for column in columns])
-    return Boosting(fine_codes(rows, columns), rows.class_codes, weights, start, n_codes(columns), ordered, options)
+    return Boosting(
+        completed_codes(rows, columns), rows.class_codes, weights, start, n_codes(columns), ordered, options
+    )

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from tanager.network.additive import AdditiveNetwork
 from tanager.parameters.conditional.strengths import excess_errors
+from tanager.parameters.effects.completed import completed_codes
 from tanager.parameters.effects.problems import RowSplit
 from tanager.table.batch import EncodedBatch
-from tanager.table.granularity import fine_codes, n_codes
+from tanager.table.granularity import n_codes
 from tanager.table.rows import Rows
 from tanager.trees.boost import losses
 from tanager.trees.forest import Forest
@@ -98,7 +99,7 @@ class _TripleFit:
     def __init__(self, network: AdditiveNetwork, rows: EncodedBatch) -> None:
         columns, few = network.columns[:-1], _few_states(network)
         self._network = network
-        self._codes = fine_codes(rows, columns)
+        self._codes = completed_codes(rows, columns)
         self._classes, self._weights = rows.class_codes.astype(np.intp), rows.row_weights
         self._offset = network.log_joint(self._codes, normalized=True).T
         sizes = n_codes(columns)
@@ -120,5 +121,5 @@ class _TripleFit:
 def _held_out_losses(fold: JudgedFold) -> Array:
     """- log P(class | row) of the rows held out."""
     rows = fold.split.rest
-    codes = fine_codes(rows, fold.network.columns[:-1])
+    codes = completed_codes(rows, fold.network.columns[:-1])
     return losses(fold.network.log_joint(codes, normalized=True).T, rows.class_codes.astype(np.intp))
