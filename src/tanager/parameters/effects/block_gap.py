@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
+from scipy.special import rel_entr, xlogy
 
 Array = NDArray[np.float64]
 Classes = NDArray[np.int64]
 
-MAX_SOLVES = 20
+MAX_SOLVES = 50
+# Where all rows are certain the loss is hardly bent, and Newton's step would lead to where it is not bent at all.
+LONGEST_STEP = 2.0
 NO_SLOPE = 1e-9
 
 
@@ -34,7 +36,8 @@ def solve_intercepts(scores: Array, classes: Classes, weights: Array, free: Arra
         if np.abs(slope).max() <= NO_SLOPE * weights.sum():
             break
         hessian = np.diag(p @ weights) - (p * weights) @ p.T
-        shift = shift - free * (np.linalg.pinv(hessian * np.outer(free, free), rcond=1e-8) @ slope)
+        step = free * (np.linalg.pinv(hessian * np.outer(free, free), rcond=1e-8) @ slope)
+        shift = shift - np.clip(step, -LONGEST_STEP, LONGEST_STEP)
     return shift, p
 
 
@@ -47,7 +50,7 @@ def duality_gap(
     share = min(1.0, float(shares.min(initial=1.0)))
     p_own = np.where(classes == 0, p[0], 1.0 - p[0]) if len(p) == 1 else p[classes, np.arange(len(classes))]
     q_own = 1.0 - share + share * p_own
-    divergence = xlogy(share * (1.0 - p_own), share) + q_own * np.log(q_own / p_own)
+    divergence = xlogy(share * (1.0 - p_own), share) + rel_entr(q_own, p_own)
     gap = float(weights @ divergence)
     for own, slope, size, l2, l1 in zip(u, slopes, sizes, squared, norm, strict=True):
         along = share * float(np.vdot(own, slope))
