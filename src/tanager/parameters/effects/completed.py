@@ -27,11 +27,12 @@ def completed_codes(rows: EncodedBatch, columns: Sequence[ColumnSchema]) -> Code
     codes, weights = fine_codes(rows, columns), rows.row_weights
     gaps = codes == n_codes(columns) - 1
     held = codes.copy()
+    known = row_keys(held, np.zeros(len(held), dtype=np.uint64))[:, np.newaxis] if gaps.any() else held
     for attribute in np.flatnonzero(gaps.any(axis=0) & ~gaps.all(axis=0)):
         own = gaps[:, attribute]
         shares = np.cumsum(np.bincount(held[~own, attribute], weights[~own]))
         # Keys of another stratum for each attribute: numbers that have nothing to do with each other.
-        keys = row_keys(held[own], np.full(own.sum(), attribute, dtype=np.uint64))
+        keys = row_keys(known[own], np.full(own.sum(), attribute, dtype=np.uint64))
         numbers = (keys >> np.uint64(64 - NUMBER_BITS)) / 2.0**NUMBER_BITS
         codes[own, attribute] = np.searchsorted(shares, numbers * shares[-1], side="right")
     return codes
