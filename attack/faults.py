@@ -35,9 +35,10 @@ FIT = [
     "model.json",
 ]
 PREDICT = ["predict", "model.json", "table.csv"]
-# The file is written and not yet in its place: the moment at which most can go wrong.
+# The file is written and not yet in its place: the moment at which most can go wrong. Whoever runs us may ignore SIGHUP.
 WRITING = """
-import os, sys, time
+import os, signal, sys, time
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 def wait(file):
     print("writing", flush=True)
     time.sleep(60)
