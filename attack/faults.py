@@ -35,7 +35,7 @@ FIT = [
     "model.json",
 ]
 PREDICT = ["predict", "model.json", "table.csv"]
-# The file is written and not yet in its place: the moment at which most can go wrong. Whoever runs us may ignore SIGHUP.
+# The file is written and not yet in its place: the moment at which most can go wrong. Who runs us may ignore SIGHUP.
 WRITING = """
 import os, signal, sys, time
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
