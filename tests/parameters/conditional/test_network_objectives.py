@@ -12,7 +12,7 @@ from random_networks import joint, networks, random_network
 from tanager.errors import OptionError
 from tanager.network.network import Network
 from tanager.parameters.conditional.class_cells import ClassCells
-from tanager.parameters.conditional.losses import MIXED
+from tanager.parameters.conditional.losses import MARGIN, MIXED, losses_and_slopes
 from tanager.parameters.conditional.network_objectives import NETWORK_OBJECTIVES, NetworkObjective
 from tanager.parameters.conditional.objectives import Objective
 from tanager.structure.dag import Dag
@@ -72,6 +72,13 @@ def test_the_loss_is_that_of_the_joint_distribution_whatever_is_missing(network,
     assert objective(network.tables)[0] == pytest.approx(expected, rel=1e-10, abs=1e-12)
     by_row = objective.losses(network.tables)
     assert weights[objective.rows] @ by_row == pytest.approx(expected, rel=1e-10, abs=1e-12)
+
+
+@pytest.mark.parametrize("power", [1, 2, MARGIN])
+def test_a_row_whose_probability_is_above_one_by_rounding_has_no_loss(power):
+    losses, slopes = losses_and_slopes(np.array([2e-16, 0.0]), power)
+    np.testing.assert_array_equal(losses, 0.0)
+    assert np.isfinite(slopes).all()
 
 
 def test_rows_that_say_nothing_have_no_loss_and_no_slope():

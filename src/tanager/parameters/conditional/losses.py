@@ -28,7 +28,7 @@ def losses_and_slopes(log_p: Array, power: int) -> tuple[Array, Array]:
     """Of each row the loss, and minus its derivative by log p."""
     if power == 0:
         return -log_p, np.ones_like(log_p)
-    p, wrong = np.exp(log_p), -np.expm1(log_p)
+    p, wrong = np.exp(log_p), np.maximum(-np.expm1(log_p), 0.0)  # a certain row may be above one by rounding
     if power != MARGIN:
         return wrong**power, power * wrong ** (power - 1) * p
     with np.errstate(divide="ignore"):  # certainty has infinite odds, and no loss
