@@ -37,7 +37,8 @@ ERRORS_TO_GO_ON = 0.5
 KINDS = (TreeOptions(max_leaves=24, asked=0.5), TreeOptions(max_leaves=8))
 KINDS_OF_MANY = (TreeOptions(max_leaves=48, asked=0.5), TreeOptions(max_leaves=8))
 MANY_ROWS = 3_000
-# Shorter steps of large trees gain where there are so many rows: settled on magic, adult, nursery and poker-train.
+# Shorter steps of large trees gain where there are so many rows: settled on magic, adult, nursery and poker-train. Above
+# the rows that folds are made of trees have more leaves, and 400 rounds of short steps would not be enough for them.
 KINDS_OF_VERY_MANY = (TreeOptions(max_leaves=48, asked=0.5, rate=0.05), TreeOptions(max_leaves=8))
 VERY_MANY_ROWS = 10_000
 
@@ -82,7 +83,7 @@ def add_trees(
 def _kinds_of(n_rows: int) -> tuple[TreeOptions, ...]:
     if n_rows < MANY_ROWS:
         return KINDS
-    return KINDS_OF_MANY if n_rows < VERY_MANY_ROWS else KINDS_OF_VERY_MANY
+    return KINDS_OF_VERY_MANY if VERY_MANY_ROWS <= n_rows <= MAX_ROWS_FOR_FOLDS else KINDS_OF_MANY
 
 
 def _mean(network: AdditiveNetwork, forests: Sequence[Boosting], choice: TreeChoice) -> AdditiveNetwork:
