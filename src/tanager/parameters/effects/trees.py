@@ -37,7 +37,7 @@ ERRORS_TO_GO_ON = 0.5
 KINDS = (TreeOptions(max_leaves=24, asked=0.5), TreeOptions(max_leaves=8))
 KINDS_OF_MANY = (TreeOptions(max_leaves=48, asked=0.5), TreeOptions(max_leaves=8))
 MANY_ROWS = 3_000
-# Shorter steps of large trees gain where there are so many rows: settled on magic, adult, nursery and poker-train. Above
+# Shorter steps of large trees gain with so many rows: settled on magic, adult, nursery and poker-train. Above
 # the rows that folds are made of trees have more leaves, and 400 rounds of short steps would not be enough for them.
 KINDS_OF_VERY_MANY = (TreeOptions(max_leaves=48, asked=0.5, rate=0.05), TreeOptions(max_leaves=8))
 VERY_MANY_ROWS = 10_000
