@@ -167,10 +167,10 @@ def solve(
         if curve <= 0.0:  # rows that are all certain, and an intercept that nothing holds
             return
         share = length / curve
-        add(share, direction, step)
-        add(-share, image, residual)
-        add(share, by_row, moved)
-        add(share, bent_row, bent)
+        set_sum(step, share, direction, step)
+        set_sum(residual, -share, image, residual)
+        set_sum(moved, share, by_row, moved)
+        set_sum(bent, share, bent_row, bent)
         before, length = length, scaled_square(residual, scale)
         advance(residual, scale, length / before, direction)
 
@@ -182,13 +182,6 @@ def inner(one: Array, other: Array) -> float:
         for c in range(one.shape[1]):
             total += one[i, c] * other[i, c]
     return total
-
-
-@kernel_part
-def add(share: float, values: Array, out: Array) -> None:
-    for i in range(len(values)):
-        for c in range(values.shape[1]):
-            out[i, c] += share * values[i, c]
 
 
 @summing_kernel
