@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from tanager.trees.boost import Boosting, TreeOptions
 from tanager.trees.forest import Forest
 from tanager.trees.leaf_sets import by_sets
-from tanager.trees.refit import refit
+from tanager.trees.refit import Refit
 from tanager.trees.triples import find_triples, triple_forest
 
 
@@ -46,7 +46,7 @@ def penalised(forest, codes, classes, offset, penalty):
 def test_leaves_fitted_together_have_the_lowest_penalised_loss_of_all_values(n_classes):
     greedy, codes, classes = grown(0, n_classes)
     offset = np.random.default_rng(1).normal(size=(n_classes, len(codes)))
-    together, value = refit(greedy, codes, classes, np.ones(len(codes)), offset, 2.0)
+    together, value = Refit(greedy, codes, classes, np.ones(len(codes)), offset).fit(2.0)
     assert value == pytest.approx(penalised(together, codes, classes, offset, 2.0), abs=1e-9)
     assert value < penalised(greedy, codes, classes, offset, 2.0)
     random = np.random.default_rng(2)

@@ -15,8 +15,8 @@ Array = NDArray[np.float64]
 
 @kernel_part
 def xlogx(count: float) -> float:
-    """N log N, zero at zero."""
-    return count * math.log(count) if count > 0.0 else 0.0
+    """N log N, zero at zero. Of few rows most counts are zero or one, which need no logarithm."""
+    return 0.0 if count == 0.0 or count == 1.0 else count * math.log(count)
 
 
 @kernel

@@ -31,22 +31,24 @@ class HeldOutRows:
         self.losses += self._follow(self.scores, len(self.losses) - 1, self._boosting.n_rounds)
 
     def scores_after(self, n_rounds: int) -> Array:
-        """By the first rounds alone."""
-        scores = np.repeat(self._boosting.start[:, np.newaxis], self.scores.shape[1], axis=1)
-        self._follow(scores, 0, n_rounds)
+        """By the first rounds alone: what came after them is taken back, since it is less."""
+        scores = self.scores.copy()
+        self._follow(scores, n_rounds, self._boosting.n_rounds, -1.0)
         return scores
 
-    def _follow(self, scores: Array, first: int, last: int) -> list[float]:
-        """Add the rounds first ... last - 1 to `scores`; the losses after each."""
+    def _follow(self, scores: Array, first: int, last: int, times: float = 1.0) -> list[float]:
+        """Add so many times the rounds first ... last - 1 to `scores`; the losses after each."""
         from tanager.trees.round_kernels import follow_rounds
 
         bins, classes, weights = self._rows
         found: list[float] = []
         for rounds in self._boosting.rounds:
-            part = slice(max(first, 0), max(last, 0))
-            arrays = rounds.nodes[part], rounds.left[part], rounds.values[part], rounds.n_splits[part]
-            after = np.empty(len(arrays[0]))
-            follow_rounds(bins, classes, weights, scores, self._boosting.first_class, self._starts, *arrays, after)
-            found += after.tolist()
-            first, last = first - len(rounds.n_splits), last - len(rounds.n_splits)
+            n_rounds = len(rounds.n_splits)
+            if first < n_rounds and last > 0:
+                part = slice(max(first, 0), last)
+                arrays = rounds.nodes[part], rounds.left[part], times * rounds.values[part], rounds.n_splits[part]
+                after = np.empty(len(arrays[0]))
+                follow_rounds(bins, classes, weights, scores, self._boosting.first_class, self._starts, *arrays, after)
+                found += after.tolist()
+            first, last = first - n_rounds, last - n_rounds
         return found

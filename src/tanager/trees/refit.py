@@ -18,44 +18,53 @@ Array = NDArray[np.float64]
 MAX_ITER = 200
 # Of the slope, in rows: what is left to gain is then far below what a fold can tell.
 FLAT = 1e-4
+# On a fold a step that gains less than this share of the sum is the last: rows held out cannot tell.
+ROUGH = 1e-4
 
 
-def refit(
-    forest: Forest, codes: Codes, classes: NDArray[np.intp], weights: Array, offset: Array, penalty: float
-) -> tuple[Forest, float]:
-    """The forest of the lowest sum of - log P(class | row) + penalty / 2 |values|^2, and that sum.
-
-    It starts from the values that the forest has, so its sum is never above theirs.
+class Refit:
+    """The sum of - log P(class | row) + penalty / 2 |values|^2 over some rows, by the values of a forest's leaves.
 
     offset  (n_classes, n_rows) log odds that the forest adds to
     """
-    leaves, of_leaf = forest.leaves(codes), forest.class_of_leaf
-    parts = []
-    for number in sorted(set(forest.of_class.tolist())):
-        own = leaves[:, forest.of_class == number]
-        starts = np.arange(len(own) + 1) * own.shape[1]
-        ones = sparse.csr_array((np.ones(own.size), own.reshape(-1), starts), shape=(len(own), len(of_leaf)))
-        parts.append((number, ones[:, of_leaf == number], of_leaf == number))
 
-    def penalised(values: Array) -> tuple[float, Array]:
-        scores = offset.copy()
-        for number, ones, own in parts:
+    def __init__(self, forest: Forest, codes: Codes, classes: NDArray[np.intp], weights: Array, offset: Array) -> None:
+        self._forest, self._classes, self._weights, self._offset = forest, classes, weights, offset
+        leaves, of_leaf = forest.leaves(codes), forest.class_of_leaf
+        # Of every class with trees: which of its leaves a row is in, the transpose, and where they are in the values.
+        self._parts = []
+        for number in sorted(set(forest.of_class.tolist())):
+            own = leaves[:, forest.of_class == number]
+            starts = np.arange(len(own) + 1) * own.shape[1]
+            ones = sparse.csr_array((np.ones(own.size), own.reshape(-1), starts), shape=(len(own), len(of_leaf)))
+            ones = ones[:, of_leaf == number]
+            self._parts.append((number, ones, ones.T.tocsr(), of_leaf == number))
+
+    def fit(self, penalty: float, rough: bool = False) -> tuple[Forest, float]:
+        """The forest of the lowest sum, and that sum; `rough` is enough for a fold.
+
+        It starts from the last values, at first those that the forest came with, so its sum is never above theirs.
+        """
+        found = minimize(
+            self._value_and_slopes,
+            self._forest.values,
+            args=(penalty,),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": MAX_ITER, "gtol": FLAT, "ftol": ROUGH if rough else 0.0},
+        )
+        value = self._value_and_slopes(self._forest.values, penalty)[0]
+        if found.fun <= value:
+            self._forest, value = replace(self._forest, values=np.asarray(found.x)), float(found.fun)
+        return self._forest, value
+
+    def _value_and_slopes(self, values: Array, penalty: float) -> tuple[float, Array]:
+        scores = self._offset.copy()
+        for number, ones, _, own in self._parts:
             scores[number] += ones @ values[own]
         shares = np.exp(scores - scores.max(axis=0))
         shares /= shares.sum(axis=0)
         slopes = penalty * values
-        for number, ones, own in parts:
-            slopes[own] += ones.T @ (weights * (shares[number] - (classes == number)))
-        return float(weights @ losses(scores, classes) + 0.5 * penalty * values @ values), slopes
-
-    found = minimize(
-        penalised,
-        forest.values,
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": MAX_ITER, "gtol": FLAT, "ftol": 0.0},
-    )
-    before = penalised(forest.values)[0]
-    if found.fun > before:
-        return forest, before
-    return replace(forest, values=np.asarray(found.x)), float(found.fun)
+        for number, _, transposed, own in self._parts:
+            slopes[own] += transposed @ (self._weights * (shares[number] - (self._classes == number)))
+        return float(self._weights @ losses(scores, self._classes) + 0.5 * penalty * values @ values), slopes

@@ -15,8 +15,7 @@ from tanager.threads import map_threads
 Array = NDArray[np.float64]
 Strengths = tuple[float, ...]
 
-# The walk along a path ends when the loss has risen this often in a row, or once clearly.
-RISES = 2
+# Once the loss rises so clearly, a walk along a path ends at once.
 CLEAR_ERRORS = 1.5
 FOLD_MAX_ITER = 100
 
@@ -40,10 +39,12 @@ class Walk:
 
     paths      of each level; a level begins absent, at infinite strength; the last path serves all higher levels
     tolerance  of the fits
+    rises      in a row of the loss after which a path is left
     """
 
     paths: tuple[StrengthPath, ...]
     tolerance: float
+    rises: int = 1
 
 
 ERRORS_ALLOWED = 1.5
@@ -54,6 +55,7 @@ TABLES = Walk(
         StrengthPath((64.0, 8.0, 1.0, 0.125, 0.015625), ERRORS_ALLOWED),
     ),
     tolerance=1e-2,
+    rises=2,
 )
 # Strengths say how far effects spread, which more rows do not change, while they leave less to the prior.
 MAX_ROWS_FOR_FOLDS = 5_000
@@ -96,7 +98,7 @@ def choose_strengths(folds: Sequence[TunedFold], walk: Walk) -> Chosen:
             if all(fold.problem.is_zero(fold.u, level) for fold in folds):
                 continue  # it is as good as absent
             visited.append(latest)
-            if _rises([each.losses for each in visited], weights):
+            if _rises([each.losses for each in visited], weights, walk.rises):
                 break
         losses_of = [each.losses for each in visited]
         strongest = strongest_good(losses_of, weights, path.errors_allowed)
@@ -142,11 +144,11 @@ def _fit_fold(fold: TunedFold, strengths: Strengths, tolerance: float) -> Array:
     return fold.held_out.losses(fold.problem.beta(fold.u))
 
 
-def _rises(losses: list[Array], weights: Array) -> bool:
+def _rises(losses: list[Array], weights: Array, often: int) -> bool:
     """Whether the walk has gone past the best point."""
     means = [mean_loss(own, weights) for own in losses]
-    latest = means[-RISES - 1 :]
-    if len(latest) > RISES and all(late > early for early, late in pairwise(latest)):
+    latest = means[-often - 1 :]
+    if len(latest) > often and all(late > early for early, late in pairwise(latest)):
         return True
     return clearly_worse(losses[-1], losses[int(np.argmin(means))], weights, CLEAR_ERRORS)
 

@@ -168,34 +168,32 @@ def gap_shares(rows: Array) -> tuple[Array, Array, Array]:
 def start_from_folds(layout: EffectLayout, zero: Array, bases: DenseBases, found: Sequence[Found]) -> Array:
     """u (n_effects, n_classes) of the layout and its `effect_prior`: the mean over the folds.
 
-    Effects of a walk are turned differently in each fold (`walk_effects`), so they are found again from its tables.
+    Effects of a walk are turned differently in each fold (`walk_effects`), so they are found again from the mean of
+    the tables. A pair that a fold has not is zero there.
 
     zero   (n_cells, n_classes) the tables at u = 0
     bases  of the training rows
     """
-    return np.asarray(np.mean([_start_from(fold, layout, zero, bases) for fold in found], axis=0))
-
-
-def _start_from(fold: Found, layout: EffectLayout, zero: Array, bases: DenseBases) -> Array:
-    """A pair that the fold has not is zero."""
-    own, beta = fold
-    mains, tables, intercept = own.split(beta)
+    own = [fold.split(beta) for fold, beta in found]
+    by_pair = [tables_by_pair(fold.pairs, tables) for (fold, _), (_, tables, _) in zip(found, own, strict=True)]
     centres, _, centre = layout.split(zero)
-    by_pair = tables_by_pair(own.pairs, tables)
-    columns, coarse = layout.columns, [column.coarse for column in layout.columns]
-    from_centre = [main[:-1] - at[:-1] for main, at in zip(mains, centres, strict=True)]
-    parts = [
-        _effects(column, basis, main) for column, basis, main in zip(columns, bases.fine, from_centre, strict=True)
-    ]
+    coarse = [column.coarse for column in layout.columns]
+    turns = [_turn(*each) for each in zip(coarse, bases.coarse, strict=True)] if layout.pairs else []
+    parts = []
+    for k, (column, basis) in enumerate(zip(layout.columns, bases.fine, strict=True)):
+        main = np.mean([mains[k] for mains, _, _ in own], axis=0)
+        parts.append(_effects(_turn(column, basis), main[:-1] - centres[k][:-1]))
     for parent, child in layout.pairs:
-        table = by_pair.get((parent, child))
-        if table is None:
+        tables = [pairs[parent, child] for pairs in by_pair if (parent, child) in pairs]
+        if not tables:
             sizes = [_n_effects(coarse[node], bases.coarse[node]) for node in (parent, child)]
             parts.append(np.zeros((sizes[0] * sizes[1], layout.n_classes)))
-        else:
-            by_parent = _effects(coarse[parent], bases.coarse[parent], table[:-1, :-1])
-            by_child = _effects(coarse[child], bases.coarse[child], by_parent.swapaxes(0, 1))
-            parts.append(by_child.swapaxes(0, 1).reshape(-1, layout.n_classes))
+            continue
+        table = np.sum(tables, axis=0) / len(found)
+        by_parent = _effects(turns[parent], table[:-1, :-1])
+        by_child = _effects(turns[child], by_parent.swapaxes(0, 1))
+        parts.append(by_child.swapaxes(0, 1).reshape(-1, layout.n_classes))
+    intercept = np.mean([each for _, _, each in own], axis=0)
     return np.concatenate([*parts, [intercept - centre]])
 
 
@@ -203,15 +201,22 @@ def _n_effects(column: ColumnSchema, basis: Array | None) -> int:
     return column.n_states if basis is None else basis.shape[1]
 
 
-def _effects(column: ColumnSchema, basis: Array | None, values: Array) -> Array:
-    """The effects whose sums over `basis` (states, effects) are `values` (states, ...) but for a constant."""
+def _turn(column: ColumnSchema, basis: Array | None) -> Array | None:
+    """(effects, steps) of a walk: its effects from the differences of neighbouring states; None where there is none."""
     if basis is None:
-        return values
-    n_ordered = column.n_states - column.gap_state
-    n_walk = basis.shape[1] - column.gap_state
+        return None
+    n_ordered, n_walk = column.n_states - column.gap_state, basis.shape[1] - column.gap_state
     # Differences of neighbouring rows of a walk are orthogonal columns of one length: the transpose is the inverse.
-    turn = np.diff(basis[:n_ordered, :n_walk], axis=0) / step_variance(n_ordered)
-    steps = np.tensordot(turn.T, np.diff(values[:n_ordered], axis=0), axes=1)
+    turn: Array = (basis[1:n_ordered, :n_walk] - basis[: n_ordered - 1, :n_walk]).T / step_variance(n_ordered)
+    return turn
+
+
+def _effects(turn: Array | None, values: Array) -> Array:
+    """The effects whose sums are `values` (states, ...) but for a constant; `turn` is that of a walk."""
+    if turn is None:
+        return values
+    n_ordered = turn.shape[1] + 1
+    steps = np.tensordot(turn, values[1:n_ordered] - values[: n_ordered - 1], axes=1)
     return np.concatenate([steps, values[n_ordered:]])
 
 

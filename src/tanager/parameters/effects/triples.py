@@ -21,7 +21,7 @@ from tanager.table.granularity import n_codes
 from tanager.table.rows import Rows
 from tanager.trees.boost import losses
 from tanager.trees.forest import Forest
-from tanager.trees.refit import refit
+from tanager.trees.refit import Refit
 from tanager.trees.triples import Triple, find_triples, triple_forest
 
 Array = NDArray[np.float64]
@@ -69,7 +69,7 @@ def add_triples(
     alone = np.concatenate([_held_out_losses(fold) for fold in folds])
     best, best_penalty, with_triples = alone, 0.0, list(folds)
     for penalty in PENALTIES:
-        found = [JudgedFold(fit.fit(penalty), fold.split) for fit, fold in zip(fits, folds, strict=True)]
+        found = [JudgedFold(fit.fit(penalty, rough=True), fold.split) for fit, fold in zip(fits, folds, strict=True)]
         own = np.concatenate([_held_out_losses(fold) for fold in found])
         if np.average(own - best, weights=weights) >= 0.0:
             break
@@ -84,7 +84,9 @@ def add_triples(
 def fold_with_triples(fold: JudgedFold, choice: TripleChoice) -> JudgedFold:
     """A further fold, with effects of three attributes where the choice has them."""
     return (
-        replace(fold, network=_TripleFit(fold.network, fold.split.kept).fit(choice.penalty)) if choice.number else fold
+        replace(fold, network=_TripleFit(fold.network, fold.split.kept).fit(choice.penalty, rough=True))
+        if choice.number
+        else fold
     )
 
 
@@ -99,21 +101,17 @@ class _TripleFit:
     def __init__(self, network: AdditiveNetwork, rows: EncodedBatch) -> None:
         columns, few = network.columns[:-1], _few_states(network)
         self._network = network
-        self._codes = completed_codes(rows, columns)
-        self._classes, self._weights = rows.class_codes.astype(np.intp), rows.row_weights
-        self._offset = network.log_joint(self._codes, normalized=True).T
-        sizes = n_codes(columns)
-        found = find_triples(self._codes[:, few], self._classes, self._weights, self._offset, sizes[few])
+        codes, sizes = completed_codes(rows, columns), n_codes(columns)
+        classes, weights = rows.class_codes.astype(np.intp), rows.row_weights
+        offset = network.log_joint(codes, normalized=True).T
+        found = find_triples(codes[:, few], classes, weights, offset, sizes[few])
         self.triples: list[Triple] = [(int(few[i]), int(few[j]), int(few[k])) for i, j, k in found[:MAX_TRIPLES]]
-        self._forest: Forest = triple_forest(
-            self.triples, self._codes, self._weights, sizes.tolist(), len(self._offset)
-        )
+        forest: Forest = triple_forest(self.triples, codes, weights, sizes.tolist(), len(offset))
+        self._refit = Refit(forest, codes, classes, weights, offset)
 
-    def fit(self, penalty: float) -> AdditiveNetwork:
-        """The network with the triples' effects; the fit starts at the one before it."""
-        rows = (self._codes, self._classes, self._weights, self._offset)
-        self._forest, _ = refit(self._forest, *rows, penalty)
-        forest, means = self._forest.centered()
+    def fit(self, penalty: float, rough: bool = False) -> AdditiveNetwork:
+        """The network with the triples' effects; the fit starts at the one before it. `rough` is enough for a fold."""
+        forest, means = self._refit.fit(penalty, rough)[0].centered()
         intercept = self._network.intercept + means
         return replace(self._network, intercept=intercept - intercept.mean(), forest=forest)
 
