@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,13 +53,20 @@ def edge_likelihoods(pairs: PairTables) -> NDArray[np.float64]:
 def class_information(counts: CountStore) -> NDArray[np.float64]:
     """(n,) I(X_i; C) in nats, over the rows in which X_i is present."""
     families = [Family(child, (counts.n_attributes,)) for child in range(counts.n_attributes)]
-    result = np.zeros(len(families))
-    for attribute, table in enumerate(counts.tables(families)):
-        cells = table[0].astype(float)
-        rows = cells.sum()
-        terms = xlogx(cells).sum() - xlogx(cells.sum(axis=0)).sum() - xlogx(cells.sum(axis=1)).sum() + xlogx(rows)
-        result[attribute] = terms / rows if rows > 0 else 0.0
-    return result
+    if not families:
+        return np.zeros(0)
+    tables = [table[0] for table in counts.tables(families)]
+    # All attributes at once, since a fit of few rows waits for calls of NumPy.
+    sums = [[table.reshape(-1) for table in tables], [t.sum(axis=0) for t in tables], [t.sum(axis=1) for t in tables]]
+    cells, by_state, by_class = (_sum_parts(parts) for parts in sums)
+    rows = np.array([table.sum() for table in tables], dtype=float)
+    return (cells - by_state - by_class + xlogx(rows)) / np.maximum(rows, np.finfo(float).tiny)
+
+
+def _sum_parts(parts: Sequence[NDArray[np.number]]) -> NDArray[np.float64]:
+    """The sum of N log N of each part."""
+    starts = np.cumsum([0, *(len(part) for part in parts[:-1])])
+    return np.add.reduceat(xlogx(np.concatenate(parts).astype(float)), starts)
 
 
 def _sums(pairs: PairTables) -> NDArray[np.float64]:

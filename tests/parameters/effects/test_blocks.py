@@ -9,7 +9,8 @@ from tanager import BayesianNetworkClassifier, PairwiseClassifier, TANClassifier
 from tanager.errors import OptionError
 from tanager.explain import explain
 from tanager.parameters import Conditional
-from tanager.parameters.effects.block_problem import BlockProblem, pad
+from tanager.parameters.effects.block_problem import BlockProblem
+from tanager.parameters.effects.blocks import pad
 from tanager.parameters.effects.layout import EffectLayout
 from tanager.parameters.effects.prior import effect_prior
 from tanager.structure import pairwise as structure

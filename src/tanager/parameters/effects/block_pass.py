@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from tanager.parameters.conditional.descent import DAMPING
 from tanager.parameters.conditional.lbfgs import StepAndChange
-from tanager.parameters.effects.block_problem import BlockProblem, pad
+from tanager.parameters.effects.block_problem import BlockProblem
+from tanager.parameters.effects.blocks import pad
 
 Array = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tanager.parameters.conditional.descent import Descent
 from tanager.parameters.effects.block_gap import duality_gap, solve_intercepts
-from tanager.parameters.effects.blocks import block_cells, make_blocks
+from tanager.parameters.effects.blocks import block_cells, make_blocks, pad
 from tanager.parameters.effects.descend_blocks import descend_blocks
 from tanager.parameters.effects.layout import DenseBases, EffectLayout, dense_bases
 from tanager.table.batch import EncodedBatch
@@ -96,11 +96,12 @@ class BlockProblem:
         self._n_odds = 1 if self._mirrored else layout.n_classes
         # A class without rows has no finite intercept: it stays at half a row.
         self._free = np.full(1, float((classes > 0).all())) if self._mirrored else (classes > 0).astype(np.float64)
+        self._free_odds = pad(self._free[np.newaxis])[0], self._n_odds
         self._centre = np.zeros(counted.shape)
         self._centre[-1] = np.log(np.maximum(classes, 0.5) / classes.sum())
         self.start = self._centre
         self._widths = np.ones(self.blocks.n_blocks)
-        self._reached: tuple[Array, Array, NDArray[np.intp]] | None = None  # the last descent's end, scores and blocks
+        self._reached: tuple[Array, Array, NDArray[np.bool_]] | None = None  # the last descent's end, scores and blocks
         self.n_passes = 0
         self.set_penalty(False)
         self.set_strengths(())
@@ -139,8 +140,9 @@ class BlockProblem:
         if self._factors is not None:
             each = each * self._factors
         each[-1] = 0.0
-        self._used = np.flatnonzero(np.isfinite(each))
-        each[~np.isfinite(each)] = 0.0
+        self._is_used = np.isfinite(each)
+        self._used = np.flatnonzero(self._is_used)
+        each[~self._is_used] = 0.0
         if self._is_norm:
             each *= np.sqrt(self.n_rows) * self.blocks.weights
         # Of two classes the effects on the log odds are twice those on either class.
@@ -152,26 +154,24 @@ class BlockProblem:
     def descend(self, u: Array, max_iter: int, tolerance: float) -> Descent:
         """Descend from effects u (n_effects, n_odds) until about `tolerance` (value + rows / 100) is left to gain."""
         scores = self._scores_at(u)
-        u, free = pad(self._only_used(u)), pad(self._free[np.newaxis])[0]
+        u = pad(self._only_used(u))
         blocks, rows = self.blocks, self.rows
         model = blocks.shapes, blocks.bases, blocks.squares, blocks.squared_means, blocks.shares
         data = rows.cells, rows.classes, rows.weights
         penalized = self._used, self._penalty, self._widths
         state = u, scores, min(max_iter, MAX_STEPS)
-        values, gains, n_sweeps, finished = descend_blocks(
-            model, data, (free, self._n_odds), *penalized, tolerance, *state
-        )
+        values, gains, n_sweeps, finished = descend_blocks(model, data, self._free_odds, *penalized, tolerance, *state)
         self.n_passes += n_sweeps
         # Half of the square of a norm is what is left to gain.
         norms = np.sqrt(2.0 * np.maximum(np.append(gains, gains[-1]), 0.0))
         end = "tolerance" if finished else "max_iter"
         reached = u[:, : self._n_odds].copy()
-        self._reached = reached, scores, self._used
+        self._reached = reached, scores, self._is_used
         return Descent(reached, values.tolist(), norms.tolist(), end)
 
     def _scores_at(self, u: Array) -> Array:
         """(n_rows, width) of the effects in use, to be changed; those at the end of the last descent are known."""
-        if self._reached is not None and self._reached[0] is u and np.isin(self._reached[2], self._used).all():
+        if self._reached is not None and self._reached[0] is u and self._is_used[self._reached[2]].all():
             return self._reached[1]
         return self._start_scores + self.rows.sums(self._odds_tables(pad(self._only_used(u))))
 
@@ -229,7 +229,14 @@ class BlockProblem:
 
     def beta(self, u: Array) -> Array:
         """(n_cells, n_classes) the effects of every cell and class, with what they start from."""
-        return self.start + self._tables(u)
+        tables, beta = self._odds_tables(pad(u)), self.start.copy()
+        if self._mirrored:
+            halves = 0.5 * tables[:, 0]
+            beta[:, 0] += halves
+            beta[:, 1] -= halves
+            return beta
+        beta += tables[:, : self._n_odds]
+        return beta
 
     def is_zero(self, u: Array, level: int) -> bool:
         """Whether all main effects (level 0), or all pairs (level 1), are exactly zero."""
@@ -269,14 +276,9 @@ class BlockProblem:
         return slopes
 
     def _only_used(self, u: Array) -> Array:
-        used = np.zeros(self.blocks.n_blocks)
-        used[self._used] = 1.0
-        return u * np.repeat(used, np.diff(self.blocks.shapes[:, 7]))[:, np.newaxis]
-
-    def _tables(self, u: Array) -> Array:
-        """(n_cells, n_classes) of effects u (n_effects, n_odds)."""
-        tables = self._odds_tables(pad(u))[:, : self._n_odds]
-        return np.hstack([0.5 * tables, -0.5 * tables]) if self._mirrored else tables
+        if self._is_used.all():
+            return u
+        return u * np.repeat(self._is_used, np.diff(self.blocks.shapes[:, 7]))[:, np.newaxis]
 
     def _odds_tables(self, u: Array) -> Array:
         """(n_cells, width) of padded effects."""
@@ -286,12 +288,3 @@ class BlockProblem:
         tables = np.zeros((blocks.n_cells, u.shape[1]))
         fill_tables(blocks.shapes, blocks.bases, blocks.shares, u, tables)
         return tables
-
-
-def pad(values: Array) -> Array:
-    """(n, width) from (n, n_odds), in one order of memory: the compiler would begin anew for another."""
-    from tanager.parameters.effects.block_kernels import padded
-
-    result = np.zeros((len(values), padded(values.shape[1])))
-    result[:, : values.shape[1]] = values
-    return result

@@ -97,11 +97,23 @@ def block_cells(layout: EffectLayout, batch: EncodedBatch) -> Cells:
     """(n_blocks, n_rows) the cell of each row in each block; the batch has gaps as states."""
     cells = layout.cells
     found = np.zeros((len(cells.families), batch.n_rows), dtype=np.uint32)
-    columns = np.ascontiguousarray(batch.codes.T)
+    columns = np.ascontiguousarray(batch.codes.T, dtype=np.uint32)
     for own, nodes, strides in zip(found, cells.attributes, cells.strides, strict=True):
         for node, stride in zip(nodes, strides, strict=True):
-            own += columns[node].astype(np.uint32) * np.uint32(stride)
+            own += columns[node] if stride == 1 else columns[node] * np.uint32(stride)
     return found
+
+
+def pad(values: Array) -> Array:
+    """(n, width) from (n, n_odds), in one order of memory: the compiler would begin anew for another."""
+    from tanager.parameters.effects.block_kernels import padded
+
+    width = padded(values.shape[1])
+    if width == values.shape[1]:
+        return np.array(values, order="C")
+    result = np.zeros((len(values), width))
+    result[:, : values.shape[1]] = values
+    return result
 
 
 @dataclass(frozen=True)

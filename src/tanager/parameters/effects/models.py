@@ -48,7 +48,7 @@ TO_NAIVE_BAYES = Walk((StrengthPath(MAIN, errors_allowed=0.0, errors_to_begin=0.
 # In units of what a block's slope is by chance (`BlockProblem`), in smaller steps where noise comes in.
 NORM_PATH = StrengthPath((1.4, 1.0, 0.7, 0.5, 0.35, 0.25, 0.125, 0.06, 0.03), errors_allowed=0.5)
 BY_NORM = Walk((NORM_PATH, NORM_PATH), tolerance=3e-3)
-ADAPTIVE = (1.0, 0.5, 0.25, 0.125, 0.06, 0.03, 0.015)
+ADAPTIVE = (1.0, 0.3, 0.1, 0.03)
 # The second fit is taken where it gains so many standard errors: it has one more choice by which to flatter itself.
 ERRORS_TO_ADAPT = 0.5
 WALKS: dict[Kind, Walk] = {"zero": TO_ZERO, "naive Bayes": TO_NAIVE_BAYES, "norm": BY_NORM}

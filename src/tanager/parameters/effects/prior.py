@@ -85,22 +85,24 @@ def naive_bayes_odds(layout: EffectLayout, rows: Array) -> Array:
 
     rows  (n_cells, n_classes) training rows in each cell of the layout
     """
-    odds = np.zeros(rows.shape)
-    mains, _, _ = layout.split(rows)
-    own, _, _ = layout.split(odds)  # views
-    for column, counted, out in zip(layout.columns, mains, own, strict=True):
-        if not column.has_order:
-            out[:] = _odds(counted[:-1])
-    return odds
+    offsets, n_mains = layout.cells.offsets, len(layout.columns)
+    starts, lengths = offsets[:n_mains], np.diff(offsets[: n_mains + 1])
+    # All attributes at once: counts of those without a say, and of gaps, are left out.
+    told = np.repeat([not column.has_order for column in layout.columns], lengths)
+    told[starts + lengths - 1] = False
+    counted = np.where(told[:, np.newaxis], rows[: offsets[n_mains]], 0.0)
 
+    def by_attribute(values: Array) -> Array:
+        return np.repeat(np.add.reduceat(values, starts, axis=0), lengths, axis=0)
 
-def _odds(counted: Array) -> Array:
-    """(states + 1, classes) from the rows (states, classes) of one attribute."""
-    shares = shares_of(counted.sum(axis=1))[:, np.newaxis]
-    smoothed = (counted + PSEUDO_ROWS * shares) / (counted.sum(axis=0) + PSEUDO_ROWS)
     seen = counted.any(axis=1, keepdims=True)
-    odds = np.log(np.divide(smoothed, shares, out=np.ones_like(smoothed), where=seen))
-    return np.vstack([odds, shares.T @ odds])
+    own = counted.sum(axis=1, keepdims=True)
+    shares = own / np.maximum(by_attribute(own), np.finfo(np.float64).tiny)
+    smoothed = (counted + PSEUDO_ROWS * shares) / (by_attribute(counted) + PSEUDO_ROWS)
+    odds = np.zeros(rows.shape)
+    odds[: len(told)] = np.log(np.divide(smoothed, shares, out=np.ones_like(smoothed), where=seen))
+    odds[starts + lengths - 1] = np.add.reduceat(shares * odds[: len(told)], starts, axis=0)
+    return odds
 
 
 @dataclass(frozen=True)
