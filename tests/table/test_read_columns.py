@@ -1,16 +1,20 @@
 """Frames and arrays of every kind give the same columns."""
 
 import datetime
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 
 from tanager.errors import DataError, DataTypeError
 from tanager.table.columns import DictionaryColumn, NumericColumn, gaps
+from tanager.table.read_arrow import read_arrow
 from tanager.table.read_columns import read_columns
 
 CELLS = {
@@ -73,6 +77,20 @@ def test_dates_times_and_durations_are_microseconds():
 def test_a_numeric_array_is_kept_whole_and_not_copied():
     X = np.arange(12).reshape(4, 3)
     assert np.shares_memory(read_columns(X).matrix, X)
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b", "no", "é", "", "1", None]), min_size=1, max_size=8),
+    st.booleans(),
+    st.lists(st.sampled_from(["z", "b"]), unique=True),
+)
+def test_categories_of_pandas_are_those_of_their_arrow_array(cells, ordered, more):
+    known = [*more, *sorted({cell for cell in cells if cell is not None} - set(more))]
+    series = pd.Series(pd.Categorical(cells, categories=known, ordered=ordered))
+    (column,) = read_columns(pd.DataFrame({"x": series})).columns
+    expected = read_arrow("x", pa.array(series))
+    assert column.indices.tolist() == expected.indices.tolist()
+    assert replace(column, indices=0) == replace(expected, indices=0)
 
 
 def test_taking_rows_takes_them_from_every_column():

@@ -133,6 +133,8 @@ def _read_series(name: str, series: nw.Series[Any], many: bool) -> Column:
         return finite(NumericColumn(name, series.to_numpy()))
     if series.dtype == nw.Boolean and series.null_count() == 0:
         return DictionaryColumn(name, series.to_numpy().astype(np.int32), (False, True))
+    if (categories := _read_categories(name, series)) is not None:
+        return categories
     if series.dtype == nw.Object or _holds_objects(series):
         cells = series.to_numpy()
         return read_cells(name, cells, number_cells(cells[:, np.newaxis])[0] if many else None)
@@ -148,6 +150,17 @@ def _read_series(name: str, series: nw.Series[Any], many: bool) -> Column:
         raise
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         return read_objects(name, series.to_numpy())
+
+
+def _read_categories(name: str, series: nw.Series[Any]) -> DictionaryColumn | None:
+    """Categories of pandas as they are, if all are plain text: through Arrow a column of few rows takes ten times."""
+    if series.dtype not in (nw.Categorical, nw.Enum) or not series.implementation.is_pandas():
+        return None
+    held = series.to_native().array
+    entries = tuple(held.categories)
+    if not entries or not all(type(entry) is str and entry.isascii() for entry in entries):
+        return None
+    return DictionaryColumn(name, held.codes.astype(np.int32), entries, declared=True, ordered=bool(held.ordered))
 
 
 def _holds_objects(series: nw.Series[Any]) -> bool:
