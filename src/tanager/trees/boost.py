@@ -99,6 +99,11 @@ class Boosting:
         self.scores = np.repeat(start[:, np.newaxis], len(weights), axis=1)
         self._shares = np.exp(self.scores)
 
+    @property
+    def has_threads(self) -> bool:
+        """Whether the trees of a round are grown on threads of their own."""
+        return len(self.start) - self.first_class > 1 and self._bins.size >= CELLS_WORTH_THREADS
+
     def grow(self, n_rounds: int = 1) -> None:
         """So many rounds more."""
         from tanager.trees.round_kernels import grow_rounds
@@ -118,7 +123,7 @@ class Boosting:
         limits = np.array([options.least_hessian, options.penalty, options.trimmed])
         most_attributes = len(self._ordered) if options.max_attributes is None else options.max_attributes
         how = (self._starts, self._ordered, limits, most_attributes)
-        if n_trees > 1 and count_threads() > 1 and self._bins.size >= CELLS_WORTH_THREADS:
+        if self.has_threads and count_threads() > 1:
             for k in range(n_rounds):
                 self._grow_by_class(found, k, asked[k], rates[k], how)
         else:

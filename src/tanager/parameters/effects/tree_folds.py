@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from tanager.parameters.effects.triples import JudgedFold
 from tanager.table.batch import EncodedBatch
 from tanager.table.granularity import n_codes
 from tanager.table.schema import ColumnSchema
-from tanager.threads import map_threads
+from tanager.threads import count_threads, map_threads
 from tanager.trees.boost import Boosting, TreeOptions, losses
 from tanager.trees.held_out_rows import HeldOutRows
 
@@ -81,7 +81,7 @@ class TreeFolds:
         more._trees = self._trees
         return more
 
-    def choose(self, kinds: Iterable[TreeOptions]) -> tuple[TreeChoice, Gain]:
+    def choose(self, kinds: Sequence[TreeOptions]) -> tuple[TreeChoice, Gain]:
         """By the lowest loss of the rows held out; and what it gains."""
         rests = [fold.split.rest for fold in self._folds]
         weights = np.concatenate([rest.row_weights for rest in rests])
@@ -90,12 +90,13 @@ class TreeFolds:
         effects = np.concatenate([network.log_joint(codes, normalized=True).T for network, codes in pairs], axis=1)
         alone = losses(effects, classes)
         choice, best, halves = TreeChoice(), alone, alone
-        alone_loss, rival, leaves = float(np.average(alone, weights=weights)), list[float](), 0
+        alone_loss, rival, larger = float(np.average(alone, weights=weights)), list[float](), kinds[0]
+        if len(self._folds) == 1:
+            self._grow_ahead(kinds, alone_loss)
         for kind in kinds:
-            # As many leaves as one round of the kind before has.
-            pace, leaves = leaves // kind.max_leaves, kind.max_leaves
-            folds = self._tree_folds(kind)
-            rounds, rival = _grow_on_folds(folds, alone_loss, rival, pace)
+            folds, pace = self._tree_folds(kind), _pace(kind, larger)
+            rounds, rival = _grow_on_folds(folds, alone_loss, rival, pace, [])
+            larger = kind
             if rounds < MIN_ROUNDS:
                 continue
             trees = np.concatenate([fold.rest.scores_after(rounds) for fold in folds], axis=1)
@@ -107,6 +108,23 @@ class TreeFolds:
                 choice, best = TreeChoice(rounds, float(SHARES[lowest]), kind, n_forests), means[lowest]
                 halves = losses(0.5 * (effects + trees), classes)
         return choice, Gain(excess_errors(alone, best, weights), excess_errors(alone, halves, weights))
+
+    def _grow_ahead(self, kinds: Sequence[TreeOptions], alone: float) -> None:
+        """Kinds side by side, where a fold leaves threads idle: each finds its trees grown when its turn comes.
+
+        What is chosen does not depend on it: a kind may only have grown further than it would have in its turn.
+        """
+        if count_threads() == 1 or self._tree_folds(kinds[0])[0].boosting.has_threads:
+            return
+        seen: list[list[float]] = [[] for _ in kinds]
+
+        def grow(number: int) -> None:
+            larger = max(number - 1, 0)
+            rival = seen[larger] if number else []
+            pace = _pace(kinds[number], kinds[larger])
+            _grow_on_folds(self._tree_folds(kinds[number]), alone, rival, pace, seen[number])
+
+        map_threads(grow, range(len(kinds)))
 
     def _tree_folds(self, kind: TreeOptions) -> list[_TreeFold]:
         known = self._trees.setdefault(kind, [])
@@ -120,18 +138,24 @@ class TreeFolds:
         return [fold.boosting for fold in folds[: max(choice.n_forests - N_WHOLE, 0)]]
 
 
+def _pace(kind: TreeOptions, larger: TreeOptions) -> int:
+    """How many trees have as many leaves as a larger one."""
+    return larger.max_leaves // kind.max_leaves
+
+
 def _grow_on_folds(
-    folds: Sequence[_TreeFold], alone: float, rival: Sequence[float], pace: int
+    folds: Sequence[_TreeFold], alone: float, rival: Sequence[float], pace: int, found: list[float]
 ) -> tuple[int, list[float]]:
-    """The number of rounds of the lowest loss, and the losses.
+    """The number of rounds of the lowest loss, and the losses; they are put into `found` as they come.
 
     `alone` is the loss of the effects, `rival` are the losses of larger trees, one of which has as many leaves as
     `pace` of these. They learn more in a round; smaller ones that are behind with as many leaves end.
     """
-    best, rounds, found = 0, 0, _mean_losses(folds, 0)
+    best, rounds = 0, 0
+    found[:] = _mean_losses(folds, 0)
     while True:
         if rounds == len(found):
-            found = _mean_losses(folds, rounds + ROUNDS_AT_ONCE - 1)
+            found[:] = _mean_losses(folds, rounds + ROUNDS_AT_ONCE - 1)
         if found[rounds] <= found[best]:
             best = rounds
         behind = bool(rival) and ROUNDS_TO_LEAD <= rounds // pace < len(rival) and found[rounds] > rival[rounds // pace]
