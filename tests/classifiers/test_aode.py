@@ -22,12 +22,25 @@ from tanager import (
     report,
     save_model,
 )
+from tanager.counts import triples
 from tanager.errors import FileError, OptionError
 from tanager.explain import sufficient_reason
-from tanager.parameters import judge_plan
-from tanager.structure import AnDE
+from tanager.network import superparents as packed
+from tanager.parameters import Frequency, judge_plan, pair_networks
+from tanager.structure import AnDE, Fixed
 
 N_STATES = (3, 2, 4, 3)
+
+
+@pytest.fixture(params=["one by one", "together"], autouse=True)
+def members(request, monkeypatch):
+    """Every law holds for networks learnt and asked one by one, as few are, and for those in one array."""
+    if request.param == "together":
+        monkeypatch.setattr(pair_networks, "FEWEST", 0)
+        monkeypatch.setattr(packed, "WORK_WORTH_COMPILING", 0)
+        monkeypatch.setattr(triples, "SETS_WORTH_COMPILING", 0)
+    else:
+        monkeypatch.setattr(packed, "WORK_WORTH_COMPILING", np.inf)
 
 
 def make_table(seed=0, n_rows=120):
@@ -42,7 +55,7 @@ def fitted(X, y, **options):
     return BayesianNetworkClassifier(AnDE(**options), None, "frequency", categorical_features="all").fit(X, y)
 
 
-def by_hand(X, y, row, n, weight_of=lambda superparents: 1.0):
+def by_hand(X, y, row, n, weight_of=lambda superparents: 1.0, normalized=True):
     """The formula of the page of the method, with one pseudo-row per cell; P(class | row)."""
     joint = np.zeros(3)
     for superparents in combinations(range(len(N_STATES)), n):
@@ -55,7 +68,7 @@ def by_hand(X, y, row, n, weight_of=lambda superparents: 1.0):
             others = set(range(len(N_STATES))).difference(superparents)
             p *= prod((np.sum(X[rows, i] == row[i]) + 1) / (rows.sum() + N_STATES[i]) for i in others)
             joint[c] += weight_of(superparents) * p
-    return joint / joint.sum()
+    return joint / joint.sum() if normalized else joint
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])
@@ -63,6 +76,35 @@ def test_it_is_the_mean_of_all_networks_of_n_superparents(n):
     X, y = make_table()
     clf = fitted(X, y, n=n)
     np.testing.assert_allclose(clf.predict_proba(X[:25]), [by_hand(X, y, row, n) for row in X[:25]], rtol=1e-10)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_missing_cells_are_summed_out_of_every_network(n):
+    """Against the sum over what each gap may hold, in training rows without gaps; a row of weight 2 counts twice."""
+    X, y = make_table(12)
+    gaps = np.where(np.random.default_rng(1).random((12, 4)) < 0.4, np.nan, X[:12])
+    twice = np.arange(len(y)) % 3 == 0
+    clf = BayesianNetworkClassifier(AnDE(n=n), None, "frequency", categorical_features="all", missing="marginalize")
+    found = clf.fit(X, y, sample_weight=1 + twice).predict_proba(gaps)
+    repeated, classes = np.vstack([X, X[twice]]), np.append(y, y[twice])
+    for row, p in zip(gaps, found, strict=True):
+        held = [[int(cell)] if cell == cell else range(r) for cell, r in zip(row, N_STATES, strict=True)]
+        joint = sum(by_hand(repeated, classes, whole, n, normalized=False) for whole in product(*held))
+        np.testing.assert_allclose(p, joint / joint.sum(), rtol=1e-10)
+
+
+@pytest.mark.parametrize("smoothing", ["laplace", "friedman"])
+def test_gaps_in_training_leave_a_row_out_of_the_families_that_have_one(smoothing):
+    """Tables of A2DE against those of each network learnt alone."""
+    X, y = make_table(13)
+    table = np.where(np.random.default_rng(2).random(X.shape) < 0.2, np.nan, X)
+    options = {"categorical_features": "all", "missing": "marginalize", "parameters": Frequency(smoothing)}
+    network = BayesianNetworkClassifier(AnDE(n=2), **options).fit(table, y).network_
+    for member in network.members:
+        alone = BayesianNetworkClassifier(Fixed(member.edges), **options).fit(table, y).network_
+        assert alone.dag == member.dag
+        for own, other in zip(member.tables, alone.tables, strict=True):
+            np.testing.assert_allclose(own, other, rtol=1e-12)
 
 
 def test_with_the_class_tables_of_scikit_bayes_class_and_superparent_are_smoothed_together():
@@ -244,7 +286,7 @@ def left_after_subsumption(X, row, least):
     return [j for j in range(4) if not any(to == j and not ((j, i) in pairs and j < i) for i, to in pairs)]
 
 
-@pytest.mark.parametrize("n", [0, 1])
+@pytest.mark.parametrize("n", [0, 1, 2])
 @pytest.mark.parametrize("least", [1, 60])
 def test_cells_that_follow_from_others_are_left_out_as_child_and_as_superparent(n, least):
     X, y = make_implied()

@@ -15,6 +15,7 @@ from tanager import BayesianNetworkClassifier, NaiveBayesClassifier
 from tanager.counts import running_counts as running_counts_module
 from tanager.counts.engine import choose_engine
 from tanager.parameters import Frequency
+from tanager.structure import AnDE
 from tanager.table.stream import spool as stream_spool
 
 FEW = {"categorical_features": ["byte", "holes"]}
@@ -24,6 +25,8 @@ OF_COUNTS = [
     BayesianNetworkClassifier("tan", parameters="frequency", **FEW),
     BayesianNetworkClassifier("tan", "bdeu", Frequency("friedman"), missing="category", **FEW),
     BayesianNetworkClassifier("tan", "acll", "acll", engine="numba", **FEW),
+    BayesianNetworkClassifier("aode", parameters="frequency", **FEW),
+    BayesianNetworkClassifier(AnDE(weights="information", subsumption=20), parameters="frequency", **FEW),
 ]
 
 

@@ -21,7 +21,6 @@ from tanager.gaps.filling import FillingTask
 from tanager.memory import available_memory
 from tanager.network.any_network import AnyNetwork, LookedUpNetwork
 from tanager.network.mixture import MixtureNetwork
-from tanager.network.network import Network
 from tanager.network.tree_average import TreeAverageNetwork
 from tanager.parameters import Conditional, Frequency, LearntNetwork, ParameterLearner, ParameterTask
 from tanager.parameters.fitted_likelihood import FittedLikelihood
@@ -145,11 +144,10 @@ def criterion_likelihood(criterion: CLL, counts: CountStore, smoothing: Frequenc
 
 
 def learn_members(parameters: ParameterLearner, task: ParameterTask, structure: LearntStructure) -> LearntNetwork:
-    """A mixture, or the mean of all trees, whose members are learnt one by one."""
-    learnt = [parameters.learn(replace(task, dag=dag, relearn=None)).network for dag in structure.members]
-    members = tuple(cast(list[Network], learnt))
+    """A mixture, or the mean of all trees."""
+    members = parameters.learn_members(task, structure.members)
     if structure.log_weights is not None:
-        return LearntNetwork(TreeAverageNetwork(members, structure.log_weights))
+        return LearntNetwork(TreeAverageNetwork(tuple(members), structure.log_weights))
     return LearntNetwork(MixtureNetwork(members, np.array(structure.weights), structure.subsumption))
 
 

@@ -12,8 +12,12 @@ from numpy.typing import NDArray
 
 from tanager.gaps.rule import Classes, Contributions, Floats, GapRule, between
 from tanager.gaps.sum_out import SummedOut
+from tanager.network.log_joint import normalize_log
 from tanager.network.mixture import MixtureNetwork
 from tanager.table.batch import Codes
+
+BLOCK_CELLS = 1 << 24
+"""Of rows and networks: whether a network leaves out a row is held for so many at a time."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +39,13 @@ class Mixed(GapRule):
 
     def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:
         """Not `normalized`: log P(class, cells present)."""
-        codes, left_out = self.network.resolve(codes)
-        return self.network.mix(self._log_joints(codes, left_out), normalized)
+        result = self._log_mixture(codes)
+        return normalize_log(result) if normalized else result
 
     def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Contributions:
         rows = np.arange(len(codes))
+        whole = self._log_mixture(codes)
         codes, left_out = self.network.resolve(codes)
-        whole = self.network.mix(self._log_joints(codes, left_out))
         log_mean = _log_mean(whole[rows, favoured], whole[rows, against])
         prior, terms = np.zeros(len(codes)), np.zeros((len(codes), len(self.network.terms)))
         for log_weight, rule, out in zip(np.log(self.network.weights), self._rules, left_out, strict=True):
@@ -51,6 +55,19 @@ class Mixed(GapRule):
             prior += share * parts.prior
             terms += share[:, np.newaxis] * parts.terms
         return Contributions(prior, terms, np.zeros(len(codes)))
+
+    def _log_mixture(self, codes: Codes) -> Floats:
+        """(n_rows, n_classes) log P(class, cells present)."""
+        network, packed = self.network, self.network.superparents
+        if packed is None or not packed.worth_compiling(len(codes)):
+            known, left_out = network.resolve(codes)
+            return network.mix(self._log_joints(known, left_out))
+        if network.subsumption is None:
+            return packed.log_mixture(codes, network.weights)
+        size = max(1, BLOCK_CELLS // len(packed))
+        blocks = (network.resolve(codes[first : first + size]) for first in range(0, len(codes), size))
+        found = [packed.log_mixture(known, network.weights, left_out) for known, left_out in blocks]
+        return np.concatenate(found) if found else np.empty((0, network.n_states[-1]))
 
     def _log_joints(self, codes: Codes, left_out: NDArray[np.bool_]) -> Iterator[Floats]:
         for rule, out in zip(self._rules, left_out, strict=True):

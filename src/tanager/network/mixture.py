@@ -14,6 +14,7 @@ from tanager.errors import DataError
 from tanager.network.columns import HasColumns
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
+from tanager.network.superparents import SuperparentNetworks
 from tanager.structure.dag import Dag
 from tanager.structure.subsumption import Subsumption
 from tanager.table.batch import Codes
@@ -34,8 +35,9 @@ class MixtureNetwork(HasColumns):
 
     Parameters
     ----------
-    members : tuple of Network
-        With the same columns and class.
+    members : sequence of Network
+        With the same columns and class. Where all are superparent networks their tables are kept in one array
+        (`superparents`), and a member is made when it is asked for.
     weights : array (n_members,)
         Above zero, summing to one.
     subsumption : Subsumption or None
@@ -55,26 +57,32 @@ class MixtureNetwork(HasColumns):
 
     kind: ClassVar[Literal["mixtures"]] = "mixtures"
 
-    members: tuple[Network, ...]
+    members: Sequence[Network]
     weights: Floats
     subsumption: Subsumption | None = None
+    superparents: SuperparentNetworks | None = field(init=False, repr=False, compare=False)
     columns: tuple[ColumnSchema, ...] = field(init=False, repr=False, compare=False)
     dag: Dag = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        first, *others = self.members
-        if any(member.columns != first.columns or member.target != first.target for member in others):
-            raise DataError("the members of a mixture must have the same columns and the same class.")
+        first, packed = self.members[0], self.members if isinstance(self.members, SuperparentNetworks) else None
+        if packed is None:
+            if any(member.columns != first.columns or member.target != first.target for member in self.members):
+                raise DataError("the members of a mixture must have the same columns and the same class.")
+            packed = SuperparentNetworks.of(self.members)
         if self.weights.shape != (len(self.members),) or not (self.weights > 0).all():
             raise DataError(f"a mixture of {len(self.members)} networks needs as many weights above zero.")
         if abs(self.weights.sum() - 1.0) > TOLERANCE:
             raise DataError("the weights of a mixture must sum to one.")
-        shared = [set(parents) for parents in first.dag.parents]
-        for member in others:
-            for common, parents in zip(shared, member.dag.parents, strict=True):
-                common.intersection_update(parents)
+        members: Sequence[Network] = tuple(self.members) if packed is None else packed
+        object.__setattr__(self, "superparents", packed)
+        object.__setattr__(self, "members", members)
         object.__setattr__(self, "columns", first.columns)
-        object.__setattr__(self, "dag", Dag(tuple(map(tuple, shared))))
+        naive = packed is not None and not packed.have_common_superparent
+        nodes = len(first.columns)
+        object.__setattr__(
+            self, "dag", Dag.augmented_naive_bayes([()] * (nodes - 1)) if naive else _shared_edges(members)
+        )
 
     def __repr__(self) -> str:
         return f"MixtureNetwork({len(self.members)} networks of {len(self.nodes)} nodes, target={self.target!r})"
@@ -85,7 +93,11 @@ class MixtureNetwork(HasColumns):
 
     def log_joint(self, codes: Codes, normalized: bool = False) -> Floats:
         """(n_rows, n_classes) log P(class, attributes) of complete rows, or `normalized` log P(class | attributes)."""
-        return self.mix((member.log_joint(codes) for member in self.members), normalized)
+        packed = self.superparents
+        if packed is None or not packed.worth_compiling(len(codes)):
+            return self.mix((member.log_joint(codes) for member in self.members), normalized)
+        found = packed.log_mixture(codes, self.weights)
+        return normalize_log(found) if normalized else found
 
     def mix(self, log_joints: Iterable[Floats], normalized: bool = False) -> Floats:
         """log sum_m weight_m exp(log joint of member m), each (n_rows, n_classes), of which one is held at a time."""
@@ -101,9 +113,10 @@ class MixtureNetwork(HasColumns):
 
     def resolve(self, codes: Codes) -> tuple[Codes, NDArray[np.bool_]]:
         """The rows without the cells that follow from others, and (n_members, n_rows) which members leave a row out."""
-        left_out = np.zeros((len(self.members), len(codes)), dtype=bool)
+        shape = len(self.members), len(codes)
         if self.subsumption is None:
-            return codes, left_out
+            return codes, np.broadcast_to(np.False_, shape)
+        left_out = np.zeros(shape, dtype=bool)
         follows = self.subsumption.follows(codes)
         for out, superparents in zip(left_out, self._superparents, strict=True):
             out |= follows[:, superparents].any(axis=1)
@@ -114,6 +127,8 @@ class MixtureNetwork(HasColumns):
     @cached_property
     def _superparents(self) -> tuple[list[int], ...]:
         """Of each member the attributes that are parents."""
+        if self.superparents is not None:
+            return tuple(self.superparents.superparents.tolist())
         target = len(self.columns) - 1
         return tuple(sorted({a for a, child in member.dag.edges if a != target}) for member in self.members)
 
@@ -150,6 +165,8 @@ class MixtureNetwork(HasColumns):
     def reordered(self, order: Sequence[int]) -> MixtureNetwork:
         """The same mixture with its nodes in another order: `Network.reordered`."""
         rules = None if self.subsumption is None else self.subsumption.reordered(order)
+        if self.superparents is not None:
+            return MixtureNetwork(self.superparents.reordered(order), self.weights, rules)
         return MixtureNetwork(tuple(member.reordered(order) for member in self.members), self.weights, rules)
 
     def coarsen(self, codes: Codes) -> Codes:
@@ -159,6 +176,15 @@ class MixtureNetwork(HasColumns):
     def given(self, attribute: int) -> tuple[int, ...]:
         """The attributes that the term of an attribute depends on in all members."""
         return tuple(parent for parent in self.dag.parents[attribute] if parent != len(self.nodes) - 1)
+
+
+def _shared_edges(members: Sequence[Network]) -> Dag:
+    """The edges that all members have."""
+    shared = [set(parents) for parents in members[0].dag.parents]
+    for member in members[1:]:
+        for common, parents in zip(shared, member.dag.parents, strict=True):
+            common.intersection_update(parents)
+    return Dag(tuple(map(tuple, shared)))
 
 
 def _add_exp(total: Floats, added: Floats) -> None:

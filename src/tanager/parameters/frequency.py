@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -11,9 +12,12 @@ from tanager.collector import no_collection
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
 from tanager.errors import OptionError
+from tanager.network.network import Network
 from tanager.parameters.hierarchical import Hierarchical
+from tanager.parameters.pair_networks import pair_networks, superparent_pairs
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.registry import check_option
+from tanager.structure.dag import Dag
 
 
 class Frequency(ParameterLearner):
@@ -54,6 +58,11 @@ class Frequency(ParameterLearner):
         if self.smoothing == "hierarchical":
             return Hierarchical(DEFAULT_ALPHA["hierarchical"] if self.alpha is None else self.alpha).learn(task)
         return LearntNetwork(task.network(self.tables(task)))
+
+    def learn_members(self, task: ParameterTask, members: Sequence[Dag]) -> Sequence[Network]:
+        """Those with two superparents together, from the counts of all triples."""
+        pairs = superparent_pairs(members) if self.smooths_counts else None
+        return super().learn_members(task, members) if pairs is None else pair_networks(self.pseudo_rows, task, pairs)
 
     def tables(self, task: ParameterTask) -> tuple[NDArray[np.float64], ...]:
         """The table of each node, (parent configurations, states)."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,6 +112,10 @@ class ParameterLearner(BaseEstimator, ABC):
     @abstractmethod
     def learn(self, task: ParameterTask) -> LearntNetwork:
         """Finish the network."""
+
+    def learn_members(self, task: ParameterTask, members: Sequence[Dag]) -> Sequence[Network]:
+        """Finish the networks of a mean of several, given the structure of each: here one by one."""
+        return [cast(Network, self.learn(replace(task, dag=dag, relearn=None)).network) for dag in members]
 
     def check_structure(self, task: ParameterTask) -> None:
         """Refuse a structure that the learner is not defined for."""

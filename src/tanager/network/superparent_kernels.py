@@ -1,0 +1,175 @@
+"""The compiled look-up of `superparents`.
+
+Numbers are p / STEP ** steps, so that a row and class needs a logarithm once, and not for every network.
+
+columns   (n_attributes, n_rows) codes of a block of rows
+complete  (n_attributes,) whether no cell of the column is missing in it
+tables    (network, attribute) begins at starts[network, attribute]; the cells of its classes are n_states apart
+who       rows in play, of which the k-th is row who[k]
+p, steps  (rows in play, n_classes)
+row       where the first class begins, divided by n_states, in the tables of the superparents' children
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.kernel import kernel
+
+Floats = NDArray[np.float64]
+Int64s = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+# A product below the first is multiplied by the second, which is counted: no product of probabilities underflows.
+SMALL, STEP = 2.0**-300, 2.0**300
+LOG_STEP = 300.0 * np.log(2.0)
+
+
+@kernel
+def mix_superparents(
+    columns: NDArray[np.int32],
+    complete: Flags,
+    n_states: Int64s,
+    superparents: Int64s,
+    starts: Int64s,
+    tables: Floats,
+    weights: Floats,
+    left_out: Flags,
+    n_unchecked: int,
+    out: Floats,
+) -> None:
+    """Network by network down a block of rows: its tables stay in cache.
+
+    `left_out` (n_networks, n_rows) may be empty: no network leaves out a row. A product of `n_unchecked` probabilities
+    is above SMALL ** 2. A sum over the states of missing superparents is a part of the sum over networks.
+    """
+    n_attributes, n_rows = columns.shape
+    n_classes = out.shape[1]
+    p, steps = np.empty((n_rows, n_classes)), np.empty((n_rows, n_classes), np.int64)
+    total, total_steps = np.zeros((n_rows, n_classes)), np.zeros((n_rows, n_classes), np.int64)
+    who, row, states = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64), np.empty(superparents.shape[1], np.int64)
+    for m in range(len(superparents)):
+        chain, begin = superparents[m], starts[m, n_attributes]
+        n_settings = 1
+        for node in chain:
+            n_settings *= 1 if complete[node] else n_states[node] + 1
+        for number in range(n_settings):
+            # A superparent with gaps has its own cell, as last of its settings, or any state if that is missing.
+            for d in range(len(chain)):
+                states[d] = n_states[chain[d]]
+                if not complete[chain[d]]:
+                    number, states[d] = number // (states[d] + 1), number % (states[d] + 1)
+            n_in_play = 0
+            for t in range(n_rows):
+                who[n_in_play] = t
+                in_play = len(left_out) == 0 or not left_out[m, t]
+                for d in range(len(chain)):
+                    in_play &= (columns[chain[d], t] < n_states[chain[d]]) == (states[d] == n_states[chain[d]])
+                n_in_play += in_play
+            if n_in_play == 0:
+                continue
+            part = p[:n_in_play], steps[:n_in_play], row[:n_in_play], who[:n_in_play]
+            part[0][:] = weights[m] * tables[begin : begin + n_classes]
+            part[1][:] = 0
+            multiply_superparents(columns, n_states, chain, states, starts[m], tables, *part)
+            multiply_children(columns, complete, n_states, chain, starts[m], tables, n_unchecked, *part)
+            add_scaled(part[0], part[1], part[3], total, total_steps)
+    for t in range(n_rows):
+        for c in range(n_classes):
+            out[t, c] = np.log(total[t, c]) - total_steps[t, c] * LOG_STEP
+
+
+@kernel
+def multiply_superparents(
+    columns: NDArray[np.int32],
+    n_states: Int64s,
+    chain: Int64s,
+    states: Int64s,
+    starts: Int64s,
+    tables: Floats,
+    p: Floats,
+    steps: Int64s,
+    row: Int64s,
+    who: Int64s,
+) -> None:
+    """Multiply by the probabilities of the superparents, in their own or the given states, and set `row`."""
+    n_classes = p.shape[1]
+    row[:] = 0
+    for d in range(len(chain)):
+        r, x = n_states[chain[d]], columns[chain[d]]
+        for k in range(len(who)):
+            state = np.int64(x[who[k]]) if states[d] == r else states[d]
+            for c in range(n_classes):
+                p[k, c] *= tables[starts[chain[d]] + (row[k] * n_classes + c) * r + state]
+            row[k] = row[k] * r + state
+        rescale(p, steps)
+    row *= n_classes
+
+
+@kernel
+def multiply_children(
+    columns: NDArray[np.int32],
+    complete: Flags,
+    n_states: Int64s,
+    chain: Int64s,
+    starts: Int64s,
+    tables: Floats,
+    n_unchecked: int,
+    p: Floats,
+    steps: Int64s,
+    row: Int64s,
+    who: Int64s,
+) -> None:
+    """Multiply by the probabilities of all other attributes; the states of a missing one sum to one."""
+    n_classes, n_multiplied = p.shape[1], 0
+    for i in range(len(columns)):
+        if np.any(chain == i):
+            continue
+        x, r, start = columns[i], n_states[i], starts[i]
+        if complete[i] and n_classes == 2:  # unrolled: most tables have two classes
+            for k in range(len(who)):
+                cell = np.uint64(start + row[k] * r + x[who[k]])
+                p[k, 0] *= tables[cell]
+                p[k, 1] *= tables[cell + np.uint64(r)]
+        else:
+            for k in range(len(who)):
+                if x[who[k]] < r:
+                    cell = start + row[k] * r + x[who[k]]
+                    for c in range(n_classes):
+                        p[k, c] *= tables[np.uint64(cell + c * r)]
+        n_multiplied += 1
+        if n_multiplied == n_unchecked:
+            rescale(p, steps)
+            n_multiplied = 0
+    rescale(p, steps)
+
+
+@kernel
+def rescale(p: Floats, steps: Int64s) -> None:
+    """Bring products that are small, and not zero, above SMALL."""
+    n_rows, n_classes = p.shape
+    for k in range(n_rows):
+        for c in range(n_classes):
+            while 0.0 < p[k, c] < SMALL:
+                p[k, c] *= STEP
+                steps[k, c] += 1
+
+
+@kernel
+def add_scaled(p: Floats, steps: Int64s, who: Int64s, total: Floats, total_steps: Int64s) -> None:
+    """total += p in the rows in play; what is smaller by two powers of STEP is lost."""
+    for k in range(len(who)):
+        t = who[k]
+        for c in range(p.shape[1]):
+            more = steps[k, c] - total_steps[t, c]
+            if p[k, c] == 0.0:
+                continue
+            if total[t, c] == 0.0 or more < -1:
+                total[t, c], total_steps[t, c] = p[k, c], steps[k, c]
+            elif more == 0:
+                total[t, c] += p[k, c]
+            elif more == -1:
+                total[t, c], total_steps[t, c] = p[k, c] + total[t, c] / STEP, steps[k, c]
+            elif more == 1:
+                total[t, c] += p[k, c] / STEP
