@@ -33,6 +33,7 @@ CLASSICS = {
     "NB averaged (MANB)": "naive-bayes:manb",
     "NB, attributes selected": "selective:frequency",
     "NB, maximum margin": "naive-bayes:conditional(objective=margin)",
+    "NB, margin and likelihood": "naive-bayes:conditional(objective=mixed-margin, prior=uniform)",
     "TAN-LL": "tan:ll:frequency(smoothing=friedman)",
     "KDB, k = 3": "kdb(k=3):frequency",
     "KDB, k = 3, hierarchical": "kdb(k=3):hierarchical",
@@ -41,6 +42,7 @@ CLASSICS = {
     "AODE by information": "aode(weights=information):frequency",
     "AODE, fitted weights": "aode(weights=conditional):frequency",
     "AODE, subsumption": "aode(subsumption=100):frequency",
+    "A2DE": "aode(n=2):frequency",
     "tree average": "tree-average:k2:frequency",
 }
 """What researchers of the field expect to find, ours too: docs/comparison.md says which of them pays where."""
