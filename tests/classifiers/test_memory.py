@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tanager import MemoryLimitError, PairwiseClassifier, TANClassifier
+from tanager import BayesianNetworkClassifier, MemoryLimitError, PairwiseClassifier, TANClassifier
 from tanager.classifiers.estimate import estimate_fit
+from tanager.structure import AnDE
 
 N_ROWS = 150
 NAMES_OF_ROWS = pa.table({"a": [f"a{k}" for k in range(N_ROWS)], "b": [f"b{k}" for k in range(N_ROWS)]})
@@ -34,6 +35,18 @@ def test_a_fit_takes_no_more_than_was_estimated(clf):
     estimate = estimate_fit(clf, NAMES_OF_ROWS, CLASSES)
     clf.fit(NAMES_OF_ROWS, CLASSES)  # imports and compiled code are no part of it
     peak = peak_of(lambda: clf.fit(NAMES_OF_ROWS, CLASSES))
+    assert estimate.bytes / 20 < peak < estimate.bytes
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_mean_of_networks_takes_no_more_than_was_estimated(n):
+    """That of all networks, not of their common structure: 26 attributes of five states have 325 pairs."""
+    rng = np.random.default_rng(0)
+    table = pa.table({f"x{k}": pa.array(rng.integers(0, 5, 400).astype(str)) for k in range(26)})
+    clf, y = BayesianNetworkClassifier(AnDE(n), parameters="frequency"), rng.integers(0, 2, 400)
+    estimate = estimate_fit(clf, table, y)
+    clf.fit(table, y)
+    peak = peak_of(lambda: clf.fit(table, y))
     assert estimate.bytes / 20 < peak < estimate.bytes
 
 

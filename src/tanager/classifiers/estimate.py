@@ -43,9 +43,9 @@ def estimate_fit(clf: BayesianNetworkClassifier, X: pa.Table, y: NDArray[np.gene
     """By the structure of all rows, and the times of fits to parts of them."""
     parts = clf._parts()
     table = clone(clf)._read(X, y, None, parts)
-    _, task = clf._learning(clf._count_engine()).prepare(table)
+    structure, task = clf._learning(clf._count_engine()).prepare(table)
     codes = table.rows.n_rows * table.rows.n_attributes * code_dtype(max(table.rows.n_states)).itemsize
-    return FitEstimate(codes, needed_memory(parts.parameters, task), _seconds(clf, X, y))
+    return FitEstimate(codes, needed_memory(parts.parameters, task, structure.members), _seconds(clf, X, y))
 
 
 def _seconds(clf: BayesianNetworkClassifier, X: pa.Table, y: NDArray[np.generic]) -> float | None:

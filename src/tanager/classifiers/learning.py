@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import prod
@@ -151,8 +151,14 @@ def learn_members(parameters: ParameterLearner, task: ParameterTask, structure: 
     return LearntNetwork(MixtureNetwork(members, np.array(structure.weights), structure.subsumption))
 
 
-def needed_memory(learner: ParameterLearner, task: ParameterTask) -> int:
-    """Bytes, about: those of a cell times the cells of all tables, or of all effects that may be tried."""
+def needed_memory(learner: ParameterLearner, task: ParameterTask, members: Sequence[Dag] = ()) -> int:
+    """Bytes, about: those of a cell times the cells of all tables, or of all effects that may be tried.
+
+    Of a mean of networks those of all `members`; of a fit the counts of pairs and triples refuse what is too large.
+    """
+    if members:
+        n_states = task.counts.n_states
+        return learner.bytes_per_cell["mixtures"] * sum(f.size(n_states) for dag in members for f in dag.families)
     return learner.bytes_per_cell["tables" if task.pairs is None else "effects"] * sum(_table_sizes(task).values())
 
 

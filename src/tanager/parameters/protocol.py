@@ -94,7 +94,8 @@ class ParameterLearner(BaseEstimator, ABC):
     smooths_counts        its `pseudo_rows` are what counts are smoothed by, in searches that judge classifiers too
     posterior             of its parameters, where there is one: "dirichlet" of every line of a table, "laplace" at the
                           optimum of a penalised likelihood, or None
-    bytes_per_cell        memory for each cell of tables or effects, about; a fit that needs too much is refused
+    bytes_per_cell        memory for each cell of tables, effects or mixed networks, about; a fit that needs too much is
+                          refused
     """
 
     needs: ClassVar[Needs] = "counts"
@@ -107,7 +108,9 @@ class ParameterLearner(BaseEstimator, ABC):
     naive_bayes_only: ClassVar[bool] = False
     smooths_counts: ClassVar[bool] = False
     posterior: ClassVar[Literal["dirichlet", "laplace"] | None] = None
-    bytes_per_cell: ClassVar[Mapping[NetworkKind, int]] = MappingProxyType({"tables": 100, "effects": 400})
+    bytes_per_cell: ClassVar[Mapping[NetworkKind, int]] = MappingProxyType(
+        {"tables": 100, "effects": 400, "mixtures": 32}
+    )
 
     @abstractmethod
     def learn(self, task: ParameterTask) -> LearntNetwork:
