@@ -31,31 +31,36 @@ class Refit:
     def __init__(self, forest: Forest, codes: Codes, classes: NDArray[np.intp], weights: Array, offset: Array) -> None:
         self._forest, self._classes, self._weights, self._offset = forest, classes, weights, offset
         leaves, of_leaf = forest.leaves(codes), forest.class_of_leaf
+        self._held = np.bincount(leaves.reshape(-1), minlength=len(of_leaf)) > 0
         # Of every class with trees: which of its leaves a row is in, the transpose, and where they are in the values.
         self._parts = []
         for number in sorted(set(forest.of_class.tolist())):
             own = leaves[:, forest.of_class == number]
             starts = np.arange(len(own) + 1) * own.shape[1]
             ones = sparse.csr_array((np.ones(own.size), own.reshape(-1), starts), shape=(len(own), len(of_leaf)))
-            ones = ones[:, of_leaf == number]
-            self._parts.append((number, ones, ones.T.tocsr(), of_leaf == number))
+            ones = ones[:, self._held & (of_leaf == number)]
+            self._parts.append((number, ones, ones.T.tocsr(), of_leaf[self._held] == number))
 
     def fit(self, penalty: float, rough: bool = False) -> tuple[Forest, float]:
-        """The forest of the lowest sum, and that sum; `rough` is enough for a fold.
+        """The forest of the lowest sum, and that sum; `rough` is enough for a fold. A leaf without rows is zero.
 
         It starts from the last values, at first those that the forest came with, so its sum is never above theirs.
         """
+        start = self._forest.values[self._held]
         found = minimize(
             self._value_and_slopes,
-            self._forest.values,
+            start,
             args=(penalty,),
             jac=True,
             method="L-BFGS-B",
             options={"maxiter": MAX_ITER, "gtol": FLAT, "ftol": ROUGH if rough else 0.0},
         )
-        value = self._value_and_slopes(self._forest.values, penalty)[0]
+        best, value = start, self._value_and_slopes(start, penalty)[0]
         if found.fun <= value:
-            self._forest, value = replace(self._forest, values=np.asarray(found.x)), float(found.fun)
+            best, value = found.x, float(found.fun)
+        values = np.zeros(len(self._held))
+        values[self._held] = best
+        self._forest = replace(self._forest, values=values)
         return self._forest, value
 
     def _value_and_slopes(self, values: Array, penalty: float) -> tuple[float, Array]:
