@@ -74,7 +74,8 @@ def _strips(table: RawTable, positions: Sequence[int]) -> list[_Strip]:
         if table.n_rows * len(positions) < CELLS_WORTH_COMPILING or not _has_words(matrix):
             return []
         edges = np.linspace(0, table.n_rows, count_threads() + 1).astype(int).tolist()
-        return [_Strip(tuple(positions), matrix, tuple(positions), low, high) for low, high in pairwise(edges)]
+        places = tuple(table.place(position) for position in positions)
+        return [_Strip(tuple(positions), matrix, places, low, high) for low, high in pairwise(edges)]
     columns = {position: _values(table, position) for position in positions}
     slow = {j: values for j, values in columns.items() if values is not None and values.dtype.kind in "fb"}
     if table.n_rows * len(slow) < CELLS_WORTH_COMPILING:
@@ -84,7 +85,7 @@ def _strips(table: RawTable, positions: Sequence[int]) -> list[_Strip]:
 
 def _values(table: RawTable, position: int) -> Numbers | None:
     if table.matrix is not None:
-        return table.matrix[:, position]
+        return table.matrix[:, table.place(position)]
     column = table.read[position]
     return column.values if isinstance(column, NumericColumn) else None
 

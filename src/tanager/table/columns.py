@@ -45,7 +45,8 @@ Column = NumericColumn | DictionaryColumn
 class RawTable:
     """Columns of one table.
 
-    An array of numbers or booleans stays a `matrix`, so that it can be encoded a block of rows at a time.
+    An array of numbers or booleans stays a `matrix`, so that it can be encoded a block of rows at a time. The columns
+    are then those at these `places` in it, or all of them in their order.
     """
 
     names: tuple[str, ...]
@@ -53,12 +54,17 @@ class RawTable:
     n_rows: int
     matrix: Numbers | None = None
     read: tuple[Column, ...] = ()
+    places: tuple[int, ...] | None = None
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         if self.matrix is None:
             return self.read
-        return tuple(self.column_like(j, self.matrix[:, j]) for j in range(len(self.names)))
+        return tuple(self.column_like(j, self.matrix[:, self.place(j)]) for j in range(len(self.names)))
+
+    def place(self, position: int) -> int:
+        """Of a column in the matrix."""
+        return position if self.places is None else self.places[position]
 
     def column_like(self, position: int, values: Numbers) -> Column:
         """A column of these numbers or booleans in the place of the one at this position."""
@@ -79,16 +85,15 @@ class RawTable:
         if list(positions) == list(range(len(self.names))):
             return self
         names = tuple(self.names[position] for position in positions)
-        matrix = None if self.matrix is None else self.matrix[:, positions]
+        places = None if self.matrix is None else tuple(self.place(position) for position in positions)
         read = tuple(self.read[position] for position in positions) if self.read else ()
-        return RawTable(names, self.named, self.n_rows, matrix, read)
+        return RawTable(names, self.named, self.n_rows, self.matrix, read, places)
 
     def take(self, rows: NDArray[np.bool_]) -> RawTable:
         """The table of some of the rows."""
         matrix = None if self.matrix is None else self.matrix[rows]
-        return RawTable(
-            self.names, self.named, int(rows.sum()), matrix, tuple(take(column, rows) for column in self.read)
-        )
+        read = tuple(take(column, rows) for column in self.read)
+        return RawTable(self.names, self.named, int(rows.sum()), matrix, read, self.places)
 
 
 def take(column: Column, rows: NDArray[np.bool_] | NDArray[np.integer]) -> Column:

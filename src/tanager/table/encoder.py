@@ -143,7 +143,8 @@ class TableEncoder:
         """Write the codes of each attribute into the column of `codes` that is its place."""
         if table.matrix is not None and self._integers is not None and self._integers.suits(table.matrix):
             # A matrix of categories has one granularity, so that the places are those of its own columns.
-            unseen = self._integers.encode(table.matrix, codes[:, : len(places)])
+            few = table.matrix if table.places is None else table.matrix[:, table.places]
+            unseen = self._integers.encode(few, codes[:, : len(places)])
             if self.unseen_is_error and unseen:
                 self._encode_columns(table.columns, codes, 0, places)  # finds and names the cell
             return
@@ -177,7 +178,7 @@ class TableEncoder:
 
         def encode_block(start: int) -> None:
             block = np.ascontiguousarray(matrix[start : start + rows].T)
-            columns = [table.column_like(j, values) for j, values in enumerate(block)]
+            columns = [table.column_like(j, block[table.place(j)]) for j in range(len(table.names))]
             self._encode_columns(columns, codes[start : start + rows], start, places, positions)
 
         map_threads(encode_block, range(0, table.n_rows, rows))

@@ -10,6 +10,7 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
 
@@ -76,7 +77,23 @@ def _read_frame(X: Any) -> RawTable:
         raise DataError("the table has no column: found 0 feature(s) while a minimum of 1 is required.")
     if frame.shape[0] == 0:
         raise DataError("the table has no row: found 0 sample(s) while a minimum of 1 is required.")
+    matrix = _row_major(X) if nw.dependencies.is_pandas_dataframe(X) else None
+    if matrix is not None:
+        return _read_matrix(tuple(names), matrix, named=True)
     return _read_all(names, list(frame.iter_columns()))
+
+
+def _row_major(frame: Any) -> NDArray[Any] | None:
+    """A frame of pandas that is one array, row by row in memory: taken column by column it would be read as often."""
+    first, last = frame.iloc[:, 0].to_numpy(), frame.iloc[:, -1].to_numpy()
+    if first.dtype.kind not in "iufb" or first.strides[0] <= first.itemsize or len({*frame.dtypes}) > 1:
+        return None
+    strides = (frame.shape[1] * first.itemsize, first.itemsize)
+    begins, ends = (values.__array_interface__["data"][0] for values in (first, last))
+    if first.strides[0] != strides[0] or ends - begins != (frame.shape[1] - 1) * first.itemsize:
+        return None
+    matrix: NDArray[Any] = frame.to_numpy()  # of one array it is a view
+    return matrix
 
 
 def read_named(frame: Any, names: Sequence[str]) -> RawTable:
@@ -184,11 +201,16 @@ def _read_array(X: object) -> RawTable:
         with np.errstate(over="ignore"):  # what no float holds is infinite, and refused
             array = array.astype(np.float64)
     if array.dtype.kind in "iufb":
-        if array.dtype.kind == "f" and not np.isfinite(np.sum(array, dtype=np.float64)):
-            for j, name in enumerate(names):
-                finite(NumericColumn(name, array[:, j]))
-        return RawTable(names, named=False, n_rows=n_rows, matrix=array)
+        return _read_matrix(names, array, named=False)
     many = array.size >= MANY_CELLS
     numbered = number_cells(array) if many else [None] * len(names)
     columns = _map_columns(lambda j: read_cells(names[j], array[:, j], numbered[j]), len(names), many)
     return RawTable(names, named=False, n_rows=n_rows, read=columns)
+
+
+def _read_matrix(names: tuple[str, ...], array: NDArray[Any], named: bool) -> RawTable:
+    """An array of numbers or booleans."""
+    if array.dtype.kind == "f" and not np.isfinite(np.sum(array, dtype=np.float64)):
+        for j, name in enumerate(names):
+            finite(NumericColumn(name, array[:, j]))
+    return RawTable(names, named, n_rows=len(array), matrix=array)
