@@ -175,7 +175,7 @@ class EffectsFit:
         """Of a table of so many rows that strengths were chosen on one fold."""
 
         def fit(split: RowSplit) -> JudgedFold:
-            found = (fit_more(self._problems, split, model.choice) for model in models)
+            found = (fit_more(self._problems, split, model.choice, rough=True) for model in models)
             fits = [center_fit(*own, model.whole[0].densities) for own, model in zip(found, models, strict=True)]
             return JudgedFold(self._network(*_mean_of(fits, models)), split)
 

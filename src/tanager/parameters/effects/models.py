@@ -55,6 +55,8 @@ WALKS: dict[Kind, Walk] = {"zero": TO_ZERO, "naive Bayes": TO_NAIVE_BAYES, "norm
 LEAST_SHARE = 0.05
 # In standard errors: more is chosen on the folds of the norm than of the others.
 NORM_HANDICAP = 0.5
+# The tolerance of a fit beside which trees are judged: they gain far more than it is off.
+ROUGH = 1e-2
 # A kind whose strengths leave it so many standard errors behind another is not refined.
 HOPELESS = 4.0
 
@@ -236,17 +238,18 @@ def adapt(problem: object, u: Array) -> Array:
     return factors
 
 
-def fit_more(problems: EffectProblems, split: RowSplit, choice: Choice) -> Found:
-    """The model of a choice on one more fold.
+def fit_more(problems: EffectProblems, split: RowSplit, choice: Choice, rough: bool = False) -> Found:
+    """The model of a choice on one more fold; `rough` is enough to judge trees beside it.
 
     It starts from zero: a start that has seen the rows held out might remember them.
     """
+    walk = replace(WALKS[choice.kind], tolerance=ROUGH) if rough else WALKS[choice.kind]
     fold = problems.fold(split, choice.number, choice.kind == "norm")
     fold.begin(choice.kind, fold.problem.zero)
-    visit_strengths([fold], choice.chosen.strengths, WALKS[choice.kind])
+    visit_strengths([fold], choice.chosen.strengths, walk)
     if choice.adaptive is not None:
         adapt(fold.problem, fold.u)
-        visit_strengths([fold], (choice.adaptive, choice.adaptive), BY_NORM)
+        visit_strengths([fold], (choice.adaptive, choice.adaptive), walk)
     return fold.layout, fold.problem.beta(fold.u)
 
 
