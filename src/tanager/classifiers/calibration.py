@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from tanager.errors import DataError, OptionError
 from tanager.measures import Calibration, measure_calibration
 from tanager.registry import check_option
-from tanager.table.training_table import encode_labels
+from tanager.table.training_table import encode_labels, read_labels
 
 
 class ProbabilisticClassifier(Protocol):
@@ -61,7 +61,7 @@ def calibration(
     if not callable(getattr(clf, "predict_proba", None)):
         raise OptionError(f"{type(clf).__name__} has no predict_proba, so there are no probabilities to judge.")
     probabilities = np.asarray(clf.predict_proba(X), dtype=np.float64)
-    n_rows, labels = len(probabilities), np.asarray(y).reshape(-1)
+    n_rows, labels = len(probabilities), read_labels(y)
     if len(labels) != n_rows or n_rows == 0:
         raise DataError(f"X has {n_rows} rows and y has {len(labels)}; expected as many, and at least one.")
     classes, class_codes = encode_labels(labels, np.asarray(clf.classes_))

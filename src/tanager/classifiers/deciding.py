@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.classifiers.out_of_fold import out_of_fold
@@ -28,7 +28,7 @@ from tanager.decide import (
 from tanager.decide.costs import Costs, class_code, read_costs, read_price
 from tanager.errors import OptionError
 from tanager.table.schema import Category
-from tanager.table.training_table import encode_labels, read_labels
+from tanager.table.training_table import encode_labels, read_labels, read_sample_weight
 
 Weights = NDArray[np.float64] | None
 
@@ -42,7 +42,7 @@ class DecidingClassifier(WrappingClassifier, ABC):
         """Fit the classifier within, and find the decision."""
         weights = None
         if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, read_labels(y), dtype=np.float64, ensure_non_negative=True)
+            weights = read_sample_weight(sample_weight, read_labels(y))
         self.estimator_ = clone(self.estimator).fit(X, y, **({} if weights is None else {"sample_weight": weights}))
         self.decision_ = self._decide(X, y, weights)
         return self

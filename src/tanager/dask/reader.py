@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_sample_weight
 
 from tanager.errors import DataError, TanagerError
 from tanager.table.class_weights import Weighting, class_factors, times_factors
 from tanager.table.read_columns import check_unique, read_named
-from tanager.table.training_table import TrainingTable, UnlabelledRows, read_rows
+from tanager.table.training_table import TrainingTable, UnlabelledRows, read_rows, read_sample_weight
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class Reader:
             table = read_named(frame, self.names)
             if labels.isna().all():
                 if weights is not None:
-                    weights = _check_sample_weight(weights, labels, dtype=np.float64, ensure_non_negative=True)
+                    weights = read_sample_weight(weights, labels)
                 return None, UnlabelledRows(table, weights)
             rows = read_rows(table, labels, weights, classes, unlabelled=True)
             if self.class_weight is not None:

@@ -11,10 +11,12 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tanager.errors import DataError
 from tanager.table.batch import code_dtype
+from tanager.table.numpy_cells import without_mask
+from tanager.table.training_table import read_sample_weight
 from tanager.table.value_counts import ValueCounts, count_values, midpoints, rank_sorted
 from tanager.threads import map_threads, thread_limit
 
@@ -73,11 +75,11 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         A row of integer weight w counts as w rows, exactly.
         """
-        table, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite=False)
+        table, labels = validate_data(self, without_mask(X), without_mask(y), dtype=np.float64, ensure_all_finite=False)
         class_codes, n_classes = _encode_classes(labels)
         weights: Floats | None = None
         if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, table, dtype=np.float64, ensure_non_negative=True)
+            weights = read_sample_weight(sample_weight, table)
 
         def cut_column(index: int) -> Floats:
             counts = count_values(self._finite_column(table, index), class_codes, weights, n_classes=n_classes)
@@ -93,7 +95,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def transform(self, X: ArrayLike) -> Floats:
         """The bin of each cell, a whole number in float64 (n_samples, n_features); NaN stays NaN."""
         check_is_fitted(self)
-        table = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite=False)
+        table = validate_data(self, without_mask(X), reset=False, dtype=np.float64, ensure_all_finite=False)
         bins = np.empty(table.shape, order="F")
 
         def fill_column(index: int) -> None:

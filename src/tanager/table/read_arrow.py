@@ -11,9 +11,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tanager.errors import DataError, DataTypeError
-from tanager.table.columns import Column, DictionaryColumn, NumericColumn, take
+from tanager.table.columns import Column, DictionaryColumn, Numbers, NumericColumn, take
 from tanager.table.number_cells import Numbered, number_text
+from tanager.table.numpy_cells import arrow_moments, too_far
 from tanager.table.schema import Category, Unit
+
+UNREADABLE = (pa.ArrowException, OverflowError, TypeError, ValueError)
+"""What Arrow raises for cells it cannot keep."""
 
 
 def read_cells(name: str, cells: NDArray[np.generic], numbered: Numbered | None) -> Column:
@@ -29,11 +33,25 @@ def read_cells(name: str, cells: NDArray[np.generic], numbered: Numbered | None)
 
 def read_objects(name: str, values: NDArray[np.generic]) -> Column:
     """A column of Python objects, text, booleans or dates: Arrow infers one type for it, or we say why it cannot."""
+    values = arrow_moments(name, values)
     try:
         array = pa.array(values, from_pandas=True)
-    except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        raise _mixed_types(name, values) from None
+    except UNREADABLE:
+        try:
+            array = pa.array(_plain_cells(name, values), from_pandas=True)
+        except UNREADABLE:
+            raise _mixed_types(name, values) from None
     return read_arrow(name, array)
+
+
+def _plain_cells(name: str, values: NDArray[np.generic]) -> NDArray[np.generic]:
+    """The cells with None for what holds nothing, and dates of NumPy, if there are only such, in an array of theirs."""
+    cells = [None if holds_nothing(value) else value for value in values]
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds <= {np.datetime64} or kinds <= {np.timedelta64}:
+        kind = "M8" if np.datetime64 in kinds else "m8"
+        return arrow_moments(name, np.array([np.array("NaT", kind) if cell is None else cell for cell in cells]))
+    return np.array([*cells, None], dtype=object)[:-1]  # a cell that is an array stays one
 
 
 def read_arrow(name: str, array: pa.Array | pa.ChunkedArray, many: bool = False) -> Column:
@@ -50,12 +68,10 @@ def read_arrow(name: str, array: pa.Array | pa.ChunkedArray, many: bool = False)
         return finite(NumericColumn(name, array.cast(pa.float64()).to_numpy(zero_copy_only=False)))
     if types.is_date(kind) or types.is_timestamp(kind):
         zone = kind.tz if types.is_timestamp(kind) else None
-        moments = array.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
         unit: Unit = "date" if types.is_date(kind) else "datetime"
-        return NumericColumn(name, moments.to_numpy(zero_copy_only=False), unit)
+        return NumericColumn(name, _microseconds(name, array, pa.timestamp("us", zone)), unit)
     if types.is_duration(kind):
-        spans = array.cast(pa.duration("us"), safe=False).cast(pa.int64())
-        return NumericColumn(name, spans.to_numpy(zero_copy_only=False), "duration")
+        return NumericColumn(name, _microseconds(name, array, pa.duration("us")), "duration")
     declared = types.is_dictionary(kind)
     typeless = _is_category(kind) or (declared and not _is_entry(kind.value_type))
     if types.is_null(kind) or (typeless and array.null_count == len(array)):
@@ -69,6 +85,15 @@ def read_arrow(name: str, array: pa.Array | pa.ChunkedArray, many: bool = False)
         f"column {name!r} holds {kind} cells; each argument must be a string, a number, a boolean or a date.",
         hint="turn it into one or several columns of these kinds, or drop it.",
     )
+
+
+def _microseconds(name: str, array: pa.Array, kind: pa.DataType) -> Numbers:
+    """Dates, times or durations as numbers, rounded down where their unit is finer."""
+    finer = not pa.types.is_date(array.type) and array.type.unit == "ns"
+    try:
+        return array.cast(kind, safe=not finer).cast(pa.int64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        raise too_far(name) from None
 
 
 def _read_text(name: str, array: pa.Array) -> Column:
@@ -160,7 +185,8 @@ def _mixed_types(name: str, values: NDArray[np.generic]) -> DataError:
             )
         first.setdefault(family, (row, value))
     found = " and ".join(f"{family} ({value!r}, row {row})" for family, (row, value) in first.items())
-    return DataTypeError(f"column {name!r} mixes {found}.", hint="convert the column to one type.")
+    mixes = "mixes" if len(first) > 1 else "holds several types of"
+    return DataTypeError(f"column {name!r} {mixes} {found}.", hint="convert the column to one type.")
 
 
 def _family_of(value: object) -> str | None:

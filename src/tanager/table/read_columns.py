@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_array
 from tanager.errors import DataError, DataTypeError
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, RawTable
 from tanager.table.number_cells import number_cells
+from tanager.table.numpy_cells import check_unstructured, without_mask
 from tanager.table.read_arrow import finite, holds_nothing, read_arrow, read_cells, read_objects
 from tanager.threads import map_threads
 
@@ -191,6 +192,8 @@ def _read_array(X: object) -> RawTable:
         raise DataTypeError(
             "the table is a dict; expected a data frame, an array or rows.", hint="pandas.DataFrame(table) makes one."
         )
+    check_unstructured(X)
+    X = without_mask(X)
     array = check_array(X, dtype=None, ensure_all_finite=False)
     if array.dtype.kind in "US" and not hasattr(X, "dtype"):
         # A list of rows with text in them: keep the numbers beside it numbers.

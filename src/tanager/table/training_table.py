@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from tanager.errors import DataError, DataTypeError, DataWarning
 from tanager.table.batch import Codes, Weights, code_dtype
 from tanager.table.categories import distinct_integers
 from tanager.table.columns import RawTable
+from tanager.table.numpy_cells import without_mask
 from tanager.table.read_arrow import holds_nothing
 from tanager.table.read_columns import read_columns
 from tanager.table.schema import ColumnSchema
@@ -84,7 +86,7 @@ def read_rows(
     check_consistent_length(labels, range(table.n_rows))
     weights = None
     if sample_weight is not None:
-        weights = _check_sample_weight(sample_weight, labels, dtype=np.float64, ensure_non_negative=True)
+        weights = read_sample_weight(sample_weight, labels)
         check_total(float(weights.sum()))
         kept = weights > 0
         if not kept.any():
@@ -102,6 +104,11 @@ def read_rows(
     classes, class_codes = encode_labels(labels, classes)
     target = ColumnSchema(target_name(y, table.names), "categorical", tuple(classes.tolist()))
     return TrainingTable(table, target, classes, class_codes, weights, apart)
+
+
+def read_sample_weight(sample_weight: ArrayLike, rows: Any) -> Weights:
+    """The weight of each of the rows, a number from zero up; one that is missing or masked is refused."""
+    return _check_sample_weight(without_mask(sample_weight), rows, dtype=np.float64, ensure_non_negative=True)
 
 
 def check_total(weight: float) -> None:
@@ -142,6 +149,7 @@ def read_labels(y: ArrayLike | None) -> NDArray[np.generic]:
     """One label per row, as given."""
     if y is None:
         raise DataError("a classifier requires y to be passed, but the target y is None.")
+    y = without_mask(y)
     if isinstance(y, pa.ChunkedArray):  # of a dictionary, whose nulls NumPy would take for its last entry
         y = y.combine_chunks()
     if isinstance(y, list | tuple) and any(isinstance(label, str) for label in y):

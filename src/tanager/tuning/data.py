@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _check_sample_weight
 
 from tanager.errors import DataError, OptionError
 from tanager.network.inference.contradiction import contradicting_nodes
@@ -19,6 +18,7 @@ from tanager.table.columns import Column, DictionaryColumn, NumericColumn
 from tanager.table.encoder import encode_column
 from tanager.table.read_columns import read_columns
 from tanager.table.schema import ColumnSchema
+from tanager.table.training_table import read_sample_weight
 
 Array = NDArray[np.float64]
 MAX_STATES_NAMED = 8
@@ -70,7 +70,7 @@ def read_query_rows(
     if sample_weight is not None:
         if not np.any(sample_weight):
             raise DataError("every row has weight zero, so there is nothing to tune the network on.")
-        weights = _check_sample_weight(sample_weight, codes, dtype=np.float64, ensure_non_negative=True)
+        weights = read_sample_weight(sample_weight, codes)
     asked = (codes < np.array(network.n_states))[:, query].any(axis=1)
     usable = asked & (weights > 0)
     if not usable.any():
