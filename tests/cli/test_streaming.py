@@ -16,13 +16,13 @@ from tanager.cli.main import run
 from tanager.files import read_table as read_table_module
 from tanager.files.read_table import bytes_in_memory, read_table
 from tanager.files.write_table import table_writer, write_table
-from tanager.table.stream import source as stream_source
+from tanager.table.stream import parquet as stream_parquet
 
 
 @pytest.fixture
 def files(iris, monkeypatch) -> pa.Table:
     """iris.csv, iris.parquet and a folder of Parquet files; batches are small."""
-    monkeypatch.setattr(stream_source, "BATCH_ROWS", 40)
+    monkeypatch.setattr(stream_parquet, "BATCH_ROWS", 40)
     monkeypatch.setattr(read_table_module, "STREAM_BLOCK", 1_500)
     write_table(iris, "iris.parquet")
     Path("parts").mkdir()
@@ -57,6 +57,23 @@ def test_predictions_from_file_to_file_are_those_in_memory(files, data, output, 
             np.testing.assert_allclose(one.to_numpy(), other.to_numpy(), rtol=1e-12)
         else:
             assert one.to_pylist() == other.to_pylist()
+
+
+def test_columns_that_the_model_does_not_need_are_kept_from_a_stream(files):
+    fit("iris.csv")
+    names = [str(number) for number in range(len(files))]
+    write_table(files.append_column("id", pa.array(names)), "named.parquet")
+    for option in ("--stream", "--no-stream"):
+        assert run(["predict", "model.json", "named.parquet", option, "--keep", "id", "-o", f"out{option}.csv"]) == 0
+    assert read_table("out--stream.csv").equals(read_table("out--no-stream.csv"))
+    assert read_table("out--stream.csv")["id"].to_pylist() == list(range(len(files)))
+
+
+def test_texts_that_mean_missing_are_missing_in_a_stream(files):
+    """They are a recipe, which is applied to each batch."""
+    coded = files.append_column("code", pa.array(["p", "none", "q"] * 50))
+    write_table(coded, "coded.parquet")
+    assert fit("coded.parquet", "--stream", "--missing", "none") == fit("coded.parquet", "--missing", "none")
 
 
 def test_a_stream_is_not_validated_and_says_so(files, capsys, monkeypatch):
@@ -100,10 +117,11 @@ def test_a_file_streams_by_itself_where_memory_is_short(files, data, free, strea
 
 
 def test_the_size_in_memory_is_that_of_the_columns(tmp_path):
-    table = pa.table({"a": np.arange(1_000), "b": np.zeros(1_000, np.int8), "c": ["x"] * 1_000})
+    texts = [f"{'x' * 96}{number:04}" for number in range(1_000)]
+    table = pa.table({"a": np.arange(1_000), "b": np.zeros(1_000, np.int8), "c": texts})
     write_table(table, tmp_path / "a.parquet")
-    assert bytes_in_memory(tmp_path / "a.parquet") == 1_000 * (8 + 1 + 16)
-    assert bytes_in_memory(tmp_path) == 1_000 * (8 + 1 + 16)
+    assert bytes_in_memory(tmp_path / "a.parquet") == pytest.approx(1_000 * (8 + 1 + 16 + 100), rel=0.06)
+    assert bytes_in_memory(tmp_path) == bytes_in_memory(tmp_path / "a.parquet")
 
 
 def test_available_memory_is_what_a_limit_on_addresses_leaves(monkeypatch):

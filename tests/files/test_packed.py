@@ -9,15 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet
 import pytest
 
 from attack.files import workbook
-from tanager import FileError, MemoryLimitError
+from tanager import DataError, FileError, MemoryLimitError
 from tanager.files import packed, read_csv, read_parquet
 from tanager.files.read_table import open_batches
 from tanager.files.read_table import read_table as read
 from tanager.files.workbook_size import CELL_OR_ROW, check_workbook_size
+from tanager.table.stream import parquet
+from tanager.table.stream.source import open_stream
 
 ROOM = 1 << 20
 SHEET = (
@@ -137,6 +140,36 @@ def test_a_sheet_is_read_with_or_without_the_places_of_its_cells(tmp_path):
     assert read(path).to_pydict() == expected
 
 
+def write_shared(folder: Path, texts: list[str], cells: list[int], more: str = "") -> Path:
+    """A sheet of one column whose cells share texts."""
+    rows = "".join(f'<row><c t="s"><v>{number}</v></c></row>' for number in cells)
+    sheet, shared = SHEET.format(rows), "".join(f"<si><t>{text}</t></si>" for text in texts)
+    path = folder / "t.xlsx"
+    path.write_bytes(workbook(sheet.encode()))
+    with zipfile.ZipFile(path, "a") as parts:
+        parts.writestr("xl/sharedStrings.xml", SHARED.format(more + shared))
+    return path
+
+
+SHARED = '<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{}</sst>'
+
+
+@pytest.mark.parametrize("more", ["", "<!-- <si/> -->"], ids=["plain", "with a comment"])
+def test_a_text_that_cells_share_is_counted_for_each_before_it_is_held(tmp_path, monkeypatch, more):
+    monkeypatch.setattr(packed, "ALWAYS_ALLOWED", 20 * ROOM)
+    monkeypatch.setattr(packed, "available_memory", lambda: 20 * ROOM)
+    texts = ["name", "x" * ROOM]
+    with pytest.raises(MemoryLimitError, match="unpacks to more than"):
+        read(write_shared(tmp_path, texts, [0] + [1] * 20, more))
+    expected = {"name": ["name"] * 19 + ["x" * ROOM]}
+    assert read(write_shared(tmp_path, texts, [0] * 20 + [1])).to_pydict() == expected
+
+
+def test_cells_that_hold_nothing_are_counted_before_they_are_held(tmp_path, little_memory):
+    with pytest.raises(MemoryLimitError, match="unpacks to more than"):
+        read(write_sheet(tmp_path, '<row r="2000"><c r="Z2000"><v>1</v></c></row>'))
+
+
 def test_tags_are_found_in_one_pass_whatever_stands_between():
     for text in (b"<c " * 200_000, b"<" + b"a" * 200_000, b"<c" + b' r="A' * 100_000, b"<c " + b"x" * 200_000):
         assert sum(1 for _ in CELL_OR_ROW.finditer(text)) <= 200_000
@@ -147,3 +180,77 @@ def test_half_a_letter_of_utf16_is_one_line(tmp_path):
     path.write_bytes("x,y\n1,é\n2,ö\n".encode("utf-16")[:-1])
     with pytest.warns(UserWarning, match="utf-16"), pytest.raises(FileError, match="save it as UTF-8"):
         read(path)
+
+
+TEXTS = {
+    "a text in many rows": ["x" * ROOM] * 64,
+    "long texts, each once": [f"{k}" + "x" * ROOM for k in range(64)],
+}
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()], ids=str)
+@pytest.mark.parametrize("group_rows", [1, 64])
+@pytest.mark.parametrize("texts", TEXTS.values(), ids=TEXTS)
+def test_batches_of_parquet_hold_no_more_text_than_a_batch_may(tmp_path, monkeypatch, texts, group_rows, kind):
+    """Whoever writes a text out in every row writes no more than these bytes at a time."""
+    monkeypatch.setattr(parquet, "BATCH_BYTES", 5 * ROOM)
+    path = tmp_path / "t.parquet"
+    written = pa.table({"a": pa.array(texts, kind), "b": range(64)})
+    pyarrow.parquet.write_table(written, path, row_group_size=group_rows, compression="zstd")
+    _, source = open_batches(path)
+    batches = list(open_stream(source).plain_tables())
+    assert pa.concat_tables(batches).cast(written.schema).equals(written)
+    assert max(pc.sum(pc.binary_length(batch["a"])).as_py() for batch in batches) <= 5 * ROOM + 64
+
+
+@pytest.mark.parametrize("use_dictionary", [False, True], ids=["plain", "dictionary"])
+def test_a_batch_of_parquet_is_counted_before_it_is_held(tmp_path, monkeypatch, use_dictionary):
+    monkeypatch.setattr(parquet, "available_memory", lambda: 8 * ROOM)
+    monkeypatch.setattr(parquet, "SMALL_CHUNK", 0)
+    options = {"compression": "zstd", "use_dictionary": use_dictionary, "dictionary_pagesize_limit": 100 * ROOM}
+    path, texts = tmp_path / "t.parquet", TEXTS["long texts, each once"]
+    pyarrow.parquet.write_table(pa.table({"a": texts}), path, **options)
+    assert path.stat().st_size < ROOM
+    before = pa.total_allocated_bytes()
+    with pytest.raises(MemoryLimitError, match=r"64 rows of file .*take 0\.1 GiB with their texts"):
+        next(open_stream(open_batches(path)[1]).tables())
+    assert pa.total_allocated_bytes() - before < ROOM
+    pyarrow.parquet.write_table(pa.table({"a": texts[:2]}), path, **options)
+    assert next(open_stream(open_batches(path)[1]).tables()).n_rows == 2
+
+
+def test_the_bytes_of_a_page_are_read_from_its_header(tmp_path):
+    """The oracle: a dictionary page, not compressed, lies between two offsets, after a header of some bytes."""
+    path = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(pa.table({"a": [f"text {k}" for k in range(5_000)]}), path, compression="none")
+    chunk = pyarrow.parquet.read_metadata(path).row_group(0).column(0)
+    with path.open("rb") as source:
+        found = parquet._page_size(source, chunk.dictionary_page_offset)
+    assert 5 <= chunk.data_page_offset - chunk.dictionary_page_offset - found <= 32
+
+
+def test_many_columns_make_short_batches(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "BATCH_BYTES", 8 * 50 * 10)
+    path = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(pa.table({f"c{k}": np.arange(100.0) for k in range(50)}), path)
+    batches = list(open_stream(open_batches(path)[1]).tables())
+    assert [batch.n_rows for batch in batches] == [10] * 10
+
+
+def test_a_list_is_refused_before_its_entries_are_read(tmp_path):
+    path = tmp_path / "t.parquet"
+    column = pa.ListArray.from_arrays([0, *[10**6] * 10], np.zeros(10**6, np.int8))
+    pyarrow.parquet.write_table(pa.table({"a": column, "b": range(10)}), path)
+    _, source = open_batches(path)
+    with pytest.raises(DataError, match="'a' holds list<"):
+        next(open_stream(source).tables())
+    assert next(open_stream(source, ["b"]).tables()).names == ("b",)
+
+
+def test_text_that_is_stored_once_is_counted_before_it_is_read(tmp_path, little_memory):
+    path = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(pa.table({"a": TEXTS["long texts, each once"]}), path, compression="zstd")
+    before = pa.total_allocated_bytes()
+    with pytest.raises(MemoryLimitError, match=r"64 rows, which take 0\.1 GiB"):
+        read(path)
+    assert pa.total_allocated_bytes() - before < ROOM

@@ -24,6 +24,7 @@ from tanager.files.recipe_file import load_recipe
 from tanager.memory import available_memory
 from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
 from tanager.registry import list_names, nearest_first
+from tanager.table.stream.source import open_stream
 
 MAX_FINDINGS = 4
 """Lines that the table doctor may say before a fit."""
@@ -142,14 +143,25 @@ def open_training_data(path: str, class_column: str, reading: Reading) -> tuple[
             warn_findings(*_split(recipe.apply(first.slice(0, MAX_ROWS_CHECKED)), class_column))
             source = chain([first], source)
     else:
-        warn_findings(*_split(recipe.apply(source.head(MAX_ROWS_CHECKED)), class_column))
+        head = _first_rows(open_stream(source, [*attributes, class_column]).plain_tables())
+        warn_findings(*_split(recipe.apply(head), class_column))
         if not recipe.changes_cells:
             kept = [source.schema.field(name) for name in (*attributes, class_column)]
             source = source.replace_schema(pa.schema(kept)) if recipe.dropped else source
             return attributes, source, source.count_rows
-        source = (pa.Table.from_batches([batch]) for batch in source.to_batches())
+        source = open_stream(source, [*attributes, class_column]).plain_tables()
     counted = CountedBatches(recipe.apply(batch).select([*attributes, class_column]) for batch in source)
     return attributes, counted, lambda: counted.n_rows
+
+
+def _first_rows(batches: Iterator[pa.Table]) -> pa.Table:
+    """As many as the table doctor looks at."""
+    held: list[pa.Table] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(len(table) for table in held) >= MAX_ROWS_CHECKED:
+            break
+    return pa.concat_tables(held).slice(0, MAX_ROWS_CHECKED)
 
 
 def streams(path: str, asked: bool | None) -> bool:
@@ -186,12 +198,10 @@ def read_row_batches(
     path: str, clf: BayesianNetworkClassifier, missing: Sequence[str] | None, keep: Sequence[str] = ()
 ) -> Iterator[pa.Table]:
     """As `read_rows`, batch by batch."""
-    from tanager.table.stream.source import open_stream
-
     recipe = _recipe(clf, missing or ())
     names, source = open_batches(path, _cells(clf, recipe, keep))
     needed, kept = _check_columns(names, clf, keep)
-    for batch in open_stream(source, needed).select([*needed, *kept]):
+    for batch in open_stream(source, [*needed, *kept]).select([*needed, *kept]):
         assert isinstance(batch, pa.Table)
         yield _with_columns(_check_numbers(recipe.apply(batch.select(needed)), clf), batch.select(kept))
 

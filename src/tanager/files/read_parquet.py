@@ -6,16 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet
 
 from tanager.errors import FileError, MemoryLimitError
 from tanager.files.paths import reason
 from tanager.memory import available_memory
 from tanager.table.replace_columns import replace_columns
+from tanager.table.stream.parquet import TEXT_BYTES, cell_bytes, text_bytes
 
-TEXT_BYTES = 16
-"""A cell of text or of a dictionary in memory, about, without the text itself."""
 WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 8, "FLOAT": 4, "DOUBLE": 8, "BYTE_ARRAY": TEXT_BYTES}
 LONGEST_ARRAY = (1 << 31) - 1
 """Bytes of text that one Arrow array holds."""
@@ -31,7 +29,7 @@ def read_parquet(file: Path) -> pa.Table:
         # A text that stands in many rows is once in the file, and once in a dictionary: there it can be counted.
         with pyarrow.parquet.ParquetFile(file, read_dictionary=[schema.names[place] for place in places]) as parquet:
             table = parquet.read()
-        n_bytes += sum(_text_bytes(chunk) for place in places for chunk in table.column(place).chunks)
+        n_bytes += sum(text_bytes(chunk) for place in places for chunk in table.column(place).chunks)
         _check_room(file, n_rows, n_bytes)
         return replace_columns(table, {place: _decoded(table.column(place), kind) for place, kind in places.items()})
     except MemoryLimitError:
@@ -45,16 +43,16 @@ def read_parquet(file: Path) -> pa.Table:
 
 
 def bytes_held(parquet: pyarrow.parquet.ParquetFile) -> int:
-    """About what the table takes in memory, without its texts; of a cell that is a list every entry counts."""
+    """About what the table takes in memory; of a cell that is a list every entry counts, of a text as it is stored."""
     metadata, leaves = parquet.metadata, [parquet.schema.column(leaf) for leaf in range(len(parquet.schema))]
-    cells = (kind.bit_width / 8 if pa.types.is_primitive(kind) else TEXT_BYTES for kind in parquet.schema_arrow.types)
-    entries = (
-        metadata.row_group(group).column(number).num_values * WIDTHS.get(leaf.physical_type, leaf.length)
-        for number, leaf in enumerate(leaves)
-        if leaf.max_repetition_level
-        for group in range(metadata.num_row_groups)
-    )
-    return int(metadata.num_rows * sum(cells)) + sum(entries)
+    n_bytes = int(metadata.num_rows * sum(map(cell_bytes, parquet.schema_arrow.types)))
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for number, leaf in enumerate(leaves):
+            if leaf.max_repetition_level:
+                n_bytes += group.column(number).num_values * WIDTHS.get(leaf.physical_type, leaf.length)
+            if leaf.physical_type == "BYTE_ARRAY":
+                n_bytes += group.column(number).total_uncompressed_size
+    return n_bytes
 
 
 def _check_room(file: Path, n_rows: int, n_bytes: int) -> None:
@@ -72,18 +70,13 @@ def _is_text(kind: pa.DataType) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _text_bytes(chunk: pa.DictionaryArray) -> int:
-    lengths = pc.binary_length(chunk.dictionary).cast(pa.int64())
-    return pc.sum(pc.take(lengths, chunk.indices)).as_py() or 0
-
-
 def _decoded(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     """The texts themselves, in pieces that an array can hold."""
     return pa.chunked_array([piece.cast(kind) for chunk in column.chunks for piece in _pieces(chunk)], kind)
 
 
 def _pieces(chunk: pa.DictionaryArray) -> Iterator[pa.DictionaryArray]:
-    if _text_bytes(chunk) <= LONGEST_ARRAY or len(chunk) == 1:
+    if text_bytes(chunk) <= LONGEST_ARRAY or len(chunk) == 1:
         yield chunk
     else:
         middle = len(chunk) // 2
