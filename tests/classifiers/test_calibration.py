@@ -113,3 +113,12 @@ def test_bad_input_is_refused_by_name(two_classes):
         calibration(Perceptron().fit(X, y), X, y)
     with pytest.raises(NotFittedError):
         calibration(GaussianNB(), X, y)
+
+
+def test_classes_may_be_in_any_order_of_another_library():
+    shares, labels = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.2, 0.8]]), np.array(["a", "b", "b", "a"])
+    plain = calibration(Given("a", "b"), shares, labels, n_bins=3)
+    turned = calibration(Given("b", "a"), shares[:, ::-1], labels, n_bins=3)
+    assert turned.expected_error == pytest.approx(plain.expected_error)
+    assert turned.brier == pytest.approx(plain.brier)
+    assert turned.log_loss == pytest.approx(plain.log_loss)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -280,7 +279,9 @@ def test_dates_bound_a_stretch():
     assert stretch(column, edit).tolist() == [1, 2]
     with pytest.raises(OptionError, match="expected a date"):
         stretch(column, Edit.flatten("day", "spring", reason="a"))
-    assert date.fromisoformat("2024-02-01")
+    for no_date in ("NaT", "", "99999999999-01-01", float("nan"), float("inf")):
+        with pytest.raises(OptionError, match="is no end for a stretch"):
+            stretch(column, replace(Edit.flatten("day", reason="r"), start=no_date))
 
 
 @pytest.mark.parametrize(

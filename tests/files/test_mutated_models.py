@@ -8,6 +8,8 @@ import pytest
 
 from attack.documents import FELL, at, by_kind, check_change, check_document, leaves, others
 from attack.models import MODELS, document
+from tanager.files.parse_model import from_document
+from tanager.network.json_values import DocumentError
 
 QUICK = [name for name in MODELS if name != "broad"]
 
@@ -47,6 +49,33 @@ def test_categories_in_another_order_are_refused_or_predicted_by(name):
         if "categories" in column:
             is_class = node == len(document(name)["columns"]) - 1
             assert check_change(name, ("columns", node, "categories"), column["categories"][::-1]) is not is_class
+
+
+ALIKE = {
+    "whole numbers that one float stands for": [0.5, 2**53, 2**53 + 1],
+    "numbers that no integer of 64 bits spans": [-1, 2**63 + 1, 2**63 + 2],
+    "a time with and without its zone": [f"2020-01-01T00:00:00{zone}" for zone in ("", "+01:00", "+02:00")],
+}
+
+
+@pytest.mark.parametrize("categories", ALIKE.values(), ids=ALIKE)
+def test_categories_that_cells_cannot_tell_apart_are_refused(categories):
+    """Cells are compared with them as numbers, by a search that finds one of several equal ones."""
+    given = [{"datetime": each} if isinstance(each, str) else each for each in categories]
+    with pytest.raises(DocumentError, match="a category twice"):
+        from_document({**document("tables"), "columns": with_column(0, categories=given)})
+
+
+def test_cut_points_that_are_one_float_are_refused():
+    cuts = [2**53 + k for k in range(5)]
+    with pytest.raises(DocumentError, match="cuts must increase"):
+        from_document({**document("tables"), "columns": with_column(2, cuts=cuts)})
+
+
+def with_column(node: int, **changed) -> list:
+    columns = copy.deepcopy(document("tables")["columns"])
+    columns[node].update(changed)
+    return columns
 
 
 @pytest.mark.parametrize(

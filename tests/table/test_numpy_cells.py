@@ -152,3 +152,11 @@ def test_moments_that_microseconds_cannot_hold_are_refused(table):
 def test_moments_without_a_unit_are_refused():
     with pytest.raises(DataError, match="no unit"):
         read_columns(np.array([[1], [2]]).astype("m8"))
+
+
+def test_a_date_beyond_the_calendar_is_cut_but_can_be_no_category():
+    dates = np.array([["20000-01-01"], ["1970-01-01"]] * 6, dtype="M8[D]")
+    labels = [1, 0] * 6
+    np.testing.assert_array_equal(NaiveBayesClassifier().fit(dates, labels).predict(dates), labels)
+    with pytest.raises(DataError, match="a date of year 20000 can be no category"):
+        NaiveBayesClassifier(categorical_features="all").fit(dates, labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import compress
@@ -137,10 +138,11 @@ def read_bound(bound: Bound, column: ColumnSchema) -> float | None:
     if bound is None or (isinstance(bound, int | float) and np.isfinite(bound)):
         return bound
     if isinstance(bound, str) and column.unit in ("date", "datetime"):
-        try:
-            return float(np.datetime64(bound, "us").astype(np.int64))
-        except ValueError:
-            pass
+        with contextlib.suppress(ValueError, OverflowError):
+            given = np.datetime64(bound)
+            moment = given.astype("M8[us]")
+            if moment.astype(given.dtype) == given:  # not where it is no time, or too far for 64 bits
+                return float(moment.astype(np.int64))
     expected = "a number" if column.unit in ("number", "duration") else "a date such as 2024-02-29"
     raise OptionError(f"{bound!r} is no end for a stretch of {column.name!r}; expected {expected}.")
 

@@ -31,6 +31,7 @@ from tanager.network.json_values import (
     to_json,
 )
 from tanager.network.network import Network
+from tanager.table.categories import are_told_apart
 from tanager.table.schema import Category, ColumnSchema, Kind, Unit
 from tanager.version import __version__
 
@@ -135,13 +136,13 @@ def _read_column(document: Json, where: str) -> ColumnSchema:
         ordered = _flag(column.get("ordered", False), f"{where}.ordered")
         categories = _categories(column.get("categories"), where)
         return ColumnSchema(name, kind, categories, unit=unit, gap_state=gap, ordered=ordered)
-    cuts = numbers(column.get("cuts"), f"{where}.cuts")
+    cuts = tuple(map(float, numbers(column.get("cuts"), f"{where}.cuts")))
     if any(low >= high for low, high in pairwise(cuts)):
         raise DocumentError(f"{where}.cuts must increase")
     if unit != "number" and any(abs(cut) > LARGEST_TIME for cut in cuts):
         raise DocumentError(f"{where}.cuts has a {unit} out of range")
     groups = _groups(column.get("groups", []), len(cuts) + 1, f"{where}.groups")
-    return ColumnSchema(name, kind, cuts=tuple(map(float, cuts)), unit=unit, gap_state=gap, groups=groups)
+    return ColumnSchema(name, kind, cuts=cuts, unit=unit, gap_state=gap, groups=groups)
 
 
 def _flag(document: Json, where: str) -> bool:
@@ -171,7 +172,7 @@ def _categories(document: Json, where: str) -> tuple[Category, ...]:
         if any(type(value) is int and not -(2**63) <= value < 2**64 for value in found):
             raise DocumentError(f"{where}.categories has a whole number of more than 64 bits")
     categories = cast(list[Category], values)
-    if len(set(categories)) < len(categories):
+    if len(set(categories)) < len(categories) or not are_told_apart(categories):
         raise DocumentError(f"{where}.categories has a category twice")
     return tuple(categories)
 

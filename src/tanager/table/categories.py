@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,7 @@ from tanager.table.schema import Category, ColumnSchema, Unit
 BLOCK_ROWS = 1 << 13
 # Integers that span no more than this are looked up in a table instead of sorted.
 NARROW_SPAN = 1 << 16
+MICROSECONDS_OF_YEAR = 365.2425 * 86_400_000_000
 
 
 def learn_categories(column: Column) -> tuple[Category, ...]:
@@ -61,11 +64,22 @@ def check_same_type(column: Column, schema: ColumnSchema) -> bool:
     return False
 
 
+def are_told_apart(categories: Sequence[Category]) -> bool:
+    """Whether the numbers that cells are compared with differ: floats where some are, and times without their zone."""
+    return (
+        not categories or isinstance(categories[0], str) or len(np.unique(_as_numbers(categories))) == len(categories)
+    )
+
+
+def _as_numbers(categories: Sequence[Category]) -> NDArray[Any]:
+    return np.array([as_number(category) for category in categories])
+
+
 def _encode_numbers(column: NumericColumn, schema: ColumnSchema) -> NDArray[np.integer]:
     values = column.values
     if not schema.categories:
         return np.where(np.isnan(values), schema.gap_code, schema.missing_code + 1)
-    categories = np.array([as_number(category) for category in schema.categories])
+    categories = _as_numbers(schema.categories)
     order = np.argsort(categories)
     position = np.minimum(np.searchsorted(categories, values, sorter=order), len(categories) - 1)
     codes = order[position]
@@ -115,7 +129,14 @@ def _add(present: NDArray[np.bool_], low: int, like: Numbers) -> Numbers:
 
 def _as_category(value: float, unit: Unit) -> Category:
     if unit == "date" or unit == "datetime":
-        moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=value)
+        try:
+            moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=value)
+        except OverflowError:
+            year = 1970 + value / MICROSECONDS_OF_YEAR
+            raise DataError(
+                f"a date of year {year:.0f} can be no category; expected years 1 to 9999.",
+                hint="replace it by a missing cell if it stands for one.",
+            ) from None
         return moment.date() if unit == "date" else moment
     return value
 

@@ -200,7 +200,7 @@ def check_labels(labels: NDArray[np.generic]) -> None:
 def encode_labels(
     labels: NDArray[np.generic], classes: NDArray[np.generic] | None = None
 ) -> tuple[NDArray[np.generic], Codes]:
-    """The classes, ascending, and each row's position among them; a label outside given classes is refused."""
+    """The classes, ascending or as given, and each row's position among them; a label outside those is refused."""
     if labels.dtype.kind in "iu":
         found, codes = distinct_integers(labels)
     else:
@@ -211,7 +211,9 @@ def encode_labels(
             raise DataError(
                 f"y holds the class {outside.tolist()[0]!r}, which is not among the classes {classes.tolist()}."
             )
-        found, codes = classes, np.searchsorted(classes, found).astype(code_dtype(len(classes)))[codes]
+        order = np.argsort(classes)  # another library's may be in any order
+        places = order[np.searchsorted(classes, found, sorter=order)]
+        found, codes = classes, places.astype(code_dtype(len(classes)))[codes]
     return found, codes
 
 
