@@ -139,6 +139,7 @@ dist:  ## source distribution and wheel in dist/, checked, and the wheel tried i
 	$(DIST)/bin/twine check --strict dist/*
 	$(DIST)/bin/python -m pip install -q dist/*.whl
 	cd dist && $(abspath $(DIST))/bin/tanager demo -o ../build/dist-demo
+	$(PYTHON) docs/name_address.py
 
 docs: $(VENV)/.docs  ## the documentation, in docs/_build/html; a warning is an error
 	rm -rf docs/generated
