@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -79,3 +82,31 @@ def test_the_time_of_a_fit_is_on_the_line_through_those_of_its_parts(monkeypatch
 
 def test_of_few_rows_no_time_is_told():
     assert estimate_fit(TANClassifier(parameters="frequency"), NAMES_OF_ROWS, CLASSES).seconds is None
+
+
+WIDE = """
+import resource, sys
+import numpy as np
+from tanager import BayesianNetworkClassifier, MemoryLimitError
+
+X, y = np.random.default_rng(0).normal(size=(3, 1_000)), [0, 1, 0]
+BayesianNetworkClassifier().fit(X[:, :5], y)  # imports and compiled code are no part of it
+for room in (1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 30):
+    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + room, resource.RLIM_INFINITY))
+    try:
+        shares = BayesianNetworkClassifier().fit(X, y).predict_proba(X)
+        print("answer", abs(shares.sum(axis=1) - 1).max() < 1e-12)
+    except MemoryLimitError as error:
+        print("refused", str(error).splitlines()[0])
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no limit on addresses can be set here")
+def test_the_default_on_many_columns_answers_or_refuses_whatever_memory_is_left():
+    """In a process of its own, since a limit on memory holds for all that runs in one."""
+    ran = subprocess.run([sys.executable, "-c", WIDE], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    said = [line.split()[0] for line in ran.stdout.splitlines()]
+    assert (said[0], said[-1], len(said)) == ("refused", "answer", 5)
+    assert "answer False" not in ran.stdout

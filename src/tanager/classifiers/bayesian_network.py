@@ -21,7 +21,7 @@ from tanager.classifiers.reading import CodedTable
 from tanager.counts.engine import CountEngine
 from tanager.decide import Decision
 from tanager.edits.revision import Revision
-from tanager.errors import MissingMethodError
+from tanager.errors import MemoryLimitError, MissingMethodError
 from tanager.gaps.choose import choose_rule, needs_filler, with_rule
 from tanager.gaps.rule import GapRule
 from tanager.measures import Quality
@@ -166,7 +166,10 @@ class BayesianNetworkClassifier(GivesIntervals, ClassifierMixin, BaseEstimator):
         So who predicts at the same time finds the old model or the new one (`_now`), and no part of each.
         """
         new = copy(self)
-        yield new
+        try:
+            yield new
+        except MemoryError as error:  # what is small beside the tables is not estimated
+            raise MemoryLimitError("the fit does not fit in the memory that is left.") from error
         self.__dict__ = new.__dict__
 
     def _now(self) -> Self:
