@@ -107,6 +107,7 @@ FELL: dict[str, tuple[str, Place, object]] = {
     "an effect too large to be squared": ("broad", ("effects", "intercept", 0), 1.7e308),
     "a line of a factor without a step": ("broad", ("posterior", "steps", 0, 85), 0),
     "a step backwards": ("broad", ("posterior", "steps", 0, 85), -0.5),
+    "a step beyond every number": ("broad", ("posterior", "steps", 0, 85), 1.7e308),
     "half a step": ("broad", ("posterior", "factor", 0, 85, 85), 0.5),
     "a line of fewer steps": ("broad", ("posterior", "factor", 0, 85, 85), 999),
 }

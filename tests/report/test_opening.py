@@ -20,6 +20,7 @@ from tanager import (
     explain,
     report,
 )
+from tanager.errors import DataWarning
 from tanager.measures import Predictions, Quality
 from tanager.measures.quality_text import measure_rows
 from tanager.report import failures
@@ -267,3 +268,15 @@ def test_judging_few_rows_of_one_class_leaves_no_group_and_no_curve():
     found = collect(clf, rows, one)
     assert [curve is None for curve in found["quality"]["curves"]] == [True, True, True]
     json.dumps(found, allow_nan=False)
+
+
+@pytest.mark.parametrize("n_rows", [2, 4, 5])
+def test_rows_too_few_for_folds_have_a_page_that_judges_nothing(n_rows):
+    X, y = pd.DataFrame({"x": np.arange(n_rows, dtype=float)}), np.arange(n_rows) % 2
+    clf = BayesianNetworkClassifier().fit(X, y)
+    with pytest.warns(
+        DataWarning, match=f"judges no predictions: every class has fewer rows .* has {(n_rows + 1) // 2}"
+    ):
+        content = collect(clf, X, y)
+    assert (content["quality"], content["mistakes"]) == (None, None)
+    assert content["rows"] is not None

@@ -168,6 +168,16 @@ def test_weights_that_cannot_be_counted_are_refused_in_memory_and_batch_by_batch
         NaiveBayesClassifier().fit(iter(table.to_batches(max_chunksize=4)), "y", "w")
 
 
+@pytest.mark.parametrize("clf", [NaiveBayesClassifier(), TANClassifier()], ids=["naive Bayes", "TAN"])
+def test_a_row_of_next_to_no_weight_is_refused_in_memory_and_batch_by_batch(clf):
+    weights = [5e-324, 1.0, 1.0] * 4
+    table = pa.table({"x": [0.0, 1.0] * 6, "w": weights, "y": CLASSES})
+    with pytest.raises(DataError, match=r"a row has weight 4\.94066e-324; expected 0, or at least"):
+        clf.fit(table.select(["x"]), CLASSES, weights)
+    with pytest.raises(DataError, match=r"a row has weight 4\.94066e-324; expected 0, or at least"):
+        clf.fit(iter(table.to_batches(max_chunksize=4)), "y", "w")
+
+
 @pytest.mark.parametrize("parameters", ["frequency", "conditional", "pruned"])
 def test_equal_weights_of_any_size_that_is_allowed_tell_separable_classes_apart(parameters):
     X = [[0.0, 1.0], [1.0, 0.0]] * 6

@@ -66,7 +66,10 @@ def stratified_folds(y: Labels, n_folds: int, seed: int) -> list[Fold]:
         raise OptionError(f"folds={n_folds} leaves nothing to test on; expected at least 2.")
     codes, sizes = np.unique(y, return_inverse=True)[1], np.unique(y, return_counts=True)[1]
     if n_folds > sizes.max():
-        raise DataError(f"every class has fewer rows than the {n_folds} folds: the largest has {sizes.max()}.")
+        raise DataError(
+            f"every class has fewer rows than the {n_folds} folds: the largest has {sizes.max()}.",
+            hint="use fewer folds, or more rows.",
+        )
     if n_folds > sizes.min():
         warnings.warn(
             f"the rarest class has fewer rows ({sizes.min()}) than there are folds ({n_folds}): some are without it.",

@@ -97,9 +97,10 @@ def _broad(found: dict[str, Json], network: AnyNetwork, columns: Sequence[Column
     factor = array(found.get("factor"), 3, "posterior.factor")
     if factor.shape[:2] != steps.shape:
         raise DocumentError("posterior.steps must have a number for each line of posterior.factor")
-    n_steps, factor = factor, factor * steps[..., np.newaxis]
-    if max(np.abs(each).max(initial=0.0) for each in (*mains, *paired, means, scales, mean, factor)) > LARGEST:
+    given = (*mains, *paired, means, scales, mean, factor, steps)
+    if max(np.abs(each).max(initial=0.0) for each in given) > LARGEST:
         raise DocumentError(f"posterior holds a number above {LARGEST:g}: squares of it could not be added")
+    n_steps, factor = factor, factor * steps[..., np.newaxis]
     if not (steps > 0).all() or not np.array_equal(whole_steps(factor), n_steps):
         raise DocumentError("posterior.factor must hold whole numbers of positive steps, a thousand at most in a line")
     n_classes = network.columns[-1].n_states

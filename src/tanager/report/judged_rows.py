@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.training_rows import quality_of_training_table
+from tanager.errors import DataError, DataWarning
 from tanager.experiments.cross_validate import cross_validate_model
 from tanager.explain.base_rate import log_base_rates
 from tanager.measures import Predictions, Quality, log_true
@@ -48,8 +50,8 @@ def judge_rows(
     class_codes: Numbers,
     probabilities: Floats,
     quality: Quality | None,
-) -> JudgedRows:
-    """What is known of a model on the rows given, which all have a class.
+) -> JudgedRows | None:
+    """What is known of a model on the rows given, which all have a class; None where they are too few for folds.
 
     For the table that it was learnt from that is what models of other rows said of each row: the quality that the model
     keeps or, where it keeps none, a cross-validation made here. For other rows it is what the model itself says.
@@ -58,7 +60,11 @@ def judge_rows(
     held_out = quality_of_training_table(clf, X, y, quality)
     if held_out is None and quality is None and is_training_table(clf, codes, class_codes):
         with working("Cross-validating") as update:
-            held_out = cross_validate_model(clf, X, y, update=update)
+            try:
+                held_out = cross_validate_model(clf, X, y, update=update)
+            except DataError as error:
+                warnings.warn(f"the page judges no predictions: {error}", DataWarning, stacklevel=5)
+                return None
     if held_out is not None:
         return JudgedRows(held_out, match_rows(held_out, class_codes))
     predictions = Predictions(probabilities, class_codes, np.zeros(len(class_codes), dtype=np.intp))

@@ -24,6 +24,7 @@ from tanager.table.schema import ColumnSchema
 CLASS_NAME = "class"
 ROWS_COUNTED = (1e-6, 2.0**53)
 """The least and the most that weights may sum to: beyond it a float does not change when one is added."""
+LEAST_WEIGHT = 1e-100
 LEARNS_WITHOUT_CLASS = "Hint: structure 'tan' with parameters 'em' learns from them in fit."
 
 
@@ -108,7 +109,21 @@ def read_rows(
 
 def read_sample_weight(sample_weight: ArrayLike, rows: Any) -> Weights:
     """The weight of each of the rows, a number from zero up; one that is missing or masked is refused."""
-    return _check_sample_weight(without_mask(sample_weight), rows, dtype=np.float64, ensure_non_negative=True)
+    try:
+        weights = _check_sample_weight(without_mask(sample_weight), rows, dtype=np.float64, ensure_non_negative=True)
+    except ValueError as error:
+        raise DataError(f"the weights of the rows cannot be used: {error}") from None
+    check_least(weights)
+    return weights
+
+
+def check_least(weights: Weights) -> None:
+    """Refuse a row that counts for so little that one over it is no number."""
+    least = weights.min(initial=np.inf, where=weights > 0)
+    if least < LEAST_WEIGHT:
+        raise DataError(
+            f"a row has weight {least:g}; expected 0, or at least {LEAST_WEIGHT:g}.", hint="weight 0 leaves a row out."
+        )
 
 
 def check_total(weight: float) -> None:

@@ -10,6 +10,7 @@ from tanager.errors import DataError
 from tanager.registry import nearest_first
 from tanager.table.batch import Weights
 from tanager.table.columns import Column, NumericColumn, kind_of
+from tanager.table.training_table import check_least
 
 
 @dataclass(frozen=True)
@@ -58,4 +59,5 @@ def read_weights(column: Column) -> Weights:
             "expected numbers from zero up.",
             hint="a row of weight 0 is left out.",
         )
+    check_least(weights)
     return weights
