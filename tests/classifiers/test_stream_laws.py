@@ -20,6 +20,7 @@ from classifiers.stream_tables import (
     table_of_few_values,
     without_some_classes,
 )
+from report.models import grown_over_gaps
 from tanager import BayesianNetworkClassifier
 from tanager.parameters import EM, PARAMETERS, Conditional, Frequency, LikelihoodGradient
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
@@ -163,3 +164,13 @@ def test_every_pair_of_parts_that_go_together_is_tried():
     tried = {(clf.structure, type(clf._parts().parameters)) for clf in CLASSIFIERS}
     assert {name for name, _ in tried} == set(STRUCTURES)
     assert {kind for _, kind in tried} == set(PARAMETERS.values())
+
+
+def test_trees_grown_over_gaps_are_those_of_the_table_in_memory():
+    """Gaps are filled by draws, which are those of the row wherever it lies."""
+    X, y = grown_over_gaps()
+    table = pa.Table.from_pandas(X.assign(y=y), preserve_index=False)
+    streamed = BayesianNetworkClassifier().fit(iter(table.to_batches(max_chunksize=97)), "y")
+    whole = BayesianNetworkClassifier().fit(X, y)
+    assert whole.network_.forest is not None
+    np.testing.assert_allclose(streamed.predict_proba(X), whole.predict_proba(X), rtol=0, atol=1e-9)

@@ -96,3 +96,11 @@ def random_codes(network: Network | AdditiveNetwork, n_patterns: int, seed: int 
     known = rng.random(states.shape) < rng.random((n_patterns, 1))
     known[:, -1] = False
     return np.where(known, states, -1)
+
+
+def grown_over_gaps(n_rows: int = 600) -> tuple[pd.DataFrame, np.ndarray]:
+    """A class that three attributes tell together, some of them missing: the default grows trees, on gaps filled."""
+    random = np.random.default_rng(4)
+    codes = random.integers(0, 4, (n_rows, 5))
+    y = (codes[:, :3] > 1).sum(axis=1) % 2
+    return pd.DataFrame({f"a{j}": np.where(random.random(n_rows) < 0.08, np.nan, codes[:, j]) for j in range(5)}), y

@@ -8,7 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from report.models import class_with_parents, mixed_table, random_codes, rows_of, table, with_hidden_node, with_trees
+from report.models import (
+    class_with_parents,
+    grown_over_gaps,
+    mixed_table,
+    random_codes,
+    rows_of,
+    table,
+    with_hidden_node,
+    with_trees,
+)
 from tanager import (
     BayesianNetworkClassifier,
     BCKGClassifier,
@@ -46,6 +55,7 @@ MODELS = {
     "pairs, many completions": lambda: BayesianNetworkClassifier(PAIRS).fit(*table(10, n_columns=14)),
     "no pair": lambda: BayesianNetworkClassifier(Pairwise(0)).fit(*mixed_table(9)),
     "trees": lambda: with_trees(10),
+    "trees grown over gaps": lambda: BayesianNetworkClassifier().fit(*grown_over_gaps()),
     "trees, two classes, skip": lambda: with_trees(11, n_classes=2, missing="skip"),
     "hidden": with_hidden_node,
 }

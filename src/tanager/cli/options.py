@@ -101,7 +101,7 @@ Monotone = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file of another kind; never one that is read.")]
-Seed = Annotated[int, typer.Option(help="For everything drawn at random.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="For everything drawn at random.")]
 
 
 class ModelCommand(TyperCommand):
