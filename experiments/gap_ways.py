@@ -25,7 +25,8 @@ from tanager.parameters import Conditional, Frequency, ParameterLearner, Paramet
 from tanager.scores import LL
 from tanager.structure.naive import NaiveBayes
 from tanager.structure.protocol import StructureTask
-from tanager.table.batch import Codes, EncodedBatch
+from tanager.table.batch import EncodedBatch
+from tanager.table.categories import Codes
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.str_]

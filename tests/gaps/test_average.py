@@ -25,7 +25,7 @@ from tanager.gaps.sum_out import SummedOut
 from tanager.network.network import Network
 from tanager.parameters import PARAMETERS
 from tanager.structure.dag import Dag
-from tanager.table.batch import code_dtype
+from tanager.table.categories import code_dtype
 from tanager.table.schema import ColumnSchema
 from trees.random_forests import random_forest
 

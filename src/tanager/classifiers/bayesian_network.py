@@ -31,7 +31,7 @@ from tanager.network.network import Network
 from tanager.progress import working
 from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
 from tanager.structure import StructureLearner
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.table.columns import RawTable
 from tanager.table.encoder import TableEncoder
 from tanager.table.read_columns import read_columns

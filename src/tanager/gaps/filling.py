@@ -25,7 +25,7 @@ from tanager.scores.information import edge_likelihoods
 from tanager.structure.dag import Dag
 from tanager.structure.spanning import NO_PARENT, maximum_spanning_tree
 from tanager.structure.ties import level, smallest_gain
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.table.schema import ColumnSchema
 
 Floats = NDArray[np.float64]

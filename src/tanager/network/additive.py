@@ -14,7 +14,7 @@ from tanager.errors import DataError, OptionError
 from tanager.network.columns import HasColumns, Term
 from tanager.network.log_joint import LogJoint, normalize_log
 from tanager.structure.dag import Dag
-from tanager.table.batch import Codes, code_dtype
+from tanager.table.categories import Codes, code_dtype
 from tanager.table.schema import Category, ColumnSchema
 from tanager.threads import map_threads
 from tanager.trees.forest import Forest

@@ -22,7 +22,7 @@ from tanager.network.sampling import sample_codes
 from tanager.registry import check_option
 from tanager.structure.canonical import canonical_form, is_perfect, is_perfect_for
 from tanager.structure.dag import Dag
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.table.encoder import encode_column
 from tanager.table.read_columns import read_columns
 from tanager.table.schema import Category, ColumnSchema

@@ -8,15 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import DataError
-from tanager.table.batch import Codes, code_dtype
 from tanager.table.columns import Column, DictionaryColumn, Numbers, NumericColumn, gaps
 from tanager.table.schema import Category, ColumnSchema, Unit
+
+Codes = NDArray[np.unsignedinteger]
 
 # Places are 64 KiB at a time: more than 128 KiB would be memory fresh from the system, with a fault for every page, in
 # a process that is told to give memory back at once, as Dask's workers are.
 BLOCK_ROWS = 1 << 13
 # Integers that span no more than this are looked up in a table instead of sorted.
 NARROW_SPAN = 1 << 16
+
+
+def code_dtype(n_states: int) -> np.dtype[np.unsignedinteger]:
+    """The smallest unsigned dtype that holds codes 0 .. n_states (the last one says missing)."""
+    return np.min_scalar_type(n_states)
 
 
 def learn_categories(column: Column) -> tuple[Category, ...]:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import DataError
-from tanager.table.batch import Codes, Weights
+from tanager.table.batch import Weights
+from tanager.table.categories import Codes
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, gaps
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import encode_column

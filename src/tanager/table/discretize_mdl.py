@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from tanager.errors import DataError
-from tanager.table.batch import code_dtype
+from tanager.table.categories import code_dtype
 from tanager.table.value_counts import ValueCounts, count_values, midpoints, rank_sorted
 from tanager.threads import map_threads, thread_limit
 

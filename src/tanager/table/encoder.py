@@ -12,8 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.registry import nearest_first
-from tanager.table.batch import Codes, EncodedBatch, Weights, code_dtype
-from tanager.table.categories import NARROW_SPAN, check_same_type, encode_categories, look_up, shift, spans_little
+from tanager.table.batch import EncodedBatch, Weights
+from tanager.table.categories import (
+    NARROW_SPAN,
+    Codes,
+    check_same_type,
+    code_dtype,
+    encode_categories,
+    look_up,
+    shift,
+    spans_little,
+)
 from tanager.table.cells import distinct_cells, encode_cells
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, RawTable, gaps
 from tanager.table.discretizer import Discretizer

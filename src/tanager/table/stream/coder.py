@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import DataError
-from tanager.table.batch import Codes, code_dtype
-from tanager.table.categories import look_up, occurring
+from tanager.table.categories import Codes, code_dtype, look_up, occurring
 from tanager.table.column_statistics import ColumnStatistics, count_gaps, without_rows
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, gaps, kind_of
 from tanager.table.discretizer import Discretizer
