@@ -1,4 +1,4 @@
-"""Category <-> code: learn the categories of a column, look cells up in them; small whole numbers by their place."""
+"""Cell <-> code: learn the categories of a column, find cells in them or in bins; small integers by their place."""
 
 from __future__ import annotations
 
@@ -34,7 +34,26 @@ def learn_categories(column: Column) -> tuple[Category, ...]:
     return tuple(found if column.declared else sorted(found))
 
 
-def encode_categories(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
+def encode_column(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
+    """Code of each cell; an empty cell gets the gap code, an unseen category one more than the missing code."""
+    if not check_same_type(column, schema):
+        return np.full(len(gaps(column)), schema.gap_code)
+    return _encode_numeric(column, schema) if schema.kind == "numeric" else _encode_categories(column, schema)
+
+
+def _encode_numeric(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
+    """Bin of each cell: how many cuts are at or below it; NaN gets the gap code."""
+    if isinstance(column, NumericColumn):
+        values = column.values
+    else:  # booleans
+        values = np.array([*column.dictionary, np.nan], dtype=np.float64)[column.indices]
+    found = np.searchsorted(np.array(schema.cuts), values, side="right")
+    if values.dtype.kind == "f":
+        found[np.isnan(values)] = schema.gap_code
+    return found
+
+
+def _encode_categories(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
     """Code of each cell; an empty cell gets the gap code, an unseen category one more than the missing code."""
     if isinstance(column, NumericColumn):
         return _encode_numbers(column, schema)

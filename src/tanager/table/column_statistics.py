@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from tanager.errors import DataError
 from tanager.table.batch import Weights
-from tanager.table.categories import Codes
+from tanager.table.categories import Codes, encode_column
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, gaps
 from tanager.table.discretizer import Discretizer
-from tanager.table.encoder import encode_column
 from tanager.table.granularity import learn_column
 from tanager.table.schema import ColumnSchema
 from tanager.table.value_counts import ValueCounts, count_values
