@@ -63,7 +63,7 @@ class Fitted:
     @cached_property
     def tree(self) -> Network:
         """The filler before it is fitted to the network."""
-        return learn_filler(self.counts, self.network.columns)
+        return learn_filler(self.counts, self.clf.class_count_, self.network.columns)
 
     @cached_property
     def naive_filler(self) -> Network:

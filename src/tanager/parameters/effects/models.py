@@ -98,7 +98,7 @@ def choose_models(problems: EffectProblems, penalty: str, given: Strengths | Non
     any_held_out = any(split.rest.n_rows for split in splits)
     kinds = _kinds(problems, penalty, given, len(splits)) if any_held_out else [only]
     begun = _each([partial(_begin, folds, kind, given) for folds, kind in _folds_of_kinds(problems, kinds)])
-    weights = np.concatenate([split.rest.row_weights for split in splits])
+    weights = np.concatenate([fold.held_out.weights for fold in begun[0].folds])
     losses = [held_out_losses(candidate.folds) for candidate in begun]
     for place, candidate in enumerate(begun):  # the first may yet gain by more pairs, which it has fewest of
         rivals = losses[:place]
@@ -170,7 +170,7 @@ class _Candidate:
 def _begin(folds: list[EffectFold], kind: Kind, given: Strengths | None) -> _Candidate:
     """The strengths of the fewest pairs, which the folds have."""
     for fold in folds:
-        fold.begin(kind, fold.problem.zero)
+        fold.begin(kind)
     walk = WALKS[kind]
     chosen = choose_strengths(folds, walk) if given is None else visit_strengths(folds, given, walk)
     return _Candidate(kind, len(folds[0].layout.pairs), chosen, folds)
@@ -192,7 +192,7 @@ def _refine(problems: EffectProblems, candidate: _Candidate, given: Strengths | 
             break
         number, folds, chosen.loss = more, wider, found.loss
     adaptive = choose_adaptive(folds, chosen) if norm and given is None and not candidate.hopeless else None
-    tables = [(fold.layout, fold.problem.beta(fold.u)) for fold in folds]
+    tables = [fold.found for fold in folds]
     if np.isinf(chosen.strengths[-1]):
         tables = [layout.without_pairs(beta) for layout, beta in tables]  # which are zero
     return Choice(kind, number, chosen, tuple(tables), adaptive=adaptive), held_out_losses(folds)
@@ -225,7 +225,7 @@ def choose_adaptive(folds: Sequence[EffectFold], chosen: Chosen) -> float | None
 
 def held_out_losses(folds: Sequence[EffectFold]) -> Array:
     """Of the rows of all folds, one after the other."""
-    return np.concatenate([fold.held_out.losses(fold.problem.beta(fold.u)) for fold in folds])
+    return np.concatenate([fold.losses() for fold in folds])
 
 
 def adapt(problem: object, u: Array) -> Array:
@@ -242,12 +242,12 @@ def fit_more(problems: EffectProblems, split: RowSplit, choice: Choice) -> Found
     It starts from zero: a start that has seen the rows held out might remember them.
     """
     fold = problems.fold(split, choice.number, choice.kind == "norm")
-    fold.begin(choice.kind, fold.problem.zero)
+    fold.begin(choice.kind)
     visit_strengths([fold], choice.chosen.strengths, WALKS[choice.kind])
     if choice.adaptive is not None:
         adapt(fold.problem, fold.u)
         visit_strengths([fold], (choice.adaptive, choice.adaptive), BY_NORM)
-    return fold.layout, fold.problem.beta(fold.u)
+    return fold.found
 
 
 def constrain(problems: EffectProblems, choice: Choice) -> Choice:
