@@ -13,16 +13,10 @@ from tanager.parameters.conditional.losses import MIXED, POWERS
 from tanager.parameters.conditional.priors import PRIORS
 from tanager.parameters.effects.fit import EffectsFit
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
-from tanager.registry import unknown_option
+from tanager.registry import check_option
 from tanager.threads import one_blas_thread
 
 DEFAULT_ALPHA = 0.5
-CHOICES = {
-    "objective": tuple(POWERS),
-    "prior": tuple(PRIORS),
-    "stopping": ("tolerance", "cross-tuning"),
-    "penalty": ("auto", "squared", "norm"),
-}
 
 
 class Conditional(ParameterLearner):
@@ -110,12 +104,10 @@ class Conditional(ParameterLearner):
 
     def fit_options(self) -> FitOptions:
         """The options with their defaults filled in, or an error that names the wrong one."""
-        prior = "none" if self.prior is None else self.prior
-        for option, valid in CHOICES.items():
-            value = prior if option == "prior" else getattr(self, option)
-            if value not in valid:
-                raise unknown_option(option, value, valid)
-        objective, stopping, penalty = self.objective, self.stopping, self.penalty
+        objective = check_option("objective", self.objective, POWERS)
+        prior = check_option("prior", "none" if self.prior is None else self.prior, PRIORS)
+        stopping = check_option("stopping", self.stopping, ["tolerance", "cross-tuning"])
+        penalty = check_option("penalty", self.penalty, ["auto", "squared", "norm"])
         alpha = DEFAULT_ALPHA if self.alpha is None else self.alpha
         if not 0.0 <= alpha <= 1.0:
             raise OptionError(f"alpha={alpha!r} of Conditional must be a number from 0 to 1.")
@@ -140,7 +132,7 @@ class Conditional(ParameterLearner):
         if self.strength == "auto":
             return None if prior in ("generative", "hierarchical") else ()
         if isinstance(self.strength, str):
-            raise unknown_option("strength", self.strength, ["auto"])
+            check_option("strength", self.strength, ["auto"])
         if prior in ("none", "uniform"):
             raise OptionError(f"strength={self.strength!r} has no meaning for prior={self.prior!r}, which has none.")
         strengths = tuple(np.atleast_1d(np.asarray(self.strength, dtype=np.float64)).tolist())
