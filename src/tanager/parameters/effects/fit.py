@@ -40,7 +40,7 @@ from tanager.parameters.effects.centered import (
     zero_attributes,
 )
 from tanager.parameters.effects.layout import EffectLayout
-from tanager.parameters.effects.models import Choice, adapt, choose_models, constrain, fit_more
+from tanager.parameters.effects.models import Choice, adapt, choose_models, constrain, fit_more, map_kinds
 from tanager.parameters.effects.monotone import obeys
 from tanager.parameters.effects.problems import EffectProblems, RowSplit, begin, begin_blocks
 from tanager.parameters.effects.trace import EffectsTrace
@@ -108,7 +108,7 @@ class EffectsFit:
             self._factors = free._factors
         else:
             choices = self.choices = choose_models(self._problems, self._options.penalty, self._options.strengths)
-        models = map_threads(self._fit, [choice for choice in choices if choice.share > 0.0])
+        models = map_kinds(self._fit, [choice for choice in choices if choice.share > 0.0])
         # The mean has the pairs of the first; a model of fewer pairs has the best of them.
         models.sort(key=lambda model: -model.choice.n_pairs)
         folded = self._share_of_folds(models[0])
