@@ -61,7 +61,7 @@ def _filling(clf: TANClassifier, counts: CountStore) -> FillingTask:
     target = counts.n_attributes
     tables = counts.tables([Family(node, (target,)) for node in range(target)])
     by_state = [table[0].T.astype(np.float64) for table in tables]
-    return FillingTask.of(clf.network_, counts, by_state, range(len(clf.network_.columns)))
+    return FillingTask.of(clf.network_, counts, clf.class_count_, by_state, range(len(clf.network_.columns)))
 
 
 def training_table(results: pd.DataFrame) -> list[str]:

@@ -25,7 +25,8 @@ from tanager.parameters import Conditional, Frequency, ParameterLearner, Paramet
 from tanager.scores import LL
 from tanager.structure.naive import NaiveBayes
 from tanager.structure.protocol import StructureTask
-from tanager.table.batch import Codes, EncodedBatch
+from tanager.table.batch import EncodedBatch
+from tanager.table.categories import Codes
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.str_]
@@ -62,7 +63,7 @@ class Fitted:
     @cached_property
     def tree(self) -> Network:
         """The filler before it is fitted to the network."""
-        return learn_filler(self.counts, self.network.columns)
+        return learn_filler(self.counts, self.clf.class_count_, self.network.columns)
 
     @cached_property
     def naive_filler(self) -> Network:

@@ -9,7 +9,8 @@ from math import prod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.table.batch import EncodedBatch, code_dtype
+from tanager.table.batch import EncodedBatch
+from tanager.table.categories import code_dtype
 
 
 def batch_of(

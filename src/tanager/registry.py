@@ -12,13 +12,17 @@ Part = TypeVar("Part")
 
 
 def check_option(option: str, value: object, valid: Iterable[str]) -> str:
-    """Return `value` if it is one of the valid names; otherwise raise an error that lists them, nearest first."""
+    """Return `value` if it is one of the valid names; otherwise raise `unknown_option`."""
     names = list(valid)
     if isinstance(value, str) and value in names:
         return value
-    raise OptionError(
-        f"{option}={value!r} is not known; expected one of {', '.join(map(repr, nearest_first(str(value), names)))}."
-    )
+    raise unknown_option(option, value, names)
+
+
+def unknown_option(option: str, value: object, valid: Iterable[str]) -> OptionError:
+    """The error that says which names are valid, nearest first."""
+    names = ", ".join(map(repr, nearest_first(str(value), valid)))
+    return OptionError(f"{option}={value!r} is not known; expected one of {names}.")
 
 
 def nearest_first(text: str, names: Iterable[str]) -> list[str]:

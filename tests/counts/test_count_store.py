@@ -69,6 +69,17 @@ def test_tables_equal_a_direct_count_whatever_was_asked_before(
             np.testing.assert_allclose(table, direct(batch, family), rtol=1e-12)
 
 
+def test_coarse_counts_are_those_of_the_first_attributes(engine: CountEngine) -> None:
+    batch = random_batch(1, 80, N_STATES, 0.2)
+    coarse = CountStore.coarse(batch, engine, ("age", "colour", "class"))
+    assert coarse.n_states == (2, 3, 3)
+    for child in (0, 1):
+        table = coarse.table(Family(child, (coarse.n_attributes,)))
+        np.testing.assert_array_equal(table, direct(batch, Family(child, (4,))))
+    whole = CountStore.coarse(batch, engine, NAMES)
+    np.testing.assert_array_equal(whole.table(Family(3, (4,))), direct(batch, Family(3, (4,))))
+
+
 def test_a_set_inside_a_counted_one_is_not_counted_again() -> None:
     batch, engine = random_batch(2, 50, N_STATES), WatchedEngine()
     store = CountStore(batch, engine, NAMES)

@@ -25,7 +25,7 @@ from tanager.gaps.sum_out import SummedOut
 from tanager.network.network import Network
 from tanager.parameters import PARAMETERS
 from tanager.structure.dag import Dag
-from tanager.table.batch import code_dtype
+from tanager.table.categories import code_dtype
 from tanager.table.schema import ColumnSchema
 from trees.random_forests import random_forest
 
@@ -272,7 +272,7 @@ def test_counts_without_pairs_fill_by_naive_bayes():
     clf.partial_fit(X[1::2], y[1::2])
     assert all(len(parents) == 1 for parents in clf.filler_.dag.parents[:-1])
     assert clf.score(gappy, y) > 0.85
-    assert learn_filler(clf.count(X, y), clf.network_.columns).dag != clf.filler_.dag
+    assert learn_filler(clf.count(X, y), clf.class_count_, clf.network_.columns).dag != clf.filler_.dag
 
 
 def test_what_a_missing_cell_means_is_decided_by_fit():

@@ -19,7 +19,7 @@ from tanager.gaps.skip import Skipped
 from tanager.gaps.sum_out import SummedOut
 from tanager.parameters import EM, PARAMETERS, Frequency
 from tanager.structure import Fixed, HillClimb
-from tanager.table.batch import code_dtype
+from tanager.table.categories import code_dtype
 
 LEARNERS = [
     BayesianNetworkClassifier("naive-bayes"),

@@ -33,7 +33,7 @@ from tanager.gaps.rule import GapRule
 from tanager.gaps.skip import Skipped
 from tanager.gaps.sum_out import SummedOut
 from tanager.structure import Fixed
-from tanager.table.batch import code_dtype
+from tanager.table.categories import code_dtype
 
 N_DRAWS = 8
 SEEDS = st.integers(0, 2**32 - 1)

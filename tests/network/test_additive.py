@@ -11,6 +11,7 @@ import pytest
 from tanager import BayesianNetworkClassifier
 from tanager.errors import DataError, OptionError
 from tanager.network.additive import AdditiveNetwork
+from tanager.network.additive_document import effect_parts, read_effect_parts
 from tanager.parameters import Conditional
 from tanager.structure import Pairwise
 
@@ -93,3 +94,18 @@ def test_effects_that_do_not_fit_the_states_are_refused_by_name(fitted):
         replace(network, mains=(network.mains[0][:-1], *network.mains[1:]))
     with pytest.raises(DataError, match="intercept holds a value that is not a finite number"):
         replace(network, intercept=np.array([0.0, np.nan]))
+
+
+def test_a_document_whose_pairs_close_a_cycle_is_refused(fitted):
+    network: AdditiveNetwork = fitted[0].network_
+    column, main, density = network.columns[1], network.mains[1], network.densities[1]
+    columns = (column, replace(column, name="b"), replace(column, name="c"), network.columns[-1])
+    table = np.zeros((len(main), len(main), 2))
+
+    def written(*pairs: tuple[int, int]) -> object:
+        tables = (table,) * len(pairs)
+        return effect_parts(AdditiveNetwork(columns, network.intercept, (main,) * 3, pairs, tables, (density,) * 3))
+
+    assert read_effect_parts(columns, written((0, 1), (1, 2))).dag.parents == ((3,), (0, 3), (1, 3), ())
+    with pytest.raises(OptionError, match="cycle"):
+        read_effect_parts(columns, written((0, 1), (1, 2), (2, 0)))

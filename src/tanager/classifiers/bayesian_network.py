@@ -31,7 +31,7 @@ from tanager.network.network import Network
 from tanager.progress import working
 from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
 from tanager.structure import StructureLearner
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.table.columns import RawTable
 from tanager.table.encoder import TableEncoder
 from tanager.table.read_columns import read_columns
@@ -183,7 +183,7 @@ class BayesianNetworkClassifier(GivesIntervals, ClassifierMixin, BaseEstimator):
         self.classes_ = table.classes
         self.encoder_ = TableEncoder(table.schema, unseen_is_error=self.handle_unknown == "error")
         learnt = self._learning(engine).learn(table)
-        self.class_count_ = learnt.counts.flat((learnt.counts.n_attributes,)).astype(np.float64)
+        self.class_count_ = table.class_counts(learnt.counts)
         self.gaps_ = choose_rule(learnt.network, learnt.filling, self.missing)
         self.network_ = with_rule(learnt.network, self.gaps_)
         self.structure_score_, self.trace_ = learnt.structure_score, learnt.trace

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from tanager.errors import OptionError
 from tanager.network.network import Network
 from tanager.structure.dag import Dag
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.table.columns import RawTable
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema

@@ -18,7 +18,7 @@ from tanager.measures.basic import Probabilities
 from tanager.measures.conformal import ConformalSets, KnownRows, check_level, make_sets
 from tanager.measures.quality import Quality
 from tanager.registry import check_option
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.table.training_table import check_labels, check_missing, encode_labels, missing_labels, read_labels
 
 

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.classifiers.learning import needed_memory
 from tanager.errors import DataError
-from tanager.table.batch import code_dtype
+from tanager.table.categories import code_dtype
 
 SHARES = (1 / 8, 1 / 4)
 """Of the rows, to which fits are timed; a line through both times gives that of all rows."""

@@ -15,7 +15,8 @@ from tanager.errors import OptionError
 from tanager.network.network import Network
 from tanager.parameters import EM, Conditional, LearntNetwork, ParameterTask
 from tanager.parameters.protocol import ParameterTrace
-from tanager.table.batch import Codes, EncodedBatch, code_dtype
+from tanager.table.batch import EncodedBatch
+from tanager.table.categories import Codes, code_dtype
 from tanager.table.rows import Rows, gather
 from tanager.table.schema import ColumnSchema
 from tanager.threads import one_blas_thread

@@ -113,7 +113,8 @@ class Learning:
         filling = None
         if self.fills and not n_hidden:
             network = cast(LookedUpNetwork, learnt.network)
-            filling = FillingTask.of(network, counts, table.state_counts(counts), order)
+            classes, by_state = table.class_counts(counts), table.state_counts(counts)
+            filling = FillingTask.of(network, counts, classes, by_state, order)
         trace = Trace(structure.steps, learnt.trace, float(f"{perf_counter() - start:.3g}"))
         return Learnt(learnt.network.reordered(order), filling, structure.score, trace, counts)
 

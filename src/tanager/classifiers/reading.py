@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +18,6 @@ from tanager.counts.engine import CountEngine, choose_engine
 from tanager.counts.family import CountTable, Family
 from tanager.counts.running_counts import CountedRows, RunningCounts
 from tanager.gaps.choose import needs_filler
-from tanager.table.batch import EncodedBatch
 from tanager.table.class_weights import check_classes, given_weighting, weigh_classes
 from tanager.table.columns import NumericColumn, RawTable
 from tanager.table.discretizer import Discretizer, choose_discretizer, sees_class
@@ -71,11 +69,8 @@ class CodedTable:
 
     def counts(self, engine: CountEngine) -> CountStore:
         """The counts of the rows, at their coarse granularity."""
-        rows, n_attributes = self.rows, len(self.order)
-        if rows.n_attributes > n_attributes:
-            rows = rows.map(partial(EncodedBatch.first_attributes, number=n_attributes), "coarse")
         names = [column.name for column in self.columns]
-        return CountStore(rows, engine, names, known=self.known, counted=self.counted)
+        return CountStore.coarse(self.rows, engine, names, self.known, self.counted)
 
     def state_counts(self, counts: CountStore) -> list[NDArray[np.float64]]:
         """Of each attribute (states, classes), at its fine granularity; `counts` are those of `counts`."""
@@ -85,6 +80,10 @@ class CodedTable:
             counts = CountStore(self.rows, counts.engine, [*counts.names[:-1], *fine, counts.names[-1]])
         tables = counts.tables([Family(place, (counts.n_attributes,)) for place in places], keep=False)
         return [np.asarray(table[0].T, dtype=np.float64) for table in tables]
+
+    def class_counts(self, counts: CountStore) -> NDArray[np.float64]:
+        """(classes,) the rows of each; `counts` are those of `counts`, hidden nodes or not."""
+        return counts.flat((counts.n_attributes,)).astype(np.float64)
 
 
 def code_table(
@@ -186,7 +185,9 @@ class ReadsTables(ClassifierOptions, ABC):
         self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, parts: Parts
     ) -> tuple[TrainingTable, TableSchema]:
         """A table in memory, checked, and what its columns hold."""
-        training = weigh_classes(read_training(X, y, sample_weight, unlabelled=True), self.class_weight)
+        training = read_training(X, y, sample_weight, unlabelled=True)
+        if self.class_weight is not None:
+            training = weigh_classes(training, self.class_weight)
         self._check_columns(X, training.table, reset=True)
         if not parts.parameters.learns_without_class:
             warn_left_out(training)

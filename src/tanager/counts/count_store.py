@@ -77,6 +77,21 @@ class CountStore:
         for nodes, table in known.items():
             self._keep(nodes, table)
 
+    @classmethod
+    def coarse(
+        cls,
+        rows: Rows,
+        engine: CountEngine,
+        names: Sequence[str],
+        known: Mapping[NodeSet, CountTable] = MappingProxyType({}),
+        counted: CountedRows | None = None,
+    ) -> CountStore:
+        """Counts of the first attributes of rows at both granularities (`table.granularity`), which `names` name."""
+        n_attributes = len(names) - 1
+        if rows.n_attributes > n_attributes:
+            rows = rows.map(partial(EncodedBatch.first_attributes, number=n_attributes), "coarse")
+        return cls(rows, engine, names, known=known, counted=counted)
+
     @property
     def on_device(self) -> bool:
         """Whether the engine keeps the rows on a device of its own, where other passes over them belong too."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tanager.counts.family import CountTable, PairTables
 from tanager.errors import OptionError
-from tanager.registry import check_option
+from tanager.registry import unknown_option
 from tanager.table.batch import EncodedBatch
 
 # Above this many (row, table) updates the compiled kernels repay their start, half a second for a few sets and two and
@@ -47,7 +47,9 @@ class StackEngine(CountEngine, Protocol):
 
 def choose_engine(name: str, device: str | None = None) -> CountEngine:
     """The engine of that name; `device` is where the torch engine works, and the others have none."""
-    if check_option("engine", name, ENGINES) == "torch":
+    if name not in tuple(ENGINES):
+        raise unknown_option("engine", name, ENGINES)
+    if name == "torch":
         return _torch_engine(device)
     if device is not None:
         raise OptionError(f"device={device!r} has no meaning for engine={name!r}.", hint="use engine='torch'.")

@@ -21,7 +21,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from tanager.kernel import kernel
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 
 Int64s = NDArray[np.int64]
 Words = NDArray[np.uint64]

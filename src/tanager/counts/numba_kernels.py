@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tanager.counts.family import CountTable
 from tanager.kernel import kernel
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 
 Int64s = NDArray[np.int64]
 Flags = NDArray[np.bool_]

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tanager.dask.partition_summary import PartitionSummary
 from tanager.dask.reader import Reader, naming
 from tanager.errors import DataError
-from tanager.table.batch import EncodedBatch, code_dtype, join_blocks
-from tanager.table.categories import look_up
+from tanager.table.batch import EncodedBatch, join_blocks
+from tanager.table.categories import code_dtype, look_up
 from tanager.table.encoder import encode_rows, without_class
 from tanager.table.granularity import states_of_both
 from tanager.table.schema import ColumnSchema, TableSchema

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tanager.errors import DataError
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.log_joint import normalize_log
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 
 Floats = NDArray[np.float64]
 

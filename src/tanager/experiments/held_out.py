@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedShuffleSplit
 
 from tanager.errors import DataError, OptionError
 from tanager.experiments.protocol import Fold, stratified_folds
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 
 FOLDS = 5
 MAX_COST_FOR_FOLDS = 2_000_000

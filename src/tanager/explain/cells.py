@@ -15,9 +15,8 @@ from tanager.gaps.rule import GapRule
 from tanager.gaps.sum_out import SummedOut
 from tanager.network.any_network import AnyNetwork
 from tanager.network.columns import HasColumns, Term
-from tanager.table.batch import Codes, code_dtype
+from tanager.table.categories import Codes, code_dtype, encode_column
 from tanager.table.columns import Column, DictionaryColumn
-from tanager.table.encoder import encode_column
 from tanager.table.read_columns import read_columns
 from tanager.table.schema import format_values
 

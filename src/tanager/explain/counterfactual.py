@@ -13,7 +13,7 @@ from tanager.classifiers import BayesianNetworkClassifier
 from tanager.errors import OptionError
 from tanager.explain.cells import ExplainedRows, in_state
 from tanager.explain.reach import Category, Reach, reach_of
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.threads import thread_limit
 
 Floats = NDArray[np.float64]

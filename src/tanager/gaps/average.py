@@ -17,7 +17,7 @@ from tanager.gaps.skip import Skipped
 from tanager.network.any_network import LookedUpNetwork
 from tanager.network.inference.evidence_rows import distinct_rows
 from tanager.network.network import Network
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.threads import map_threads
 
 WORK_WORTH_COMPILING = 500_000  # completions from which the compiled kernel repays its start

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tanager.gaps.filler import FillingTree
 from tanager.network.any_network import LookedUpNetwork
 from tanager.network.network import Network
-from tanager.table.batch import code_dtype
+from tanager.table.categories import code_dtype
 
 Floats = NDArray[np.float64]
 

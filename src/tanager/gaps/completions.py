@@ -14,7 +14,7 @@ from tanager.gaps.sums import Sums, sum_completions, sum_draws
 from tanager.network.any_network import LookedUpNetwork
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
-from tanager.table.batch import Codes, code_dtype
+from tanager.table.categories import Codes, code_dtype
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tanager.gaps.completions import MAX_COMPLETIONS, N_DRAWS, Completions
 from tanager.network.any_network import LookedUpNetwork
-from tanager.table.batch import Codes, code_dtype
+from tanager.table.categories import Codes, code_dtype
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

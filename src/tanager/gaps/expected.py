@@ -11,7 +11,7 @@ import numpy as np
 from tanager.gaps.rule import Classes, Contributions, Floats, GapRule
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.log_joint import normalize_log
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 
 
 @dataclass(frozen=True)

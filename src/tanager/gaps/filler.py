@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.network.network import Network
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.counts.count_store import CountStore
-from tanager.counts.family import Family
 from tanager.errors import DataError
 from tanager.gaps.calibrate import calibrate
 from tanager.gaps.completions import Completions
@@ -25,7 +24,7 @@ from tanager.scores.information import edge_likelihoods
 from tanager.structure.dag import Dag
 from tanager.structure.spanning import NO_PARENT, maximum_spanning_tree
 from tanager.structure.ties import level, smallest_gain
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.table.schema import ColumnSchema
 
 Floats = NDArray[np.float64]
@@ -88,11 +87,15 @@ class FillingTask:
 
     @classmethod
     def of(
-        cls, network: LookedUpNetwork, counts: CountStore, by_state: Sequence[Floats], order: Sequence[int]
+        cls,
+        network: LookedUpNetwork,
+        counts: CountStore,
+        classes: Floats,
+        by_state: Sequence[Floats],
+        order: Sequence[int],
     ) -> FillingTask:
-        """From counts at the coarse granularity, and of each attribute (states, classes) of all its states."""
-        filler = learn_filler(counts, [column.coarse for column in network.columns])
-        classes = np.asarray(counts.table(Family(counts.n_attributes, ()))[0, 0], dtype=np.float64)
+        """From counts at the coarse granularity, of the classes, and of all states of each attribute."""
+        filler = learn_filler(counts, classes, [column.coarse for column in network.columns])
         return cls(network, filler, classes, tuple(by_state), tuple(order))
 
     def learn(self) -> Filling:
@@ -105,15 +108,17 @@ class FillingTask:
         return Filling(filler, *corrections).reordered(self.order)
 
 
-def learn_filler(counts: CountStore, columns: Sequence[ColumnSchema]) -> Network:
+def learn_filler(counts: CountStore, classes: Floats, columns: Sequence[ColumnSchema]) -> Network:
     """The tree-augmented naive Bayes network of greatest likelihood, its tables smoothed frequencies.
+
+    `classes` (classes,) are the rows of each.
 
     Naive Bayes for counts without rows, which know no pairs, and where pairs are too many.
     """
     parents = [NO_PARENT] * counts.n_attributes
     if counts.n_rows > 0 and 1 < counts.n_attributes <= MAX_ATTRIBUTES_OF_TREE:
         # Chow and Liu 1968; Friedman et al. 1997.
-        n_rows = float(counts.flat((counts.n_attributes,)).sum())
-        parents = maximum_spanning_tree(level(edge_likelihoods(counts.pairs()), smallest_gain(n_rows))).tolist()
+        gains = level(edge_likelihoods(counts), smallest_gain(float(classes.sum())))
+        parents = maximum_spanning_tree(gains).tolist()
     dag = Dag.augmented_naive_bayes([() if parent == NO_PARENT else (parent,) for parent in parents])
     return Network(tuple(columns), dag, Frequency().tables(ParameterTask(dag, counts)), columns[-1].name)

@@ -10,7 +10,7 @@ import numpy as np
 from tanager.gaps.rule import Classes, Contributions, Floats, GapRule, between
 from tanager.network.tree_average import TreeAverageNetwork
 from tanager.structure.all_trees import AllTrees
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 
 N_POINTS = 8
 """At which the integral below is evaluated; what it misses is smaller than 1e-6 of the log odds, and is added."""

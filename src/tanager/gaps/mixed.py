@@ -14,7 +14,7 @@ from tanager.gaps.rule import Classes, Contributions, Floats, GapRule, between
 from tanager.gaps.sum_out import SummedOut
 from tanager.network.log_joint import normalize_log
 from tanager.network.mixture import MixtureNetwork
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 
 BLOCK_CELLS = 1 << 24
 """Of rows and networks: whether a network leaves out a row is held for so many at a time."""

@@ -14,7 +14,7 @@ from tanager.gaps.rule import Classes, Contributions, Floats, GapRule, answer_ap
 from tanager.network.family_joints import exact_joints, family_joints
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 
 SMALLEST = 1e-300  # what an average of logarithms takes a probability of zero for
 

@@ -12,7 +12,7 @@ from tanager.gaps.rule import Classes, Contributions, Floats, GapRule, Rows, ans
 from tanager.network.inference.triangulate import relevant_nodes
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
-from tanager.table.batch import Codes, code_dtype
+from tanager.table.categories import Codes, code_dtype
 from tanager.threads import map_threads
 
 MAX_SHARE_WITH_GAPS = 0.5  # a larger share of rows with gaps, and taking them apart costs more than it saves

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.network.log_joint import LogJoint
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

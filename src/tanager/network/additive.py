@@ -14,7 +14,7 @@ from tanager.errors import DataError, OptionError
 from tanager.network.columns import HasColumns, Term
 from tanager.network.log_joint import LogJoint, normalize_log
 from tanager.structure.dag import Dag
-from tanager.table.batch import Codes, code_dtype
+from tanager.table.categories import Codes, code_dtype
 from tanager.table.schema import Category, ColumnSchema
 from tanager.threads import map_threads
 from tanager.trees.forest import Forest
@@ -89,10 +89,8 @@ class AdditiveNetwork(HasColumns):
     spreads: tuple[Array, ...] = ()
     forest: Forest | None = None
     gap_rule: AnswersGaps | None = field(default=None, repr=False, compare=False)
-    dag: Dag = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dag", Dag.of_pairs(len(self.columns) - 1, self.pairs))
         n_classes = self.columns[-1].n_states
         attributes = self.columns[:-1]
         expected: dict[str, tuple[Array, tuple[int, ...]]] = {"intercept": (self.intercept, (n_classes,))}
@@ -112,6 +110,10 @@ class AdditiveNetwork(HasColumns):
                 raise DataError(f"the {what} holds a value that is not a finite number.")
         if self.forest is not None:
             self.forest.check([column.n_states + 1 for column in attributes], n_classes)
+
+    @cached_property
+    def dag(self) -> Dag:  # type: ignore[override]
+        return Dag.of_pairs(len(self.columns) - 1, self.pairs)
 
     def __repr__(self) -> str:
         """A line: the effects of a real network are pages."""

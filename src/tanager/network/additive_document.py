@@ -15,6 +15,7 @@ import numpy as np
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.forest_document import read_forest, write_forest
 from tanager.network.json_values import DocumentError, Json, array, arrays, mapping, sequence
+from tanager.structure.dag import Dag
 from tanager.table.schema import ColumnSchema
 
 LARGEST_EFFECT = 1e60
@@ -47,6 +48,7 @@ def read_effect_parts(columns: tuple[ColumnSchema, ...], document: Json) -> Addi
     ]
     if len({frozenset(pair) for pair in pairs}) < len(pairs):
         raise DocumentError("effects.pairs has a pair twice")
+    Dag.of_pairs(n_attributes, pairs)  # refuses a cycle
     network = AdditiveNetwork(
         columns,
         array(found.get("intercept"), 1, "effects.intercept"),

@@ -9,7 +9,7 @@ import numpy as np
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.any_network import AnyNetwork
 from tanager.network.edge_information import Floats, edge_information
-from tanager.table.batch import Codes, code_dtype
+from tanager.table.categories import Codes, code_dtype
 
 N_DRAWS = 2_048
 

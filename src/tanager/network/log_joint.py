@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tanager.counts.family import Family, strides
 from tanager.structure.dag import Dag
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.threads import map_threads
 
 # Look-ups from which the compiled kernel repays its start.

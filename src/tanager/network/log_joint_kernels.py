@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.kernel import kernel
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 
 
 @kernel

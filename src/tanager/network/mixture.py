@@ -17,7 +17,7 @@ from tanager.network.network import Network
 from tanager.network.superparents import SuperparentNetworks
 from tanager.structure.dag import Dag
 from tanager.structure.subsumption import Subsumption
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.table.schema import Category, ColumnSchema
 from tanager.threads import map_threads
 

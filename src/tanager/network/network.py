@@ -22,8 +22,7 @@ from tanager.network.sampling import sample_codes
 from tanager.registry import check_option
 from tanager.structure.canonical import canonical_form, is_perfect, is_perfect_for
 from tanager.structure.dag import Dag
-from tanager.table.batch import Codes
-from tanager.table.encoder import encode_column
+from tanager.table.categories import Codes, encode_column
 from tanager.table.read_columns import read_columns
 from tanager.table.schema import Category, ColumnSchema
 
@@ -66,10 +65,10 @@ class Network(HasColumns):
     target: str | None = None
 
     def __post_init__(self) -> None:
-        for family, table in zip(self.dag.families, self.tables, strict=True):
-            shape = family.shape(self.n_states)
+        for child, (parents, table) in enumerate(zip(self.dag.parents, self.tables, strict=True)):
+            shape = Family(child, parents).shape(self.n_states)
             if table.shape != shape:
-                name = self.nodes[family.child]
+                name = self.nodes[child]
                 raise DataError(f"the table of {name!r} has shape {table.shape}; its parents and states need {shape}.")
         for n_states in set(self.n_states):  # thousands of small tables are worth a step together
             nodes = [node for node, own in enumerate(self.n_states) if own == n_states]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.network.network import Tables
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from tanager.network.log_joint import WORK_WORTH_COMPILING
 from tanager.network.network import Network
 from tanager.structure.averaged import superparents_of
 from tanager.structure.dag import Dag
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.table.schema import ColumnSchema
 from tanager.threads import map_threads
 

@@ -21,7 +21,7 @@ from tanager.structure.all_trees import AllTrees
 from tanager.structure.averaged import superparent_dag
 from tanager.structure.dag import Dag
 from tanager.structure.spanning import NO_PARENT
-from tanager.table.batch import Codes, code_dtype
+from tanager.table.categories import Codes, code_dtype
 from tanager.table.schema import Category, ColumnSchema
 from tanager.threads import map_threads
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.kernel import kernel
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]

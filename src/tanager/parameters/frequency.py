@@ -16,7 +16,7 @@ from tanager.network.network import Network
 from tanager.parameters.hierarchical import Hierarchical
 from tanager.parameters.pair_networks import pair_networks, superparent_pairs
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
-from tanager.registry import check_option
+from tanager.registry import unknown_option
 from tanager.structure.dag import Dag
 
 
@@ -94,14 +94,15 @@ class Frequency(ParameterLearner):
                 "smoothing='hierarchical' has no pseudo-rows that are the same for all parents, which are needed here.",
                 hint="use smoothing='laplace' or 'friedman', or parameters='hierarchical'.",
             )
-        smoothing = check_option("smoothing", self.smoothing, DEFAULT_ALPHA)
-        alpha = DEFAULT_ALPHA[smoothing] if self.alpha is None else self.alpha
+        if self.smoothing not in tuple(DEFAULT_ALPHA):
+            raise unknown_option("smoothing", self.smoothing, DEFAULT_ALPHA)
+        alpha = DEFAULT_ALPHA[self.smoothing] if self.alpha is None else self.alpha
         if not alpha > 0:
             raise OptionError(f"alpha={alpha!r} of Frequency must be a number above zero.")
         n_states = counts.n_states[family.child]
         if family.child == counts.n_attributes and not family.parents and not smooth_class:
             return np.zeros(n_states)
-        if smoothing == "laplace":
+        if self.smoothing == "laplace":
             return np.full(n_states, alpha)
         # The marginal is that of the node alone: a state may be seen only beside missing parents.
         seen = counts.table(Family(family.child, ())).reshape(-1) + more

@@ -13,7 +13,8 @@ from scipy.special import xlogy
 from tanager.counts.engine import CountEngine, choose_engine, engine_for
 from tanager.network.inference.junction_tree import JunctionTree
 from tanager.structure.dag import Dag
-from tanager.table.batch import Codes, EncodedBatch
+from tanager.table.batch import EncodedBatch
+from tanager.table.categories import Codes
 from tanager.table.rows import Rows, add
 
 Array = NDArray[np.float64]

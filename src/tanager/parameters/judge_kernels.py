@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.kernel import kernel
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]

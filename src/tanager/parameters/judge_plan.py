@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from tanager.counts.family import Family, strides
 from tanager.parameters.block_addends import BlockAddends
 from tanager.parameters.fractions import Fractions
-from tanager.table.batch import Codes, EncodedBatch
+from tanager.table.batch import EncodedBatch
+from tanager.table.categories import Codes
 
 Array = NDArray[np.float64]
 Int64s = NDArray[np.int64]

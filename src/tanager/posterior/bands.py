@@ -11,7 +11,7 @@ from tanager.network.additive import AdditiveNetwork
 from tanager.network.any_network import AnyNetwork
 from tanager.network.columns import Term
 from tanager.posterior.any_posterior import AnyPosterior
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 
 Array = NDArray[np.float64]
 

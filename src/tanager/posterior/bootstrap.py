@@ -19,7 +19,8 @@ from tanager.network.any_network import AnyNetwork
 from tanager.network.columns import Term
 from tanager.parameters.effects.layout import tables_by_pair
 from tanager.posterior.interval import Interval, around, log_odds_of_each
-from tanager.table.batch import Codes, EncodedBatch
+from tanager.table.batch import EncodedBatch
+from tanager.table.categories import Codes
 
 Array = NDArray[np.float64]
 

@@ -35,7 +35,7 @@ from tanager.network.any_network import AnyNetwork
 from tanager.network.columns import Term
 from tanager.posterior.features import Features, choose_terms, make_features
 from tanager.posterior.interval import Interval, around, log_odds_of_each, reach
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.table.schema import ColumnSchema
 from tanager.threads import map_threads, one_blas_thread
 

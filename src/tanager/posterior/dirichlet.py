@@ -38,7 +38,7 @@ from tanager.network.inference.triangulate import relevant_nodes
 from tanager.network.log_joint import LogJoint, class_cells
 from tanager.network.network import Network
 from tanager.posterior.interval import Interval
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 
 Array = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from tanager.parameters.effects.prior import gap_shares
 from tanager.parameters.effects.trace import EffectsTrace
 from tanager.posterior.laplace import Design, by_evidence, laplace_factor
 from tanager.posterior.looked_up import LookedUpPosterior
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.table.schema import ColumnSchema
 
 Array = NDArray[np.float64]

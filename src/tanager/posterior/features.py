@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.parameters.effects.layout import shares_of, walk_effects
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.table.schema import ColumnSchema
 
 Array = NDArray[np.float64]

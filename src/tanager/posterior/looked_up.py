@@ -12,7 +12,7 @@ from tanager.gaps.rule import GapRule
 from tanager.network.any_network import AnyNetwork, LookedUpNetwork
 from tanager.network.columns import Term
 from tanager.posterior.interval import Interval, around, log_odds_of_each, reach
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.threads import map_threads
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.priors import FREE, Prior
 from tanager.posterior.laplace import Design, laplace_factor
 from tanager.posterior.looked_up import LookedUpPosterior
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 
 Array = NDArray[np.float64]
 

@@ -34,7 +34,7 @@ from tanager.report.quality import describe_quality
 from tanager.report.thresholds import describe_decision
 from tanager.structure.dag import Dag
 from tanager.sure.curve import LearningCurve
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.table.columns import NumericColumn, RawTable
 from tanager.table.training_table import read_rows
 from tanager.version import __version__

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
 from tanager.report.json_page import Json, number
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.table.columns import Column, NumericColumn, RawTable, gaps
 from tanager.table.schema import ColumnSchema, format_values
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.network.effect_strength import term_strength
 from tanager.report.json_page import Json, number
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 
 MAX_ROWS_AVERAGED = 2_000
 """Rows, evenly spaced, that the accuracy without a term is found on."""

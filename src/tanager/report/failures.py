@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 
 from tanager.report.json_page import Json, number
 from tanager.report.judged_rows import JudgedRows
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.table.schema import ColumnSchema
 
 FEWEST_IN_GROUP = 30

@@ -14,7 +14,7 @@ from tanager.progress import working
 from tanager.report.json_page import Json, pack
 from tanager.report.judged_rows import is_training_table
 from tanager.report.posteriors import describe_posterior
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 
 LEVEL = 0.9
 MAX_BYTES = 1_000_000

@@ -16,7 +16,7 @@ from tanager.explain.base_rate import log_base_rates
 from tanager.measures import Predictions, Quality, log_true
 from tanager.measures.quality import sampled_rows
 from tanager.progress import working
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]

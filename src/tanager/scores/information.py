@@ -45,9 +45,9 @@ def pair_information(pairs: PairTables) -> PairInformation:
     return PairInformation(np.maximum(conditional, 0) / rows, np.maximum(marginal, 0) / rows)
 
 
-def edge_likelihoods(pairs: PairTables) -> NDArray[np.float64]:
+def edge_likelihoods(counts: CountStore) -> NDArray[np.float64]:
     """(n, n) N I(X_i;X_j|C): what an edge adds to the log likelihood of the rows in which both are present."""
-    return np.maximum(_sums(pairs)[0], 0)
+    return np.maximum(_sums(counts.pairs())[0], 0)
 
 
 def class_information(counts: CountStore) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.counts.count_store import CountStore
 from tanager.errors import OptionError
-from tanager.registry import check_option
+from tanager.registry import unknown_option
 from tanager.scores.fcll import FCLL
 from tanager.scores.information import class_information, pair_information
 from tanager.structure.constraints import Edges, IndexEdges, Node, listed, node_index, refuse_class_edges
@@ -151,7 +151,8 @@ class Pairwise(StructureLearner):
         most about the class are paired.
         """
         n_attributes = counts.n_attributes
-        check_option("rank_by", self.rank_by, RANKINGS)
+        if self.rank_by not in RANKINGS:
+            raise unknown_option("rank_by", self.rank_by, RANKINGS)
         most = max(self.numbers(n_attributes))
         if n_attributes < 2:
             return ()

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from tanager.errors import MemoryLimitError
 from tanager.memory import physical_memory
+from tanager.table.categories import Codes, code_dtype
 from tanager.table.needs import Place
 from tanager.table.rows import Made, Options, Outline, Value
 
-Codes = NDArray[np.unsignedinteger]
 Weights = NDArray[np.float64]
 
 
@@ -122,11 +122,6 @@ class PreparedHere(Generic[Made]):
         self, function: Callable[Concatenate[Made, Options], Value], *args: Options.args, **kwargs: Options.kwargs
     ) -> Value:
         return function(self.made, *args, **kwargs)
-
-
-def code_dtype(n_states: int) -> np.dtype[np.unsignedinteger]:
-    """The smallest unsigned dtype that holds codes 0 .. n_states (the last one says missing)."""
-    return np.min_scalar_type(n_states)
 
 
 def check_fits(n_rows: int, n_states: Sequence[int]) -> None:

@@ -1,4 +1,4 @@
-"""Category <-> code: learn the categories of a column, look cells up in them; small whole numbers by their place."""
+"""Cell <-> code: learn the categories of a column, find cells in them or in bins; small integers by their place."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import DataError
-from tanager.table.batch import Codes, code_dtype
 from tanager.table.columns import Column, DictionaryColumn, Numbers, NumericColumn, gaps
 from tanager.table.schema import Category, ColumnSchema, Unit
+
+Codes = NDArray[np.unsignedinteger]
 
 # Places are 64 KiB at a time: more than 128 KiB would be memory fresh from the system, with a fault for every page, in
 # a process that is told to give memory back at once, as Dask's workers are.
@@ -20,6 +21,11 @@ BLOCK_ROWS = 1 << 13
 # Integers that span no more than this are looked up in a table instead of sorted.
 NARROW_SPAN = 1 << 16
 MICROSECONDS_OF_YEAR = 365.2425 * 86_400_000_000
+
+
+def code_dtype(n_states: int) -> np.dtype[np.unsignedinteger]:
+    """The smallest unsigned dtype that holds codes 0 .. n_states (the last one says missing)."""
+    return np.min_scalar_type(n_states)
 
 
 def learn_categories(column: Column) -> tuple[Category, ...]:
@@ -31,7 +37,26 @@ def learn_categories(column: Column) -> tuple[Category, ...]:
     return tuple(found if column.declared else sorted(found))
 
 
-def encode_categories(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
+def encode_column(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
+    """Code of each cell; an empty cell gets the gap code, an unseen category one more than the missing code."""
+    if not check_same_type(column, schema):
+        return np.full(len(gaps(column)), schema.gap_code)
+    return _encode_numeric(column, schema) if schema.kind == "numeric" else _encode_categories(column, schema)
+
+
+def _encode_numeric(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
+    """Bin of each cell: how many cuts are at or below it; NaN gets the gap code."""
+    if isinstance(column, NumericColumn):
+        values = column.values
+    else:  # booleans
+        values = np.array([*column.dictionary, np.nan], dtype=np.float64)[column.indices]
+    found = np.searchsorted(np.array(schema.cuts), values, side="right")
+    if values.dtype.kind == "f":
+        found[np.isnan(values)] = schema.gap_code
+    return found
+
+
+def _encode_categories(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
     """Code of each cell; an empty cell gets the gap code, an unseen category one more than the missing code."""
     if isinstance(column, NumericColumn):
         return _encode_numbers(column, schema)

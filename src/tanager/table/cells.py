@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.table.columns import Column, Numbers, NumericColumn, RawTable
 from tanager.table.number_cells import is_row_major
 from tanager.threads import count_threads, map_threads

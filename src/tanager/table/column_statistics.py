@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import DataError
-from tanager.table.batch import Codes, Weights
+from tanager.table.batch import Weights
+from tanager.table.categories import Codes, encode_column
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, gaps
 from tanager.table.discretizer import Discretizer
-from tanager.table.encoder import encode_column
 from tanager.table.granularity import learn_column
 from tanager.table.schema import ColumnSchema
 from tanager.table.value_counts import ValueCounts, count_values

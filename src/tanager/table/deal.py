@@ -14,7 +14,8 @@ from typing import Generic, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.table.batch import Codes, EncodedBatch, join_blocks
+from tanager.table.batch import EncodedBatch, join_blocks
+from tanager.table.categories import Codes
 from tanager.table.rows import Rows, Value
 
 Array = NDArray[np.float64]

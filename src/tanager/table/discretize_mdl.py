@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tanager.errors import DataError
-from tanager.table.batch import code_dtype
+from tanager.table.categories import code_dtype
 from tanager.table.numpy_cells import without_mask
 from tanager.table.training_table import read_sample_weight
 from tanager.table.value_counts import ValueCounts, count_values, midpoints, rank_sorted

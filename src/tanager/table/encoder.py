@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.registry import nearest_first
-from tanager.table.batch import Codes, EncodedBatch, Weights, code_dtype
-from tanager.table.categories import NARROW_SPAN, check_same_type, encode_categories, look_up, shift, spans_little
+from tanager.table.batch import EncodedBatch, Weights
+from tanager.table.categories import NARROW_SPAN, Codes, code_dtype, encode_column, look_up, shift, spans_little
 from tanager.table.cells import distinct_cells, encode_cells
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, RawTable, gaps
 from tanager.table.discretizer import Discretizer
@@ -245,25 +245,6 @@ def _every_cell(column: Column) -> tuple[int, Column | None]:
     if not spans_little(lowest, highest, min(NARROW_SPAN, len(column.values))):
         return 0, None
     return lowest, replace(column, values=np.arange(lowest, highest + 1))
-
-
-def encode_column(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
-    """Code of each cell; an empty cell gets the gap code, an unseen category one more than the missing code."""
-    if not check_same_type(column, schema):
-        return np.full(len(gaps(column)), schema.gap_code)
-    return _encode_numeric(column, schema) if schema.kind == "numeric" else encode_categories(column, schema)
-
-
-def _encode_numeric(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
-    """Bin of each cell: how many cuts are at or below it; NaN gets the gap code."""
-    if isinstance(column, NumericColumn):
-        values = column.values
-    else:  # booleans
-        values = np.array([*column.dictionary, np.nan], dtype=np.float64)[column.indices]
-    found = np.searchsorted(np.array(schema.cuts), values, side="right")
-    if values.dtype.kind == "f":
-        found[np.isnan(values)] = schema.gap_code
-    return found
 
 
 def _unseen(column: Column, row: int, first_row: int) -> DataError:

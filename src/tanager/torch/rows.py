@@ -10,7 +10,8 @@ import numpy as np
 import torch
 
 from tanager.errors import DataError
-from tanager.table.batch import Codes, EncodedBatch, code_dtype
+from tanager.table.batch import EncodedBatch
+from tanager.table.categories import Codes, code_dtype
 from tanager.torch.device import to_device, with_less_memory
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.threads import count_threads, map_threads
 from tanager.trees.forest import Tree
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import DataError
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.threads import map_threads
 from tanager.trees.leaf_masks import LeafMasks
 

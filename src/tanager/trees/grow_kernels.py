@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from tanager.kernel import kernel, kernel_part
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.trees.split_kernels import HESSIAN, ROUNDING, Flags, Floats, Ints, best_split, divide, make_room
 
 

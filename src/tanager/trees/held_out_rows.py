@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.trees.boost import Boosting, Ints, bins_of, losses, starts_of
 
 Array = NDArray[np.float64]

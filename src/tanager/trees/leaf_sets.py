@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.trees.forest import Array, Forest, Ints
 
 # Effects of more attributes cannot be read.

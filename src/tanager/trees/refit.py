@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize
 
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.trees.boost import losses
 from tanager.trees.forest import Forest
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from tanager.kernel import kernel, kernel_part
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.trees.grow_kernels import grow_tree
 from tanager.trees.split_kernels import Flags, Floats, Ints
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.kernel import kernel, kernel_part
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.trees.forest import Array, Flags, Ints
 from tanager.trees.leaf_masks import LEAVES_PER_WORD, SLOT_SHIFT, SLOTS_PER_WORD, TO_SLOT, LeafMasks
 

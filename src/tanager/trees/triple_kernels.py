@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from tanager.kernel import kernel
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.trees.split_kernels import Floats, Ints
 
 

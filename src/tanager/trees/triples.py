@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.structure.ties import level
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.threads import map_threads
 from tanager.trees.boost import one_type
 from tanager.trees.forest import Forest, Tree

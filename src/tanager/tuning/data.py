@@ -13,9 +13,8 @@ from tanager.network.inference.contradiction import contradicting_nodes
 from tanager.network.network import Network
 from tanager.parameters.conditional.network_objectives import NetworkObjective
 from tanager.registry import list_names, nearest_first
-from tanager.table.batch import Codes, code_dtype
+from tanager.table.categories import Codes, code_dtype, encode_column
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn
-from tanager.table.encoder import encode_column
 from tanager.table.read_columns import read_columns
 from tanager.table.schema import ColumnSchema
 from tanager.table.training_table import read_sample_weight

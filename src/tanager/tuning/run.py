@@ -15,7 +15,7 @@ from tanager.network.network import Network
 from tanager.parameters.conditional.network_fit import PulledTables, fit_tables, warn_if_unfinished
 from tanager.parameters.conditional.network_objectives import NetworkObjective
 from tanager.parameters.conditional.strengths import MAX_ROWS_FOR_FOLDS, strongest_good
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 from tanager.table.deal import SLACK, RowKinds, row_keys
 from tanager.tuning.data import QueryRows
 from tanager.tuning.result import QueryMeasures

@@ -19,7 +19,8 @@ from tanager.parameters.conditional.gap_objective import GapObjective, rows_to_i
 from tanager.parameters.conditional.losses import MIXED
 from tanager.parameters.conditional.objectives import Objective
 from tanager.structure.dag import Dag
-from tanager.table.batch import EncodedBatch, code_dtype
+from tanager.table.batch import EncodedBatch
+from tanager.table.categories import code_dtype
 
 SETTINGS = settings(max_examples=25, deadline=None)
 OBJECTIVES = ["cll", "error", "squared", "margin", "mixed", "mixed-margin"]

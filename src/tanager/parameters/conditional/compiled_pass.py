@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tanager.counts.family import strides
+from tanager.counts.family import Family
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.table.batch import EncodedBatch
 from tanager.threads import map_threads
@@ -134,15 +134,14 @@ class Layout:
     @classmethod
     def of(cls, cells: ClassCells, shape: Shape) -> Layout:
         groups = group_families(cells, shape)
-        width = max(1, *(len(attributes) for attributes, _ in groups))
+        tables = _group_cells(groups, shape)
+        width = max(1, *map(len, tables.attributes))
         nodes = np.zeros((len(groups), width), dtype=np.uint32)
         steps = np.zeros((len(groups), width), dtype=np.uint32)
-        for g, (attributes, _) in enumerate(groups):
+        for g, attributes in enumerate(tables.attributes):
             nodes[g, : len(attributes)] = attributes
-            steps[g, : len(attributes)] = strides(range(len(attributes)), _radices(attributes, shape))
-        sizes = [_size(attributes, shape) for attributes, _ in groups]
-        offsets = (np.cumsum(sizes) - sizes).astype(np.uint32)
-        return cls(nodes, steps, offsets, member_cells(cells, shape, groups))
+            steps[g, : len(attributes)] = tables.strides[g]
+        return cls(nodes, steps, tables.offsets[:-1].astype(np.uint32), member_cells(cells, tables, groups))
 
 
 def group_families(cells: ClassCells, shape: Shape) -> list[Group]:
@@ -181,36 +180,40 @@ def _along_structure(cells: ClassCells) -> list[int]:
     return order
 
 
-def _radices(attributes: Iterable[int], shape: Shape) -> list[int]:
-    """States of each attribute, one more for the missing code where the column has gaps."""
-    return [shape.n_states[node] + int(shape.incomplete[node]) for node in attributes]
+def _radix(node: int, shape: Shape) -> int:
+    """States of an attribute, one more for the missing code where the column has gaps."""
+    return shape.n_states[node] + int(shape.incomplete[node])
 
 
 def _size(attributes: Iterable[int], shape: Shape) -> int:
-    return prod(_radices(attributes, shape))
+    return prod(_radix(node, shape) for node in attributes)
 
 
-def member_cells(cells: ClassCells, shape: Shape, groups: Sequence[Group]) -> sparse.csr_array:
-    """(cells of groups, n_cells) ones: the entries of families that a group's entry is the sum of.
+def _group_cells(groups: Sequence[Group], shape: Shape) -> ClassCells:
+    """The tables of groups, each as that of a family of its attributes."""
+    target = len(shape.n_states) - 1
+    families = [Family(own[-1], own[:-1]) if own else Family(target, ()) for own, _ in groups]
+    return ClassCells(tuple(families), (*(_radix(node, shape) for node in range(target)), shape.n_classes))
+
+
+def member_cells(cells: ClassCells, tables: ClassCells, groups: Sequence[Group]) -> sparse.csr_array:
+    """(cells of groups, n_cells) ones: the entries of families that an entry of its group's table is the sum of.
 
     A family takes no part in the cells of its group where one of its attributes is missing.
     """
     rows, columns = [], []
-    n_cells = 0
-    for attributes, families in groups:
-        size = period = _size(attributes, shape)
+    for g, (attributes, families) in enumerate(groups):
+        first, last = tables.offsets[g : g + 2].tolist()
         digits = {}
-        for node, radix in zip(attributes, _radices(attributes, shape), strict=True):
-            period //= radix
-            digits[node] = np.arange(size) // period % radix
+        for node, stride in zip(attributes, tables.strides[g], strict=True):
+            digits[node] = np.arange(last - first) // stride % tables.n_states[node]
         for f in families:
-            position = np.full(size, cells.offsets[f])
-            present = np.ones(size, dtype=bool)
+            position = np.full(last - first, cells.offsets[f])
+            present = np.ones(last - first, dtype=bool)
             for node, stride in zip(cells.attributes[f], cells.strides[f], strict=True):
                 position += stride * digits[node]
                 present &= digits[node] < cells.n_states[node]
-            rows.append(n_cells + np.flatnonzero(present))
+            rows.append(first + np.flatnonzero(present))
             columns.append(position[present])
-        n_cells += size
     at = (np.concatenate(rows), np.concatenate(columns))
-    return sparse.csr_array((np.ones(len(at[0])), at), shape=(n_cells, cells.n_cells))
+    return sparse.csr_array((np.ones(len(at[0])), at), shape=(tables.n_cells, cells.n_cells))

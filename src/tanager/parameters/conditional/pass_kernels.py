@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tanager.kernel import kernel
 from tanager.parameters.conditional.losses import LINEAR_TO, MARGIN, ZERO_FROM
-from tanager.table.batch import Codes
+from tanager.table.categories import Codes
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.uint32]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.parameters.effects.layout import EffectLayout, tables_by_pair
+from tanager.parameters.effects.layout import EffectLayout, shares_of, tables_by_pair
 from tanager.structure.protocol import Pairs
 from tanager.table.schema import ColumnSchema
 
@@ -26,6 +26,11 @@ class Effects:
 
 
 Centered = tuple[Effects, Pairs]
+
+
+def densities_of(layout: EffectLayout, rows: Array) -> tuple[Array, ...]:
+    """Of each attribute (states,) their shares of the rows, given those in each cell, (n_cells, n_classes)."""
+    return tuple(shares_of(own[:-1].sum(axis=1)) for own in layout.split(rows)[0])
 
 
 def center_fit(layout: EffectLayout, beta: Array, densities: tuple[Array, ...]) -> Centered:

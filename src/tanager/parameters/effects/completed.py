@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tanager.table.batch import Codes, EncodedBatch
+from tanager.table.batch import EncodedBatch
+from tanager.table.categories import Codes
 from tanager.table.deal import row_keys
 from tanager.table.granularity import fine_codes, n_codes
 from tanager.table.schema import ColumnSchema

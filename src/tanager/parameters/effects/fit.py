@@ -34,15 +34,15 @@ from tanager.parameters.effects.centered import (
     Centered,
     Effects,
     center_fit,
+    densities_of,
     mean_effects,
     without_zeros,
     zero_attributes,
 )
-from tanager.parameters.effects.layout import EffectLayout, dense_bases, shares_of
-from tanager.parameters.effects.models import Choice, adapt, choose_models, constrain, fit_more
+from tanager.parameters.effects.layout import EffectLayout
+from tanager.parameters.effects.models import Choice, adapt, choose_models, constrain, fit_more, map_kinds
 from tanager.parameters.effects.monotone import obeys
-from tanager.parameters.effects.prior import prior_mean, start_from_folds
-from tanager.parameters.effects.problems import EffectProblems, RowSplit
+from tanager.parameters.effects.problems import EffectProblems, RowSplit, begin, begin_blocks
 from tanager.parameters.effects.trace import EffectsTrace
 from tanager.parameters.effects.tree_folds import TreeChoice
 from tanager.parameters.effects.trees import ONE_FOLD_ROWS, add_trees
@@ -108,7 +108,7 @@ class EffectsFit:
             self._factors = free._factors
         else:
             choices = self.choices = choose_models(self._problems, self._options.penalty, self._options.strengths)
-        models = map_threads(self._fit, [choice for choice in choices if choice.share > 0.0])
+        models = map_kinds(self._fit, [choice for choice in choices if choice.share > 0.0])
         # The mean has the pairs of the first; a model of fewer pairs has the best of them.
         models.sort(key=lambda model: -model.choice.n_pairs)
         folded = self._share_of_folds(models[0])
@@ -119,8 +119,8 @@ class EffectsFit:
         chosen, descent = leader.choice.chosen, leader.descent
         bounds = [model.descent.bound for model in models]
         largest = None if None in bounds else max(bound for bound in bounds if bound is not None)
-        least_weight = self._task.counts.rows.outline.least_weight
-        certificate = Certificate.of(self._options.objective == "cll", largest, leader.n_rows, least_weight)
+        convex, least_weight = self._options.objective == "cll", self._problems.least_weight
+        certificate = Certificate.of(convex, largest, leader.n_rows, least_weight)
         trace = EffectsTrace(
             strength=chosen.strengths,
             held_out=tuple(chosen.losses.items()),
@@ -200,7 +200,7 @@ class EffectsFit:
         warn_if_unfinished(descent, options.max_iter)
         if self._task.report is not None:
             self._task.report(describe_descent(descent, problem.n_passes))
-        densities = tuple(shares_of(own[:-1].sum(axis=1)) for own in layout.split(rows)[0])
+        densities = densities_of(layout, rows)
         whole = center_fit(layout, problem.beta(descent.u), densities)
         folds = tuple(center_fit(*found, densities) for found in choice.found)
         return _Fitted(choice, descent, problem.n_rows, problem.n_passes, whole, folds)
@@ -216,26 +216,23 @@ class EffectsFit:
         tol = self._options.tol / (1.0 if every_row else choice.share)
         if choice.found and self._problems.passes_in_blocks:
             blocks = self._problems.block_problem(layout, self._problems.rows)
-            blocks.set_prior_mean(prior_mean(choice.kind, layout, blocks.counted))
+            start = begin_blocks(blocks, choice.kind, layout, choice.found)
             blocks.set_strengths(choice.chosen.strengths)
-            start = blocks.to_odds(start_from_folds(layout, blocks.start, blocks.bases, choice.found))
             near = blocks.descend(start, STEPS_BEFORE_PASSES, 0.0).u
             descent = minimize_closely(SquaredBlocks(blocks), near, max_iter, tol, every_row=every_row)
             return blocks, blocks.counted, descent
         problem, rows = self._problems.problem(layout, self._problems.rows, self._task.counts.engine)
-        problem.set_prior_mean(prior_mean(choice.kind, layout, rows))
+        start = begin(problem, choice.kind, layout, rows, choice.found)
         problem.set_strengths(choice.chosen.strengths, DAMPING)
-        start = _start(problem, layout, rows, choice)
         return problem, rows, minimize_closely(problem, start, max_iter, tol, every_row=every_row)
 
     def _fit_norm(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized | BlockProblem, Array, Descent]:
         problem = self._problems.block_problem(layout, self._problems.rows)
-        max_iter, start = self._options.max_iter, problem.zero
+        max_iter = self._options.max_iter
         # An error of the log odds counts by the share of the model, and what is left to gain grows with its square.
         left = LEFT_OF_EVERY_ROW if self._every_row else LEFT_OF_MEAN / choice.share**2
         tolerance = left * self._options.tol
-        if choice.found:
-            start = problem.to_odds(start_from_folds(layout, problem.start, problem.bases, choice.found))
+        start = begin_blocks(problem, choice.kind, layout, choice.found)
         problem.set_penalty(norm=True)
         problem.set_strengths(choice.chosen.strengths)
         if choice.adaptive is not None:
@@ -248,19 +245,11 @@ class EffectsFit:
     def _fit_monotone(self, choice: Choice, layout: EffectLayout) -> tuple[Penalized, Array, Descent]:
         problem, rows = self._problems.monotone_problem(layout, self._problems.rows, self._task.counts.engine)
         max_iter, every_row, tol = self._options.max_iter, self._every_row, self._options.tol
-        problem.set_prior_mean(prior_mean(choice.kind, layout, rows))
+        start = begin(problem, choice.kind, layout, rows, choice.found)
         problem.set_penalty(choice.kind == "norm", self._factors if choice.kind == "norm" else None)
         strengths = choice.chosen.strengths if choice.adaptive is None else (choice.adaptive,)
         problem.set_strengths(strengths, DAMPING)
-        start = _start(problem, layout, rows, choice)
         return problem, rows, problem.descend_closely(start, max_iter, tol, every_row)
-
-
-def _start(problem: Penalized, layout: EffectLayout, rows: Array, choice: Choice) -> Array:
-    """The mean of the folds, where there are some."""
-    if not choice.found:
-        return problem.zero
-    return start_from_folds(layout, problem.start, dense_bases(layout, rows), choice.found)
 
 
 def _describe(choice: Choice) -> str:

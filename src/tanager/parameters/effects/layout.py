@@ -18,7 +18,7 @@ from scipy import sparse
 from tanager.counts.family import Family
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.structure.protocol import Pairs
-from tanager.table.granularity import MAX_PAIRED, fine_places, states_of_both
+from tanager.table.granularity import MAX_PAIRED, Places, fine_places, states_of_both
 from tanager.table.schema import ColumnSchema
 
 Array = NDArray[np.float64]
@@ -59,10 +59,15 @@ class EffectLayout:
     pairs: Pairs
 
     @cached_property
+    def places(self) -> Places:
+        """(n_attributes,) the column of each main effect: that of the attribute's fine granularity."""
+        return fine_places(self.columns)
+
+    @cached_property
     def cells(self) -> ClassCells:
         n_states = states_of_both(self.columns, self.n_classes)
         target = len(n_states) - 1
-        mains = [Family(place, (target,)) for place in fine_places(self.columns).tolist()]
+        mains = [Family(place, (target,)) for place in self.places.tolist()]
         pairs = [Family(child, (parent, target)) for parent, child in self.pairs]
         with_gaps = (*(n + 1 for n in n_states[:-1]), self.n_classes)
         return ClassCells((*mains, *pairs, Family(target, ())), with_gaps)

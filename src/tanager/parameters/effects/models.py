@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -32,6 +31,7 @@ from tanager.parameters.effects.problems import EffectFold, EffectProblems, Kind
 from tanager.threads import map_threads
 
 Array = NDArray[np.float64]
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 # Settled on the benchmark sets. Shrunk to zero, main effects may be weaker than pairs: a mean of models steadies them.
@@ -99,21 +99,21 @@ def choose_models(problems: EffectProblems, penalty: str, given: Strengths | Non
     splits = problems.splits
     any_held_out = any(split.rest.n_rows for split in splits)
     kinds = _kinds(problems, penalty, given, len(splits)) if any_held_out else [only]
-    begun = _each([partial(_begin, folds, kind, given) for folds, kind in _folds_of_kinds(problems, kinds)])
-    weights = np.concatenate([split.rest.row_weights for split in splits])
+    begun = map_kinds(lambda folds: _begin(*folds, given), _folds_of_kinds(problems, kinds))
+    weights = np.concatenate([fold.held_out.weights for fold in begun[0].folds])
     losses = [held_out_losses(candidate.folds) for candidate in begun]
     for place, candidate in enumerate(begun):  # the first may yet gain by more pairs, which it has fewest of
         rivals = losses[:place]
         candidate.hopeless = any(excess_errors(losses[place], rival, weights) > HOPELESS for rival in rivals)
-    found = _each([partial(_refine, problems, candidate, given) for candidate in begun])
+    found = map_kinds(lambda candidate: _refine(problems, candidate, given), begun)
     handicaps = [NORM_HANDICAP if kind == "norm" else 0.0 for kind in kinds]
     shares = shares_by_loss([losses for _, losses in found], weights, handicaps)
     return [replace(choice, share=share) for (choice, _), share in zip(found, shares, strict=True)]
 
 
-def _each(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
-    """What the tasks of all kinds give, side by side; the last begins first: the norm takes longest."""
-    return map_threads(lambda task: task(), tasks[::-1])[::-1]
+def map_kinds(function: Callable[[Item], Result], kinds: Sequence[Item]) -> list[Result]:
+    """What a function gives of each kind of model, side by side; the last begins first: the norm takes longest."""
+    return map_threads(function, kinds[::-1])[::-1]
 
 
 def _folds_of_kinds(problems: EffectProblems, kinds: Sequence[Kind]) -> list[tuple[list[EffectFold], Kind]]:
@@ -172,7 +172,7 @@ class _Candidate:
 def _begin(folds: list[EffectFold], kind: Kind, given: Strengths | None) -> _Candidate:
     """The strengths of the fewest pairs, which the folds have."""
     for fold in folds:
-        fold.begin(kind, fold.problem.zero)
+        fold.begin(kind)
     walk = WALKS[kind]
     chosen = choose_strengths(folds, walk) if given is None else visit_strengths(folds, given, walk)
     return _Candidate(kind, len(folds[0].layout.pairs), chosen, folds)
@@ -194,7 +194,7 @@ def _refine(problems: EffectProblems, candidate: _Candidate, given: Strengths | 
             break
         number, folds, chosen.loss = more, wider, found.loss
     adaptive = choose_adaptive(folds, chosen) if norm and given is None and not candidate.hopeless else None
-    tables = [(fold.layout, fold.problem.beta(fold.u)) for fold in folds]
+    tables = [fold.found for fold in folds]
     if np.isinf(chosen.strengths[-1]):
         tables = [layout.without_pairs(beta) for layout, beta in tables]  # which are zero
     return Choice(kind, number, chosen, tuple(tables), adaptive=adaptive), held_out_losses(folds)
@@ -227,7 +227,7 @@ def choose_adaptive(folds: Sequence[EffectFold], chosen: Chosen) -> float | None
 
 def held_out_losses(folds: Sequence[EffectFold]) -> Array:
     """Of the rows of all folds, one after the other."""
-    return np.concatenate([fold.held_out.losses(fold.problem.beta(fold.u)) for fold in folds])
+    return np.concatenate([fold.losses() for fold in folds])
 
 
 def adapt(problem: object, u: Array) -> Array:
@@ -245,12 +245,12 @@ def fit_more(problems: EffectProblems, split: RowSplit, choice: Choice, rough: b
     """
     walk = replace(WALKS[choice.kind], tolerance=ROUGH) if rough else WALKS[choice.kind]
     fold = problems.fold(split, choice.number, choice.kind == "norm")
-    fold.begin(choice.kind, fold.problem.zero)
+    fold.begin(choice.kind)
     visit_strengths([fold], choice.chosen.strengths, walk)
     if choice.adaptive is not None:
         adapt(fold.problem, fold.u)
         visit_strengths([fold], (choice.adaptive, choice.adaptive), walk)
-    return fold.layout, fold.problem.beta(fold.u)
+    return fold.found
 
 
 def constrain(problems: EffectProblems, choice: Choice) -> Choice:

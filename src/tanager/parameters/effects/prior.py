@@ -13,6 +13,7 @@ from tanager.parameters.conditional.priors import FIXED, FREE, Prior
 from tanager.parameters.effects.layout import (
     DenseBases,
     EffectLayout,
+    dense_bases,
     effect_bases,
     shares_of,
     step_variance,
@@ -167,15 +168,20 @@ def gap_shares(rows: Array) -> tuple[Array, Array, Array]:
     return by_child, by_parent, shares_of(rows.reshape(-1)).reshape(rows.shape)
 
 
-def start_from_folds(layout: EffectLayout, zero: Array, bases: DenseBases, found: Sequence[Found]) -> Array:
+def start_from_folds(
+    layout: EffectLayout, zero: Array, rows: Array, found: Sequence[Found], bases: DenseBases | None = None
+) -> Array:
     """u (n_effects, n_classes) of the layout and its `effect_prior`: the mean over the folds.
 
     Effects of a walk are turned differently in each fold (`walk_effects`), so they are found again from the mean of
     the tables. A pair that a fold has not is zero there.
 
     zero   (n_cells, n_classes) the tables at u = 0
-    bases  of the training rows
+    rows   (n_cells, n_classes) training rows in each cell of the layout
+    bases  theirs, where they are known
     """
+    if bases is None:
+        bases = dense_bases(layout, rows)
     own = [fold.split(beta) for fold, beta in found]
     by_pair = [tables_by_pair(fold.pairs, tables) for (fold, _), (_, tables, _) in zip(found, own, strict=True)]
     centres, _, centre = layout.split(zero)

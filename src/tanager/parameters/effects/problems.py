@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -18,12 +19,12 @@ from tanager.parameters.conditional.penalized import Penalized
 from tanager.parameters.effects.block_problem import BlockProblem, BlockRows
 from tanager.parameters.effects.layout import MANY_ROWS, EffectLayout
 from tanager.parameters.effects.monotone_problem import MonotoneProblem
-from tanager.parameters.effects.prior import effect_prior, prior_mean
+from tanager.parameters.effects.prior import Found, effect_prior, prior_mean, start_from_folds
 from tanager.parameters.protocol import ParameterTask
 from tanager.structure.protocol import Pairs
 from tanager.table.batch import EncodedBatch
 from tanager.table.deal import ONE_FOLD_ROWS, split_rows
-from tanager.table.granularity import MAX_PAIRED, fine_places
+from tanager.table.granularity import MAX_PAIRED
 from tanager.table.rows import Rows, gather
 
 Array = NDArray[np.float64]
@@ -72,13 +73,23 @@ class EffectFold:
         assert isinstance(self.problem, BlockProblem)
         return replace(self, problem=self.problem.again())
 
-    def begin(self, kind: Kind, u: Array) -> None:
-        """At the effects of fewer pairs; main effects shrink to what naive Bayes says, or else to zero."""
+    def begin(self, kind: Kind, fewer: Array | None = None) -> None:
+        """At the effects of fewer pairs, or zero; main effects shrink to what naive Bayes says, or else to zero."""
         self.problem.set_prior_mean(prior_mean(kind, self.layout, self.rows))
         if isinstance(self.problem, BlockProblem | MonotoneProblem):
             self.problem.set_penalty(kind == "norm")
         self.u = self.problem.zero
-        self.u[: len(u) - 1], self.u[-1] = u[:-1], u[-1]  # the intercept is last, the further pairs before it
+        if fewer is not None:  # the intercept is last, the further pairs before it
+            self.u[: len(fewer) - 1], self.u[-1] = fewer[:-1], fewer[-1]
+
+    @property
+    def found(self) -> Found:
+        """The layout and the tables beta reached so far."""
+        return self.layout, self.problem.beta(self.u)
+
+    def losses(self) -> Array:
+        """Of the rows held out."""
+        return self.held_out.losses(self.problem.beta(self.u))
 
 
 class EffectProblems:
@@ -94,6 +105,11 @@ class EffectProblems:
         self._objective = objective
         n_look_ups = self.rows.n_rows * len(self.ranked.pairs) * (self.rows.n_classes - 1)
         self._compiled = n_look_ups >= LOOK_UPS_WORTH_COMPILING
+
+    @property
+    def least_weight(self) -> float | None:
+        """Of a row; None where all weigh one."""
+        return self.rows.outline.least_weight
 
     def layout(self, pairs: Pairs, number: int) -> EffectLayout:
         return EffectLayout(self.columns, self.rows.n_classes, pairs[:number])
@@ -152,10 +168,9 @@ class EffectProblems:
         return self._split(one_fold_rows)[len(self.splits) :] if self.rows.n_rows <= one_fold_rows else []
 
     def _split(self, one_fold_rows: int) -> list[RowSplit]:
-        rows, counts, n_attributes = self.rows, self.task.counts, len(self.columns)
-        splits = []
-        for kept, rest in split_rows(rows, MAX_ROWS_FOR_FOLDS, FOLD_SEED, fine_places(self.columns), one_fold_rows):
-            own = CountStore(kept.first_attributes(n_attributes), AutoEngine(), counts.names)
+        places, splits = self.layout((), 0).places, []
+        for kept, rest in split_rows(self.rows, MAX_ROWS_FOR_FOLDS, FOLD_SEED, places, one_fold_rows):
+            own = CountStore.coarse(kept, AutoEngine(), self.task.counts.names)
             splits.append(RowSplit(kept, rest, self.ranked.rank(own)))
         return splits
 
@@ -171,6 +186,20 @@ class EffectProblems:
             return EffectFold(blocks, blocks.zero, BlockRows(layout, rest), layout, blocks.counted)
         problem, counted = self.problem(layout, split.kept, AutoEngine())
         return EffectFold(problem, problem.zero, HeldOut(layout.cells, rest, False, self._objective), layout, counted)
+
+
+def begin(problem: Penalized, kind: Kind, layout: EffectLayout, rows: Array, found: Sequence[Found]) -> Array:
+    """Set where main effects shrink to; where to start on all rows: at the mean of the folds, where there are some."""
+    problem.set_prior_mean(prior_mean(kind, layout, rows))
+    return start_from_folds(layout, problem.start, rows, found) if found else problem.zero
+
+
+def begin_blocks(problem: BlockProblem, kind: Kind, layout: EffectLayout, found: Sequence[Found]) -> Array:
+    """The same of a problem in blocks."""
+    problem.set_prior_mean(prior_mean(kind, layout, problem.counted))
+    if not found:
+        return problem.zero
+    return problem.to_odds(start_from_folds(layout, problem.start, problem.counted, found, problem.bases))
 
 
 def _count(layout: EffectLayout, rows: Rows, engine: CountEngine) -> Array:

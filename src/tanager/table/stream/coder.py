@@ -8,12 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import DataError
-from tanager.table.batch import Codes, code_dtype
-from tanager.table.categories import look_up, occurring
+from tanager.table.categories import Codes, code_dtype, encode_column, look_up, occurring
 from tanager.table.column_statistics import ColumnStatistics, count_gaps, without_rows
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, gaps, kind_of
 from tanager.table.discretizer import Discretizer
-from tanager.table.encoder import encode_column
 from tanager.table.schema import Category, ColumnSchema, Unit
 from tanager.table.stream.final_codes import FinalCodes, RawCells
 from tanager.table.stream.numbers import BatchRows, NumberCoder

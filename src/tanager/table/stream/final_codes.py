@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.table.batch import Codes
-from tanager.table.categories import look_up
+from tanager.table.categories import Codes, encode_column, look_up
 from tanager.table.columns import NumericColumn
-from tanager.table.encoder import encode_column
 from tanager.table.schema import ColumnSchema
 
 RawCells = NDArray[Any]

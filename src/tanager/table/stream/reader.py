@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tanager.errors import DataError
-from tanager.table.batch import Codes, Weights, code_dtype
+from tanager.table.batch import Weights
+from tanager.table.categories import Codes, code_dtype
 from tanager.table.class_weights import Weighting, class_factors, times_factors
 from tanager.table.columns import RawTable, gaps
 from tanager.table.discretizer import Discretizer
