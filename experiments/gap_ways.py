@@ -62,7 +62,7 @@ class Fitted:
 
     @cached_property
     def tree(self) -> Network:
-        """The filler before it is fitted to the network."""
+        """The filler: the likeliest tree of frequencies."""
         return learn_filler(self.counts, self.clf.class_count_, self.network.columns)
 
     @cached_property
@@ -110,7 +110,7 @@ def uncorrected(network: Network, filler: Network, codes: Codes) -> Floats:
     """The average over completions as the filler has them."""
     n_classes = network.n_states[-1]
     states = tuple(np.zeros((n + 1, n_classes)) for n in network.n_states[:-1])
-    return Averaged(network, Filling(filler, np.zeros(n_classes), states)).log_posterior(codes)
+    return Averaged(network, Filling(filler, np.zeros(n_classes), states, np.zeros(n_classes))).log_posterior(codes)
 
 
 def log_expected_terms(network: Network, filler: Network, codes: Codes) -> Floats:
@@ -158,8 +158,7 @@ WAYS: dict[str, Way] = {
         fitted.network, fitted.tree, codes
     ),
     "`average`: over completions, corrected": lambda fitted, codes: fitted.clf.gaps_.log_posterior(codes),
-    "the same, not corrected": lambda fitted, codes: uncorrected(fitted.network, fitted.clf.filler_, codes),
-    "the same, the tree of frequencies": lambda fitted, codes: uncorrected(fitted.network, fitted.tree, codes),
+    "the same, not corrected": lambda fitted, codes: uncorrected(fitted.network, fitted.tree, codes),
     "the same, naive Bayes in its place": lambda fitted, codes: uncorrected(fitted.network, fitted.naive_filler, codes),
     "trained with 25 % gaps, summed out": lambda fitted, codes: SummedOut(fitted.with_gaps).log_posterior(codes),
     "trained with copies with gaps, summed out": lambda fitted, codes: SummedOut(fitted.with_copies).log_posterior(

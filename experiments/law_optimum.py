@@ -37,8 +37,7 @@ def measure(name: str, model: str) -> dict[str, Any]:
 def compare(clf: BayesianNetworkClassifier, X: pa.Table, y: NDArray[Any]) -> dict[str, Any]:
     """The highest difference of P over the training rows from that of the tight fit, and the bound in the trace.
 
-    Gaps are filled by the column's most frequent value: averages over them have an error of their own, by their draws.
-    What they differ by with gaps is told apart.
+    Gaps are filled by the column's most frequent value; what they differ by with gaps is told apart.
     """
     tight = BayesianNetworkClassifier(clf.structure, parameters=Conditional(tol=TIGHT, max_iter=100_000)).fit(X, y)
     trace, tight_trace = clf.trace_.parameters, tight.trace_.parameters
@@ -47,6 +46,7 @@ def compare(clf: BayesianNetworkClassifier, X: pa.Table, y: NDArray[Any]) -> dic
     return {
         "rows": len(y),
         "same_choices": choices(trace) == choices(tight_trace),
+        "same_trees": asked(clf) == asked(tight),
         "difference": apart[0],
         "with_gaps": apart[1] if filled is not X else None,
         "p_bound": trace.p_bound,
@@ -74,6 +74,12 @@ def choices(trace: Any) -> tuple[Any, ...]:
     )
 
 
+def asked(clf: BayesianNetworkClassifier) -> list[int]:
+    """The attributes that the trees of the network ask for, split by split: triples are among them."""
+    forest = getattr(clf.network_, "forest", None)
+    return [] if forest is None else forest.attributes.tolist()
+
+
 def section(records: pd.DataFrame) -> list[str]:
     lines = [
         "## Near enough to the optimum",
@@ -81,7 +87,8 @@ def section(records: pd.DataFrame) -> list[str]:
         "P(class | row) of the default tolerance against a fit with the same strengths, pairs and trees and a "
         f"tolerance of {TIGHT:g}: the highest difference over all training rows and classes (asked {ASKED:g}), and "
         f"what the trace promises (`p_bound`). Gaps are filled by the column's most frequent value; the difference of "
-        "rows as they are, which has the error of averages over draws in it, is beside it. "
+        "rows as they are is beside it, with a star where other triples or trees were taken: these tell apart what no "
+        "training row does, but completions of a row may. "
         f"Sets of up to {MAX_ROWS:,} rows.",
         "",
         "| model | sets | highest difference | at | above what the trace promises |",
@@ -101,7 +108,8 @@ def section(records: pd.DataFrame) -> list[str]:
     for record in records.sort_values(["rows", "set", "model"]).to_dict("records"):
         bound = "" if pd.isna(record["p_bound"]) else f"{record['p_bound']:.1e}"
         difference = f"{record['difference']:.1e}" if record["same_choices"] else "other choices"
-        with_gaps = "" if pd.isna(record["with_gaps"]) else f"{record['with_gaps']:.1e}"
+        star = "" if record.get("same_trees", True) else " *"
+        with_gaps = "" if pd.isna(record["with_gaps"]) else f"{record['with_gaps']:.1e}{star}"
         figures = f"{difference} | {bound} | {with_gaps} | {record['mean_of_fits']}"
         lines.append(f"| {record['set']} | {record['rows']:,} | {record['model']} | {figures} |")
     return [*lines, ""]

@@ -36,11 +36,12 @@ def corrected(network: AnyNetwork, filler: Network, seed: int = 0, scale: float 
     states = [generator.normal(0, scale, (n + 1, n_classes)) for n in network.n_states[:-1]]
     for entries in states:
         entries[-1] = 0.0
-    return Filling(filler, generator.normal(0, scale, n_classes), tuple(states))
+    nothing, shift = generator.normal(0, scale, (2, n_classes))
+    return Filling(filler, nothing, tuple(states), shift)
 
 
 def averaged_by_hand(network: AnyNetwork, filling: Filling, row: tuple[int, ...]) -> np.ndarray:
-    """sum_m q(m) P(c | o, m), q(m) = F(m | o) exp(lambda . P(. | o, m)) / Z, over every completion."""
+    """exp(shift) sum_m q(m) P(c | o, m) / Z', q(m) = F(m | o) exp(lambda . P(. | o, m)) / Z, over every completion."""
     cells, total = joint(filling.filler), np.zeros(network.n_states[-1])
     known = [code < n for code, n in zip(row, network.n_states[:-1], strict=True)]
     coarse = [int(column.coarse_codes[code]) for column, code in zip(network.columns[:-1], row, strict=True)]
@@ -51,6 +52,8 @@ def averaged_by_hand(network: AnyNetwork, filling: Filling, row: tuple[int, ...]
         share = sum(cells[(*states, c)] for c in range(len(total)))
         p = posterior(network, completed(network, row, states))
         total += share * np.exp(bend @ p) * p
+    if not all(known):
+        total *= np.exp(filling.shift / (1 + sum(known)))
     return total / total.sum()
 
 

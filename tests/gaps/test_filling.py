@@ -1,4 +1,4 @@
-"""What is learnt for averaging: corrections that reach their targets, and a filler nearer to the counts."""
+"""What is learnt for averaging: corrections that reach their targets, whatever the last digits of the fit."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from sklearn.datasets import load_iris
 
 from explain.effect_networks import effect_network
 from gaps.by_hand import averaged_by_hand, random_filler, random_filling
-from random_networks import joint, random_network
+from random_networks import random_network
 from tanager import PairwiseClassifier, load_model, save_model
 from tanager.errors import DataError
-from tanager.gaps.calibrate import calibrate
 from tanager.gaps.completions import Completions
 from tanager.gaps.corrections import learn_corrections, solve_corrections
 from tanager.gaps.filler import spread_numbers
@@ -60,20 +59,6 @@ def test_corrections_are_the_minimum_that_another_optimiser_finds(seed):
         assert value(u) <= best.fun + 1e-9
 
 
-def counts_of(network, filler, n_rows=1_000.0):
-    """Counts by (state, class) of rows of which the filler draws the attributes and the network the class."""
-    n_states, n_classes = network.n_states[:-1], network.n_states[-1]
-    own, total = joint(filler), {}
-    for state, p in joint(network).items():
-        total[state[:-1]] = total.get(state[:-1], 0.0) + p
-    by_state = [np.zeros((n, n_classes)) for n in n_states]
-    for state, p in joint(network).items():
-        share = n_rows * sum(own[(*state[:-1], c)] for c in range(n_classes)) * p / total[state[:-1]]
-        for node, code in enumerate(state[:-1]):
-            by_state[node][code, state[-1]] += share
-    return by_state
-
-
 @pytest.mark.parametrize("trees", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_one_cell_known_gives_the_frequencies_of_its_rows_in_every_state_that_trees_tell_apart(seed, trees):
@@ -89,32 +74,10 @@ def test_one_cell_known_gives_the_frequencies_of_its_rows_in_every_state_that_tr
     classes = averaged_by_hand(network, goal, unknown)
     completions = Completions(network, goal.filler)
     found = Filling(goal.filler, *learn_corrections(completions, n_rows * classes, [n_rows * own for own in wanted]))
-    np.testing.assert_allclose(averaged_by_hand(network, found, unknown), classes, atol=1e-5)
+    np.testing.assert_allclose(averaged_by_hand(network, found, unknown), classes, atol=1e-12)
     for own, targets in zip(rows, wanted, strict=True):
         answers = np.array([averaged_by_hand(network, found, row) for row in own])
-        np.testing.assert_allclose(answers, targets, atol=1e-5)
-
-
-def test_calibration_brings_the_classes_and_states_of_drawn_rows_nearer_to_the_counts():
-    """The counts are those of another filler's rows."""
-    for seed in range(5):
-        network = random_network(seed, [3, 2, 3, 2, 3], density=0.6)
-        start, goal = random_filler(network, seed), counts_of(network, random_filler(network, seed + 100))
-        found = calibrate(start, network, goal[0].sum(axis=0), goal)
-        misfits = [
-            sum(np.abs(one - other).sum() for one, other in zip(counts_of(network, filler), goal, strict=True))
-            for filler in (start, found)
-        ]
-        assert misfits[1] < 0.5 * misfits[0]
-
-
-def test_calibration_leaves_a_filler_whose_rows_have_the_counts_as_good_as_it_is():
-    network = random_network(0, [3, 2, 3, 2, 3], density=0.6)
-    filler = random_filler(network, 0)
-    goal = counts_of(network, filler)
-    found = calibrate(filler, network, goal[0].sum(axis=0), goal)
-    for one, other in zip(found.tables, filler.tables, strict=True):
-        np.testing.assert_allclose(one, other, atol=0.05)
+        np.testing.assert_allclose(answers, targets, atol=0.01)  # what the least ridge leaves
 
 
 def test_spread_numbers_fill_the_interval_and_the_square_evenly():
@@ -126,7 +89,7 @@ def test_spread_numbers_fill_the_interval_and_the_square_evenly():
 
 def test_corrections_of_other_shapes_are_refused():
     network = random_network(0, [3, 2, 2], density=0.0)
-    filling = Filling(random_filler(network, 0), np.zeros(2), (np.zeros((4, 2)), np.zeros((2, 2))))
+    filling = Filling(random_filler(network, 0), np.zeros(2), (np.zeros((4, 2)), np.zeros((2, 2))), np.zeros(2))
     with pytest.raises(DataError, match=r"shape \(2, 2\); its states and the classes need \(3, 2\)"):
         filling.check(network.columns)
 

@@ -15,6 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from tanager import BayesianNetworkClassifier, explain
 from tanager.experiments.data_sets import find_data_sets
 from tanager.files.model_file import load_model, save_model
+from tanager.parameters import Conditional
 
 DATA = Path(os.environ.get("TANAGER_DATA", Path(__file__).parents[3] / "shared" / "data"))
 LOADERS = {"iris": load_iris, "wine": load_wine, "breast cancer": load_breast_cancer}
@@ -110,6 +111,34 @@ def test_a_file_keeps_every_probability(fitted, tmp_path):
     np.testing.assert_array_equal(read_again.predict_proba(gappy), clf.predict_proba(gappy))
     target, evidence = clf.network_.target, evidence_of(X, 0, [0])
     assert read_again.network_.query(target, evidence) == clf.network_.query(target, evidence)
+
+
+@pytest.mark.parametrize("structure", ["pairwise", "tan"])
+@settings(max_examples=3, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_rows_with_gaps_are_near_those_of_the_tight_fit(structure, seed):
+    """Answers are a continuous function of the fit: no draw depends on its last digits."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, 300)
+    cells = np.where(rng.random((300, 12)) < 0.4, y[:, np.newaxis], rng.integers(0, 4, (300, 12))).astype(str)
+    X = pd.DataFrame(cells, columns=list("abcdefghijkl"))
+    X = X.mask(rng.random(X.shape) < 0.3)
+    fits = (BayesianNetworkClassifier(structure, parameters=Conditional(tol=tol)) for tol in (1e-3, 1e-7))
+    loose, tight = (clf.fit(X, y) for clf in fits)
+    gappy = X.mask(rng.random(X.shape) < 0.4)
+    for rows in (X, gappy):
+        assert np.abs(loose.predict_proba(rows) - tight.predict_proba(rows)).max() < 1e-3
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(24, 40))
+def test_without_evidence_many_classes_of_few_rows_have_their_frequencies(seed, n_classes):
+    rng = np.random.default_rng(seed)
+    y = rng.choice(n_classes, 100, p=rng.dirichlet(np.full(n_classes, 0.7)))
+    X = np.where(rng.random((100, 8)) < 0.6, y[:, np.newaxis] * rng.integers(1, 7, 8) % 5, rng.integers(0, 5, (100, 8)))
+    clf = BayesianNetworkClassifier().fit(X.astype(str), y)
+    found = clf.predict_proba(np.full((1, 8), None, dtype=object))[0]
+    np.testing.assert_allclose(found, np.unique(y, return_counts=True)[1] / 100, rtol=0, atol=1e-9)
 
 
 def test_reversing_the_columns_changes_nothing():

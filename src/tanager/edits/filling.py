@@ -29,7 +29,7 @@ def without_attribute(filling: Filling, attribute: int) -> Filling:
             tables[child] = np.broadcast_to(mean, cells.shape).reshape(tables[child].shape).copy()
     states = list(filling.states)
     states[attribute] = np.zeros_like(states[attribute])
-    return Filling(replace(filler, tables=tuple(tables)), filling.nothing, tuple(states))
+    return Filling(replace(filler, tables=tuple(tables)), filling.nothing, tuple(states), filling.shift)
 
 
 def _by_parent(filler: Network, node: int) -> Floats:

@@ -151,9 +151,11 @@ def _filling(columns: Sequence[ColumnSchema], document: Json) -> Filling | None:
     filler = read_network_parts(coarse, found.get("parents"), found.get("tables"), coarse[-1].name)
     states = arrays(found.get("states"), len(columns) - 1, 2, "filling.states")
     nothing = array(found.get("nothing"), 1, "filling.nothing")
-    if max(np.abs(corrections).max(initial=0.0) for corrections in (nothing, *states)) > LARGEST_CORRECTION:
+    # Files of earlier versions have none.
+    shift = array(found["shift"], 1, "filling.shift") if "shift" in found else np.zeros_like(nothing)
+    if max(np.abs(corrections).max(initial=0.0) for corrections in (nothing, shift, *states)) > LARGEST_CORRECTION:
         raise DocumentError(f"filling holds a correction above {LARGEST_CORRECTION:g}, which leaves no probability")
-    filling = Filling(filler, nothing, tuple(states))
+    filling = Filling(filler, nothing, tuple(states), shift)
     filling.check(columns)
     return filling
 

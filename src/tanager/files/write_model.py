@@ -10,11 +10,12 @@ effects has "effects" (`tanager.network.additive_document`), a mixture "members"
 tables, and a mean of all trees "trees": the log weights of having no parent ("alone", null for trees) and of "edges" at
 [parent][child], and "members", each with parents and tables (`tanager.network.tree_average`). "class_count" are the
 training rows of each class. "filling" has the parents and tables of the network that says what a missing cell may hold,
-and the corrections of "nothing" and of "states" (`tanager.gaps.filling`), or is null. "structure_score" is null for a
-structure chosen without a criterion, and so are "gain" and "score" of a step of the trace that was not scored. "recipe"
-is what is done to a table before the model sees it (`tanager.recipe`). "quality" is how good the model is on rows new
-to it (`tanager.files.quality_document`), or null; "decision" how `predict` decides (`tanager.files.decision_document`),
-or null. "posterior", where there is one, is how sure the model is (`tanager.files.posterior_document`).
+the corrections of "nothing" and of "states", and their "shift" (`tanager.gaps.filling`), or is null. "structure_score"
+is null for a structure chosen without a criterion, and so are "gain" and "score" of a step of the trace that was not
+scored. "recipe" is what is done to a table before the model sees it (`tanager.recipe`). "quality" is how good the model
+is on rows new to it (`tanager.files.quality_document`), or null; "decision" how `predict` decides
+(`tanager.files.decision_document`), or null. "posterior", where there is one, is how sure the model is
+(`tanager.files.posterior_document`).
 "edits" are corrections by hand and what was there before them (`tanager.files.edits_document`). A model without one of
 the two has no such key.
 """
@@ -95,6 +96,7 @@ def _filling(rule: GapRule) -> Json:
         "tables": parts["tables"],
         "nothing": filling.nothing.tolist(),
         "states": [entries.tolist() for entries in filling.states],
+        "shift": filling.shift.tolist(),
     }
 
 

@@ -29,13 +29,13 @@ COMPILED_BLOCK_ROWS = 16, 1_024  # the cells of up to so many stay in the cache
 
 @dataclass(frozen=True)
 class Averaged(GapRule):
-    """P(c | o) = sum_m q(m | o) P(c | o, m), of the cells present o and those missing m.
+    """P(c | o) ~ exp(s_c(o)) sum_m q(m | o) P(c | o, m), of the cells present o and those missing m.
 
     q(m | o) is proportional to F(m | o) exp(sum_c lambda_c(o) P(c | o, m))
 
     Tables learnt for P(class | x) need not describe x, so summing a cell out of their own joint can mislead. Here a
-    second network of frequencies, the filler F, says what the missing cells may hold given those present. lambda
-    (`Filling`) makes P(c | nothing) the class frequencies, and P(c | one cell) nearly those of its rows.
+    second network of frequencies, the filler F, says what the missing cells may hold given those present. lambda and s
+    (`Filling`) make P(c | nothing) the class frequencies, and P(c | one cell) nearly those of its rows.
 
     The sum goes over all completions m where they are few. Else it is a mean over draws from F(m | o), made with the
     same numbers for every row, so that equal rows have equal answers, in whatever table they stand.
@@ -89,6 +89,7 @@ class Averaged(GapRule):
             "classes": tree.classes,
             "tables": np.concatenate([table.ravel() for table in tree.tables]),
             "corrections": np.concatenate([self.filling.nothing, *map(np.ravel, self.filling.states)]),
+            "shift": self.filling.shift.tolist(),
         }
         return {"filler": filler, **self.by_terms.constants()}
 
@@ -124,7 +125,7 @@ class Averaged(GapRule):
 
     def _answer(self, codes: Codes, compiled: bool) -> Floats:
         def average(rows: Codes) -> Floats:
-            found = self._average_compiled(rows) if compiled else self._average(rows)
+            found = self.filling.shifted(rows, self._average_compiled(rows) if compiled else self._average(rows))
             with np.errstate(divide="ignore"):
                 return np.log(found)
 

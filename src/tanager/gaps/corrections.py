@@ -14,9 +14,11 @@ from tanager.table.categories import Codes, code_dtype
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-CLASS_DEVIATION, STATE_DEVIATION = 3.0, 2.0  # prior standard deviations
+STATE_DEVIATION = 4.0  # of the prior
+# However many rows there are: what no completion reaches would move a correction without end.
+LEAST_RIDGE = 1e-3
 MIN_DRAWS, DRAWS_OF_ALL_STATES = 64, 1 << 17
-DRAWS_WITH_TREES, LOOK_UPS_OF_TREES = 1 << 20, 1 << 31  # some seconds
+DRAWS_WITH_TREES, LOOK_UPS_OF_TREES = 3 << 19, 3 << 30  # some seconds
 CELLS_WORTH_COMPILING = 10_000_000  # drawn cells from which the compiled kernel repays its start
 BLOCK_CELLS = 1 << 22
 MAX_STEPS, TOLERANCE, LONGEST_STEP, SHORTEST_PART = 30, 1e-7, 2.0, 1e-4
@@ -27,17 +29,18 @@ LARGEST_CORRECTION = 2 * MAX_STEPS * LONGEST_STEP * (1 + 1e-9)
 
 def learn_corrections(
     completions: Completions, classes: Floats, by_state: Sequence[Floats]
-) -> tuple[Floats, tuple[Floats, ...]]:
-    """`Filling.nothing` and `Filling.states`, from the counts (classes,) and of each attribute (states, classes).
+) -> tuple[Floats, tuple[Floats, ...], Floats]:
+    """What `Filling` has, from the counts (classes,) and of each attribute (states, classes).
 
-    The first makes P(class | nothing) the class frequencies. The entry of a state makes P(class | state), whose
-    correction is the mean of both, the frequencies among its rows. Few rows leave the correction near the first's half.
+    `nothing` brings P(class | nothing) near the class frequencies, and the shift makes up for what is left. The entry
+    of a state makes P(class | state), whose correction is the mean of both, the frequencies among its rows. Few rows
+    leave the correction near half of `nothing`.
     """
-    n_rows, n_coarse = classes.sum(), np.array(completions.filler.n_states[:-1])
-    ridge = np.array([1 / (n_rows * CLASS_DEVIATION**2)])
-    none = np.zeros(len(classes))
-    average, frequencies = _complete(completions, *_gaps(completions, 1), N_DRAWS), classes[np.newaxis] / n_rows
-    nothing = solve_corrections(*average, frequencies, none, ridge)[0]
+    n_coarse = np.array(completions.filler.n_states[:-1])
+    average, frequencies = _complete(completions, *_gaps(completions, 1), N_DRAWS), classes / classes.sum()
+    none, ridge = np.zeros(len(classes)), np.array([LEAST_RIDGE])
+    nothing = solve_corrections(*average, frequencies[np.newaxis], none, ridge)[0]
+    shift = _shift(average[0][0], average[1][0], nothing, frequencies)
     # As many as an answer has, if they are affordable: then the averages that are corrected are the answers.
     own_states = [_own_states(completions.network, *each) for each in enumerate(by_state)]
     n_own = [len(own) for own in own_states]
@@ -56,8 +59,20 @@ def learn_corrections(
         for attribute in together.tolist():
             own = owners == attribute
             given = weights[own], posterior[own]
-            states.append(_correct_states(completions, attribute, by_state[attribute], nothing, *given))
-    return nothing, tuple(states)
+            states.append(_correct_states(completions, attribute, by_state[attribute], nothing, shift, *given))
+    return nothing, tuple(states), shift
+
+
+def _shift(weights: Floats, posterior: Floats, nothing: Floats, frequencies: Floats) -> Floats:
+    """(n_classes,) by which the logarithms of the corrected average miss those of the class frequencies.
+
+    Zero for a class without rows.
+    """
+    sums = posterior @ nothing
+    bent = weights * np.exp(sums - sums.max())
+    average = bent @ posterior / bent.sum()
+    ratio = np.divide(frequencies, average, out=np.ones_like(average), where=(frequencies > 0) & (average > 0))
+    return np.clip(np.log(ratio), -LARGEST_CORRECTION, LARGEST_CORRECTION)
 
 
 def _own_states(network: LookedUpNetwork, attribute: int, counts: Floats) -> Ints:
@@ -94,7 +109,13 @@ def _n_trees(network: LookedUpNetwork) -> int:
 
 
 def _correct_states(
-    completions: Completions, attribute: int, counts: Floats, nothing: Floats, weights: Floats, posterior: Floats
+    completions: Completions,
+    attribute: int,
+    counts: Floats,
+    nothing: Floats,
+    shift: Floats,
+    weights: Floats,
+    posterior: Floats,
 ) -> Floats:
     """(states + 1, n_classes) entries of an attribute, from the completions of each of its `_own_states`."""
     seen = np.flatnonzero(counts.sum(axis=1))
@@ -104,7 +125,9 @@ def _correct_states(
     else:
         groups = completions.network.columns[attribute].coarse_codes[seen]
         weights, moved = weights[groups], _move(completions, posterior[groups], attribute, groups, seen)
-    target, ridge = counts[seen] / n_rows[:, np.newaxis], 4 / (n_rows * STATE_DEVIATION**2)
+    target = counts[seen] * np.exp(-shift / 2)  # what the shift makes the frequencies
+    target /= target.sum(axis=1, keepdims=True)
+    ridge = np.maximum(4 / (n_rows * STATE_DEVIATION**2), LEAST_RIDGE)
     entries = np.zeros((len(counts) + 1, len(nothing)))
     entries[seen] = 2 * solve_corrections(weights, moved, target, nothing / 2, ridge) - nothing
     return entries

@@ -1,6 +1,6 @@
-"""Filling: what `Averaged` knows besides the network: a filler fitted to it, and corrections of the weights.
+"""Filling: what `Averaged` knows besides the network: a filler, and corrections of the weights.
 
-It is learnt when the first gap is met, or a model file is written: most tables to classify have none.
+The corrections are learnt when the first gap is met, or a model file is written: most tables to classify have none.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from tanager.counts.count_store import CountStore
 from tanager.errors import DataError
-from tanager.gaps.calibrate import calibrate
 from tanager.gaps.completions import Completions
 from tanager.gaps.corrections import learn_corrections
 from tanager.network.any_network import LookedUpNetwork
@@ -36,22 +35,26 @@ MAX_ATTRIBUTES_OF_TREE = 500  # with more, the tables of all pairs cost more tha
 class Filling:
     """The filler F, and by how much the weights of completions are bent: exp(sum_c lambda_c P(c | completion)).
 
-    lambda is the mean of `nothing` and of the entries of the cells present.
+    lambda is the mean of `nothing` and of the entries of the cells present. The average is then multiplied by
+    exp(shift / (1 + number of cells present)).
 
     filler   has the nodes of the network, at their coarse granularity where they have two; its attributes have the
              class and at most one attribute as parents
     nothing  (classes,)
     states   of each attribute (states + 1, classes); zero for a missing cell
+    shift    (classes,)
     """
 
     filler: Network
     nothing: Floats
     states: tuple[Floats, ...]
+    shift: Floats
 
     def check(self, columns: Sequence[ColumnSchema]) -> None:
         """Refuse corrections of other shapes than the states of a network with these columns, the class last."""
-        shapes = [(column.n_states + 1, columns[-1].n_states) for column in columns[:-1]]
-        for array, shape in zip((self.nothing, *self.states), ((columns[-1].n_states,), *shapes), strict=True):
+        n_classes = columns[-1].n_states
+        shapes = [(n_classes,), (n_classes,), *((column.n_states + 1, n_classes) for column in columns[:-1])]
+        for array, shape in zip((self.nothing, self.shift, *self.states), shapes, strict=True):
             if array.shape != shape:
                 raise DataError(f"a correction has shape {array.shape}; its states and the classes need {shape}.")
 
@@ -60,20 +63,29 @@ class Filling:
         total = np.tile(self.nothing, (len(codes), 1))
         for attribute, entries in enumerate(self.states):
             total += entries[codes[:, attribute]]
-        known = (codes < np.array([len(entries) - 1 for entries in self.states])).sum(axis=1)
-        total /= 1.0 + known[:, np.newaxis]
+        total *= self._fading(codes)
         return np.asarray(total - total.max(axis=1, keepdims=True))
+
+    def shifted(self, codes: Codes, averages: Floats) -> Floats:
+        """(n_rows, n_classes) the averages of these rows, shifted and adding up to one."""
+        moved = averages * np.exp(self._fading(codes) * self.shift)
+        return np.asarray(moved / moved.sum(axis=1, keepdims=True))
+
+    def _fading(self, codes: Codes) -> Floats:
+        """(n_rows, 1) one over (1 + number of cells present)."""
+        known = (codes < np.array([len(entries) - 1 for entries in self.states])).sum(axis=1, keepdims=True)
+        return np.asarray(1.0 / (1.0 + known))
 
     def reordered(self, order: Sequence[int]) -> Filling:
         """With the nodes in another order, as `Network.reordered`."""
-        return Filling(self.filler.reordered(order), self.nothing, tuple(self.states[node] for node in order[:-1]))
+        states = tuple(self.states[node] for node in order[:-1])
+        return Filling(self.filler.reordered(order), self.nothing, states, self.shift)
 
 
 @dataclass(frozen=True)
 class FillingTask:
     """What a filling is learnt from, once it is needed: the network and counts, no rows.
 
-    filler    of frequencies, not yet fitted to the network
     classes   (classes,) counts
     by_state  of each attribute (states, classes) counts
     order     of the nodes in the filling: node k of it is node order[k] of the network here
@@ -99,13 +111,9 @@ class FillingTask:
         return cls(network, filler, classes, tuple(by_state), tuple(order))
 
     def learn(self) -> Filling:
-        coarse = []
-        for column, state_counts in zip(self.network.columns[:-1], self.by_state, strict=True):
-            coarse.append(np.zeros((column.coarse.n_states, len(self.classes))))
-            np.add.at(coarse[-1], column.coarse_codes[:-1], state_counts)
-        filler = calibrate(self.filler, self.network, self.classes, coarse)
-        corrections = learn_corrections(Completions(self.network, filler), self.classes, self.by_state)
-        return Filling(filler, *corrections).reordered(self.order)
+        """The filler stays as the counts have it: its draws must not depend on the last digits of a fit."""
+        corrections = learn_corrections(Completions(self.network, self.filler), self.classes, self.by_state)
+        return Filling(self.filler, *corrections).reordered(self.order)
 
 
 def learn_filler(counts: CountStore, classes: Floats, columns: Sequence[ColumnSchema]) -> Network:

@@ -1,6 +1,6 @@
 // P(class | known attributes) averaged over what the unknown ones may hold, as Python does it (`tanager.gaps`): over
 // every completion where they are few, else over completions drawn with the same numbers. A completion m weighs
-// F(m | known) exp(sum_c lambda_c P(c | known, m)).
+// F(m | known) exp(sum_c lambda_c P(c | known, m)). The mean is shifted by class.
 //
 // The filler F is a tree: an attribute has the class and at most one attribute as parents. A cell of its tables stands
 // at starts[node] + (class * states of the parent + state of the parent) * states + state.
@@ -97,7 +97,7 @@ function firstPrimes(n) {
 // `complete` answers for complete codes, `coarsen` translates a state of an attribute into one of the filler's; the
 // corrections of all states, and one more that a missing cell would have, of all attributes follow those of nothing.
 function makeAverage(filler, nodes, target, complete, coarsen = (_, code) => code) {
-  const { states, middles, completions, corrections, classes } = filler;
+  const { states, middles, completions, corrections, shift, classes } = filler;
   const { draw, enumerate } = makeFiller(filler);
   const nClasses = classes.length;
   const starts = [];
@@ -119,6 +119,9 @@ function makeAverage(filler, nodes, target, complete, coarsen = (_, code) => cod
     if (found.some((each) => !each)) return null;
     const bent = correction(known);
     const weights = normalize(found.map((each, m) => logs[m] + each.reduce((sum, share, c) => sum + bent[c] * share, 0)));
-    return range(nClasses).map((c) => found.reduce((sum, each, m) => sum + weights[m] * each[c], 0));
+    const fading = 1 / (1 + known.filter((code) => code >= 0).length);
+    const shifted = range(nClasses).map((c) => Math.exp(fading * shift[c]) * found.reduce((sum, each, m) => sum + weights[m] * each[c], 0));
+    const total = shifted.reduce((sum, share) => sum + share, 0);
+    return shifted.map((share) => share / total);
   };
 }
