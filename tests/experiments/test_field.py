@@ -100,6 +100,16 @@ def test_lightgbm_tuned_is_the_best_of_its_trials(monkeypatch):
     assert fitted.estimator_.best_score_ == max(fitted.estimator_.cv_results_["mean_test_score"])
 
 
+def test_lightgbm_tuned_learns_from_few_rows_of_categories(monkeypatch):
+    pytest.importorskip("lightgbm", reason="lightgbm is not installed")
+    monkeypatch.setattr(tuned_lightgbm, "N_TRIALS", 10)
+    letters = np.random.default_rng(0).choice(list("acgt"), (150, 3))
+    y = np.isin(letters[:, 0], ["a", "c"])
+    table = pa.table(dict(zip("xyz", letters.T, strict=True)))
+    fitted = tuned_lightgbm.tuned_lightgbm().fit(table, y)
+    assert (fitted.predict(table) == y).all()
+
+
 def test_rows_of_a_class_that_training_lacks_do_not_count_for_a_trial():
     X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 0, 1])
     fitted = LogisticRegression().fit(X, y)

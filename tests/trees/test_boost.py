@@ -8,7 +8,7 @@ from sklearn.metrics import mutual_info_score
 from tanager.threads import thread_limit
 from tanager.trees import boost
 from tanager.trees import forest as forest_module
-from tanager.trees.boost import Boosting, TreeOptions, most_telling
+from tanager.trees.boost import Boosting, TreeOptions, most_telling, rounds_as_far
 from tanager.trees.forest import Forest
 from tanager.trees.held_out_rows import HeldOutRows
 from tanager.trees.round_kernels import rows_that_matter
@@ -32,6 +32,18 @@ def test_the_loss_of_the_rows_it_grows_on_never_rises(n_classes):
     _, losses, _ = boosted(Table(0, n_rows=200), n_classes, 40, rate=0.05)
     assert np.diff(losses).max() <= 0.0
     assert losses[-1] < 0.9 * losses[0]
+
+
+@pytest.mark.parametrize("times", [1.0, 1.25, 1.5])
+@pytest.mark.parametrize("n_rounds", [1, 60, 100, 101, 190, 400])
+def test_rounds_as_far_are_the_fewest_whose_steps_add_up_to_so_many_times_as_much(n_rounds, times):
+    # Each step is 1, 2 from the hundredth on, 4 from the two-hundredth on.
+    asked = times * sum(min(2 ** (k // 100), 4) for k in range(n_rounds))
+    way, further = 0, 0
+    while way < asked:
+        way += 1 if further < 100 else 2 if further < 200 else 4
+        further += 1
+    assert rounds_as_far(n_rounds, times) == further
 
 
 @pytest.mark.parametrize("asked", [0.5, 1.0])

@@ -117,8 +117,7 @@ class Boosting:
             np.zeros((n_rounds, n_trees, options.max_leaves)),
             np.zeros((n_rounds, n_trees), dtype=np.int64),
         )
-        numbers = np.arange(self.n_rounds, self.n_rounds + n_rounds)
-        rates = options.rate * 2.0 ** np.minimum(numbers // ROUNDS_AT_A_RATE, MAX_DOUBLINGS)
+        rates = rates_of(options.rate, self.n_rounds, n_rounds)
         asked = np.stack([self._draw() for _ in range(n_rounds)])
         limits = np.array([options.least_hessian, options.penalty, options.trimmed])
         most_attributes = len(self._ordered) if options.max_attributes is None else options.max_attributes
@@ -170,6 +169,19 @@ class Boosting:
             found.n_splits[k, tree] = grow_class(*rows, asked, *how, rate, histograms, *arrays, self.scores[number])
 
         map_threads(grow, range(found.n_splits.shape[1]))
+
+
+def rates_of(rate: float, first: int, n_rounds: int) -> Array:
+    """(n_rounds,) the rates of rounds from the first on, `rate` being that of round 0."""
+    numbers = np.arange(first, first + n_rounds)
+    rates: Array = rate * 2.0 ** np.minimum(numbers // ROUNDS_AT_A_RATE, MAX_DOUBLINGS)
+    return rates
+
+
+def rounds_as_far(n_rounds: int, times: float) -> int:
+    """The fewest rounds whose rates add up to so many times those of `n_rounds`; `times` is 1 or more."""
+    reached = np.cumsum(rates_of(1.0, 0, math.ceil(times * n_rounds)))
+    return 1 + int(np.searchsorted(reached, times * reached[n_rounds - 1]))
 
 
 def most_telling(bins: Codes, classes: Ints, weights: Array, starts: Ints, n_classes: int) -> Ints:

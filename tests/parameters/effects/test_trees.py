@@ -9,7 +9,7 @@ import pytest
 from tanager import PairwiseClassifier, explain, load_model, save_model
 from tanager.errors import OptionError
 from tanager.parameters import Conditional
-from tanager.parameters.effects import trees
+from tanager.parameters.effects import fit, trees
 from tanager.parameters.effects.problems import EffectProblems
 from tanager.parameters.effects.tree_folds import CLEAR_ERRORS, FEWER_ERRORS, STRETCH, Gain, where_it_ends
 
@@ -120,6 +120,20 @@ def test_four_times_the_rows_of_the_folds_give_trees_of_twice_the_leaves(with_tr
     forests = [fitted.network_.forest for fitted in (clf, more)]
     most = [max(len(leaves_below(forest, root)) for root in forest.roots) for forest in forests]
     assert most[0] < most[1] <= 2 * most[0]
+
+
+def test_rounds_chosen_on_two_thirds_of_very_many_rows_go_half_as_far_again_on_all(monkeypatch):
+    X, y = nested(1, 3_100)
+    monkeypatch.setattr(fit, "ONE_FOLD_ROWS", 3_000)
+    monkeypatch.setattr(trees, "KINDS_OF_VERY_MANY", trees.KINDS_OF_MANY)
+    chosen = PairwiseClassifier().fit(X, y).trace_.parameters
+    monkeypatch.setattr(trees, "VERY_MANY_ROWS", len(y))
+    clf = PairwiseClassifier().fit(X, y)
+    trace = clf.trace_.parameters
+    assert (trace.tree_share, trace.tree_forests) == (chosen.tree_share, chosen.tree_forests)
+    assert len(clf.network_.forest.roots) == 3 * trace.tree_rounds * trace.tree_forests
+    ways = [sum(min(2 ** (k // 100), 4) for k in range(found.tree_rounds)) for found in (chosen, trace)]
+    assert ways[1] == pytest.approx(1.5 * ways[0], abs=4 + 0.01 * ways[0])
 
 
 def leaves_below(forest, end):

@@ -20,7 +20,7 @@ from tanager.parameters.effects.triples import JudgedFold
 from tanager.table.granularity import n_codes
 from tanager.table.rows import Rows
 from tanager.threads import map_threads
-from tanager.trees.boost import Boosting, TreeOptions
+from tanager.trees.boost import Boosting, TreeOptions, rounds_as_far
 from tanager.trees.forest import Forest
 
 # Trees are grown on so many rows at most, evenly spaced ones.
@@ -75,6 +75,10 @@ def add_trees(
     # Where there are more rows than folds were made of, leaves and the rows in each grow alike.
     more_rows = len(numbers) / min(rows.n_rows, MAX_ROWS_FOR_FOLDS)
     options = replace(choice.options, max_leaves=round(math.sqrt(more_rows) * choice.options.max_leaves))
+    if _are_very_many(rows.n_rows) and not forests:
+        # The rounds were chosen on part of the rows. The more rows, the further trees can go before they fit noise.
+        times = taken.row_weights.sum() / folds[0].split.kept.row_weights.sum()
+        choice = replace(choice, rounds=rounds_as_far(choice.rounds, times))
     whole = [begin_trees(taken, columns, replace(options, seed=seed)) for seed in seeds]
     map_threads(lambda forest: forest.grow(choice.rounds), whole)
     return _mean(network, [*forests, *whole], choice), choice
@@ -83,7 +87,11 @@ def add_trees(
 def _kinds_of(n_rows: int) -> tuple[TreeOptions, ...]:
     if n_rows < MANY_ROWS:
         return KINDS
-    return KINDS_OF_VERY_MANY if VERY_MANY_ROWS <= n_rows <= MAX_ROWS_FOR_FOLDS else KINDS_OF_MANY
+    return KINDS_OF_VERY_MANY if _are_very_many(n_rows) else KINDS_OF_MANY
+
+
+def _are_very_many(n_rows: int) -> bool:
+    return VERY_MANY_ROWS <= n_rows <= MAX_ROWS_FOR_FOLDS
 
 
 def _mean(network: AdditiveNetwork, forests: Sequence[Boosting], choice: TreeChoice) -> AdditiveNetwork:
