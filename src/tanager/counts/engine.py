@@ -47,7 +47,7 @@ class StackEngine(CountEngine, Protocol):
 
 def choose_engine(name: str, device: str | None = None) -> CountEngine:
     """The engine of that name; `device` is where the torch engine works, and the others have none."""
-    if name not in tuple(ENGINES):
+    if str(name) not in ENGINES:
         raise unknown_option("engine", name, ENGINES)
     if name == "torch":
         return _torch_engine(device)

@@ -89,13 +89,13 @@ class Frequency(ParameterLearner):
 
         `smooth_class` gives them to a class without parents too. `more` are rows in each state beside those counted.
         """
+        if str(self.smoothing) not in DEFAULT_ALPHA:
+            raise unknown_option("smoothing", self.smoothing, DEFAULT_ALPHA)
         if self.smoothing == "hierarchical":
             raise OptionError(
                 "smoothing='hierarchical' has no pseudo-rows that are the same for all parents, which are needed here.",
                 hint="use smoothing='laplace' or 'friedman', or parameters='hierarchical'.",
             )
-        if self.smoothing not in tuple(DEFAULT_ALPHA):
-            raise unknown_option("smoothing", self.smoothing, DEFAULT_ALPHA)
         alpha = DEFAULT_ALPHA[self.smoothing] if self.alpha is None else self.alpha
         if not alpha > 0:
             raise OptionError(f"alpha={alpha!r} of Frequency must be a number above zero.")

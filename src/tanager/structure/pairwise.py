@@ -151,7 +151,7 @@ class Pairwise(StructureLearner):
         most about the class are paired.
         """
         n_attributes = counts.n_attributes
-        if self.rank_by not in RANKINGS:
+        if str(self.rank_by) not in RANKINGS:
             raise unknown_option("rank_by", self.rank_by, RANKINGS)
         most = max(self.numbers(n_attributes))
         if n_attributes < 2:
