@@ -87,8 +87,7 @@ def section(records: pd.DataFrame) -> list[str]:
         "P(class | row) of the default tolerance against a fit with the same strengths, pairs and trees and a "
         f"tolerance of {TIGHT:g}: the highest difference over all training rows and classes (asked {ASKED:g}), and "
         f"what the trace promises (`p_bound`). Gaps are filled by the column's most frequent value; the difference of "
-        "rows as they are is beside it, with a star where other triples or trees were taken: these tell apart what no "
-        "training row does, but completions of a row may. "
+        "rows as they are is beside it. A star: other triples of attributes or trees were taken. "
         f"Sets of up to {MAX_ROWS:,} rows.",
         "",
         "| model | sets | highest difference | at | above what the trace promises |",
@@ -107,8 +106,8 @@ def section(records: pd.DataFrame) -> list[str]:
     ]
     for record in records.sort_values(["rows", "set", "model"]).to_dict("records"):
         bound = "" if pd.isna(record["p_bound"]) else f"{record['p_bound']:.1e}"
-        difference = f"{record['difference']:.1e}" if record["same_choices"] else "other choices"
         star = "" if record.get("same_trees", True) else " *"
+        difference = f"{record['difference']:.1e}{star}" if record["same_choices"] else "other choices"
         with_gaps = "" if pd.isna(record["with_gaps"]) else f"{record['with_gaps']:.1e}{star}"
         figures = f"{difference} | {bound} | {with_gaps} | {record['mean_of_fits']}"
         lines.append(f"| {record['set']} | {record['rows']:,} | {record['model']} | {figures} |")

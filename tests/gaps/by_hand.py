@@ -52,9 +52,13 @@ def averaged_by_hand(network: AnyNetwork, filling: Filling, row: tuple[int, ...]
         share = sum(cells[(*states, c)] for c in range(len(total)))
         p = posterior(network, completed(network, row, states))
         total += share * np.exp(bend @ p) * p
-    if not all(known):
-        total *= np.exp(filling.shift / (1 + sum(known)))
+    total *= shift_by_hand(filling, known)
     return total / total.sum()
+
+
+def shift_by_hand(filling: Filling, known: list[bool]) -> np.ndarray:
+    """All of it with no cell known, the root with one."""
+    return np.exp({0: 1.0, 1: 0.5}.get(sum(known), 0.0) * filling.shift)
 
 
 def correction_by_hand(filling: Filling, row: tuple[int, ...], known: list[bool]) -> np.ndarray:

@@ -188,8 +188,7 @@ def average(model: Model, codes: Codes) -> list[float]:
     bent = [filler["nothing"][c] for c in classes]
     for entries, code, gap in zip(filler["corrections"], codes, missing, strict=True):
         bent = bent if gap else [total + entry for total, entry in zip(bent, entries[code], strict=True)]
-    fading = 1.0 / (1 + missing.count(False))
-    bent = [fading * total for total in bent]
+    bent = [total / (1 + missing.count(False)) for total in bent]
     logs, found = [], []
     for weight, filled in complete(filler, coarse, missing):
         middles = zip(codes, filled, missing, filler["middles"], strict=True)
@@ -197,6 +196,7 @@ def average(model: Model, codes: Codes) -> list[float]:
         logs.append(weight + fsum(a * b for a, b in zip(bent, found[-1], strict=True)))
     weights = normalize(logs)
     means = [fsum(weight * each[c] for weight, each in zip(weights, found, strict=True)) for c in classes]
+    fading = max(0.0, 1 - missing.count(False) / 2)
     shifted = [exp(fading * filler["shift"][c]) * means[c] for c in classes]
     return [share / fsum(shifted) for share in shifted]
 

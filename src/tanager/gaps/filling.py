@@ -35,8 +35,8 @@ MAX_ATTRIBUTES_OF_TREE = 500  # with more, the tables of all pairs cost more tha
 class Filling:
     """The filler F, and by how much the weights of completions are bent: exp(sum_c lambda_c P(c | completion)).
 
-    lambda is the mean of `nothing` and of the entries of the cells present. The average is then multiplied by
-    exp(shift / (1 + number of cells present)).
+    lambda is the mean of `nothing` and of the entries of the cells present. The average is multiplied by exp(shift)
+    with no cell present, by its root with one.
 
     filler   has the nodes of the network, at their coarse granularity where they have two; its attributes have the
              class and at most one attribute as parents
@@ -63,18 +63,18 @@ class Filling:
         total = np.tile(self.nothing, (len(codes), 1))
         for attribute, entries in enumerate(self.states):
             total += entries[codes[:, attribute]]
-        total *= self._fading(codes)
+        total /= 1.0 + self._known(codes)
         return np.asarray(total - total.max(axis=1, keepdims=True))
 
     def shifted(self, codes: Codes, averages: Floats) -> Floats:
         """(n_rows, n_classes) the averages of these rows, shifted and adding up to one."""
-        moved = averages * np.exp(self._fading(codes) * self.shift)
+        moved = averages * np.exp(np.maximum(1.0 - self._known(codes) / 2.0, 0.0) * self.shift)
         return np.asarray(moved / moved.sum(axis=1, keepdims=True))
 
-    def _fading(self, codes: Codes) -> Floats:
-        """(n_rows, 1) one over (1 + number of cells present)."""
-        known = (codes < np.array([len(entries) - 1 for entries in self.states])).sum(axis=1, keepdims=True)
-        return np.asarray(1.0 / (1.0 + known))
+    def _known(self, codes: Codes) -> Floats:
+        """(n_rows, 1) how many cells are present."""
+        present = codes < np.array([len(entries) - 1 for entries in self.states])
+        return np.asarray(present.sum(axis=1, keepdims=True), dtype=np.float64)
 
     def reordered(self, order: Sequence[int]) -> Filling:
         """With the nodes in another order, as `Network.reordered`."""

@@ -119,7 +119,7 @@ function makeAverage(filler, nodes, target, complete, coarsen = (_, code) => cod
     if (found.some((each) => !each)) return null;
     const bent = correction(known);
     const weights = normalize(found.map((each, m) => logs[m] + each.reduce((sum, share, c) => sum + bent[c] * share, 0)));
-    const fading = 1 / (1 + known.filter((code) => code >= 0).length);
+    const fading = Math.max(0, 1 - known.filter((code) => code >= 0).length / 2);
     const shifted = range(nClasses).map((c) => Math.exp(fading * shift[c]) * found.reduce((sum, each, m) => sum + weights[m] * each[c], 0));
     const total = shifted.reduce((sum, share) => sum + share, 0);
     return shifted.map((share) => share / total);
