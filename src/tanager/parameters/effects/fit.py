@@ -57,7 +57,7 @@ Array = NDArray[np.float64]
 ROWS_WITHOUT_MEAN = 750.0
 # Of `tol`: what may be left to gain in blocks, as a share of the objective plus a hundredth of a nat for each row. P is
 # then within `tol` of the optimum's on the tables tried, of every row or in the root mean square.
-LEFT_OF_EVERY_ROW, LEFT_OF_MEAN = 3e-4, 1e-2
+LEFT_OF_EVERY_ROW, LEFT_OF_MEAN = 2e-4, 1e-2
 # Fewer rows cannot show that triples or trees gain, and need not wait for the compiler.
 MIN_ROWS_FOR_TREES = 500
 # The first fit of a norm only says how large its blocks are.

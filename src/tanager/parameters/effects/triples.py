@@ -76,9 +76,22 @@ def add_triples(
         best, best_penalty, with_triples = own, penalty, found
     if excess_errors(alone, best, weights) <= CLEAR_ERRORS:
         return none
-    whole = _TripleFit(network, rows.take(np.linspace(0, rows.n_rows - 1, min(rows.n_rows, MAX_ROWS)).astype(np.intp)))
-    choice = TripleChoice(len(whole.triples), best_penalty)
-    return (whole.fit(best_penalty), with_triples, choice) if whole.triples else none
+    taken = rows.take(np.linspace(0, rows.n_rows - 1, min(rows.n_rows, MAX_ROWS)).astype(np.intp))
+    whole = _TripleFit(network, taken, _found_most_often([fit.triples for fit in fits]))
+    return whole.fit(best_penalty), with_triples, TripleChoice(len(whole.triples), best_penalty)
+
+
+def _found_most_often(by_fold: Sequence[Sequence[Triple]]) -> list[Triple]:
+    """The triples that most folds found, of these the first ones: those that were judged.
+
+    Triples of all rows would change with the last digits of the fit on them, where attributes say nearly the same.
+    """
+    places: dict[Triple, list[int]] = {}
+    for found in by_fold:
+        for place, triple in enumerate(found):
+            places.setdefault(triple, []).append(place)
+    best = sorted(places, key=lambda triple: (-len(places[triple]), sum(places[triple]), triple))
+    return best[:MAX_TRIPLES]
 
 
 def fold_with_triples(fold: JudgedFold, choice: TripleChoice) -> JudgedFold:
@@ -96,17 +109,19 @@ def _few_states(network: AdditiveNetwork) -> NDArray[np.intp]:
 
 
 class _TripleFit:
-    """The best triples of some rows beside a network, and the forest of their effects."""
+    """Triples beside a network, the best of some rows unless they are given, and the forest of their effects."""
 
-    def __init__(self, network: AdditiveNetwork, rows: EncodedBatch) -> None:
+    def __init__(self, network: AdditiveNetwork, rows: EncodedBatch, triples: list[Triple] | None = None) -> None:
         columns, few = network.columns[:-1], _few_states(network)
         self._network = network
         codes, sizes = completed_codes(rows, columns), n_codes(columns)
         classes, weights = rows.class_codes.astype(np.intp), rows.row_weights
         offset = network.log_joint(codes, normalized=True).T
-        found = find_triples(codes[:, few], classes, weights, offset, sizes[few])
-        self.triples: list[Triple] = [(int(few[i]), int(few[j]), int(few[k])) for i, j, k in found[:MAX_TRIPLES]]
-        forest: Forest = triple_forest(self.triples, codes, weights, sizes.tolist(), len(offset))
+        if triples is None:
+            found = find_triples(codes[:, few], classes, weights, offset, sizes[few])
+            triples = [(int(few[i]), int(few[j]), int(few[k])) for i, j, k in found[:MAX_TRIPLES]]
+        self.triples = triples
+        forest: Forest = triple_forest(triples, codes, weights, sizes.tolist(), len(offset))
         self._refit = Refit(forest, codes, classes, weights, offset)
 
     def fit(self, penalty: float, rough: bool = False) -> AdditiveNetwork:
