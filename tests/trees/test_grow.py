@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tanager.trees.boost import bins_of
 from tanager.trees.grow_kernels import grow_tree
+from tanager.trees.split_kernels import gain_of_two, make_room, scan
 from trees.grow_by_hand import Table, grow_by_hand
 
 UNITS = 2.0**21
@@ -32,6 +35,27 @@ def test_a_tree_is_the_one_of_the_best_split_in_every_step(seed, limits, max_att
     table = Table(seed)
     expected = grow_by_hand(table, 8, limits, max_attributes)
     np.testing.assert_allclose(grown(table, 8, limits, max_attributes)[0], expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_tree_of_attributes_of_two_states_is_the_one_of_the_best_split_in_every_step(seed, missing):
+    table = Table(seed, ordered=(0, 0, 0, 0), n_codes=(3, 3, 3, 3), missing=missing)
+    for limits in ((0.01, 1.0), (1.2, 0.3)):
+        expected = grow_by_hand(table, 8, limits, 4)
+        np.testing.assert_allclose(grown(table, 8, limits, 4)[0], expected, rtol=0, atol=1e-10)
+
+
+SUMS = st.tuples(st.integers(-(2**20), 2**20), st.integers(0, 2**20)).filter(any)
+
+
+@settings(deadline=None)
+@given(SUMS, SUMS, st.sampled_from([0.0, 1.0, 1e5]), st.sampled_from([1e-9, 1.0, 1e5]))
+def test_the_gain_of_two_categories_is_that_of_the_scan_of_all_to_the_last_digit(one, other, least_hessian, penalty):
+    one, other = ((g << 32) + h for g, h in (one, other))
+    limits = np.array([least_hessian, penalty])
+    scanned = scan(np.array([one, 0, other]), one + other, 0, limits, make_room(np.array([0, 3])))[0]
+    assert gain_of_two(one, other, one + other, limits) == scanned
 
 
 @pytest.mark.parametrize("seed", range(5))

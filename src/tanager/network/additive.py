@@ -93,21 +93,27 @@ class AdditiveNetwork(HasColumns):
     def __post_init__(self) -> None:
         n_classes = self.columns[-1].n_states
         attributes = self.columns[:-1]
-        expected: dict[str, tuple[Array, tuple[int, ...]]] = {"intercept": (self.intercept, (n_classes,))}
-        for column, main, density in zip(attributes, self.mains, self.densities, strict=True):
-            expected[f"main effect of {column.name!r}"] = (main, (column.n_states + 1, n_classes))
-            expected[f"density of {column.name!r}"] = (density, (column.n_states,))
-        for column, spread in zip(attributes, self.spreads, strict=bool(self.spreads)):
-            expected[f"spread of {column.name!r}"] = (spread, (column.n_states, n_classes))
-        for (parent, child), table in zip(self.pairs, self.tables, strict=True):
-            one, other = attributes[parent], attributes[child]
-            states = (one.coarse.n_states + 1, other.coarse.n_states + 1)
-            expected[f"effect of the pair {one.name!r}, {other.name!r}"] = (table, (*states, n_classes))
-        for what, (array, shape) in expected.items():
+        states, coarse = ([kind.n_states for kind in kinds] for kinds in (attributes, [c.coarse for c in attributes]))
+        # What an array is, whose, its values and the shape they need.
+        parts: list[tuple[str, tuple[int, ...], Array, tuple[int, ...]]] = [
+            ("intercept", (), self.intercept, (n_classes,))
+        ]
+        for k, (main, density) in enumerate(zip(self.mains, self.densities, strict=True)):
+            parts.append(("main effect of", (k,), main, (states[k] + 1, n_classes)))
+            parts.append(("density of", (k,), density, (states[k],)))
+        for k, spread in zip(range(len(attributes)), self.spreads, strict=bool(self.spreads)):
+            parts.append(("spread of", (k,), spread, (states[k], n_classes)))
+        for (one, other), table in zip(self.pairs, self.tables, strict=True):
+            parts.append(("effect of the pair", (one, other), table, (coarse[one] + 1, coarse[other] + 1, n_classes)))
+        # All at once: of hundreds of small arrays each would take as long as all.
+        finite = bool(np.isfinite(np.concatenate([array.reshape(-1) for _, _, array, _ in parts])).all())
+        for what, owners, array, shape in parts:
+            if array.shape == shape and (finite or np.isfinite(array).all()):
+                continue
+            name = " ".join([what, ", ".join(repr(attributes[k].name) for k in owners)]).strip()
             if array.shape != shape:
-                raise DataError(f"the {what} has shape {array.shape}; its states and the classes need {shape}.")
-            if not np.isfinite(array).all():
-                raise DataError(f"the {what} holds a value that is not a finite number.")
+                raise DataError(f"the {name} has shape {array.shape}; its states and the classes need {shape}.")
+            raise DataError(f"the {name} holds a value that is not a finite number.")
         if self.forest is not None:
             self.forest.check([column.n_states + 1 for column in attributes], n_classes)
 

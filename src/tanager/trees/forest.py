@@ -72,24 +72,24 @@ class Forest:
     @classmethod
     def of(cls, trees: Sequence[Tree], n_codes: Sequence[int] | Ints, n_classes: int) -> Forest:
         """From trees over attributes of so many codes."""
-        splits = np.cumsum([0, *(len(tree.nodes) for tree in trees)])
+        counts = np.array([len(tree.nodes) for tree in trees], dtype=np.int64)
+        splits = np.cumsum([0, *counts])
         leaves = np.cumsum([0, *(len(tree.values) for tree in trees)])
-        ends, attributes, left = [], [], []
-        for tree, split, leaf in zip(trees, splits.tolist(), leaves.tolist(), strict=False):
-            children = tree.nodes[:, [2, 1]]
-            ends.append(np.where(children < 0, children - leaf, children + split))
-            attributes.append(tree.nodes[:, 0])
-            left += [own[: n_codes[attribute]] for own, attribute in zip(tree.left, tree.nodes[:, 0], strict=True)]
-        counts = (len(tree.nodes) for tree in trees)
-        firsts = zip(counts, splits.tolist(), leaves.tolist(), strict=False)
+        nodes = np.concatenate([*(tree.nodes for tree in trees), np.empty((0, 3), np.int64)])
+        children, attributes = nodes[:, [2, 1]], nodes[:, 0]
+        later, next_leaf = (np.repeat(first[:-1], counts)[:, np.newaxis] for first in (splits, leaves))
+        left = np.zeros((len(nodes), max((tree.left.shape[1] for tree in trees), default=0)), dtype=np.bool_)
+        for tree, first in zip(trees, splits.tolist(), strict=False):
+            left[first : first + len(tree.left), : tree.left.shape[1]] = tree.left
+        n_left = np.asarray(n_codes)[attributes]
         return cls(
             n_classes,
-            np.array([split if n else ~leaf for n, split, leaf in firsts], dtype=np.int64),
+            np.where(counts > 0, splits[:-1], ~leaves[:-1]),
             np.array([tree.of_class for tree in trees], dtype=np.int64),
-            np.concatenate([*attributes, np.empty(0, np.int64)]),
-            np.concatenate([*ends, np.empty((0, 2), np.int64)]),
-            np.cumsum([0, *(len(own) for own in left)]),
-            np.concatenate([*left, np.empty(0, np.bool_)]),
+            attributes,
+            np.where(children < 0, children - next_leaf, children + later),
+            np.cumsum([0, *n_left]),
+            left[np.arange(left.shape[1]) < n_left[:, np.newaxis]],
             np.concatenate([np.empty(0), *(tree.values for tree in trees)]),
             np.concatenate([np.empty(0), *(tree.weights for tree in trees)]),
         )

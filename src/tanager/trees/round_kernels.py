@@ -8,7 +8,7 @@ import numpy as np
 
 from tanager.kernel import kernel, kernel_part
 from tanager.table.categories import Codes
-from tanager.trees.grow_kernels import grow_tree
+from tanager.trees.grow_kernels import grow_tree, partition
 from tanager.trees.split_kernels import Flags, Floats, Ints
 
 # Gradients of a tree add up to so many units at most, and Hessians to fewer: each is half of a whole number of 64 bits.
@@ -93,7 +93,8 @@ def grow_class(
         bins, packed, order, asked, starts, ordered, units, max_attributes, histograms, nodes, left, leaf_of_row
     )
     if len(order) < len(score):
-        find_leaves(bins, nodes, left, n_splits, starts, leaf_of_row)
+        others = rows_without_leaf(leaf_of_row, len(score) - len(order))
+        find_leaves(bins, nodes, left, n_splits, starts, others, leaf_of_row)
     set_values(classes, weights, number, share, leaf_of_row, rate, limits[1], n_splits + 1, values, leaf_weights, score)
     return n_splits
 
@@ -110,11 +111,39 @@ def pack_rows(
 
 
 @kernel_part
-def find_leaves(bins: Codes, nodes: Ints, left: Flags, n_splits: int, starts: Ints, leaf_of_row: Ints) -> None:
-    """Of the rows that the tree has not grown on, marked by -1."""
+def rows_without_leaf(leaf_of_row: Ints, number: int) -> Ints:
+    """The rows, so many of them, that the tree has not grown on, marked by -1."""
+    found, n = np.empty(number + 1, np.int64), 0
     for i in range(len(leaf_of_row)):
-        if leaf_of_row[i] < 0:
-            leaf_of_row[i] = ~walk(bins, i, nodes, left, n_splits, starts)
+        found[n] = i
+        n += leaf_of_row[i] < 0
+    return found[:number]
+
+
+@kernel_part
+def find_leaves(
+    bins: Codes, nodes: Ints, left: Flags, n_splits: int, starts: Ints, order: Ints, leaf_of_row: Ints
+) -> None:
+    """Of the rows of `order`, which is left in another order.
+
+    All rows of a split are parted at once: a row that walks down alone waits for every split it comes to.
+    """
+    begins, ends, spare = np.zeros(n_splits + 1, np.int64), np.zeros(n_splits + 1, np.int64), np.empty_like(order)
+    ends[0] = len(order)
+    if n_splits == 0:
+        leaf_of_row[order] = 0
+    for split in range(n_splits):
+        attribute = nodes[split, 0]
+        begin, end = begins[split], ends[split]
+        middle = partition(bins, attribute, starts[attribute], left[split], order, begin, end, spare)
+        for side in range(1, 3):
+            child = nodes[split, side]
+            first, last = (begin, middle) if side == 1 else (middle, end)
+            if child >= 0:  # a later split
+                begins[child], ends[child] = first, last
+            else:
+                for position in range(first, last):
+                    leaf_of_row[order[position]] = ~child
 
 
 @kernel_part
@@ -153,26 +182,20 @@ def nearest(value: float) -> int:
 
 
 @kernel_part
-def walk(bins: Codes, row: int, nodes: Ints, left: Flags, n_splits: int, starts: Ints) -> int:
-    """~leaf that a row ends in."""
-    at = 0 if n_splits > 0 else -1
-    while at >= 0:
-        attribute = nodes[at, 0]
-        at = nodes[at, 1] if left[at, np.int64(bins[row, attribute]) - starts[attribute]] else nodes[at, 2]
-    return at
-
-
-@kernel_part
 def mean_loss(scores: Floats, classes: Ints, weights: Floats) -> float:
     """Of - log P(class | row), from log odds (n_classes, n_rows)."""
     loss = weight = 0.0
     for i in range(scores.shape[1]):
-        top, total = -np.inf, 0.0
-        for c in range(len(scores)):
-            top = max(top, scores[c, i])
-        for c in range(len(scores)):
-            total += math.exp(scores[c, i] - top)
-        loss += weights[i] * (math.log(total) + top - scores[classes[i], i])
+        if len(scores) == 2:  # one exponential is enough
+            odds = scores[1 - classes[i], i] - scores[classes[i], i]
+            loss += weights[i] * (max(odds, 0.0) + math.log1p(math.exp(-abs(odds))))
+        else:
+            top, total = -np.inf, 0.0
+            for c in range(len(scores)):
+                top = max(top, scores[c, i])
+            for c in range(len(scores)):
+                total += math.exp(scores[c, i] - top)
+            loss += weights[i] * (math.log(total) + top - scores[classes[i], i])
         weight += weights[i]
     return loss / weight
 
@@ -243,9 +266,13 @@ def follow_rounds(
     losses: Floats,
 ) -> None:
     """Add rounds of trees to the log odds `scores` of other rows; losses (n_rounds,) are the mean ones after each."""
+    order, leaf_of_row = np.empty(len(bins), np.int64), np.empty(len(bins), np.int64)
     for k in range(len(losses)):
         for tree in range(nodes.shape[1]):
-            score, own_nodes, own_left, n = scores[first_class + tree], nodes[k, tree], left[k, tree], n_splits[k, tree]
             for row in range(len(bins)):
-                score[row] += values[k, tree, ~walk(bins, row, own_nodes, own_left, n, starts)]
+                order[row] = row
+            find_leaves(bins, nodes[k, tree], left[k, tree], n_splits[k, tree], starts, order, leaf_of_row)
+            score = scores[first_class + tree]
+            for row in range(len(bins)):
+                score[row] += values[k, tree, leaf_of_row[row]]
         losses[k] = mean_loss(scores, classes, weights)

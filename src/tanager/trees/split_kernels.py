@@ -43,6 +43,21 @@ def make_room(starts: Ints) -> Room:
     )
 
 
+@kernel_part
+def gain_of_two(one: int, other: int, whole: int, limits: Floats) -> float:
+    """What `scan` finds, to the last digit, where two categories have rows."""
+    least_hessian, penalty = limits[0], limits[1]
+    one_rank = (one >> 32) / ((one & HESSIAN) + penalty)
+    first = one if one_rank <= (other >> 32) / ((other & HESSIAN) + penalty) else other
+    whole_g, whole_h, g, h = float(whole >> 32), float(whole & HESSIAN), float(first >> 32), float(first & HESSIAN)
+    nothing = whole_g * whole_g / (whole_h + penalty)
+    rest, rest_h = whole_g - g, whole_h - h
+    below, rest_below = h + penalty, rest_h + penalty
+    score, scale = g * g * rest_below + rest * rest * below, below * rest_below
+    gains = h >= least_hessian and rest_h >= least_hessian and score > nothing * ROUNDING * scale
+    return score / scale - nothing if gains else -np.inf
+
+
 @kernel
 def best_split(
     histogram: Ints,
@@ -62,8 +77,18 @@ def best_split(
     best, found = -np.inf, 0
     for attribute in asked:
         if used[attribute] or n_used < max_attributes:
-            own = histogram[starts[attribute] : starts[attribute + 1]]
-            gain = scan(own, whole, ordered[attribute], limits, room)[0]
+            first = last = n_present = 0
+            if ordered[attribute] == 0:
+                for at in range(starts[attribute], starts[attribute + 1]):
+                    if histogram[at] != 0:
+                        first, last, n_present = last, at, n_present + 1
+            if n_present == 2:  # most categories in a small leaf, and far less work than a scan
+                gain = gain_of_two(histogram[first], histogram[last], whole, limits)
+            elif n_present == 1:
+                continue
+            else:
+                own = histogram[starts[attribute] : starts[attribute + 1]]
+                gain = scan(own, whole, ordered[attribute], limits, room)[0]
             if gain > best * ROUNDING:
                 best, found = gain, attribute
     return best, found

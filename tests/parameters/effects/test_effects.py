@@ -19,7 +19,7 @@ from tanager.parameters.conditional.fit import FOLD_SEED
 from tanager.parameters.effects import models as choice
 from tanager.parameters.effects import problems
 from tanager.parameters.effects.centered import Effects, mean_effects
-from tanager.parameters.effects.fit import _mean
+from tanager.parameters.effects.fitted import mean_of_models
 from tanager.structure import Fixed, Pairwise
 from tanager.table.batch import EncodedBatch
 from tanager.table.deal import split_rows
@@ -310,7 +310,7 @@ def test_the_mean_of_two_models_is_by_their_shares_and_that_of_their_folds(share
         whole, *parts = ((Effects(np.full(2, v), (np.full((3, 2), v),), (), density), ()) for v in (value, *folds))
         return SimpleNamespace(choice=SimpleNamespace(share=share), whole=whole, folds=tuple(parts))
 
-    found = _mean([model(0.75, 1.0, [2.0, 4.0]), model(0.25, 5.0, [0.0, 2.0])], share_of_folds)
+    found = mean_of_models([model(0.75, 1.0, [2.0, 4.0]), model(0.25, 5.0, [0.0, 2.0])], share_of_folds)
     expected = (1 - share_of_folds) * (0.75 * 1.0 + 0.25 * 5.0) + share_of_folds * (0.75 * 3.0 + 0.25 * 1.0)
     np.testing.assert_allclose(found.intercept, expected)
     np.testing.assert_allclose(found.mains[0], expected)

@@ -1,17 +1,21 @@
 """Trees beside effects: when they are taken in, and what the model then says."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset
 import pytest
 
-from tanager import PairwiseClassifier, explain, load_model, save_model
+from tanager import BayesianNetworkClassifier, PairwiseClassifier, explain, load_model, save_model
 from tanager.errors import OptionError
 from tanager.parameters import Conditional
 from tanager.parameters.effects import fit, trees
+from tanager.parameters.effects.fitted import with_say
 from tanager.parameters.effects.problems import EffectProblems
 from tanager.parameters.effects.tree_folds import CLEAR_ERRORS, FEWER_ERRORS, STRETCH, Gain, where_it_ends
+from tanager.structure import Pairwise
 
 
 def three_way(seed, n_rows, n_classes=2, gaps=0.0):
@@ -200,13 +204,32 @@ def test_an_order_of_its_own_is_refused():
         PairwiseClassifier(order=4).fit(X, y)
 
 
-def test_the_model_is_the_mean_of_log_odds_that_the_trace_tells(with_trees):
-    clf, X, y = with_trees
-    trace = clf.trace_.parameters
-    assert 0.0 < trace.tree_share <= 1.0
-    pairs = PairwiseClassifier(order=2).fit(X, y).network_
-    np.testing.assert_allclose(clf.network_.mains[0], (1.0 - trace.tree_share) * pairs.mains[0], rtol=0, atol=1e-12)
+def test_the_model_is_the_mean_of_log_odds_that_the_trace_tells():
+    X, y = nested(0, 900)
+    y = np.where(np.arange(900) % 3 == 0, X["f"] > 0.0, y)  # of which effects know more than trees do
+    close = Conditional(penalty="squared", tol=1e-7)
+    clf, pairs = (BayesianNetworkClassifier(Pairwise(order=order), parameters=close).fit(X, y) for order in (None, 2))
+    trace, mains = clf.trace_.parameters, pairs.network_.mains[0]
+    assert 0.0 < trace.tree_share < 1.0
+    np.testing.assert_allclose(clf.network_.mains[0], (1.0 - trace.tree_share) * mains, rtol=0, atol=1e-6)
     assert len(clf.network_.forest.roots) == 3 * trace.tree_rounds * trace.tree_forests
+
+
+def test_beside_trees_effects_are_fitted_as_closely_as_their_part_of_the_model_asks(with_trees):
+    clf, X, y = with_trees
+    close = BayesianNetworkClassifier(parameters=Conditional(tol=1e-6)).fit(X, y)
+    assert close.trace_.parameters.tree_share == clf.trace_.parameters.tree_share > 0.0
+    assert close.trace_.parameters.passes > clf.trace_.parameters.passes
+    np.testing.assert_allclose(clf.predict_proba(X), close.predict_proba(X), rtol=0, atol=1e-3)
+
+
+def test_a_model_that_trees_leave_hardly_any_share_is_not_in_the_mean():
+    models = [SimpleNamespace(choice=SimpleNamespace(share=share)) for share in (0.3, 0.6, 0.1)]
+    for model in models:
+        model.with_share = lambda share: share
+    assert with_say(models, 0.5) == models  # a twentieth of the whole is enough
+    assert with_say(models, 0.4) == pytest.approx([1 / 3, 2 / 3])
+    assert with_say(models, 0.05) == [1.0]
 
 
 def test_columns_in_another_order_give_the_same_model(model, with_trees):

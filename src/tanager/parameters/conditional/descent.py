@@ -85,18 +85,24 @@ class ScaledProblem(Protocol):
 
 
 def minimize_closely(
-    problem: ScaledProblem, u: Array, max_iter: int, tol: float, bound: float = np.inf, every_row: bool = True
+    problem: ScaledProblem,
+    u: Array,
+    max_iter: int,
+    tol: float,
+    bound: float = np.inf,
+    every_row: bool = True,
+    proved: bool = True,
 ) -> Descent:
     """Descend until P(class | row) is within `tol` of the optimum's for every training row.
 
-    This is proved where the objective is convex and the prior quadratic, and likely elsewhere. Of many rows, and
-    without `every_row`, it is likely in the root mean square. An effect beyond `bound` ends the descent.
+    This is proved where the objective is convex and the prior quadratic, and likely elsewhere, and without `proved`. Of
+    many rows, and without `every_row`, it is likely in the root mean square. An effect beyond `bound` ends the descent.
     """
     many = not every_row or problem.n_rows > MAX_ROWS_FOR_EACH
     goal = 2.0 * tol**2 * (problem.n_rows if many else 1.0)
 
     def rule(values: list[float], gradient: Array) -> tuple[float, float]:
-        if problem.bounded and not many:
+        if problem.bounded and proved and not many:
             return problem.gap_bound(gradient), BEFORE_INTERCEPTS * goal
         left = min(0.5 * float(gradient @ gradient) / SMALL_GRADIENT, _gain_of_late(values) / SMALL_GAIN)
         return left, goal if many else UNPROVED * goal

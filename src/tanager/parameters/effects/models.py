@@ -56,7 +56,7 @@ LEAST_SHARE = 0.05
 # In standard errors: more is chosen on the folds of the norm than of the others.
 NORM_HANDICAP = 0.5
 # The tolerance of a fit beside which trees are judged: they gain far more than it is off.
-ROUGH = 1e-2
+ROUGH = 3e-2
 # A kind whose strengths leave it so many standard errors behind another is not refined.
 HOPELESS = 4.0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from tanager.parameters.conditional.held_out import HeldOut
 from tanager.parameters.conditional.objectives import Objective
 from tanager.parameters.conditional.penalized import Penalized
 from tanager.parameters.effects.block_problem import BlockProblem, BlockRows
+from tanager.parameters.effects.centered import densities_of
 from tanager.parameters.effects.layout import MANY_ROWS, EffectLayout
 from tanager.parameters.effects.monotone_problem import MonotoneProblem
 from tanager.parameters.effects.prior import Found, effect_prior, prior_mean, start_from_folds
@@ -26,6 +28,7 @@ from tanager.table.batch import EncodedBatch
 from tanager.table.deal import ONE_FOLD_ROWS, split_rows
 from tanager.table.granularity import MAX_PAIRED
 from tanager.table.rows import Rows, gather
+from tanager.threads import map_threads
 
 Array = NDArray[np.float64]
 
@@ -159,20 +162,31 @@ class EffectProblems:
         return self._objective == "cll" and n_rows <= MAX_ROWS_FOR_FOLDS and few
 
     @cached_property
+    def densities(self) -> tuple[Array, ...]:
+        """Of each attribute (states,) their shares of all rows."""
+        layout = self.layout((), 0)
+        rows = self.rows.map(EncodedBatch.with_gaps_as_states)
+        return densities_of(layout, _count(layout, rows, self.task.counts.engine))
+
+    @cached_property
     def splits(self) -> list[RowSplit]:
         """The folds."""
         return self._split(ONE_FOLD_ROWS)
 
     def more_splits(self, one_fold_rows: int) -> list[RowSplit]:
         """The folds besides `splits` if one fold were enough from so many rows on."""
-        return self._split(one_fold_rows)[len(self.splits) :] if self.rows.n_rows <= one_fold_rows else []
+        return self._split(one_fold_rows, len(self.splits)) if self.rows.n_rows <= one_fold_rows else []
 
-    def _split(self, one_fold_rows: int) -> list[RowSplit]:
-        places, splits = self.layout((), 0).places, []
-        for kept, rest in split_rows(self.rows, MAX_ROWS_FOR_FOLDS, FOLD_SEED, places, one_fold_rows):
-            own = CountStore.coarse(kept, AutoEngine(), self.task.counts.names)
-            splits.append(RowSplit(kept, rest, self.ranked.rank(own)))
-        return splits
+    def _split(self, one_fold_rows: int, first: int = 0) -> list[RowSplit]:
+        """From one on."""
+
+        def rank(rows: tuple[EncodedBatch, EncodedBatch]) -> RowSplit:
+            own = CountStore.coarse(rows[0], AutoEngine(), self.task.counts.names)
+            return RowSplit(*rows, self.ranked.rank(own))
+
+        places = self.layout((), 0).places
+        splits = split_rows(self.rows, MAX_ROWS_FOR_FOLDS, FOLD_SEED, places, one_fold_rows)
+        return map_threads(rank, islice(splits, first, None))
 
     def fold(self, split: RowSplit, number: int, norm: bool = False, fewer: EffectFold | None = None) -> EffectFold:
         """A fold with so many pairs, at zero; with `norm` it can have that penalty. `fewer` is one with fewer pairs."""

@@ -1,6 +1,8 @@
 """Compiled: what rows find in the tables of blocks, what they add to cells, and their probabilities.
 
-What belongs to rows is (n_rows, width), the width as in `block_kernels`.
+What belongs to rows is (n_rows, width), the width as in `block_kernels`. Loops are written out for a width of one, as
+lines, since of a table of one column the compiler does not know that it is one; and for that of three or four classes:
+a length that is known when a loop is compiled saves a third of the time.
 """
 
 from __future__ import annotations
@@ -29,17 +31,23 @@ def add_tables(offsets: Shape, cells: Cells, first: int, tables: Array, scores: 
     """Add to scores (n, width) what n rows from the first on find in the tables (n_cells, width) of all blocks."""
     n_rows, width = scores.shape
     for b in range(len(cells)):
-        table, own = tables[offsets[b] : offsets[b + 1]], cells[b]
+        table, own = tables[offsets[b] : offsets[b + 1]], cells[b, first:]
         if not is_filled(table):
             continue
         if width == 1:
+            odds, line = scores.reshape(-1), table.reshape(-1)
             for i in range(n_rows):
-                scores[i, 0] += table[own[first + i], 0]
+                odds[i] += line[own[i]]
+        elif width == LANES:
+            for i in range(n_rows):
+                cell = own[i]
+                for c in range(LANES):
+                    scores[i, c] += table[cell, c]
         else:
             for i in range(n_rows):
-                line, score = table[own[first + i]], scores[i]
+                entries, score = table[own[i]], scores[i]
                 for c in range(width):
-                    score[c] += line[c]
+                    score[c] += entries[c]
 
 
 @kernel
@@ -61,19 +69,24 @@ def sum_cells(cells: NDArray[np.uint32], values: Array, sums: Array) -> None:
     sums[:] = 0.0
     if width == 1:
         # Four sums for every cell: one would wait for the addition before.
-        lanes, last = np.zeros((len(sums), LANES)), n_rows - n_rows % LANES
+        lanes, last, line = np.zeros((len(sums), LANES)), n_rows - n_rows % LANES, values.reshape(-1)
         for i in range(0, last, LANES):
             for lane in range(LANES):
-                lanes[cells[i + lane], lane] += values[i + lane, 0]
+                lanes[cells[i + lane], lane] += line[i + lane]
         for i in range(last, n_rows):
-            lanes[cells[i], 0] += values[i, 0]
+            lanes[cells[i], 0] += line[i]
         for i in range(len(sums)):
             sums[i, 0] = (lanes[i, 0] + lanes[i, 1]) + (lanes[i, 2] + lanes[i, 3])
-        return
-    for i in range(n_rows):
-        own, line = sums[cells[i]], values[i]
-        for c in range(width):
-            own[c] += line[c]
+    elif width == LANES:
+        for i in range(n_rows):
+            cell = cells[i]
+            for c in range(LANES):
+                sums[cell, c] += values[i, c]
+    else:
+        for i in range(n_rows):
+            own, entries = sums[cells[i]], values[i]
+            for c in range(width):
+                own[c] += entries[c]
 
 
 @summing_kernel
@@ -85,23 +98,34 @@ def move_rows(
     Returns the model's curvature along the step; zero for two classes, whose bounds are the curvature.
     """
     n_rows, width = p.shape
-    if width == 1:
-        for i in range(n_rows):
-            moved[i, 0] += steps[cells[i], 0]
-            slopes[i, 0] += bounds[i, 0] * steps[cells[i], 0]
-        return 0.0
     bent = 0.0
-    for i in range(n_rows):
-        step, own, weight = steps[cells[i]], p[i], weights[i]
-        line, slope, mean, square = moved[i], slopes[i], 0.0, 0.0
-        for c in range(width):
-            mean += own[c] * step[c]
-        for c in range(width):
-            square += own[c] * step[c] * step[c]
-        for c in range(width):
-            line[c] += step[c]
-            slope[c] += weight * own[c] * (step[c] - mean)
-        bent += weight * (square - mean * mean)
+    if width == 1:
+        by_cell, of_rows, line, of_slopes = steps.reshape(-1), bounds.reshape(-1), moved.reshape(-1), slopes.reshape(-1)
+        for i in range(n_rows):
+            step = by_cell[cells[i]]
+            line[i] += step
+            of_slopes[i] += of_rows[i] * step
+    elif width == LANES:
+        for i in range(n_rows):
+            cell, weight, mean, square = cells[i], weights[i], 0.0, 0.0
+            for c in range(LANES):
+                mean += p[i, c] * steps[cell, c]
+                square += p[i, c] * steps[cell, c] * steps[cell, c]
+            for c in range(LANES):
+                moved[i, c] += steps[cell, c]
+                slopes[i, c] += weight * p[i, c] * (steps[cell, c] - mean)
+            bent += weight * (square - mean * mean)
+    else:
+        for i in range(n_rows):
+            cell, weight, mean, square = cells[i], weights[i], 0.0, 0.0
+            for c in range(width):
+                mean += p[i, c] * steps[cell, c]
+                square += p[i, c] * steps[cell, c] * steps[cell, c]
+            for c in range(width):
+                moved[i, c] += steps[cell, c]
+            for c in range(width):
+                slopes[i, c] += weight * p[i, c] * (steps[cell, c] - mean)
+            bent += weight * (square - mean * mean)
     return bent
 
 

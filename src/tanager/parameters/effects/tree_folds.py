@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,10 +76,16 @@ class TreeFolds:
         self._folds, self._columns = folds, columns
         self._trees: dict[TreeOptions, list[_TreeFold]] = {}
 
-    def with_more(self, folds: Sequence[JudgedFold]) -> TreeFolds:
-        """On further folds too; what has grown is not grown again."""
+    def with_more(self, folds: Sequence[JudgedFold], kind: TreeOptions) -> TreeFolds:
+        """On further folds too; what has grown is not grown again.
+
+        Their networks are fitted beside their trees of a kind, which grow as far as those of the first fold have.
+        """
         more = TreeFolds([*self._folds, *folds], self._columns)
         more._trees = self._trees
+        first, *others = more._tree_folds(kind)
+        networks = [partial(getattr, fold, "network") for fold in folds]
+        map_threads(lambda task: task(), [*networks, *(partial(fold.grow, first.boosting.n_rounds) for fold in others)])
         return more
 
     def choose(self, kinds: Sequence[TreeOptions]) -> tuple[TreeChoice, Gain]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -43,45 +44,87 @@ KINDS_OF_VERY_MANY = (TreeOptions(max_leaves=48, asked=0.5, rate=0.05), TreeOpti
 VERY_MANY_ROWS = 10_000
 
 
-def add_trees(
-    network: AdditiveNetwork,
+@dataclass(frozen=True)
+class ChosenTrees:
+    """Trees for a network that is fitted on all rows meanwhile.
+
+    choice  by the folds
+    grown   forests of folds that are part of the mean
+    whole   those of all rows, before their first round
+    """
+
+    choice: TreeChoice = field(default_factory=TreeChoice)
+    grown: tuple[Boosting, ...] = ()
+    whole: tuple[Boosting, ...] = ()
+
+    def grow(self, beside: Sequence[Callable[[], None]], has_threads: bool) -> None:
+        """The forests of all rows, with other work `beside` them; one waits for the other if either has threads."""
+        growth: list[Callable[[], None]] = [partial(forest.grow, self.choice.rounds) for forest in self.whole]
+        apart = has_threads or any(forest.has_threads for forest in self.whole)
+        for tasks in ([*beside], growth) if apart else ([*beside, *growth],):
+            map_threads(lambda task: task(), tasks)
+
+    def added_to(self, network: AdditiveNetwork) -> AdditiveNetwork:
+        """(1 - share) of the network and the share of the forests' mean, whose trees' means go into the intercept."""
+        share, forests = self.choice.share, (*self.grown, *self.whole)
+        if not forests:
+            return network
+        intercept = (1.0 - share) * network.intercept + share * np.mean([forest.start for forest in forests], axis=0)
+        trees = [tree for forest in forests for tree in forest.trees(self.choice.rounds)]
+        for tree in trees:
+            if not len(tree.nodes):
+                intercept[tree.of_class] += share / len(forests) * tree.values[0]
+        trees = [tree for tree in trees if len(tree.nodes)]
+        together = Forest.of(trees, n_codes(network.columns[:-1]), len(intercept)).scaled(share / len(forests))
+        centered, means = together.centered()
+        intercept = intercept + means
+        return replace(
+            network,
+            intercept=intercept - intercept.mean(),
+            mains=tuple((1.0 - share) * main for main in network.mains),
+            tables=tuple((1.0 - share) * table for table in network.tables),
+            spreads=tuple((1.0 - share) * spread for spread in network.spreads),
+            forest=centered if network.forest is None else network.forest.scaled(1.0 - share).joined(centered),
+        )
+
+
+def choose_trees(
     folds: Sequence[JudgedFold],
-    more_folds: Callable[[], Sequence[JudgedFold]],
+    more_folds: Callable[[float], Sequence[JudgedFold]],
     rows: Rows,
     max_attributes: int | None,
-) -> tuple[AdditiveNetwork, TreeChoice]:
-    """The network with trees, or as it is; and the choice made.
+) -> ChosenTrees:
+    """By what they gain on rows held out, beside the networks of folds; of none if that is not clear.
 
-    network         fitted on all rows
-    more_folds      further folds, to be made only where trees may gain
+    more_folds      makes further folds where trees may gain, given the share of the effects on the first
     rows            at both granularities
     max_attributes  that a leaf may depend on; None for any number
     """
-    columns = network.columns[:-1]
+    columns = folds[0].network.columns[:-1]
     cells = min(rows.n_rows, MAX_ROWS_FOR_FOLDS) * len(columns) * rows.n_classes
     if cells > MAX_CELLS:
-        return network, TreeChoice()
+        return ChosenTrees()
     kinds = [replace(kind, max_attributes=max_attributes) for kind in _kinds_of(rows.n_rows)]
     judged = TreeFolds(folds[:1], columns)
     choice, gain = judged.choose(kinds)
-    if gain.best > ERRORS_TO_GO_ON and (more := folds[1:] or more_folds()):
-        judged = judged.with_more(more)
+    if gain.best > ERRORS_TO_GO_ON and (more := folds[1:] or more_folds(1.0 - choice.share)):
+        judged = judged.with_more(more, choice.options)
         choice, gain = judged.choose([choice.options])
     if not gain.is_clear:
-        return network, TreeChoice()
-    forests = judged.forests(choice)
+        return ChosenTrees()
+    grown = judged.forests(choice)
     numbers = np.linspace(0, rows.n_rows - 1, min(rows.n_rows, MAX_ROWS)).astype(np.intp)
-    taken, seeds = rows.take(numbers), range(len(forests), choice.n_forests)
+    taken, seeds = rows.take(numbers), range(len(grown), choice.n_forests)
     # Where there are more rows than folds were made of, leaves and the rows in each grow alike.
     more_rows = len(numbers) / min(rows.n_rows, MAX_ROWS_FOR_FOLDS)
     options = replace(choice.options, max_leaves=round(math.sqrt(more_rows) * choice.options.max_leaves))
-    if _are_very_many(rows.n_rows) and not forests:
+    if _are_very_many(rows.n_rows) and not grown:
         # The rounds were chosen on part of the rows. The more rows, the further trees can go before they fit noise.
         times = taken.row_weights.sum() / folds[0].split.kept.row_weights.sum()
         choice = replace(choice, rounds=rounds_as_far(choice.rounds, times))
-    whole = [begin_trees(taken, columns, replace(options, seed=seed)) for seed in seeds]
-    map_threads(lambda forest: forest.grow(choice.rounds), whole)
-    return _mean(network, [*forests, *whole], choice), choice
+    return ChosenTrees(
+        choice, tuple(grown), tuple(begin_trees(taken, columns, replace(options, seed=seed)) for seed in seeds)
+    )
 
 
 def _kinds_of(n_rows: int) -> tuple[TreeOptions, ...]:
@@ -92,25 +135,3 @@ def _kinds_of(n_rows: int) -> tuple[TreeOptions, ...]:
 
 def _are_very_many(n_rows: int) -> bool:
     return VERY_MANY_ROWS <= n_rows <= MAX_ROWS_FOR_FOLDS
-
-
-def _mean(network: AdditiveNetwork, forests: Sequence[Boosting], choice: TreeChoice) -> AdditiveNetwork:
-    """(1 - share) of the network and the share of the forests' mean, whose trees' means go into the intercept."""
-    share = choice.share
-    intercept = (1.0 - share) * network.intercept + share * np.mean([forest.start for forest in forests], axis=0)
-    trees = [tree for forest in forests for tree in forest.trees(choice.rounds)]
-    for tree in trees:
-        if not len(tree.nodes):
-            intercept[tree.of_class] += share / len(forests) * tree.values[0]
-    trees = [tree for tree in trees if len(tree.nodes)]
-    grown = Forest.of(trees, n_codes(network.columns[:-1]), len(intercept)).scaled(share / len(forests))
-    centered, means = grown.centered()
-    intercept = intercept + means
-    return replace(
-        network,
-        intercept=intercept - intercept.mean(),
-        mains=tuple((1.0 - share) * main for main in network.mains),
-        tables=tuple((1.0 - share) * table for table in network.tables),
-        spreads=tuple((1.0 - share) * spread for spread in network.spreads),
-        forest=centered if network.forest is None else network.forest.scaled(1.0 - share).joined(centered),
-    )

@@ -5,7 +5,7 @@ Trees find such effects by luck: where the class is the exclusive or of three at
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import comb
 
@@ -19,6 +19,7 @@ from tanager.parameters.effects.problems import RowSplit
 from tanager.table.batch import EncodedBatch
 from tanager.table.granularity import n_codes
 from tanager.table.rows import Rows
+from tanager.threads import map_threads
 from tanager.trees.boost import losses
 from tanager.trees.forest import Forest
 from tanager.trees.refit import Refit
@@ -35,53 +36,69 @@ PENALTIES = (16.0, 4.0, 1.0, 0.25)
 CLEAR_ERRORS = 2.25
 
 
-@dataclass(frozen=True)
 class JudgedFold:
-    """A network fitted on the rows kept of a split."""
+    """A split of the rows, and a network of those kept, which is fitted when it is first asked for."""
 
-    network: AdditiveNetwork
-    split: RowSplit
+    def __init__(self, split: RowSplit, fit: Callable[[], AdditiveNetwork]) -> None:
+        self.split, self._fit = split, fit
+        self._network: AdditiveNetwork | None = None
+
+    @property
+    def network(self) -> AdditiveNetwork:
+        # `cached_property` of Python 3.11 would have one lock for all folds.
+        if self._network is None:
+            self._network = self._fit()
+        return self._network
 
 
 @dataclass(frozen=True)
 class TripleChoice:
-    """How many triples the network has, and the penalty on the squares of their effects."""
+    """The triples that a network is to have, and the penalty on the squares of their effects."""
 
-    number: int = 0
+    triples: tuple[Triple, ...] = ()
     penalty: float = 0.0
 
 
-def add_triples(
-    network: AdditiveNetwork, folds: Sequence[JudgedFold], rows: Rows
-) -> tuple[AdditiveNetwork, list[JudgedFold], TripleChoice]:
-    """Network and folds with effects of three attributes, or as they are; and the choice made."""
-    none = network, list(folds), TripleChoice()
-    few = _few_states(network)
+def choose_triples(folds: Sequence[JudgedFold], rows: Rows) -> tuple[list[JudgedFold], TripleChoice]:
+    """The folds with effects of three attributes, or as they are; and the choice made."""
+    none = list(folds), TripleChoice()
+    few = _few_states(folds[0].network)
     work = min(rows.n_rows, MAX_ROWS) * comb(len(few), 3) * rows.n_classes
     if len(few) < 3 or work > MAX_WORK:
         return none
-    fits = []
-    for fold in folds:
-        fits.append(_TripleFit(fold.network, fold.split.kept))
-        if not fits[-1].triples:
-            return none
+    fits = [_TripleFit(folds[0].network, folds[0].split.kept)]
+    if fits[0].triples:  # the other folds are asked where the first found some
+        fits += map_threads(lambda fold: _TripleFit(fold.network, fold.split.kept), folds[1:])
+    if not all(fit.triples for fit in fits):
+        return none
     weights = np.concatenate([fold.split.rest.row_weights for fold in folds])
     alone = np.concatenate([_held_out_losses(fold) for fold in folds])
     best, best_penalty, with_triples = alone, 0.0, list(folds)
     for penalty in PENALTIES:
-        found = [JudgedFold(fit.fit(penalty, rough=True), fold.split) for fit, fold in zip(fits, folds, strict=True)]
+        networks = map_threads(lambda fit: fit.fit(penalty, rough=True), fits)  # noqa: B023
+        found = [_judged(network, fold.split) for network, fold in zip(networks, folds, strict=True)]
         own = np.concatenate([_held_out_losses(fold) for fold in found])
         if np.average(own - best, weights=weights) >= 0.0:
             break
         best, best_penalty, with_triples = own, penalty, found
     if excess_errors(alone, best, weights) <= CLEAR_ERRORS:
         return none
+    return with_triples, TripleChoice(_found_most_often([fit.triples for fit in fits]), best_penalty)
+
+
+def add_triples(network: AdditiveNetwork, choice: TripleChoice, rows: Rows) -> AdditiveNetwork:
+    """A network of all rows with the effects chosen."""
+    if not choice.triples:
+        return network
     taken = rows.take(np.linspace(0, rows.n_rows - 1, min(rows.n_rows, MAX_ROWS)).astype(np.intp))
-    whole = _TripleFit(network, taken, _found_most_often([fit.triples for fit in fits]))
-    return whole.fit(best_penalty), with_triples, TripleChoice(len(whole.triples), best_penalty)
+    return _TripleFit(network, taken, choice.triples).fit(choice.penalty)
 
 
-def _found_most_often(by_fold: Sequence[Sequence[Triple]]) -> list[Triple]:
+def _judged(network: AdditiveNetwork, split: RowSplit) -> JudgedFold:
+    return JudgedFold(split, lambda: network)
+
+
+def _found_most_often(by_fold: Sequence[Sequence[Triple]]) -> tuple[Triple, ...]:
     """The triples that most folds found, of these the first ones: those that were judged.
 
     Triples of all rows would change with the last digits of the fit on them, where attributes say nearly the same.
@@ -91,16 +108,14 @@ def _found_most_often(by_fold: Sequence[Sequence[Triple]]) -> list[Triple]:
         for place, triple in enumerate(found):
             places.setdefault(triple, []).append(place)
     best = sorted(places, key=lambda triple: (-len(places[triple]), sum(places[triple]), triple))
-    return best[:MAX_TRIPLES]
+    return tuple(best[:MAX_TRIPLES])
 
 
 def fold_with_triples(fold: JudgedFold, choice: TripleChoice) -> JudgedFold:
     """A further fold, with effects of three attributes where the choice has them."""
-    return (
-        replace(fold, network=_TripleFit(fold.network, fold.split.kept).fit(choice.penalty, rough=True))
-        if choice.number
-        else fold
-    )
+    if not choice.triples:
+        return fold
+    return JudgedFold(fold.split, lambda: _TripleFit(fold.network, fold.split.kept).fit(choice.penalty, rough=True))
 
 
 def _few_states(network: AdditiveNetwork) -> NDArray[np.intp]:
@@ -111,7 +126,7 @@ def _few_states(network: AdditiveNetwork) -> NDArray[np.intp]:
 class _TripleFit:
     """Triples beside a network, the best of some rows unless they are given, and the forest of their effects."""
 
-    def __init__(self, network: AdditiveNetwork, rows: EncodedBatch, triples: list[Triple] | None = None) -> None:
+    def __init__(self, network: AdditiveNetwork, rows: EncodedBatch, triples: Sequence[Triple] | None = None) -> None:
         columns, few = network.columns[:-1], _few_states(network)
         self._network = network
         codes, sizes = completed_codes(rows, columns), n_codes(columns)
