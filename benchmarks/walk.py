@@ -34,6 +34,7 @@ PAIRS_ASKED, COPIES_ASKED = 101, 2.5
 # Where that is which the default learnt after version 0.1: trees and triples, the norm and its descent by blocks.
 LATER = (
     "trees/",
+    "parameters/effects/beyond.py",
     "parameters/effects/trees.py",
     "parameters/effects/tree_folds.py",
     "parameters/effects/triples.py",

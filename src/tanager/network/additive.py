@@ -91,29 +91,23 @@ class AdditiveNetwork(HasColumns):
     gap_rule: AnswersGaps | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        n_classes = self.columns[-1].n_states
-        attributes = self.columns[:-1]
-        states, coarse = ([kind.n_states for kind in kinds] for kinds in (attributes, [c.coarse for c in attributes]))
-        # What an array is, whose, its values and the shape they need.
-        parts: list[tuple[str, tuple[int, ...], Array, tuple[int, ...]]] = [
-            ("intercept", (), self.intercept, (n_classes,))
-        ]
-        for k, (main, density) in enumerate(zip(self.mains, self.densities, strict=True)):
-            parts.append(("main effect of", (k,), main, (states[k] + 1, n_classes)))
-            parts.append(("density of", (k,), density, (states[k],)))
-        for k, spread in zip(range(len(attributes)), self.spreads, strict=bool(self.spreads)):
-            parts.append(("spread of", (k,), spread, (states[k], n_classes)))
-        for (one, other), table in zip(self.pairs, self.tables, strict=True):
-            parts.append(("effect of the pair", (one, other), table, (coarse[one] + 1, coarse[other] + 1, n_classes)))
-        # All at once: of hundreds of small arrays each would take as long as all.
-        finite = bool(np.isfinite(np.concatenate([array.reshape(-1) for _, _, array, _ in parts])).all())
+        n_classes, attributes = self.columns[-1].n_states, self.columns[:-1]
+        n_states, numbers = [column.n_states for column in attributes], range(len(attributes))
+        coarse, none = [column.coarse.n_states + 1 for column in attributes], tuple[int, ...]()
+        parts = [("intercept", none, self.intercept, (*none, n_classes))]
+        for k, n, main, density in zip(numbers, n_states, self.mains, self.densities, strict=True):
+            parts += [("main effect of", (k,), main, (n + 1, n_classes)), ("density of", (k,), density, (n,))]
+        for k, n, spread in zip(numbers, n_states, self.spreads, strict=True) if self.spreads else ():
+            parts.append(("spread of", (k,), spread, (n, n_classes)))
+        for pair, table in zip(self.pairs, self.tables, strict=True):
+            parts.append(("effect of the pair", pair, table, (coarse[pair[0]], coarse[pair[1]], n_classes)))
+        finite = bool(np.isfinite(np.concatenate([part[2].reshape(-1) for part in parts])).all())  # one call for all
         for what, owners, array, shape in parts:
-            if array.shape == shape and (finite or np.isfinite(array).all()):
-                continue
             name = " ".join([what, ", ".join(repr(attributes[k].name) for k in owners)]).strip()
             if array.shape != shape:
                 raise DataError(f"the {name} has shape {array.shape}; its states and the classes need {shape}.")
-            raise DataError(f"the {name} holds a value that is not a finite number.")
+            if not finite and not np.isfinite(array).all():
+                raise DataError(f"the {name} holds a value that is not a finite number.")
         if self.forest is not None:
             self.forest.check([column.n_states + 1 for column in attributes], n_classes)
 

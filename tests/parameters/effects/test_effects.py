@@ -18,8 +18,7 @@ from tanager.parameters.conditional import strengths
 from tanager.parameters.conditional.fit import FOLD_SEED
 from tanager.parameters.effects import models as choice
 from tanager.parameters.effects import problems
-from tanager.parameters.effects.centered import Effects, mean_effects
-from tanager.parameters.effects.fitted import mean_of_models
+from tanager.parameters.effects.centered import Effects, mean_effects, mean_of_models
 from tanager.structure import Fixed, Pairwise
 from tanager.table.batch import EncodedBatch
 from tanager.table.deal import split_rows

@@ -12,7 +12,7 @@ from tanager import BayesianNetworkClassifier, PairwiseClassifier, explain, load
 from tanager.errors import OptionError
 from tanager.parameters import Conditional
 from tanager.parameters.effects import fit, trees
-from tanager.parameters.effects.fitted import with_say
+from tanager.parameters.effects.centered import with_say
 from tanager.parameters.effects.problems import EffectProblems
 from tanager.parameters.effects.tree_folds import CLEAR_ERRORS, FEWER_ERRORS, STRETCH, Gain, where_it_ends
 from tanager.structure import Pairwise

@@ -7,7 +7,7 @@ part of the model need not be fitted as closely as if they were the whole.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tanager.network.additive import AdditiveNetwork
 from tanager.parameters.effects.trees import ChosenTrees, choose_trees
@@ -20,18 +20,16 @@ from tanager.parameters.effects.triples import (
 )
 from tanager.table.rows import Rows
 
-# Fewer rows cannot show that triples or trees gain, and need not wait for the compiler.
-MIN_ROWS = 500
 # Of the effects in the tolerance of their fit.
 LEAST_SHARE = 0.05
 
 
 @dataclass(frozen=True)
 class Beyond:
-    """Effects of three attributes and trees; without any, a network stays as it is."""
+    """Effects of three attributes and trees; where none of them gained, a network stays as it is."""
 
-    triples: TripleChoice = field(default_factory=TripleChoice)
-    trees: ChosenTrees = field(default_factory=ChosenTrees)
+    triples: TripleChoice
+    trees: ChosenTrees
 
     @property
     def share_of_effects(self) -> float:
@@ -51,8 +49,6 @@ def choose_beyond(
     more_folds  makes further folds, given what share of the model the effects have beside trees on the first
     order       how many attributes an effect may have; None for any number
     """
-    if (order is not None and order < 3) or rows.n_rows < MIN_ROWS:
-        return Beyond()
     folds, triples = choose_triples(folds, rows)
 
     def more_with_triples(share: float) -> list[JudgedFold]:

@@ -32,18 +32,30 @@ from tanager.parameters.conditional.losses import MIXED
 from tanager.parameters.effects.beyond import Beyond, choose_beyond
 from tanager.parameters.effects.block_pass import SquaredBlocks
 from tanager.parameters.effects.block_problem import BlockProblem
-from tanager.parameters.effects.centered import Effects, without_zeros, zero_attributes
-from tanager.parameters.effects.fitted import Model, mean_of, mean_of_models, means_of_folds, spreads, with_say
+from tanager.parameters.effects.centered import (
+    Effects,
+    Model,
+    densities_of,
+    mean_of,
+    mean_of_models,
+    means_of_folds,
+    spreads,
+    with_say,
+    without_zeros,
+    zero_attributes,
+)
 from tanager.parameters.effects.models import (
     Choice,
     adapt,
     choose_models,
     constrain,
     fit_more,
+    map_kinds,
 )
 from tanager.parameters.effects.monotone import obeys
 from tanager.parameters.effects.problems import EffectProblems, RowSplit, begin, begin_blocks
 from tanager.parameters.effects.trace import EffectsTrace
+from tanager.parameters.effects.tree_folds import TreeChoice
 from tanager.parameters.effects.trees import ONE_FOLD_ROWS
 from tanager.parameters.effects.triples import JudgedFold
 from tanager.parameters.protocol import LearntNetwork, ParameterTask
@@ -59,6 +71,8 @@ LEFT_OF_EVERY_ROW, LEFT_OF_MEAN = 2e-4, 1e-2
 # Of `tol`, where trees have a share: what is proved of the effects' P proves nothing of the model's, and a fit that is
 # likely to be so many times `tol` off left P of the model within a third of `tol` on the benchmark sets.
 BESIDE_TREES = 5.0
+# Fewer rows cannot show that triples or trees gain, and need not wait for the compiler.
+MIN_ROWS_FOR_TREES = 500
 # The first fit of a norm only says how large its blocks are.
 FIRST_FIT = 1e-4
 # Of one block after another, before passes over all blocks: a step costs about what a pass does, and saves three.
@@ -99,17 +113,15 @@ class EffectsFit:
         # The mean has the pairs of the first; a model of fewer pairs has the best of them.
         models.sort(key=lambda model: -model.choice.n_pairs)
         beyond = self._choose_beyond(models)
-        models = with_say(models, beyond.share_of_effects)
-        # The norm takes longest: it begins first.
-        first = sorted(models, key=lambda model: model.choice.kind != "norm")
-        fits = [partial(self._fit, model, beyond.share_of_effects) for model in first]
-        beyond.trees.grow(fits, has_threads=not self._in_blocks(first[0].choice))
+        models = self._fit_all(models, beyond)
         folded = self._share_of_folds(models[0])
         effects, pairs = without_zeros(mean_of_models(models, folded), models[0].whole[1])
         network = self._network(effects, pairs, spreads(means_of_folds(models)))
-        network = beyond.added_to(network, self._problems.rows)
+        if beyond is not None:
+            network = beyond.added_to(network, self._problems.rows)
         leader = max(models, key=lambda model: model.choice.share)
-        chosen, descent, trees = leader.choice.chosen, leader.descent, beyond.trees.choice
+        chosen, descent = leader.choice.chosen, leader.descent
+        trees = TreeChoice() if beyond is None else beyond.trees.choice
         bounds = [model.descent.bound for model in models]
         largest = None if None in bounds else max(bound for bound in bounds if bound is not None)
         convex, least_weight = self._options.objective == "cll", self._problems.least_weight
@@ -132,7 +144,7 @@ class EffectsFit:
             naive_bayes_share=sum(model.choice.share for model in models if model.choice.kind == "naive Bayes"),
             norm_share=sum(model.choice.share for model in models if model.choice.kind == "norm"),
             share_of_folds=folded,
-            triples=len(beyond.triples.triples),
+            triples=0 if beyond is None else len(beyond.triples.triples),
             tree_rounds=trees.rounds,
             tree_share=trees.share,
             tree_forests=trees.n_forests,
@@ -144,16 +156,15 @@ class EffectsFit:
         columns, densities = self._task.columns, effects.densities
         return AdditiveNetwork(columns, effects.intercept, effects.mains, pairs, effects.tables, densities, spreads)
 
-    def _choose_beyond(self, models: Sequence[Model]) -> Beyond:
-        """What three attributes and more say together."""
-        means = means_of_folds(models)
-        if self._options.objective != "cll" or not means:
-            return Beyond()
-        networks = [partial(self._network, *mean) for mean in means]
+    def _choose_beyond(self, models: Sequence[Model]) -> Beyond | None:
+        """What three attributes and more say together, None where they are not asked."""
+        order, rows = self._problems.ranked.order, self._problems.rows
+        few = rows.n_rows < MIN_ROWS_FOR_TREES or not models[0].folds
+        if self._options.objective != "cll" or (order is not None and order < 3) or few:
+            return None
+        networks = [partial(self._network, *mean) for mean in means_of_folds(models)]
         folds = [JudgedFold(*own) for own in zip(self._problems.splits, networks, strict=True)]
-        beyond = choose_beyond(
-            folds, partial(self._more_folds, models), self._problems.rows, self._problems.ranked.order
-        )
+        beyond = choose_beyond(folds, partial(self._more_folds, models), rows, order)
         trees = beyond.trees.choice
         if trees.share and self._task.report is not None:
             self._task.report(f"{trees.share:.0%} of the model: {trees.rounds} rounds of trees")
@@ -181,14 +192,26 @@ class EffectsFit:
 
     def _model(self, choice: Choice) -> Model:
         layout = self._problems.layout(self._problems.ranked.pairs, choice.n_pairs)
-        return Model(choice, layout, self._problems.densities)
+        return Model(choice, layout, densities_of(*self._problems.without_pairs))
+
+    def _fit_all(self, models: Sequence[Model], beyond: Beyond | None) -> list[Model]:
+        """Those that have a say beside trees, which grow meanwhile."""
+        share = 1.0 if beyond is None else beyond.share_of_effects
+        heard = with_say(models, share)
+        last_first = sorted(heard, key=lambda model: model.choice.kind == "norm")  # which takes longest
+        if beyond is None:
+            map_kinds(self._fit, last_first)
+        else:
+            fits = [partial(self._fit, model, share) for model in last_first[::-1]]
+            beyond.trees.grow(fits, has_threads=not self._in_blocks(heard[0].choice))
+        return heard
 
     def _in_blocks(self, choice: Choice) -> bool:
         """Whether the fit on all rows is one in blocks: on one thread."""
         few = bool(choice.found) and self._problems.passes_in_blocks
         return not self._problems.ranked.monotone and (choice.kind == "norm" or few)
 
-    def _fit(self, model: Model, share: float) -> None:
+    def _fit(self, model: Model, share: float = 1.0) -> None:
         """`share` is that of the effects in the model with trees: errors of their log odds count by it."""
         report = self._task.report
         if report is not None:

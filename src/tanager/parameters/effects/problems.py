@@ -18,7 +18,6 @@ from tanager.parameters.conditional.held_out import HeldOut
 from tanager.parameters.conditional.objectives import Objective
 from tanager.parameters.conditional.penalized import Penalized
 from tanager.parameters.effects.block_problem import BlockProblem, BlockRows
-from tanager.parameters.effects.centered import densities_of
 from tanager.parameters.effects.layout import MANY_ROWS, EffectLayout
 from tanager.parameters.effects.monotone_problem import MonotoneProblem
 from tanager.parameters.effects.prior import Found, effect_prior, prior_mean, start_from_folds
@@ -28,7 +27,6 @@ from tanager.table.batch import EncodedBatch
 from tanager.table.deal import ONE_FOLD_ROWS, split_rows
 from tanager.table.granularity import MAX_PAIRED
 from tanager.table.rows import Rows, gather
-from tanager.threads import map_threads
 
 Array = NDArray[np.float64]
 
@@ -162,11 +160,10 @@ class EffectProblems:
         return self._objective == "cll" and n_rows <= MAX_ROWS_FOR_FOLDS and few
 
     @cached_property
-    def densities(self) -> tuple[Array, ...]:
-        """Of each attribute (states,) their shares of all rows."""
-        layout = self.layout((), 0)
-        rows = self.rows.map(EncodedBatch.with_gaps_as_states)
-        return densities_of(layout, _count(layout, rows, self.task.counts.engine))
+    def without_pairs(self) -> tuple[EffectLayout, Array]:
+        """The layout of main effects alone, and the rows in each of its cells, (n_cells, n_classes)."""
+        layout, rows = self.layout((), 0), self.rows.map(EncodedBatch.with_gaps_as_states)
+        return layout, _count(layout, rows, self.task.counts.engine)
 
     @cached_property
     def splits(self) -> list[RowSplit]:
@@ -179,14 +176,12 @@ class EffectProblems:
 
     def _split(self, one_fold_rows: int, first: int = 0) -> list[RowSplit]:
         """From one on."""
-
-        def rank(rows: tuple[EncodedBatch, EncodedBatch]) -> RowSplit:
-            own = CountStore.coarse(rows[0], AutoEngine(), self.task.counts.names)
-            return RowSplit(*rows, self.ranked.rank(own))
-
-        places = self.layout((), 0).places
-        splits = split_rows(self.rows, MAX_ROWS_FOR_FOLDS, FOLD_SEED, places, one_fold_rows)
-        return map_threads(rank, islice(splits, first, None))
+        places, splits = self.layout((), 0).places, []
+        dealt = split_rows(self.rows, MAX_ROWS_FOR_FOLDS, FOLD_SEED, places, one_fold_rows)
+        for kept, rest in islice(dealt, first, None):
+            own = CountStore.coarse(kept, AutoEngine(), self.task.counts.names)
+            splits.append(RowSplit(kept, rest, self.ranked.rank(own)))
+        return splits
 
     def fold(self, split: RowSplit, number: int, norm: bool = False, fewer: EffectFold | None = None) -> EffectFold:
         """A fold with so many pairs, at zero; with `norm` it can have that penalty. `fewer` is one with fewer pairs."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -19,7 +19,8 @@ from tanager.parameters.effects.problems import MAX_ROWS_FOR_FOLDS
 from tanager.parameters.effects.tree_folds import TreeChoice, TreeFolds, begin_trees
 from tanager.parameters.effects.triples import JudgedFold
 from tanager.table.granularity import n_codes
-from tanager.table.rows import Rows
+from tanager.table.rows import Rows, gather
+from tanager.table.schema import ColumnSchema
 from tanager.threads import map_threads
 from tanager.trees.boost import Boosting, TreeOptions, rounds_as_far
 from tanager.trees.forest import Forest
@@ -44,29 +45,39 @@ KINDS_OF_VERY_MANY = (TreeOptions(max_leaves=48, asked=0.5, rate=0.05), TreeOpti
 VERY_MANY_ROWS = 10_000
 
 
-@dataclass(frozen=True)
 class ChosenTrees:
     """Trees for a network that is fitted on all rows meanwhile.
 
     choice  by the folds
     grown   forests of folds that are part of the mean
-    whole   those of all rows, before their first round
+    begin   those of all rows, before their first round
     """
 
-    choice: TreeChoice = field(default_factory=TreeChoice)
-    grown: tuple[Boosting, ...] = ()
-    whole: tuple[Boosting, ...] = ()
+    def __init__(
+        self,
+        choice: TreeChoice | None = None,
+        grown: Sequence[Boosting] = (),
+        begin: Callable[[], list[Boosting]] = list,
+    ) -> None:
+        self.choice = TreeChoice() if choice is None else choice
+        self._grown, self._begin = [*grown], begin
 
     def grow(self, beside: Sequence[Callable[[], None]], has_threads: bool) -> None:
-        """The forests of all rows, with other work `beside` them; one waits for the other if either has threads."""
-        growth: list[Callable[[], None]] = [partial(forest.grow, self.choice.rounds) for forest in self.whole]
-        apart = has_threads or any(forest.has_threads for forest in self.whole)
-        for tasks in ([*beside], growth) if apart else ([*beside, *growth],):
-            map_threads(lambda task: task(), tasks)
+        """The forests of all rows, with other work `beside` them; they wait for it if either has threads."""
+        work = [*beside]
+        if has_threads:  # and maybe many rows: those of forests are not held meanwhile
+            _do(work)
+            work = []
+        forests = self._begin()
+        if any(forest.has_threads for forest in forests):
+            _do(work)
+            work = []
+        _do([*work, *(partial(forest.grow, self.choice.rounds) for forest in forests)])
+        self._grown += forests
 
     def added_to(self, network: AdditiveNetwork) -> AdditiveNetwork:
         """(1 - share) of the network and the share of the forests' mean, whose trees' means go into the intercept."""
-        share, forests = self.choice.share, (*self.grown, *self.whole)
+        share, forests = self.choice.share, self._grown
         if not forests:
             return network
         intercept = (1.0 - share) * network.intercept + share * np.mean([forest.start for forest in forests], axis=0)
@@ -113,18 +124,24 @@ def choose_trees(
     if not gain.is_clear:
         return ChosenTrees()
     grown = judged.forests(choice)
-    numbers = np.linspace(0, rows.n_rows - 1, min(rows.n_rows, MAX_ROWS)).astype(np.intp)
-    taken, seeds = rows.take(numbers), range(len(grown), choice.n_forests)
-    # Where there are more rows than folds were made of, leaves and the rows in each grow alike.
-    more_rows = len(numbers) / min(rows.n_rows, MAX_ROWS_FOR_FOLDS)
-    options = replace(choice.options, max_leaves=round(math.sqrt(more_rows) * choice.options.max_leaves))
     if _are_very_many(rows.n_rows) and not grown:
         # The rounds were chosen on part of the rows. The more rows, the further trees can go before they fit noise.
-        times = taken.row_weights.sum() / folds[0].split.kept.row_weights.sum()
+        times = gather(rows).row_weights.sum() / folds[0].split.kept.row_weights.sum()
         choice = replace(choice, rounds=rounds_as_far(choice.rounds, times))
-    return ChosenTrees(
-        choice, tuple(grown), tuple(begin_trees(taken, columns, replace(options, seed=seed)) for seed in seeds)
-    )
+    seeds = range(len(grown), choice.n_forests)
+    return ChosenTrees(choice, grown, partial(_begin_on_all, rows, columns, choice.options, seeds))
+
+
+def _begin_on_all(
+    rows: Rows, columns: Sequence[ColumnSchema], options: TreeOptions, seeds: Sequence[int]
+) -> list[Boosting]:
+    """Forests of all rows, or of so many as trees are grown on, before their first round."""
+    n_rows = min(rows.n_rows, MAX_ROWS)
+    taken = rows.take(np.linspace(0, rows.n_rows - 1, n_rows).astype(np.intp))
+    # Where there are more rows than folds were made of, leaves and the rows in each grow alike.
+    more_rows = n_rows / min(rows.n_rows, MAX_ROWS_FOR_FOLDS)
+    options = replace(options, max_leaves=round(math.sqrt(more_rows) * options.max_leaves))
+    return [begin_trees(taken, columns, replace(options, seed=seed)) for seed in seeds]
 
 
 def _kinds_of(n_rows: int) -> tuple[TreeOptions, ...]:
@@ -135,3 +152,8 @@ def _kinds_of(n_rows: int) -> tuple[TreeOptions, ...]:
 
 def _are_very_many(n_rows: int) -> bool:
     return VERY_MANY_ROWS <= n_rows <= MAX_ROWS_FOR_FOLDS
+
+
+def _do(work: Sequence[Callable[[], None]]) -> None:
+    """Side by side."""
+    map_threads(lambda task: task(), work)
