@@ -203,7 +203,7 @@ class EffectsFit:
             map_kinds(self._fit, last_first)
         else:
             fits = [partial(self._fit, model, share) for model in last_first[::-1]]
-            beyond.trees.grow(fits, has_threads=not self._in_blocks(heard[0].choice))
+            beyond.trees.grow(fits, has_threads=not all(self._in_blocks(model.choice) for model in heard))
         return heard
 
     def _in_blocks(self, choice: Choice) -> bool:
