@@ -68,9 +68,6 @@ ROWS_WITHOUT_MEAN = 750.0
 # Of `tol`: what may be left to gain in blocks, as a share of the objective plus a hundredth of a nat for each row. P is
 # then within `tol` of the optimum's on the tables tried, of every row or in the root mean square.
 LEFT_OF_EVERY_ROW, LEFT_OF_MEAN = 2e-4, 1e-2
-# Of `tol`, where trees have a share: what is proved of the effects' P proves nothing of the model's, and a fit that is
-# likely to be so many times `tol` off left P of the model within a third of `tol` on the benchmark sets.
-BESIDE_TREES = 5.0
 # Fewer rows cannot show that triples or trees gain, and need not wait for the compiler.
 MIN_ROWS_FOR_TREES = 500
 # The first fit of a norm only says how large its blocks are.
@@ -218,11 +215,11 @@ class EffectsFit:
             report(_describe(model.choice))
         if self._in_blocks(model.choice):
             model.problem = blocks = self._problems.block_problem(model.layout, self._problems.rows)
-            fit = self._fit_norm if model.choice.kind == "norm" else self._fit_blocks
-            model.descent = fit(model, blocks, share)
+            norm = model.choice.kind == "norm"
+            model.descent = self._fit_norm(model, blocks) if norm else self._fit_blocks(model, blocks, share)
         else:
-            fit_rows = self._fit_monotone if self._problems.ranked.monotone else self._fit_rows
-            model.descent = fit_rows(model, share)
+            monotone = self._problems.ranked.monotone
+            model.descent = self._fit_monotone(model) if monotone else self._fit_rows(model, share)
         warn_if_unfinished(model.descent, self._options.max_iter)
         if report is not None:
             report(describe_descent(model.descent, model.problem.n_passes))
@@ -237,12 +234,10 @@ class EffectsFit:
         return self._minimize(problem, start, model, share)
 
     def _minimize(self, problem: ScaledProblem, start: Array, model: Model, share: float) -> Descent:
-        max_iter, tol, alone = self._options.max_iter, self._options.tol / share, share == 1.0
-        if not self._every_row:
-            tol /= model.choice.share
-        elif not alone:
-            tol *= BESIDE_TREES
-        return minimize_closely(problem, start, max_iter, tol, every_row=self._every_row, proved=alone)
+        """Beside trees nothing is proved: what is true of the effects' P need not be of the model's."""
+        max_iter, every_row = self._options.max_iter, self._every_row
+        tol = self._options.tol / share / (1.0 if every_row else model.choice.share)
+        return minimize_closely(problem, start, max_iter, tol, every_row=every_row, proved=share == 1.0)
 
     def _fit_blocks(self, model: Model, blocks: BlockProblem, share: float) -> Descent:
         """From the folds' mean, by passes: they prove how near the optimum is."""
@@ -251,11 +246,12 @@ class EffectsFit:
         near = blocks.descend(start, STEPS_BEFORE_PASSES, 0.0).u
         return self._minimize(SquaredBlocks(blocks), near, model, share)
 
-    def _fit_norm(self, model: Model, problem: BlockProblem, share: float) -> Descent:
+    def _fit_norm(self, model: Model, problem: BlockProblem) -> Descent:
+        """As closely beside trees as alone: what is zero depends on it, and triples on what is not."""
         max_iter, choice = self._options.max_iter, model.choice
         # An error of the log odds counts by the share of the model, and what is left to gain grows with its square.
         left = LEFT_OF_EVERY_ROW if self._every_row else LEFT_OF_MEAN / choice.share**2
-        tolerance = left * self._options.tol / share**2
+        tolerance = left * self._options.tol
         start = begin_blocks(problem, choice.kind, model.layout, choice.found)
         problem.set_penalty(norm=True)
         problem.set_strengths(choice.chosen.strengths)
@@ -266,8 +262,8 @@ class EffectsFit:
         problem.certify(descent)
         return descent
 
-    def _fit_monotone(self, model: Model, share: float) -> Descent:
-        choice, tol, engine = model.choice, self._options.tol / share, self._task.counts.engine
+    def _fit_monotone(self, model: Model) -> Descent:
+        choice, tol, engine = model.choice, self._options.tol, self._task.counts.engine
         problem, rows = self._problems.monotone_problem(model.layout, self._problems.rows, engine)
         model.problem = problem
         start = begin(problem, choice.kind, model.layout, rows, choice.found)
