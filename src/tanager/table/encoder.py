@@ -25,6 +25,8 @@ from tanager.table.value_counts import count_values
 from tanager.threads import map_threads
 
 BLOCK_BYTES = 1 << 20
+# Of a table so wide that few of its rows would fit: a column is not read in pieces of fewer rows, or of so many bytes.
+ROWS_OF_A_BLOCK, MOST_BLOCK_BYTES = 1_000, 1 << 26
 ROWS_WORTH_THREADS = 10_000
 # Rows from which a look-up repays its table.
 ROWS_WORTH_LOOK_UP = 1_000
@@ -174,7 +176,8 @@ class TableEncoder:
         """A row-major matrix by blocks of rows that fit the cache: reading a column of it whole would miss it."""
         matrix = table.matrix
         assert matrix is not None
-        rows = max(1, BLOCK_BYTES // max(1, matrix.shape[1] * matrix.itemsize))
+        row_bytes = max(1, matrix.shape[1] * matrix.itemsize)
+        rows = max(1, BLOCK_BYTES // row_bytes, min(ROWS_OF_A_BLOCK, MOST_BLOCK_BYTES // row_bytes))
 
         def encode_block(start: int) -> None:
             block = np.ascontiguousarray(matrix[start : start + rows].T)

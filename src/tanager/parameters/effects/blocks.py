@@ -62,7 +62,8 @@ def make_blocks(layout: EffectLayout, bases: DenseBases, rows: Array, gaps: NDAr
 
     stored = _FlatBases()
     fine = [stored.add(basis, column.n_states) for basis, column in zip(bases.fine, layout.columns, strict=True)]
-    coarse = [stored.add(*each) for each in zip(bases.coarse, [c.coarse.n_states for c in layout.columns], strict=True)]
+    paired = sorted({attribute for pair in layout.pairs for attribute in pair})
+    coarse = {k: stored.add(bases.coarse[k], layout.columns[k].coarse.n_states) for k in paired}
     lines = []
     effects = cells = shares = 0
     for attribute, left in enumerate(fine):

@@ -18,6 +18,7 @@ from tanager.parameters.conditional.held_out import HeldOut
 from tanager.parameters.conditional.objectives import Objective
 from tanager.parameters.conditional.penalized import Penalized
 from tanager.parameters.effects.block_problem import BlockProblem, BlockRows
+from tanager.parameters.effects.blocks import block_cells
 from tanager.parameters.effects.layout import MANY_ROWS, EffectLayout
 from tanager.parameters.effects.monotone_problem import MonotoneProblem
 from tanager.parameters.effects.prior import Found, effect_prior, prior_mean, start_from_folds
@@ -161,9 +162,15 @@ class EffectProblems:
 
     @cached_property
     def without_pairs(self) -> tuple[EffectLayout, Array]:
-        """The layout of main effects alone, and the rows in each of its cells, (n_cells, n_classes)."""
+        """The layout of main effects alone, and the rows in each of its cells, by class or of all classes together."""
         layout, rows = self.layout((), 0), self.rows.map(EncodedBatch.with_gaps_as_states)
-        return layout, _count(layout, rows, self.task.counts.engine)
+        if rows.n_rows > 2 * MAX_ROWS_FOR_FOLDS:
+            return layout, _count(layout, rows, self.task.counts.engine)
+        # At once: of tens of thousands of attributes each alone would take as long as a fit.
+        batch, offsets = gather(rows), layout.cells.offsets
+        cells = block_cells(layout, batch) + offsets[:-1, np.newaxis]
+        counted = np.bincount(cells.reshape(-1), np.tile(batch.row_weights, len(cells)), minlength=offsets[-1])
+        return layout, counted[:, np.newaxis].astype(np.float64, copy=False)
 
     @cached_property
     def splits(self) -> list[RowSplit]:
