@@ -140,6 +140,20 @@ def column_of(kind, numbers):
     return pd.DataFrame({"a": text.astype("category") if kind == "category" else text})
 
 
+@pytest.mark.parametrize(("most_rows", "most_bytes", "rows"), [(1_000, 1 << 26, 1_000), (4, 1 << 26, 4), (4, 64, 1)])
+def test_a_wide_matrix_is_coded_in_few_blocks_and_alike_in_any_number(most_rows, most_bytes, rows, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(30, 40))
+    y = (X[:, 0] > 0.0).astype(int)
+    expected = encode(np.asfortranarray(X), y=y)
+    monkeypatch.setattr(encoder_module, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(encoder_module, "ROWS_OF_A_BLOCK", most_rows)
+    monkeypatch.setattr(encoder_module, "MOST_BLOCK_BYTES", most_bytes)
+    seen, encode_columns = [], TableEncoder._encode_columns
+    monkeypatch.setattr(TableEncoder, "_encode_columns", lambda *args: (seen.append(args[3]), encode_columns(*args))[1])
+    np.testing.assert_array_equal(encode(X, y=y), expected)
+    assert sorted(seen) == [*range(0, 30, rows)]
+
+
 def test_the_first_unseen_cell_is_named_among_many_rows(monkeypatch):
     monkeypatch.setattr(encoder_module, "ROWS_WORTH_LOOK_UP", 0)
     for values, unseen, shown in (([2, 4, 6], 3, "3"), (["x", "y", "z"], "w", "'w'")):
