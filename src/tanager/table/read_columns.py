@@ -154,7 +154,7 @@ def _read_series(name: str, series: nw.Series[Any], many: bool) -> Column:
     if (categories := _read_categories(name, series)) is not None:
         return categories
     if series.dtype == nw.Object or _holds_objects(series):
-        cells = series.to_numpy()
+        cells = _objects_of(series)
         return read_cells(name, cells, number_cells(cells[:, np.newaxis])[0] if many else None)
     try:
         # Text of polars is a view, which its own conversion would copy.
@@ -168,6 +168,11 @@ def _read_series(name: str, series: nw.Series[Any], many: bool) -> Column:
         raise
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         return read_objects(name, series.to_numpy())
+
+
+def _objects_of(series: nw.Series[Any]) -> NDArray[np.object_]:
+    """The cells as they lie in memory: pandas itself would first look at each whether it is missing."""
+    return np.asarray(series.to_native().array if series.implementation.is_pandas() else series.to_numpy())
 
 
 def _read_categories(name: str, series: nw.Series[Any]) -> DictionaryColumn | None:
