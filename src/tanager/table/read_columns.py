@@ -86,8 +86,11 @@ def _read_frame(X: Any) -> RawTable:
 
 def _row_major(frame: Any) -> NDArray[Any] | None:
     """A frame of pandas that is one array, row by row in memory: taken column by column it would be read as often."""
+    dtypes = {*frame.dtypes}
+    if len(dtypes) > 1 or not all(isinstance(dtype, np.dtype) and dtype.kind in "iufb" for dtype in dtypes):
+        return None
     first, last = frame.iloc[:, 0].to_numpy(), frame.iloc[:, -1].to_numpy()
-    if first.dtype.kind not in "iufb" or first.strides[0] <= first.itemsize or len({*frame.dtypes}) > 1:
+    if first.strides[0] <= first.itemsize:
         return None
     strides = (frame.shape[1] * first.itemsize, first.itemsize)
     begins, ends = (values.__array_interface__["data"][0] for values in (first, last))
