@@ -15,6 +15,7 @@ from tanager.parameters.effects import fit, trees
 from tanager.parameters.effects.centered import with_say
 from tanager.parameters.effects.problems import EffectProblems
 from tanager.parameters.effects.tree_folds import CLEAR_ERRORS, FEWER_ERRORS, STRETCH, Gain, where_it_ends
+from tanager.report.learning import trace_sentences
 from tanager.structure import Pairwise
 
 
@@ -220,6 +221,10 @@ def test_beside_trees_effects_are_fitted_as_closely_as_their_part_of_the_model_a
     close = BayesianNetworkClassifier(parameters=Conditional(tol=1e-6)).fit(X, y)
     assert close.trace_.parameters.tree_share == clf.trace_.parameters.tree_share > 0.0
     assert close.trace_.parameters.passes > clf.trace_.parameters.passes
+    # Of the effects there is a bound, which proves nothing of the model's P.
+    assert clf.trace_.parameters.bound is not None
+    assert clf.trace_.parameters.p_bound is clf.trace_.parameters.p_rms_bound is None
+    assert not any("best fit" in sentence for sentence in trace_sentences(clf.trace_.parameters))
     np.testing.assert_allclose(clf.predict_proba(X), close.predict_proba(X), rtol=0, atol=1e-3)
 
 

@@ -213,7 +213,8 @@ class Certificate:
     ) -> Certificate:
         """`n_rows` is the sum of the weights; `least_weight` None means that all are one.
 
-        `of_p` says that the bound is one of divergences, as it is for the conditional likelihood alone.
+        `of_p` says that the bound is one of divergences, as it is for the conditional likelihood alone; and that the
+        model is what was fitted, with no trees beside it.
         """
         if bound is None:
             return cls("global, how near is not known" if convex else "maybe local", None, None, None)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tanager.network.additive import AdditiveNetwork
+from tanager.parameters.effects.models import LEAST_SHARE
 from tanager.parameters.effects.trees import ChosenTrees, choose_trees
 from tanager.parameters.effects.triples import (
     JudgedFold,
@@ -19,9 +20,6 @@ from tanager.parameters.effects.triples import (
     fold_with_triples,
 )
 from tanager.table.rows import Rows
-
-# Of the effects in the tolerance of their fit.
-LEAST_SHARE = 0.05
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,7 @@ class EffectsFit:
         bounds = [model.descent.bound for model in models]
         largest = None if None in bounds else max(bound for bound in bounds if bound is not None)
         convex, least_weight = self._options.objective == "cll", self._problems.least_weight
-        certificate = Certificate.of(convex, largest, leader.problem.n_rows, least_weight)
+        certificate = Certificate.of(convex, largest, leader.problem.n_rows, least_weight, of_p=not trees.share)
         trace = EffectsTrace(
             strength=chosen.strengths,
             held_out=tuple(chosen.losses.items()),

@@ -182,7 +182,7 @@ class EffectProblems:
         return self._split(one_fold_rows, len(self.splits)) if self.rows.n_rows <= one_fold_rows else []
 
     def _split(self, one_fold_rows: int, first: int = 0) -> list[RowSplit]:
-        """From one on."""
+        """From fold `first` on."""
         places, splits = self.layout((), 0).places, []
         dealt = split_rows(self.rows, MAX_ROWS_FOR_FOLDS, FOLD_SEED, places, one_fold_rows)
         for kept, rest in islice(dealt, first, None):

@@ -2,7 +2,7 @@
 
 What belongs to rows is (n_rows, width), the width as in `block_kernels`. Loops are written out for a width of one, as
 lines, since of a table of one column the compiler does not know that it is one; and for that of three or four classes:
-a length that is known when a loop is compiled saves a third of the time.
+a length that is known when a loop is compiled saves up to a third of the time.
 """
 
 from __future__ import annotations

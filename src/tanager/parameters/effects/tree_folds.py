@@ -15,7 +15,7 @@ from tanager.parameters.effects.triples import JudgedFold
 from tanager.table.batch import EncodedBatch
 from tanager.table.granularity import n_codes
 from tanager.table.schema import ColumnSchema
-from tanager.threads import count_threads, map_threads
+from tanager.threads import count_threads, map_threads, run_threads
 from tanager.trees.boost import Boosting, TreeOptions, losses
 from tanager.trees.held_out_rows import HeldOutRows
 
@@ -85,7 +85,7 @@ class TreeFolds:
         more._trees = self._trees
         first, *others = more._tree_folds(kind)
         networks = [partial(getattr, fold, "network") for fold in folds]
-        map_threads(lambda task: task(), [*networks, *(partial(fold.grow, first.boosting.n_rounds) for fold in others)])
+        run_threads([*networks, *(partial(fold.grow, first.boosting.n_rounds) for fold in others)])
         return more
 
     def choose(self, kinds: Sequence[TreeOptions]) -> tuple[TreeChoice, Gain]:

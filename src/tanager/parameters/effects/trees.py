@@ -19,9 +19,9 @@ from tanager.parameters.effects.problems import MAX_ROWS_FOR_FOLDS
 from tanager.parameters.effects.tree_folds import TreeChoice, TreeFolds, begin_trees
 from tanager.parameters.effects.triples import JudgedFold
 from tanager.table.granularity import n_codes
-from tanager.table.rows import Rows, gather
+from tanager.table.rows import Rows, evenly_spaced, gather
 from tanager.table.schema import ColumnSchema
-from tanager.threads import map_threads
+from tanager.threads import run_threads
 from tanager.trees.boost import Boosting, TreeOptions, rounds_as_far
 from tanager.trees.forest import Forest
 
@@ -66,13 +66,13 @@ class ChosenTrees:
         """The forests of all rows, with other work `beside` them; they wait for it if either has threads."""
         work = [*beside]
         if has_threads:  # and maybe many rows: those of forests are not held meanwhile
-            _do(work)
+            run_threads(work)
             work = []
         forests = self._begin()
         if any(forest.has_threads for forest in forests):
-            _do(work)
+            run_threads(work)
             work = []
-        _do([*work, *(partial(forest.grow, self.choice.rounds) for forest in forests)])
+        run_threads([*work, *(partial(forest.grow, self.choice.rounds) for forest in forests)])
         self._grown += forests
 
     def added_to(self, network: AdditiveNetwork) -> AdditiveNetwork:
@@ -136,10 +136,9 @@ def _begin_on_all(
     rows: Rows, columns: Sequence[ColumnSchema], options: TreeOptions, seeds: Sequence[int]
 ) -> list[Boosting]:
     """Forests of all rows, or of so many as trees are grown on, before their first round."""
-    n_rows = min(rows.n_rows, MAX_ROWS)
-    taken = rows.take(np.linspace(0, rows.n_rows - 1, n_rows).astype(np.intp))
+    taken = evenly_spaced(rows, MAX_ROWS)
     # Where there are more rows than folds were made of, leaves and the rows in each grow alike.
-    more_rows = n_rows / min(rows.n_rows, MAX_ROWS_FOR_FOLDS)
+    more_rows = taken.n_rows / min(rows.n_rows, MAX_ROWS_FOR_FOLDS)
     options = replace(options, max_leaves=round(math.sqrt(more_rows) * options.max_leaves))
     return [begin_trees(taken, columns, replace(options, seed=seed)) for seed in seeds]
 
@@ -152,8 +151,3 @@ def _kinds_of(n_rows: int) -> tuple[TreeOptions, ...]:
 
 def _are_very_many(n_rows: int) -> bool:
     return VERY_MANY_ROWS <= n_rows <= MAX_ROWS_FOR_FOLDS
-
-
-def _do(work: Sequence[Callable[[], None]]) -> None:
-    """Side by side."""
-    map_threads(lambda task: task(), work)

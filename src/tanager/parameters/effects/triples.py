@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import comb
 
 import numpy as np
@@ -18,7 +19,7 @@ from tanager.parameters.effects.completed import completed_codes
 from tanager.parameters.effects.problems import RowSplit
 from tanager.table.batch import EncodedBatch
 from tanager.table.granularity import n_codes
-from tanager.table.rows import Rows
+from tanager.table.rows import Rows, evenly_spaced
 from tanager.threads import map_threads
 from tanager.trees.boost import losses
 from tanager.trees.forest import Forest
@@ -75,7 +76,7 @@ def choose_triples(folds: Sequence[JudgedFold], rows: Rows) -> tuple[list[Judged
     alone = np.concatenate([_held_out_losses(fold) for fold in folds])
     best, best_penalty, with_triples = alone, 0.0, list(folds)
     for penalty in PENALTIES:
-        networks = map_threads(lambda fit: fit.fit(penalty, rough=True), fits)  # noqa: B023
+        networks = map_threads(partial(_TripleFit.fit, penalty=penalty, rough=True), fits)
         found = [_judged(network, fold.split) for network, fold in zip(networks, folds, strict=True)]
         own = np.concatenate([_held_out_losses(fold) for fold in found])
         if np.average(own - best, weights=weights) >= 0.0:
@@ -90,8 +91,7 @@ def add_triples(network: AdditiveNetwork, choice: TripleChoice, rows: Rows) -> A
     """A network of all rows with the effects chosen."""
     if not choice.triples:
         return network
-    taken = rows.take(np.linspace(0, rows.n_rows - 1, min(rows.n_rows, MAX_ROWS)).astype(np.intp))
-    return _TripleFit(network, taken, choice.triples).fit(choice.penalty)
+    return _TripleFit(network, evenly_spaced(rows, MAX_ROWS), choice.triples).fit(choice.penalty)
 
 
 def _judged(network: AdditiveNetwork, split: RowSplit) -> JudgedFold:
