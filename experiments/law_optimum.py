@@ -87,8 +87,8 @@ def section(records: pd.DataFrame) -> list[str]:
         "P(class | row) of the default tolerance against a fit with the same strengths, pairs and trees and a "
         f"tolerance of {TIGHT:g}: the highest difference over all training rows and classes (asked {ASKED:g}), and "
         "what the trace promises (`p_bound`, nothing beside trees). Gaps are filled by the column's most frequent "
-        "value; the difference of rows as they are is beside it. A star: other triples of attributes or trees were taken. "
-        f"Sets of up to {MAX_ROWS:,} rows.",
+        "value; the difference of rows as they are is beside it. A star: other triples of attributes or trees were "
+        f"taken. Sets of up to {MAX_ROWS:,} rows.",
         "",
         "| model | sets | highest difference | at | above what the trace promises |",
         "| --- | ---: | ---: | --- | ---: |",
