@@ -29,12 +29,15 @@ def code_dtype(n_states: int) -> np.dtype[np.unsignedinteger]:
 
 
 def learn_categories(column: Column) -> tuple[Category, ...]:
-    """The categories that occur, in declared order where the table declares one, else ascending."""
+    """The categories that occur, in declared order if the column is ordered, else ascending.
+
+    So they depend neither on the order of the rows nor on that of an unordered dictionary.
+    """
     if isinstance(column, NumericColumn):
         return tuple(_as_category(value, column.unit) for value in _distinct(column.values).tolist())
     seen = occurring(column.indices, 0, len(column.dictionary))
     found = [category for category, occurs in zip(column.dictionary, seen, strict=True) if occurs]
-    return tuple(found if column.declared else sorted(found))
+    return tuple(found if column.ordered else sorted(found))
 
 
 def encode_column(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:

@@ -73,8 +73,10 @@ class ColumnStatistics:
             position.setdefault(category, len(position))
         moved = np.array([position[category] for category in theirs.dictionary], dtype=np.float64)
         renamed = replace(counts, values=moved[counts.values.astype(np.int64)])
-        declared = ours.declared and theirs.declared and ours.dictionary == theirs.dictionary
-        like = replace(ours, dictionary=tuple(position), declared=declared)
+        # Two declared orders are none.
+        filled = [column for column in (ours, theirs) if column.dictionary]
+        ordered = all(column.ordered and column.dictionary == filled[0].dictionary for column in filled)
+        like = replace(ours, dictionary=tuple(position), ordered=bool(filled) and ordered)
         return replace(self, like=like, counts=self.counts.merge(renamed))
 
     def schema(self, discretizer: Discretizer, n_classes: int, gap_states: bool, n_coarse: int = 0) -> ColumnSchema:

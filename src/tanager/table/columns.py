@@ -32,10 +32,8 @@ class DictionaryColumn:
     name: str
     indices: NDArray[np.int32]
     dictionary: tuple[Category, ...]
-    declared: bool = False
-    """The dictionary's order was declared by the table (a categorical dtype), so it is kept."""
     ordered: bool = False
-    """The table says that this order means something: neighbours are alike."""
+    """The table declares that the order of the dictionary has a meaning; any other order is of the container only."""
 
 
 Column = NumericColumn | DictionaryColumn

@@ -56,7 +56,9 @@ def _plain_cells(name: str, values: NDArray[np.generic]) -> NDArray[np.generic]:
 
 def read_arrow(name: str, array: pa.Array | pa.ChunkedArray, many: bool = False) -> Column:
     """A column of an Arrow array; where there are `many` cells, it may take a compiled kernel to read them."""
+    one_order = True
     if isinstance(array, pa.ChunkedArray):
+        one_order = _have_one_dictionary(array)
         array = array.combine_chunks()
     kind = array.type
     types = pa.types
@@ -72,19 +74,29 @@ def read_arrow(name: str, array: pa.Array | pa.ChunkedArray, many: bool = False)
         return NumericColumn(name, _microseconds(name, array, pa.timestamp("us", zone)), unit)
     if types.is_duration(kind):
         return NumericColumn(name, _microseconds(name, array, pa.duration("us")), "duration")
-    declared = types.is_dictionary(kind)
-    typeless = _is_category(kind) or (declared and not _is_entry(kind.value_type))
+    is_dictionary = types.is_dictionary(kind)
+    typeless = _is_category(kind) or (is_dictionary and not _is_entry(kind.value_type))
     if types.is_null(kind) or (typeless and array.null_count == len(array)):
         return DictionaryColumn(name, np.full(len(array), -1, dtype=np.int32), ())
-    if _is_category(kind) or (declared and _is_entry(kind.value_type)):
-        encoded = array if declared else array.dictionary_encode()
+    if _is_category(kind) or (is_dictionary and _is_entry(kind.value_type)):
+        encoded = array if is_dictionary else array.dictionary_encode()
         indices = encoded.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
         entries = encoded.dictionary.to_pylist()
-        return _declared(name, indices, entries, kind) if declared else DictionaryColumn(name, indices, tuple(entries))
+        if is_dictionary:
+            return _read_dictionary(name, indices, entries, ordered=bool(kind.ordered) and one_order)
+        return DictionaryColumn(name, indices, tuple(entries))
     raise DataTypeError(
         f"column {name!r} holds {kind} cells; each argument must be a string, a number, a boolean or a date.",
         hint="turn it into one or several columns of these kinds, or drop it.",
     )
+
+
+def _have_one_dictionary(array: pa.ChunkedArray) -> bool:
+    """Whether the chunks of an ordered dictionary agree on its order: two declared orders are none."""
+    if not pa.types.is_dictionary(array.type) or not array.type.ordered:
+        return True
+    chunks = [chunk for chunk in array.chunks if len(chunk)]
+    return all(chunk.dictionary.equals(chunks[0].dictionary) for chunk in chunks[1:])
 
 
 def _microseconds(name: str, array: pa.Array, kind: pa.DataType) -> Numbers:
@@ -126,10 +138,10 @@ def _is_entry(kind: pa.DataType) -> bool:
     return bool(_is_category(kind) or number or types.is_date(kind) or types.is_timestamp(kind))
 
 
-def _declared(
-    name: str, indices: NDArray[np.int32], entries: Sequence[Category | None], kind: pa.DictionaryType
+def _read_dictionary(
+    name: str, indices: NDArray[np.int32], entries: Sequence[Category | None], ordered: bool
 ) -> DictionaryColumn:
-    """A column whose table declares its entries, each of them once; cells of an entry of nothing hold nothing."""
+    """A column of a dictionary, with each entry once; a cell whose entry is null or NaN is missing."""
     places: dict[Category, int] = {}
     moved = [
         -1 if entry is None or holds_nothing(entry) else places.setdefault(entry, len(places)) for entry in entries
@@ -139,7 +151,7 @@ def _declared(
             raise DataError(f"column {name!r} has infinity among its categories.", hint="replace it by a finite value.")
     if moved != list(range(len(entries))):
         indices = np.array([*moved, -1], dtype=np.int32)[indices]
-    return DictionaryColumn(name, indices, tuple(places), declared=True, ordered=bool(kind.ordered))
+    return DictionaryColumn(name, indices, tuple(places), ordered=ordered)
 
 
 def finite(column: NumericColumn) -> NumericColumn:

@@ -160,17 +160,23 @@ def _read_series(name: str, series: nw.Series[Any], many: bool) -> Column:
         cells = _objects_of(series)
         return read_cells(name, cells, number_cells(cells[:, np.newaxis])[0] if many else None)
     try:
-        # Text of polars is a view, which its own conversion would copy.
         is_polars = series.implementation.is_polars()
-        is_view = series.dtype == nw.String and is_polars
-        column = read_arrow(name, pa.chunked_array(series) if is_view else series.to_arrow(), many)
-        if is_polars and series.dtype == nw.Categorical and isinstance(column, DictionaryColumn):
-            return replace(column, declared=False)  # its categories are in the order of rows; an Enum declares its own
+        column = read_arrow(name, _arrow_cells(series), many)
+        if is_polars and series.dtype == nw.Enum and isinstance(column, DictionaryColumn):
+            return replace(column, ordered=True)
         return column
     except DataError:
         raise
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         return read_objects(name, series.to_numpy())
+
+
+def _arrow_cells(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
+    if series.implementation.is_pyarrow():
+        return series.to_native()  # in chunks, whose dictionaries may differ
+    # Text of polars is a view, which its own conversion would copy.
+    is_view = series.dtype == nw.String and series.implementation.is_polars()
+    return pa.chunked_array(series) if is_view else series.to_arrow()
 
 
 def _objects_of(series: nw.Series[Any]) -> NDArray[np.object_]:
@@ -186,7 +192,7 @@ def _read_categories(name: str, series: nw.Series[Any]) -> DictionaryColumn | No
     entries = tuple(held.categories)
     if not entries or not all(type(entry) is str and entry.isascii() for entry in entries):
         return None
-    return DictionaryColumn(name, held.codes.astype(np.int32), entries, declared=True, ordered=bool(held.ordered))
+    return DictionaryColumn(name, held.codes.astype(np.int32), entries, ordered=bool(held.ordered))
 
 
 def _holds_objects(series: nw.Series[Any]) -> bool:

@@ -25,7 +25,7 @@ class TextCoder:
 
     def __init__(self) -> None:
         self.dictionary: dict[Category, int] = {}
-        self.declared: dict[Category, None] = {}
+        self.entries: dict[Category, None] = {}
         self._last: tuple[Category, ...] = ()
         self._codes: NDArray[np.int32] = np.array([MISSING], dtype=np.int32)
 
@@ -33,7 +33,7 @@ class TextCoder:
         """The code of each cell, in `out` if they fit a byte; only categories that occur get one."""
         if column.dictionary != self._last:
             self._last = column.dictionary
-            self.declared.update(dict.fromkeys(column.dictionary))
+            self.entries.update(dict.fromkeys(column.dictionary))
             self._renew()
         if (self._codes == UNSEEN).any():
             occurs = occurring(column.indices, 0, len(column.dictionary))
@@ -101,9 +101,8 @@ class ColumnCoder:
             dtype = np.promote_types(column.values.dtype, self._like.values.dtype)
             self._like = replace(self._like, values=np.empty(0, dtype=dtype))
         if isinstance(column, DictionaryColumn) and isinstance(self._like, DictionaryColumn):
-            same = column.dictionary == self._like.dictionary
-            declared = self._like.declared and column.declared
-            self._like = replace(self._like, declared=declared, ordered=self._like.ordered and same)
+            ordered = self._like.ordered and column.ordered and column.dictionary == self._like.dictionary
+            self._like = replace(self._like, ordered=ordered)
 
     def _is_like(self, column: Column) -> bool:
         """Whether the numbers of a batch are of the type of those before, as mostly: that is quickly said."""
@@ -119,7 +118,7 @@ class ColumnCoder:
         n_gaps[class_order[: len(self._gaps)]] = self._gaps
         if self._like is None or isinstance(self._like, DictionaryColumn):
             like = self._like or DictionaryColumn(name, np.empty(0, np.int32), ())
-            position = {category: k for k, category in enumerate(self._text.declared)}
+            position = {category: k for k, category in enumerate(self._text.entries)}
             values = np.array([position[category] for category in self._text.dictionary], dtype=np.float64)
             counts = ValueCounts.of_distinct(values)
             return ColumnStatistics(replace(like, dictionary=tuple(position)), counts, n_gaps, True)
