@@ -119,8 +119,27 @@ def test_whole_weights_equal_repeated_rows_in_any_order(rows, random):
 def test_fractional_weights_follow_the_formula(rows, scale):
     column, classes, repeats = unzip(rows)
     weights = repeats * scale
-    expected = oracle_cuts(list(zip(column.tolist(), classes.tolist(), weights.tolist(), strict=True)))
+    as_rows = weights / min(1.0, weights.mean())  # weights below one in the mean are scaled to one
+    expected = oracle_cuts(list(zip(column.tolist(), classes.tolist(), as_rows.tolist(), strict=True)))
     assert cuts_of(column, classes, weights) == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 2)), min_size=1, max_size=60), st.sampled_from([1e-6, 0.3])
+)
+def test_rows_of_one_small_weight_are_cut_as_rows_without_weights(rows, weight):
+    column, classes = np.array(rows).T
+    classes = np.where(column > 12, classes, 0)
+    assert cuts_of(column, classes, np.full(len(rows), weight)) == cuts_of(column, classes)
+
+
+@settings(max_examples=100, deadline=None)
+@given(cells, st.floats(1e-6, 1.0))
+def test_the_unit_of_weights_below_one_in_the_mean_does_not_matter(rows, unit):
+    column, classes, repeats = unzip(rows)
+    weights = repeats / max(repeats)
+    assert cuts_of(column, classes, unit * weights) == cuts_of(column, classes, weights)
 
 
 @settings(max_examples=50, deadline=None)
@@ -157,17 +176,8 @@ def test_no_cut_where_there_is_nothing_to_tell_apart(column, classes):
     assert cuts_of(column, classes) == []
 
 
-@pytest.mark.parametrize("weight", [0.01, 0.025, 0.03])
-def test_a_segment_of_weight_one_or_of_one_class_is_never_split(weight):
-    weights = np.full(40, weight)
-    assert cuts_of(range(40), [0] * 40, weights) == []
-    if weights.sum() <= 1:
-        assert cuts_of(range(40), [0] * 20 + [1] * 20, weights) == []
-
-
-def test_a_part_of_weight_one_or_less_is_not_split_again():
-    rows = [(0.0, 0, 0.3), (1.0, 1, 0.3), (2.0, 2, 0.6)]
-    assert cuts_of(*unzip(rows)) == oracle_cuts(rows) == [1.5]
+def test_a_segment_of_one_class_is_never_split():
+    assert cuts_of(range(40), [0] * 40, np.full(40, 0.03)) == []
 
 
 @pytest.mark.parametrize(

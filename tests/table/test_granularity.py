@@ -8,32 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tanager import BayesianNetworkClassifier
+from tanager.table.columns import NumericColumn
 from tanager.table.discretize_mdl import mdl_cuts
-from tanager.table.granularity import (
-    MANY_ROWS,
-    MAX_PAIRED,
-    MOST_CELLS,
-    MOST_COARSE,
-    N_COARSE,
-    N_FINE,
-    N_FINE_OF_MANY,
-    fine_bins,
-    n_coarse_bins,
-)
+from tanager.table.granularity import fine_bins, learn_column, n_bins
 from tanager.table.schema import ColumnSchema
-from tanager.table.value_counts import count_values
+from tanager.table.value_counts import bin_cuts, count_values, quantile_cuts
 
 VALUES = st.lists(st.integers(-20, 20).map(float), min_size=2, max_size=120)
 
 
 def column(
-    values: np.ndarray, classes: np.ndarray, gap_state: bool = False, n_coarse: int = 8
+    values: np.ndarray, classes: np.ndarray, gap_state: bool = False, fine: bool = True
 ) -> tuple[ColumnSchema, np.ndarray]:
     """The column and its MDL cuts."""
     counts = count_values(values, classes, n_classes=2)
-    found = mdl_cuts(counts, 2)
-    cuts, groups = fine_bins(found, counts, n_coarse)
-    return ColumnSchema("x", "numeric", cuts=tuple(cuts), groups=groups, gap_state=gap_state), found
+    schema = learn_column(NumericColumn("x", values), counts, gap_state, mdl_cuts, 2, fine)
+    return schema, mdl_cuts(counts, 2)
 
 
 @given(VALUES, st.randoms(use_true_random=False), st.booleans())
@@ -54,37 +44,58 @@ def test_the_coarse_code_of_a_value_is_that_of_its_fine_bin(values, random, gap_
 def test_there_are_at_most_so_many_bins_beyond_the_coarse_cuts_and_none_is_empty(values):
     x = np.array(values)
     schema, found = column(x, (x > 0).astype(np.uint8))
-    assert len(schema.cuts) <= N_FINE - 1 + len(found)
-    assert len(schema.coarse.cuts) <= 7 + len(found)
+    n_fine, n_coarse = n_bins(len(x))
+    assert len(schema.cuts) <= n_fine - 1 + n_coarse - 1 + len(found)
+    assert len(schema.coarse.cuts) <= n_coarse - 1 + len(found)
     assert set(np.searchsorted(schema.cuts, x, side="right")) == set(range(schema.n_states))
 
 
-@pytest.mark.parametrize(("n_coarse", "cuts"), [(2, (4.5,)), (5, (1.5, 3.5, 5.5, 7.5))])
-def test_a_column_that_tells_nothing_alone_is_cut_at_quantiles_for_pairs(n_coarse, cuts):
-    x = np.tile(np.arange(10.0), 4)
-    schema, found = column(x, np.repeat([0, 1], 20).astype(np.uint8), n_coarse=n_coarse)
+@pytest.mark.parametrize("n_repeats", [1, 4])
+def test_a_column_that_tells_nothing_alone_is_cut_at_quantiles_for_pairs(n_repeats):
+    x = np.tile(np.arange(90.0), 2 * n_repeats)
+    schema, found = column(x, np.repeat([0, 1], 90 * n_repeats).astype(np.uint8))
     assert len(found) == 0
-    assert schema.coarse.cuts == cuts
+    _, n_coarse = n_bins(len(x))
+    levels = np.quantile(x, np.arange(1, n_coarse) / n_coarse, method="inverted_cdf")
+    assert schema.coarse.cuts == tuple(levels + 0.5)
 
 
-@given(st.integers(1, 30_000))
+@given(st.integers(1, 10**9), st.integers(1, 5))
 @settings(max_examples=100, deadline=None)
-def test_the_tables_of_all_pairs_fit_and_columns_are_cut_no_more_coarsely_for_it(n_attributes):
-    n_bins, n_paired = n_coarse_bins(n_attributes, fine=True), min(n_attributes, MAX_PAIRED)
-    cells = n_paired * (n_paired - 1) / 2 * n_bins**2
-    assert cells <= MOST_CELLS
-    assert n_bins == N_COARSE[0] or 4 * cells > MOST_CELLS, "no coarser than it must be"
+def test_the_numbers_of_bins_grow_smoothly_with_the_rows(n_rows, more):
+    """Five rows more are never worth two bins more: 16 ((n + 5)^.2 - n^.2) is below 2 from seven rows on."""
+    for few, many in zip(n_bins(n_rows), n_bins(n_rows + more), strict=True):
+        assert few <= many
+        assert many <= few + 1 or n_rows < 10
 
 
-@pytest.mark.parametrize(
-    ("n_rows", "n_fine", "n_coarse"), [(MANY_ROWS - 1, N_FINE, MOST_COARSE), (MANY_ROWS, N_FINE_OF_MANY, N_COARSE[0])]
-)
-def test_many_rows_are_cut_more_finely(n_rows, n_fine, n_coarse):
+@pytest.mark.parametrize(("n_rows", "n_fine", "n_coarse"), [(1, 16, 4), (32, 32, 8), (1024, 64, 16), (3125, 80, 20)])
+def test_a_column_of_more_rows_has_more_bins_of_equal_weight(n_rows, n_fine, n_coarse):
+    """The fifth roots of these numbers of rows are whole: 1, 2, 4 and 5."""
+    assert n_bins(n_rows) == (n_fine, n_coarse)
     x = np.random.default_rng(0).permutation(n_rows).astype(float)
-    schema, _ = column(x, np.arange(n_rows).astype(np.uint8) % 2, n_coarse=N_COARSE[0])
-    assert (schema.n_states, schema.coarse.n_states) == (n_fine, n_coarse)
-    of_state = np.bincount(np.searchsorted(schema.cuts, x, side="right"))
-    assert np.ptp(of_state) <= 1  # quantiles: as many rows in each
+    missing = np.full(7 * n_rows, np.nan)
+    classes = np.arange(8 * n_rows).astype(np.uint8) % 2
+    counts = count_values(np.concatenate([x, missing]), classes, n_classes=2)
+    cuts, _ = fine_bins(np.empty(0), counts)
+    sizes = np.bincount(np.searchsorted(cuts, x, side="right"))
+    assert len(cuts) + 1 == min(n_rows, n_fine)
+    assert np.ptp(sizes) <= 1
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=9), st.sampled_from([1.0, 0.3, 1e-6, 1e6]), st.integers(2, 5))
+@settings(max_examples=40, deadline=None)
+def test_the_number_of_bins_is_one_of_rows_and_the_unit_of_the_weights_does_not_matter(seeds, unit, n_classes):
+    rng = np.random.default_rng(seeds)
+    n_rows = int(rng.integers(2, 400))
+    x, classes = rng.integers(-30, 30, n_rows) / 4, rng.integers(0, n_classes, n_rows)
+    relative = rng.integers(1, 4, n_rows).astype(float)
+    one, other = (count_values(x, classes, scale * relative, n_classes=n_classes) for scale in (1.0, unit))
+    assert one.n_rows == other.n_rows == n_rows
+    for cut in (bin_cuts, quantile_cuts):
+        np.testing.assert_array_equal(cut(one, 8), cut(other, 8))
+    for ours, theirs in zip(fine_bins(np.empty(0), one), fine_bins(np.empty(0), other), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_by_default_no_cut_of_effects_has_seen_a_class():
@@ -99,7 +110,7 @@ def test_by_default_no_cut_of_effects_has_seen_a_class():
 
 def test_without_fine_bins_the_cuts_are_the_discretisers():
     x = np.arange(40.0)
-    schema, found = column(x, (x > 20).astype(np.uint8), n_coarse=n_coarse_bins(1, fine=False))
+    schema, found = column(x, (x > 20).astype(np.uint8), fine=False)
     assert schema.cuts == tuple(found) == (20.5,)
     assert schema.groups == ()
 

@@ -14,7 +14,6 @@ from tanager.errors import DataError
 from tanager.table.column_statistics import ColumnStatistics
 from tanager.table.columns import kind_of
 from tanager.table.discretizer import choose_discretizer
-from tanager.table.granularity import n_coarse_bins
 from tanager.table.schema import ColumnSchema
 from tanager.table.value_rows import cut_at_every_value, is_worth_cutting_again
 
@@ -104,8 +103,7 @@ def learn_columns(packed: bytes, discretizer: object, gap_states: bool, fine: bo
     """What the columns hold, by the statistics of all rows. On a worker, for these may be as long as the table."""
     statistics: PartitionStatistics = pickle.loads(packed)
     cut, n_classes = choose_discretizer(discretizer, fine), len(statistics.classes)
-    n_coarse = n_coarse_bins(len(statistics.columns), fine)
-    attributes = tuple(column.schema(cut, n_classes, gap_states, n_coarse) for column in statistics.columns)
+    attributes = tuple(column.schema(cut, n_classes, gap_states, fine) for column in statistics.columns)
     at_values: tuple[ColumnSchema, ...] = ()
     weight = max((column.counts.weights.sum() + column.gaps.sum() for column in statistics.columns), default=0.0)
     if uncut and is_worth_cutting_again(attributes, statistics.n_rows, weight):

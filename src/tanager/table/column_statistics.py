@@ -79,13 +79,13 @@ class ColumnStatistics:
         like = replace(ours, dictionary=tuple(position), ordered=bool(filled) and ordered)
         return replace(self, like=like, counts=self.counts.merge(renamed))
 
-    def schema(self, discretizer: Discretizer, n_classes: int, gap_states: bool, n_coarse: int = 0) -> ColumnSchema:
+    def schema(self, discretizer: Discretizer, n_classes: int, gap_states: bool, fine: bool = False) -> ColumnSchema:
         """The column's categories or cut points (`learn_column`)."""
         counts = None if self.categorical else self.counts
         if self.categorical and isinstance(self.like, NumericColumn):
             _check_told_apart(self.like, self.counts.values)
         gap_state = gap_states and bool(self.gaps.any())
-        return learn_column(self._cells(), counts, gap_state, discretizer, n_classes, n_coarse)
+        return learn_column(self._cells(), counts, gap_state, discretizer, n_classes, fine)
 
     def table(self, schema: ColumnSchema, n_classes: int) -> NDArray[np.float64]:
         """Counts of (state, class), flat, the class changing fastest."""

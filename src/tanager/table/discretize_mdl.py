@@ -134,15 +134,18 @@ def mdl_cuts(counts: ValueCounts, n_classes: int) -> Floats:
 
     and so do the parts. Logs in any one base: nats here, bits in the paper. A segment of one class, or of weight 1 or
     less, is never split. Of equally good cuts the lowest is taken.
+
+    A row of weight w counts as w rows. Weights below 1 in the mean are scaled to a mean of 1: N is at least the number
+    of rows, however small the unit of the weights.
     """
     ranks, values = rank_sorted(counts.values)
-    if values.size < 2 or counts.weights.sum() <= 1:
+    if values.size < 2:
         return np.empty(0)
     first_value = _block_starts(ranks, counts.classes)
     block = np.repeat(np.arange(first_value.size), np.diff(first_value, append=values.size))[ranks]
     # A run of values of one class is one pair.
     first_pair = np.flatnonzero(_changes(block) | _changes(counts.classes))
-    weights = np.add.reduceat(counts.weights, first_pair)
+    weights = np.add.reduceat(counts.weights, first_pair) * max(1.0, counts.n_rows / counts.weights.sum())
     block, classes = block[first_pair], counts.classes[first_pair].astype(code_dtype(n_classes))
     order = np.argsort(classes, kind="stable")
     above = first_value[_split_blocks(block[order], classes[order], weights[order])]

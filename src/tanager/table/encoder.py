@@ -17,7 +17,7 @@ from tanager.table.categories import NARROW_SPAN, Codes, code_dtype, encode_colu
 from tanager.table.cells import distinct_cells, encode_cells
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, RawTable, gaps
 from tanager.table.discretizer import Discretizer
-from tanager.table.granularity import fine_places, learn_column, n_coarse_bins, states_of_both, write_coarse
+from tanager.table.granularity import fine_places, learn_column, states_of_both, write_coarse
 from tanager.table.integer_matrix import IntegerLookup
 from tanager.table.number_cells import is_row_major
 from tanager.table.schema import ColumnSchema, TableSchema
@@ -51,7 +51,6 @@ def learn_schema(
     """
     chosen = choose_categorical(table, categorical_features)
     distinct = distinct_cells(table, np.flatnonzero(chosen).tolist())
-    n_coarse = n_coarse_bins(len(table.names), fine)
     empty: list[str] = []
 
     def learn(position: int) -> ColumnSchema:
@@ -63,7 +62,7 @@ def learn_schema(
             counts = count_values(column.values, class_codes, weights, n_classes=target.n_states)
             if counts.values.size == 0:
                 empty.append(column.name)
-        return learn_column(column, counts, gap_state, discretizer, target.n_states, n_coarse)
+        return learn_column(column, counts, gap_state, discretizer, target.n_states, fine)
 
     attributes = map_threads(learn, range(len(table.names)))
     empty += [column.name for column in attributes if column.kind == "categorical" and not column.categories]

@@ -22,19 +22,16 @@ from tanager.table.value_counts import ValueCounts, bin_cuts
 
 Places = NDArray[np.intp]
 
-# Fine and coarse bins of a column of few rows, and of many: more of them follow a curve more closely, and take longer.
-N_FINE, N_FINE_OF_MANY = 64, 120
-MOST_COARSE = 16
-MANY_ROWS = 3_000
-N_COARSE = (24, 16, 8, 4, 2)
-# Of the tables of all pairs, for each class: more attributes are cut more coarsely, down to halves.
-MOST_CELLS = 1 << 22
+# Fine and coarse bins of a column of n rows: these times n to the power of GROWTH. The width of a bin that estimates a
+# curve best shrinks about as slowly with n (n^(-1/5) to n^(-1/3)); 1,000 rows have 64 fine bins and 16 coarse ones.
+FINE, COARSE = 16, 4
+GROWTH = 0.2
 # Pairs are looked for among so many attributes that tell most about the class.
 MAX_PAIRED = 300
 
 
 def learn_column(
-    column: Column, counts: ValueCounts | None, gap_state: bool, discretizer: Discretizer, n_classes: int, n_coarse: int
+    column: Column, counts: ValueCounts | None, gap_state: bool, discretizer: Discretizer, n_classes: int, fine: bool
 ) -> ColumnSchema:
     """The categories of a column or, where its values are counted by class to be cut, its cut points.
 
@@ -43,41 +40,35 @@ def learn_column(
     column     all cells, or every distinct value once
     counts     None for a column of categories
     gap_state  a gap is a state of its own
-    n_coarse   that of `fine_bins`
+    fine       numbers have two granularities (`fine_bins`), not the discretiser's cuts alone
     """
     if counts is None:
         ordered = isinstance(column, DictionaryColumn) and column.ordered
         categories = learn_categories(column)
         return ColumnSchema(column.name, "categorical", categories, gap_state=gap_state, ordered=ordered)
     assert isinstance(column, NumericColumn)
-    cuts, groups = fine_bins(discretizer(counts, n_classes), counts, n_coarse)
+    cuts = discretizer(counts, n_classes)
+    groups: tuple[int, ...] = ()
+    if fine:
+        cuts, groups = fine_bins(cuts, counts)
     bins = tuple(cuts.tolist())
     return ColumnSchema(column.name, "numeric", cuts=bins, unit=column.unit, gap_state=gap_state, groups=groups)
 
 
-def n_coarse_bins(n_attributes: int, fine: bool) -> int:
-    """How many bins of equal weight the coarse ones are made of, beside the discretiser's cuts; 0 without `fine`."""
-    if not fine:
-        return 0
-    n_paired = min(n_attributes, MAX_PAIRED)
-    n_pairs = n_paired * (n_paired - 1) // 2
-    return next((n_bins for n_bins in N_COARSE if n_pairs * n_bins**2 <= MOST_CELLS), N_COARSE[-1])
+def n_bins(n_rows: int) -> tuple[int, int]:
+    """How many fine and how many coarse bins a column has that holds a value in so many rows."""
+    return round(FINE * n_rows**GROWTH), round(COARSE * n_rows**GROWTH)
 
 
-def fine_bins(
-    cuts: NDArray[np.float64], counts: ValueCounts, n_coarse: int
-) -> tuple[NDArray[np.float64], tuple[int, ...]]:
+def fine_bins(cuts: NDArray[np.float64], counts: ValueCounts) -> tuple[NDArray[np.float64], tuple[int, ...]]:
     """Cut points of the fine bins, and the coarse bin of each fine one.
 
-    They make so many bins of equal weight where values allow (`bin_cuts`), and the discretiser's cuts: N_FINE and at
-    most MOST_COARSE for few rows, N_FINE_OF_MANY and n_coarse for many. With n_coarse = 0 there is one
-    granularity, the discretiser's.
+    They make `n_bins` bins of equal weight where values allow (`bin_cuts`). The coarse bins are also cut where the
+    discretiser cuts, and the fine ones where the coarse are.
     """
-    if n_coarse == 0:
-        return cuts, ()
-    many = counts.weights.sum() >= MANY_ROWS
-    coarse = np.union1d(bin_cuts(counts, n_coarse if many else min(n_coarse, MOST_COARSE)), cuts)
-    fine = np.union1d(bin_cuts(counts, N_FINE_OF_MANY if many else N_FINE), coarse)
+    n_fine, n_coarse = n_bins(counts.n_rows)
+    coarse = np.union1d(bin_cuts(counts, n_coarse), cuts)
+    fine = np.union1d(bin_cuts(counts, n_fine), coarse)
     # Fine bin k > 0 begins at cut k - 1, and lies in the coarse bin that has as many coarse cuts at or below it.
     groups = [0, *np.searchsorted(coarse, fine, side="right").tolist()]
     return fine, tuple(groups) if fine.size else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 # Sums by key go into one array of slots when there are at most this many slots per row: memory stays O(rows).
 _SLOTS_PER_ROW = 4
 # A quantile is reached when the running weight falls short by no more than this part: sums of fractions are not exact.
-_SLACK = 1e-12
+# The sum of a million equal weights is off by up to 1e-10 of it.
+_SLACK = 1e-9
 # Integers from here on are no longer all represented by float64.
 _LARGEST_INTEGER = 2.0**53
 
@@ -23,26 +24,29 @@ class ValueCounts:
     values   (n_pairs,) finite or infinite, never NaN, never -0.0
     classes  (n_pairs,) class codes
     weights  (n_pairs,) total weight of the rows with this value and class, positive
+    n_rows   how many rows were counted, whatever their weight
     """
 
     values: NDArray[np.float64]
     classes: NDArray[np.intp]
     weights: NDArray[np.float64]
+    n_rows: int
 
     @classmethod
     def of_distinct(cls, values: NDArray[np.float64]) -> ValueCounts:
         """One for each of these values, which are all that is wanted of a column of categories."""
-        return cls(values, np.zeros(len(values), dtype=np.intp), np.ones(len(values)))
+        return cls(values, np.zeros(len(values), dtype=np.intp), np.ones(len(values)), len(values))
 
     def merge(self, other: ValueCounts) -> ValueCounts:
         """The counts of the rows of both."""
         classes = np.concatenate([self.classes, other.classes])
-        return count_values(
+        merged = count_values(
             np.concatenate([self.values, other.values]),
             classes,
             np.concatenate([self.weights, other.weights]),
             n_classes=int(classes.max(initial=0)) + 1,
         )
+        return replace(merged, n_rows=self.n_rows + other.n_rows)
 
 
 def count_values(
@@ -62,6 +66,7 @@ def count_values(
     if missing.any():
         column, class_codes = column[~missing], class_codes[~missing]
         weights = None if weights is None else weights[~missing]
+    n_rows = column.size if weights is None else int(np.count_nonzero(weights))
     offsets = _integer_offsets(column)
     if offsets is not None:
         ranks, distinct = offsets
@@ -75,7 +80,7 @@ def count_values(
     ranks += class_codes
     keys, totals = _sum_by_key(ranks, weights, distinct.size * n_classes)
     pair_ranks, classes = np.divmod(keys, n_classes)
-    return ValueCounts(distinct[pair_ranks], classes, totals)
+    return ValueCounts(distinct[pair_ranks], classes, totals, n_rows)
 
 
 def midpoints(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -123,7 +128,7 @@ def bin_cuts(counts: ValueCounts, n_bins: int) -> NDArray[np.float64]:
     while n_frequent < np.count_nonzero(frequent):
         n_frequent = int(np.count_nonzero(frequent))
         n_left, weight_left = n_bins - n_frequent, weights[~frequent].sum()
-        frequent |= weights * n_left >= weight_left
+        frequent |= weights * n_left >= weight_left * (1 - _SLACK)
     # A bin weighs weight_left / n_left.
     below = _quantiles(np.where(frequent, weight_left, weights * n_left), weight_left, n_bins)
     return midpoints(values[below], values[below + 1])

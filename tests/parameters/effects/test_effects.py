@@ -158,7 +158,7 @@ def test_refining_the_bins_changes_little(mixed, monkeypatch):
     X, y = mixed
     answers = []
     for n_fine in (32, 64):
-        monkeypatch.setattr("tanager.table.granularity.N_FINE", n_fine)
+        monkeypatch.setattr("tanager.table.granularity.n_bins", lambda n_rows, n_fine=n_fine: (n_fine, 16))
         clf = pairwise(pairs=0, strength=(1.5,)).fit(X[["age"]], y)
         answers.append(clf.predict_proba(X[["age"]]))
     assert len(clf.network_.states["age"]) > 40
@@ -323,7 +323,8 @@ def test_only_conditional_can_fit_pairs(mixed):
         BayesianNetworkClassifier("pairwise", parameters=Conditional(prior="generative")).fit(X, y)
 
 
-def test_a_sample_weight_of_two_is_the_row_twice(mixed):
+def test_a_sample_weight_of_two_is_the_row_twice_in_the_same_number_of_bins(mixed, monkeypatch):
+    monkeypatch.setattr("tanager.table.granularity.n_bins", lambda n_rows: (64, 16))
     X, y = mixed
     weights = np.where(np.arange(len(y)) % 3 == 0, 2.0, 1.0)
     doubled = pd.concat([X, X[weights == 2.0]], ignore_index=True)

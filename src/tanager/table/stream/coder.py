@@ -125,15 +125,15 @@ class ColumnCoder:
         assert self._numbers is not None
         found = self._numbers.counts()
         counts = count_values(found.values, class_order[found.classes], found.weights, n_classes=n_classes)
-        return ColumnStatistics(self._like, counts, n_gaps, self._categorical)
+        return ColumnStatistics(self._like, replace(counts, n_rows=found.n_rows), n_gaps, self._categorical)
 
     def learn(
-        self, name: str, class_order: NDArray[np.integer], discretizer: Discretizer, gap_states: bool, n_coarse: int
+        self, name: str, class_order: NDArray[np.integer], discretizer: Discretizer, gap_states: bool, fine: bool
     ) -> ColumnSchema:
         """The column's categories or cut points (`ColumnStatistics.schema`)."""
         if self._like is None and self._empty is not None:
             self._join(*self._empty)
-        return self.statistics(name, class_order).schema(discretizer, len(class_order), gap_states, n_coarse)
+        return self.statistics(name, class_order).schema(discretizer, len(class_order), gap_states, fine)
 
     def final_codes(self, schema: ColumnSchema, dtype: np.dtype[np.unsignedinteger]) -> FinalCodes:
         """What the codes stand for by a schema, that of these rows or of others; a category it lacks is missing."""

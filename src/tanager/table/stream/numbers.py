@@ -166,6 +166,7 @@ class NumberCoder:
         self.sketch: ValueSketch | None = None
         self._cut = cut
         self._counted: NDArray[Any] = np.zeros((0, 1), dtype=np.int64)
+        self._n_rows = 0
 
     def encode(self, values: Numbers, rows: BatchRows, out: Codes) -> Codes | NDArray[np.floating]:
         """Codes, in `out` if they fit a byte, or numbers: an array of unsigned or of float dtype says which."""
@@ -198,6 +199,7 @@ class NumberCoder:
         cells += rows.class_codes
         found: NDArray[Any] = np.bincount(cells, rows.weights, minlength=(n_values + 1) * n_classes)
         counted = found.reshape(-1, n_classes)[:-1]
+        self._n_rows += int(counted.sum() if rows.weights is None else np.count_nonzero(codes < n_values))
         counted[: self._counted.shape[0], : self._counted.shape[1]] += self._counted
         self._counted = counted
 
@@ -206,4 +208,4 @@ class NumberCoder:
         counted = self._counted[order]
         ranks, classes = np.nonzero(counted)
         values = self.vocabulary.values[order].astype(np.float64)
-        return ValueCounts(values[ranks], classes, counted[ranks, classes].astype(np.float64))
+        return ValueCounts(values[ranks], classes, counted[ranks, classes].astype(np.float64), self._n_rows)

@@ -15,7 +15,6 @@ from tanager.table.class_weights import Weighting, class_factors, times_factors
 from tanager.table.columns import RawTable, gaps
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import warn_of_useless_columns
-from tanager.table.granularity import n_coarse_bins
 from tanager.table.rows import gather
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.stream.coder import ColumnCoder
@@ -176,10 +175,9 @@ class StreamReader:
 
     def _learn_columns(self, labelled: ProvisionalRows, class_order: Codes) -> tuple[ColumnSchema, ...]:
         options, coders = self._options, labelled.coders
-        n_coarse = n_coarse_bins(len(coders), options.fine)
 
         def learn(name: str) -> ColumnSchema:
-            return coders[name].learn(name, class_order, options.discretizer, options.gap_states, n_coarse)
+            return coders[name].learn(name, class_order, options.discretizer, options.gap_states, options.fine)
 
         attributes = tuple(map_threads(learn, labelled.names))
         empty = [name for name in labelled.names if len(coders[name].values) == 0]

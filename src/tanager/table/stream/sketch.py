@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class ValueSketch:
 
     def counts(self) -> ValueCounts:
         """All rows."""
-        total = _Summary(ValueCounts(np.empty(0), np.empty(0, np.intp), np.empty(0)), 0.0, 0.0)
+        total = _Summary(ValueCounts.of_distinct(np.empty(0)), 0.0, 0.0)
         for summary in self._levels.values():
             total = _merge(total, summary)
         return total.counts
@@ -72,6 +72,7 @@ class ValueSketch:
         kept = count_values(
             largest[ranks], counts.classes, counts.weights, n_classes=int(counts.classes.max(initial=0)) + 1
         )
+        kept = replace(kept, n_rows=counts.n_rows)
         return _Summary(kept, summary.weight, summary.error + summary.weight / self._n_groups)
 
 
