@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
-
-import pytest
 
 from tanager import progress
 from tanager.cli.main import run
+from terminal import on_a_terminal
 
 WORK = """
 import time
@@ -23,23 +19,6 @@ with progress.working("Reading [b]a.csv[/b]") as update:
 print("done")
 progress.say("said")
 """
-
-
-def on_a_terminal(script: str) -> tuple[str, str]:
-    """stdout, and what a terminal got on stderr."""
-    pty = pytest.importorskip("pty")
-    ours, theirs = pty.openpty()
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=theirs, text=True) as process:
-        os.close(theirs)
-        out = process.communicate()[0]
-    shown = b""
-    try:
-        while part := os.read(ours, 4096):
-            shown += part
-    except OSError:  # how Linux says that the other end is closed
-        pass
-    os.close(ours)
-    return out, shown.decode()
 
 
 def test_long_work_shows_a_bar_that_says_how_far_it_is():
