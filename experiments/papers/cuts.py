@@ -48,4 +48,6 @@ def two_bins_or_more(counts: ValueCounts, n_classes: int) -> NDArray[np.float64]
 
 
 def _cuts_of(counts: ValueCounts, chosen: NDArray[np.bool_], n_classes: int) -> NDArray[np.float64]:
-    return mdl_cuts(ValueCounts(counts.values[chosen], counts.classes[chosen], counts.weights[chosen]), n_classes)
+    weights = counts.weights[chosen]
+    n_rows = round(counts.n_rows * weights.sum() / counts.weights.sum())
+    return mdl_cuts(ValueCounts(counts.values[chosen], counts.classes[chosen], weights, n_rows), n_classes)

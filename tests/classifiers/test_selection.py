@@ -119,7 +119,8 @@ def test_shuffled_rows_give_the_same_structure_and_strengths(structure, n_rows):
 
 @pytest.mark.parametrize("n_rows", [150, 6_000])
 @pytest.mark.parametrize("structure", ["naive-bayes", "tan", "kdb", "pairwise"])
-def test_a_whole_weight_is_so_many_rows_in_the_choice(structure, n_rows):
+def test_a_whole_weight_is_so_many_rows_in_the_choice_in_the_same_number_of_bins(structure, n_rows, monkeypatch):
+    monkeypatch.setattr("tanager.table.granularity.n_bins", lambda n_rows: (64, 16))
     X, y = numbers_and_categories(0, n_rows)
     number = np.random.default_rng(1).integers(1, 4, n_rows)
     clf = BayesianNetworkClassifier(structure, parameters="conditional")
