@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tanager.errors import DataError
 from tanager.table.columns import DictionaryColumn, NumericColumn
 from tanager.table.discretizer import choose_discretizer
+from tanager.table.granularity import learn_column
 from tanager.table.stream import numbers as stream_numbers
 from tanager.table.stream.coder import ColumnCoder
 from tanager.table.stream.numbers import BatchRows, NumberCoder, NumberVocabulary
@@ -177,3 +178,24 @@ def test_a_category_that_a_schema_of_other_rows_lacks_is_missing_there():
     own, final = (each.final_codes(schema, np.dtype(np.uint8)) for each in (coder, other))
     assert final.codes.tolist() == [2, 1, 0, 2]
     assert (own.incomplete, final.incomplete) == (False, True)
+
+
+@pytest.mark.parametrize("most_distinct", [10, 1_000])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_batches_count_the_rows_that_hold_a_value(weighted, most_distinct, monkeypatch):
+    monkeypatch.setattr(stream_numbers, "MAX_DISTINCT_NUMBERS", most_distinct)  # more are counted by a sketch
+    rng = np.random.default_rng(0)
+    values = np.where(rng.random(400) < 0.2, np.nan, rng.integers(0, 300, 400) / 4)
+    classes, weights = rng.integers(0, 2, 400).astype(np.uint8), rng.random(400) + 1e-3
+    coder = ColumnCoder()
+    for rows in np.array_split(np.arange(400), 5):
+        batch = BatchRows(classes[rows], 2, weights[rows] if weighted else None)
+        coder.encode(NumericColumn("a", values[rows]), False, batch, new_bytes(rows))
+    found = coder.statistics("a", np.array([1, 0])).counts
+    assert found.n_rows == np.count_nonzero(~np.isnan(values))
+    expected = count_values(values, 1 - classes, weights if weighted else None, n_classes=2)
+    assert expected.n_rows == found.n_rows
+    np.testing.assert_array_equal(found.values, expected.values)
+    schemas = [coder.learn("a", np.array([1, 0]), choose_discretizer(None, fine=True), False, fine=True)]
+    schemas.append(learn_column(NumericColumn("a", values), expected, False, choose_discretizer(None, True), 2, True))
+    assert schemas[0] == schemas[1]
