@@ -166,7 +166,8 @@ def test_strengths_chosen_are_those_of_the_free_fit_so_that_its_objective_is_nev
     assert held.objective[-1] > free.objective[-1] + 1.0
 
 
-def test_a_whole_class_weight_is_so_many_rows_under_a_constraint():
+def test_a_whole_class_weight_is_so_many_rows_under_a_constraint(monkeypatch):
+    monkeypatch.setattr("tanager.table.granularity.n_bins", lambda n_rows: (64, 16))
     X, y = waves(150)
     again = np.concatenate([np.arange(150), np.flatnonzero(y == "yes")])
     options = {"monotonic_cst": {"wave": 1}, "parameters": Conditional(strength=[0.5, 0.2])}
