@@ -19,13 +19,13 @@ from tanager import (
     apply_edits,
     cross_validate_model,
 )
+from tanager.additive.forest import Forest, Tree
 from tanager.decide import CostDecision, ThresholdDecision
 from tanager.files.write_model import to_document
 from tanager.gaps.choose import with_rule
 from tanager.gaps.expected import Expected
 from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
 from tanager.structure import AnDE
-from tanager.trees.forest import Forest, Tree
 
 ROWS = pa.table(
     {

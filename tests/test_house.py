@@ -23,7 +23,7 @@ PARTS = [(name, part) for registry in (STRUCTURES, SCORES, PARAMETERS) for name,
 # A file and a picture are of one kind of network; nobody else may ask for it.
 MAY_ASK = {"files", "plots"}
 KINDS = {part.__name__ for registry in (STRUCTURES, PARAMETERS) for part in registry.values()}
-KINDS |= {"Fixed", "Network", "AdditiveNetwork"}
+KINDS |= {"Fixed", "Network", "AdditiveModel"}
 # Errors and warnings are met, not called.
 CALLED = [name for name in tanager.__all__ if not name.endswith(("Error", "Warning"))]
 DOCTEST = re.compile(r"^\s*(?:>>>|\.\.\.) (.*)$", re.MULTILINE)
@@ -47,10 +47,10 @@ def questions_of_kind(source: str) -> list[str]:
     "question",
     [
         "isinstance(learner, Pairwise)",
-        "isinstance(network, (Network, tanager.AdditiveNetwork))",
+        "isinstance(network, (Network, tanager.AdditiveModel))",
         "type(self.structure) is Tree",
         "type(part) in (Frequency, EM)",
-        "match network:\n    case AdditiveNetwork():\n        pass",
+        "match network:\n    case AdditiveModel():\n        pass",
     ],
 )
 def test_a_question_of_kind_is_seen(question: str):

@@ -17,6 +17,7 @@ from tanager.report import report
 from tanager.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from tanager.additive.model import AdditiveModel
     from tanager.classifiers import (
         BayesianNetworkClassifier,
         BCKGClassifier,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from tanager.files.model_file import load_model, save_model
     from tanager.files.network_file import read_network, write_network
     from tanager.files.recipe_file import load_recipe, save_recipe
-    from tanager.network.additive import AdditiveNetwork
     from tanager.network.mixture import MixtureNetwork
     from tanager.network.network import Network
     from tanager.network.tree_average import TreeAverageNetwork
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from tanager.tuning.tune import tune
 
 __all__ = [
-    "AdditiveNetwork",
+    "AdditiveModel",
     "BCKGClassifier",
     "BayesianNetworkClassifier",
     "ConformalClassifier",
@@ -128,7 +128,7 @@ _HOMES = {
     "tanager.files.model_file": ["load_model", "save_model"],
     "tanager.files.network_file": ["read_network", "write_network"],
     "tanager.files.recipe_file": ["load_recipe", "save_recipe"],
-    "tanager.network.additive": ["AdditiveNetwork"],
+    "tanager.additive.model": ["AdditiveModel"],
     "tanager.network.mixture": ["MixtureNetwork"],
     "tanager.network.network": ["Network"],
     "tanager.network.tree_average": ["TreeAverageNetwork"],

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from tanager import BayesianNetworkClassifier
+from tanager.additive.model import AdditiveModel
 from tanager.classifiers.reading import CodedTable
-from tanager.network.additive import AdditiveNetwork
 from tanager.network.mixture import MixtureNetwork
 from tanager.network.tree_average import TreeAverageNetwork
 
@@ -94,5 +94,5 @@ def model_arrays(clf: BayesianNetworkClassifier) -> list[np.ndarray]:
     if isinstance(network, MixtureNetwork | TreeAverageNetwork):
         weights = network.weights if isinstance(network, MixtureNetwork) else network.log_weights
         return [weights, *(table for member in network.members for table in member.tables)]
-    effects = [network.intercept, *network.mains] if isinstance(network, AdditiveNetwork) else []
+    effects = [network.intercept, *network.mains] if isinstance(network, AdditiveModel) else []
     return [*network.tables, *effects, *(clf.filler_.tables if clf.filler_ is not None else ())]

@@ -28,11 +28,10 @@ from tanager import (
     save_model,
     undo_edits,
 )
+from tanager.additive.importance import class_odds, tree_mains
 from tanager.edits.change import stretch
 from tanager.edits.revision import model_digest
 from tanager.errors import DataError, FileError
-from tanager.network.effect_strength import class_odds
-from tanager.network.tree_mains import tree_mains
 from tanager.structure import Pairwise
 from tanager.table.schema import ColumnSchema
 

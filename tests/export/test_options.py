@@ -31,10 +31,10 @@ from tanager import (
     TANClassifier,
     export,
 )
+from tanager.additive.model import AdditiveModel
 from tanager.decide import ThresholdDecision
 from tanager.export.sql_dialects import DIALECTS
 from tanager.export.targets import TARGETS
-from tanager.network.additive import AdditiveNetwork
 from tanager.recipe.recipe import Recipe
 from tanager.recipe.steps import Category, Drop
 from tanager.structure import AnDE
@@ -305,7 +305,7 @@ def test_numbers_that_sqlite_adds_up_are_single_literals_and_read_within_a_few_u
 
 def test_a_model_that_looks_at_no_column_is_carried_and_counts_rows_by_the_first(tmp_path):
     columns = (ColumnSchema("hue", "categorical", ("a", "b")), ColumnSchema("class", "categorical", ("no", "yes")))
-    network = AdditiveNetwork(columns, np.log([0.25, 0.75]), (np.zeros((3, 2)),), (), (), (np.array([0.5, 0.5]),))
+    network = AdditiveModel(columns, np.log([0.25, 0.75]), (np.zeros((3, 2)),), (), (), (np.array([0.5, 0.5]),))
     rows = pa.table({"hue": ["a", "b", "a"]})
     shares = by_onnxruntime(classifier_of(network), rows, tmp_path, missing="refuse")
     np.testing.assert_allclose(shares, [[0.25, 0.75]] * 3)

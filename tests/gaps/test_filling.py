@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.datasets import load_iris
 
+from additive.random_forests import random_forest
 from explain.effect_networks import effect_network
 from gaps.by_hand import averaged_by_hand, random_filler, random_filling
 from random_networks import random_network
@@ -22,7 +23,6 @@ from tanager.gaps.corrections import learn_corrections, solve_corrections
 from tanager.gaps.filler import spread_numbers
 from tanager.gaps.filling import Filling
 from tanager.parameters import Conditional
-from trees.random_forests import random_forest
 
 SEEDS = st.integers(0, 2**32 - 1)
 

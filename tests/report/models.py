@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from tanager import BayesianNetworkClassifier, Network
-from tanager.network.additive import AdditiveNetwork
+from tanager.additive.model import AdditiveModel
 from tanager.structure import Fixed, Pairwise
 
 NAMES = ("a", "b", "c", "d", "e", "f", "g")
@@ -73,7 +73,7 @@ def with_trees(seed: int, n_classes: int = 3, missing: str = "auto") -> Bayesian
     return clf
 
 
-def rows_of(network: Network | AdditiveNetwork, codes: np.ndarray) -> pd.DataFrame:
+def rows_of(network: Network | AdditiveModel, codes: np.ndarray) -> pd.DataFrame:
     """A table whose cells have these codes, missing where they are negative: numbers from the middle of their bin."""
     columns = {}
     for column, own in zip(network.columns[:-1], codes.T.tolist(), strict=False):
@@ -89,7 +89,7 @@ def rows_of(network: Network | AdditiveNetwork, codes: np.ndarray) -> pd.DataFra
     return pd.DataFrame(columns)
 
 
-def random_codes(network: Network | AdditiveNetwork, n_patterns: int, seed: int = 0) -> np.ndarray:
+def random_codes(network: Network | AdditiveModel, n_patterns: int, seed: int = 0) -> np.ndarray:
     """(n_patterns, n_nodes) states of the attributes, -1 for about half of them; the class is never known."""
     rng = np.random.default_rng(seed)
     states = np.column_stack([rng.integers(0, n, n_patterns) for n in network.n_states])

@@ -18,7 +18,7 @@ from sklearn.datasets import make_moons
 from report.models import mixed_table, table, with_hidden_node
 from report.test_page import NASTY, shown
 from tanager import BayesianNetworkClassifier, report
-from tanager.network.effect_strength import class_odds, effect_strength
+from tanager.additive.importance import class_odds, effect_strength
 from tanager.structure import Pairwise
 
 MINUS = "\N{MINUS SIGN}"

@@ -27,7 +27,7 @@ from tanager import (
     explain,
     report,
 )
-from tanager.network.additive import AdditiveNetwork
+from tanager.additive.model import AdditiveModel
 from tanager.structure import Pairwise
 
 N_PATTERNS = 100
@@ -101,7 +101,7 @@ def test_the_parts_add_up_to_the_log_odds_of_predict_proba(page, model):
 
 def test_the_parts_of_tables_are_those_of_explain(page, model):
     clf, path = model
-    if isinstance(clf.network_, AdditiveNetwork):
+    if isinstance(clf.network_, AdditiveModel):
         pytest.skip("the parts of effects are compared with the effects themselves")
     codes, X = patterns(clf, N_PATTERNS if len(clf.network_.nodes) < 20 else 10, seed=1)
     expected, logs = explain(clf, X), clf.predict_log_proba(X)

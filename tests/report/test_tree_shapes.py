@@ -12,9 +12,8 @@ import pandas as pd
 import pytest
 
 from tanager import BayesianNetworkClassifier, report
+from tanager.additive.importance import class_odds, tree_mains
 from tanager.measures import Predictions, Quality
-from tanager.network.effect_strength import class_odds
-from tanager.network.tree_mains import tree_mains
 from tanager.report.collect import collect
 from tanager.report.effects import describe_effects
 from tanager.structure import Pairwise

@@ -13,6 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from tanager.additive.any_model import AnyModel
+from tanager.additive.importance import attribute_importance
 from tanager.classifiers.hidden import add_hidden_codes
 from tanager.classifiers.intervals import GivesIntervals
 from tanager.classifiers.learning import Learning, Learnt
@@ -25,8 +27,6 @@ from tanager.errors import MemoryLimitError, MissingMethodError
 from tanager.gaps.choose import choose_rule, needs_filler, with_rule
 from tanager.gaps.rule import GapRule
 from tanager.measures import Quality
-from tanager.network.any_network import AnyNetwork
-from tanager.network.effect_strength import attribute_importance
 from tanager.network.network import Network
 from tanager.progress import working
 from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
@@ -89,7 +89,7 @@ class BayesianNetworkClassifier(GivesIntervals, ClassifierMixin, BaseEstimator):
         As in every scikit-learn classifier.
     class_count_ : array of shape (n_classes,)
         How many training rows each class has, or their weights: the base rate of every explanation.
-    network_ : Network, AdditiveNetwork or MixtureNetwork
+    network_ : Network, AdditiveModel or MixtureNetwork
         The distribution learnt; with structure "pairwise" the sum of effects, with "aode" and "tree-average"
         a mean of networks.
     gaps_ : GapRule
@@ -128,7 +128,7 @@ class BayesianNetworkClassifier(GivesIntervals, ClassifierMixin, BaseEstimator):
     ('target',)
     """
 
-    network_: AnyNetwork
+    network_: AnyModel
     gaps_: GapRule
     class_count_: NDArray[np.float64]
     quality_: Quality | None = None

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from tanager.additive.model import AdditiveModel
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.edits.change import edit_network
 from tanager.edits.edit import Edit, Edits
@@ -18,7 +19,6 @@ from tanager.edits.revision import Revision, model_digest
 from tanager.errors import OptionError
 from tanager.gaps.choose import choose_rule, with_rule
 from tanager.gaps.filling import Filling
-from tanager.network.additive import AdditiveNetwork
 from tanager.table.training_table import read_rows
 
 
@@ -121,7 +121,7 @@ def undo_edits(clf: BayesianNetworkClassifier) -> BayesianNetworkClassifier:
     return undone
 
 
-def editable_network(clf: BayesianNetworkClassifier) -> AdditiveNetwork:
+def editable_network(clf: BayesianNetworkClassifier) -> AdditiveModel:
     """The network of a classifier that can be edited: a sum of effects."""
     if clf.network_.kind != "effects":
         raise OptionError(

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from tanager.additive.any_model import AnyModel
+from tanager.additive.importance import class_odds
 from tanager.classifiers.reading import ReadsTables
 from tanager.errors import MissingMethodError, OptionError
 from tanager.gaps.rule import GapRule
-from tanager.network.any_network import AnyNetwork
-from tanager.network.effect_strength import class_odds
 from tanager.posterior.any_posterior import METHODS, AnyPosterior
 from tanager.posterior.bands import effect_deviations, with_bands
 from tanager.posterior.interval import Interval, check_level, reach
@@ -29,7 +29,7 @@ class GivesIntervals(ReadsTables):
     """What a classifier does to say how sure it is."""
 
     gaps_: GapRule
-    network_: AnyNetwork
+    network_: AnyModel
     posterior_: AnyPosterior | None = None
 
     def prepare_intervals(

@@ -11,6 +11,7 @@ from typing import cast
 
 import numpy as np
 
+from tanager.additive.any_model import AnyModel, LookedUpModel
 from tanager.classifiers.hidden import add_hidden, count_with_hidden, hidden_columns, tune_hidden
 from tanager.classifiers.parts import Parts
 from tanager.classifiers.reading import CodedTable
@@ -19,7 +20,6 @@ from tanager.counts.engine import CountEngine
 from tanager.errors import MemoryLimitError
 from tanager.gaps.filling import FillingTask
 from tanager.memory import available_memory
-from tanager.network.any_network import AnyNetwork, LookedUpNetwork
 from tanager.network.mixture import MixtureNetwork
 from tanager.network.tree_average import TreeAverageNetwork
 from tanager.parameters import Conditional, Frequency, LearntNetwork, ParameterLearner, ParameterTask
@@ -47,7 +47,7 @@ class Trace:
 class Learnt:
     """A network, what says what its missing cells may hold, the score of its structure, and how it came about."""
 
-    network: AnyNetwork
+    network: AnyModel
     filling: FillingTask | None
     structure_score: float | None
     trace: Trace
@@ -112,7 +112,7 @@ class Learning:
             learnt = parts.parameters.learn(task)
         filling = None
         if self.fills and not n_hidden:
-            network = cast(LookedUpNetwork, learnt.network)
+            network = cast(LookedUpModel, learnt.network)
             classes, by_state = table.class_counts(counts), table.state_counts(counts)
             filling = FillingTask.of(network, counts, classes, by_state, order)
         trace = Trace(structure.steps, learnt.trace, float(f"{perf_counter() - start:.3g}"))

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, overload
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+    from tanager.additive.model import AdditiveModel
     from tanager.classifiers import BayesianNetworkClassifier
     from tanager.explain.cells import Contribution
     from tanager.explain.counterfactual import Change, Counterfactuals, counterfactuals
     from tanager.explain.explanation import Explanation, RowExplanation
     from tanager.explain.overall import Overall
     from tanager.explain.sufficient import SufficientReason, sufficient_reason
-    from tanager.network.additive import AdditiveNetwork
     from tanager.network.network import Network
     from tanager.table.schema import Category
 
@@ -45,12 +45,12 @@ _HOMES = {
 
 
 @overload
-def explain(model: BayesianNetworkClassifier | Network | AdditiveNetwork) -> Overall: ...
+def explain(model: BayesianNetworkClassifier | Network | AdditiveModel) -> Overall: ...
 
 
 @overload
 def explain(
-    model: BayesianNetworkClassifier | Network | AdditiveNetwork, X: object, *, against: Category | None = None
+    model: BayesianNetworkClassifier | Network | AdditiveModel, X: object, *, against: Category | None = None
 ) -> Explanation: ...
 
 
@@ -61,7 +61,7 @@ def explain(
 
 
 def explain(
-    model: BayesianNetworkClassifier | Network | AdditiveNetwork,
+    model: BayesianNetworkClassifier | Network | AdditiveModel,
     X: object = None,
     y: ArrayLike | None = None,
     *,

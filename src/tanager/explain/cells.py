@@ -8,12 +8,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.any_model import AnyModel
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.errors import DataError, OptionError
 from tanager.gaps.choose import choose_rule
 from tanager.gaps.rule import GapRule
 from tanager.gaps.sum_out import SummedOut
-from tanager.network.any_network import AnyNetwork
 from tanager.network.columns import HasColumns, Term
 from tanager.table.categories import Codes, code_dtype, encode_column
 from tanager.table.columns import Column, DictionaryColumn
@@ -21,7 +21,7 @@ from tanager.table.read_columns import read_columns
 from tanager.table.schema import format_values
 
 Status = Literal["present", "missing", "unseen", "remainder"]
-Model = BayesianNetworkClassifier | AnyNetwork
+Model = BayesianNetworkClassifier | AnyModel
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class ExplainedRows:
     rule           what a cell that is not present means to the model
     """
 
-    network: AnyNetwork
+    network: AnyModel
     columns: tuple[Column | None, ...]
     codes: Codes
     unseen: NDArray[np.bool_]
@@ -206,7 +206,7 @@ def in_state(attribute: str, state: str) -> str:
     return f"{attribute} in {state}" if state.startswith("[") and state.endswith(")") else f"{attribute} = {state}"
 
 
-def network_of(model: Model) -> AnyNetwork:
+def network_of(model: Model) -> AnyModel:
     """The network to explain, which has a class."""
     if isinstance(model, HasColumns):
         if model.target is None:

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tanager.additive.model import AdditiveModel
 from tanager.explain.worst_case import Floats, Sets
-from tanager.network.additive import AdditiveNetwork
 
 
 @dataclass(frozen=True)
 class EffectBound:
     """As `Forest`, of main and pair effects in place of tables."""
 
-    network: AdditiveNetwork
+    network: AdditiveModel
 
     @property
     def order(self) -> tuple[int, ...]:

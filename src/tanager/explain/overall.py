@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tanager.additive.importance import edge_strength, term_strength
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.hidden import add_hidden_codes
 from tanager.errors import DataError, OptionError
@@ -15,7 +16,6 @@ from tanager.explain.cells import Model, network_of
 from tanager.explain.frame import make_frame
 from tanager.html_table import bars, html_table
 from tanager.network.edge_information import Floats
-from tanager.network.effect_strength import edge_strength, term_strength
 
 Measure = Literal["information", "effect"]
 LINES_IN_TEXT = 40

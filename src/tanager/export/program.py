@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.forest import Forest
 from tanager.decide import Decision
 from tanager.errors import OptionError
 from tanager.registry import list_names, nearest_first
 from tanager.table.schema import Category, ColumnSchema
-from tanager.trees.forest import Forest
 
 if TYPE_CHECKING:
+    from tanager.additive.any_model import LookedUpModel
+    from tanager.additive.model import AdditiveModel
     from tanager.classifiers import BayesianNetworkClassifier
-    from tanager.network.additive import AdditiveNetwork
-    from tanager.network.any_network import LookedUpNetwork
     from tanager.network.mixture import MixtureNetwork
     from tanager.network.network import Network
 
@@ -211,7 +211,7 @@ class Program:
         )
 
 
-def _effects(network: AdditiveNetwork, with_gaps: bool) -> tuple[Term, ...]:
+def _effects(network: AdditiveModel, with_gaps: bool) -> tuple[Term, ...]:
     """The effects that are not zero, with or without the entries of missing cells."""
     end = None if with_gaps else -1
     mains = [Term((attribute,), main[:end]) for attribute, main in enumerate(network.mains)]
@@ -252,7 +252,7 @@ def _rename(columns: Sequence[ColumnSchema], names: Mapping[str, str]) -> tuple[
     return renamed
 
 
-def _countable_network(clf: BayesianNetworkClassifier) -> LookedUpNetwork | MixtureNetwork:
+def _countable_network(clf: BayesianNetworkClassifier) -> LookedUpModel | MixtureNetwork:
     """The network, if it is one, or a mean of those that can be counted."""
     network = clf.network_
     if network.kind == "trees":

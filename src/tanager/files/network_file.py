@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tanager.additive.model import AdditiveModel
 from tanager.errors import FileError
 from tanager.files.document_file import document_kind, parse_json, read_document, write_document, write_json
 from tanager.files.network_bif import read_bif, write_bif
@@ -22,7 +23,6 @@ from tanager.files.network_nodes import FileNode, network_of, with_target
 from tanager.files.network_uai import read_uai, write_uai
 from tanager.files.network_xml import read_bifxml, read_xdsl, write_bifxml, write_xdsl
 from tanager.files.output_path import OutputKind
-from tanager.network.additive import AdditiveNetwork
 from tanager.network.document import network_from_document, network_to_document
 from tanager.network.json_values import DocumentError, Json
 from tanager.network.network import Network
@@ -158,7 +158,7 @@ def _parse_json(content: bytes) -> Network:
 
         network = from_document(document).network_
         if not isinstance(network, Network):
-            what = "a sum of effects" if isinstance(network, AdditiveNetwork) else "a mean of networks"
+            what = "a sum of effects" if isinstance(network, AdditiveModel) else "a mean of networks"
             raise DocumentError(f"it holds {what}, which is no network of tables; structure='tan' learns one")
         return network
     return network_from_document(document)

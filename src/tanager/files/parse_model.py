@@ -8,6 +8,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.any_model import AnyModel
+from tanager.additive.document import read_effect_parts
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.learning import Trace
 from tanager.counts.engine import ENGINES
@@ -22,8 +24,6 @@ from tanager.gaps.choose import MISSING, choose_rule, with_rule
 from tanager.gaps.corrections import LARGEST_CORRECTION
 from tanager.gaps.filling import Filling
 from tanager.gaps.rule import GapRule
-from tanager.network.additive_document import read_effect_parts
-from tanager.network.any_network import AnyNetwork
 from tanager.network.document import check_form, parse_columns, read_network_parts
 from tanager.network.json_values import DocumentError, Json, array, arrays, from_json, mapping, sequence, shorten, text
 from tanager.network.mixture import MixtureNetwork
@@ -79,7 +79,7 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     if schema.named:
         clf.feature_names_in_ = np.array([column.name for column in schema.attributes], dtype=object)
     clf.encoder_ = TableEncoder(schema, unseen_is_error=clf.handle_unknown == "error")
-    network: AnyNetwork
+    network: AnyModel
     if form == "effects":
         network = read_effect_parts(columns, model["effects"])
     elif form == "members":
@@ -89,7 +89,7 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     else:
         network = read_network_parts(columns, model["parents"], model["tables"], schema.target.name)
 
-    def rule_of(network: AnyNetwork, filling: Json) -> GapRule:
+    def rule_of(network: AnyModel, filling: Json) -> GapRule:
         return choose_rule(network, _filling((*schema.attributes, schema.target), filling), clf.missing)
 
     clf.gaps_ = rule_of(network, model["filling"])

@@ -6,7 +6,7 @@
 
 The columns, the parents and the tables are those of the network (`tanager.network.document`), the class last, before it
 as many as "hidden" says that are nodes only, no columns of the table. In place of parents and tables a network of
-effects has "effects" (`tanager.network.additive_document`), a mixture "members", each with a "weight", parents and
+effects has "effects" (`tanager.additive.document`), a mixture "members", each with a "weight", parents and
 tables, and a mean of all trees "trees": the log weights of having no parent ("alone", null for trees) and of "edges" at
 [parent][child], and "members", each with parents and tables (`tanager.network.tree_average`). "class_count" are the
 training rows of each class. "filling" has the parents and tables of the network that says what a missing cell may hold,
@@ -28,6 +28,9 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 
+from tanager.additive.any_model import AnyModel
+from tanager.additive.document import effect_parts
+from tanager.additive.model import AdditiveModel
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.files.decision_document import write_decision
 from tanager.files.edits_document import write_revisions
@@ -38,9 +41,6 @@ from tanager.files.trace_document import write_trace
 from tanager.gaps.filling import Filling
 from tanager.gaps.rule import GapRule
 from tanager.measures import Quality
-from tanager.network.additive import AdditiveNetwork
-from tanager.network.additive_document import effect_parts
-from tanager.network.any_network import AnyNetwork
 from tanager.network.document import network_parts, write_columns
 from tanager.network.json_values import DocumentError, Json, to_json
 from tanager.network.mixture import MixtureNetwork
@@ -100,8 +100,8 @@ def _filling(rule: GapRule) -> Json:
     }
 
 
-def _network(network: AnyNetwork) -> dict[str, Json]:
-    if isinstance(network, AdditiveNetwork):
+def _network(network: AnyModel) -> dict[str, Json]:
+    if isinstance(network, AdditiveModel):
         return {"columns": write_columns(network.columns), "effects": effect_parts(network)}
     if isinstance(network, MixtureNetwork):
         weighted: list[Json] = [

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.network.additive import AdditiveNetwork
+from tanager.additive.model import AdditiveModel
 from tanager.parameters.effects.centered import Effects, center_effects
 from tanager.parameters.effects.layout import main_effects, shares_of
 from tanager.parameters.effects.prior import gap_shares
@@ -29,7 +29,7 @@ PAIR_PARTS = 5
 
 
 def effects_posterior(
-    network: AdditiveNetwork, codes: Codes, weights: Array, p: Array, trace: EffectsTrace
+    network: AdditiveModel, codes: Codes, weights: Array, p: Array, trace: EffectsTrace
 ) -> LookedUpPosterior:
     """codes (n_rows, n_attributes) and weights of the training rows, and P(class | row) of each."""
     mains = sorted((a for a, main in enumerate(network.mains) if main.any()), key=lambda a: network.nodes[a])
@@ -75,7 +75,7 @@ def _main_basis(column: ColumnSchema, codes: Codes, weights: Array, parts: int) 
     return np.vstack([basis, shares_of(rows) @ basis])
 
 
-def _pair_basis(network: AdditiveNetwork, pair: tuple[int, int], coarse: Codes, weights: Array) -> Array:
+def _pair_basis(network: AdditiveModel, pair: tuple[int, int], coarse: Codes, weights: Array) -> Array:
     """((parent's states + 1) (child's + 1), effects): products of the two bases, a missing cell being the mean."""
     columns = [network.columns[node].coarse for node in pair]
     sizes = [column.n_states for column in columns]
@@ -104,7 +104,7 @@ def _effects_of(basis: Array, effect: Array, n_classes: int) -> Array:
 
 
 def _in_cells(
-    network: AdditiveNetwork, mains: Sequence[int], pairs: Sequence[int], design: Design, factors: Sequence[Array]
+    network: AdditiveModel, mains: Sequence[int], pairs: Sequence[int], design: Design, factors: Sequence[Array]
 ) -> LookedUpPosterior:
     """The factor of every cell, of effects centred as those of the network are."""
     n_odds, rank = factors[-1].shape[1:]

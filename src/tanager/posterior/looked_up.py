@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.any_model import AnyModel, LookedUpModel
 from tanager.gaps.rule import GapRule
-from tanager.network.any_network import AnyNetwork, LookedUpNetwork
 from tanager.network.columns import Term
 from tanager.posterior.interval import Interval, around, log_odds_of_each, reach
 from tanager.table.categories import Codes
@@ -31,7 +31,7 @@ class LookedUpPosterior:
 
     kind: ClassVar[str] = "laplace"
 
-    network: LookedUpNetwork
+    network: LookedUpModel
     factor: Array
 
     def interval(self, codes: Codes, logs: Array, level: float, rule: GapRule) -> Interval:
@@ -61,7 +61,7 @@ class LookedUpPosterior:
             cells[gaps.any(axis=2)] = -1
         return cells
 
-    def effect_deviations(self, network: AnyNetwork, term: Term) -> Array | None:
+    def effect_deviations(self, network: AnyModel, term: Term) -> Array | None:
         """(cells, classes): of what a main or pair effect adds to the log odds of each class against the others.
 
         A missing cell is a state, the last. None for tables, whose terms are no effects.

@@ -8,13 +8,13 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tanager.additive.model import AdditiveModel
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.doctor import check
 from tanager.errors import DataError, MemoryLimitError, OptionError
 from tanager.explain import explain
 from tanager.explain.base_rate import baseline_words, log_base_rates
 from tanager.measures import Quality
-from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
 from tanager.report.about import About, make_card
 from tanager.report.associations import describe_associations
@@ -125,7 +125,7 @@ def _describe_data(
     """The columns of the rows given, what the table doctor finds in them, and how they go together."""
     if rows is None:
         return {"columns": None, "class_groups": None, "findings": None, "associations": None}
-    network = cast(Network | AdditiveNetwork, clf.network_)
+    network = cast(Network | AdditiveModel, clf.network_)
     columns = network.columns[: clf.n_features_in_]
     ranked = np.argsort(-clf.feature_importances_, kind="stable").tolist()
     try:

@@ -7,8 +7,8 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.importance import term_strength
 from tanager.classifiers import BayesianNetworkClassifier
-from tanager.network.effect_strength import term_strength
 from tanager.report.json_page import Json, number
 from tanager.table.categories import Codes
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from tanager.additive.any_model import AnyModel
 from tanager.classifiers import BayesianNetworkClassifier
-from tanager.network.any_network import AnyNetwork
 from tanager.parameters.protocol import ParameterTrace
 from tanager.report.json_page import Json, number
 from tanager.version import __version__
@@ -53,7 +53,7 @@ def changed_options(clf: BayesianNetworkClassifier) -> list[Json]:
     return [[name, _words(value)] for name, value in given.items() if repr(value) != repr(default[name])]
 
 
-def network_sentences(network: AnyNetwork) -> list[str]:
+def network_sentences(network: AnyModel) -> list[str]:
     """What kind of model it is."""
     target = network.nodes[-1]
     if network.kind != "effects":

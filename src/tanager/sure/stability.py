@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from tanager.additive.any_model import AnyModel
+from tanager.additive.importance import attribute_importance, class_odds
 from tanager.classifiers import BayesianNetworkClassifier
 from tanager.classifiers.posteriors import Preparation
 from tanager.errors import OptionError
 from tanager.explain.frame import make_frame
 from tanager.html_table import Bar, html_table
-from tanager.network.any_network import AnyNetwork
-from tanager.network.effect_strength import attribute_importance, class_odds
 from tanager.threads import thread_limit
 
 Floats = NDArray[np.float64]
@@ -215,14 +215,14 @@ def stability(
     )
 
 
-def _links(network: AnyNetwork, directed: bool) -> set[tuple[str, str]]:
+def _links(network: AnyModel, directed: bool) -> set[tuple[str, str]]:
     """Between attributes."""
     target = network.nodes[-1]
     found = {edge for edge in network.edges if target not in edge}
     return found if directed else {(min(edge), max(edge)) for edge in found}
 
 
-def _rising(network: AnyNetwork) -> Floats:
+def _rising(network: AnyModel) -> Floats:
     """(n_attributes,) 1 where the main effect on the last class is larger on the high half of the rows, else 0."""
     found = np.full(len(network.nodes) - 1, np.nan)
     if network.kind != "effects":

@@ -1,4 +1,4 @@
-"""AdditiveNetwork: what it answers, what it refuses, and that its parts fit together."""
+"""AdditiveModel: what it answers, what it refuses, and that its parts fit together."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from tanager import BayesianNetworkClassifier
+from tanager.additive.document import effect_parts, read_effect_parts
+from tanager.additive.model import AdditiveModel
 from tanager.errors import DataError, OptionError
-from tanager.network.additive import AdditiveNetwork
-from tanager.network.additive_document import effect_parts, read_effect_parts
 from tanager.parameters import Conditional
 from tanager.structure import Pairwise
 
@@ -34,7 +34,7 @@ def test_the_class_given_all_attributes_is_what_the_classifier_predicts(fitted):
 
 def test_a_network_of_effects_shows_itself_in_a_line(fitted):
     clf, _ = fitted
-    assert repr(clf.network_) == "AdditiveNetwork(3 attributes, 3 pairs, target='answer')"
+    assert repr(clf.network_) == "AdditiveModel(3 attributes, 3 pairs, target='answer')"
 
 
 def test_the_sum_of_a_row_is_intercept_main_effects_and_pairs(fitted):
@@ -89,7 +89,7 @@ def test_what_it_does_not_know_is_refused_by_name(fitted, ask, message):
 
 
 def test_effects_that_do_not_fit_the_states_are_refused_by_name(fitted):
-    network: AdditiveNetwork = fitted[0].network_
+    network: AdditiveModel = fitted[0].network_
     with pytest.raises(DataError, match="main effect of 'x' has shape"):
         replace(network, mains=(network.mains[0][:-1], *network.mains[1:]))
     with pytest.raises(DataError, match="intercept holds a value that is not a finite number"):
@@ -97,14 +97,14 @@ def test_effects_that_do_not_fit_the_states_are_refused_by_name(fitted):
 
 
 def test_a_document_whose_pairs_close_a_cycle_is_refused(fitted):
-    network: AdditiveNetwork = fitted[0].network_
+    network: AdditiveModel = fitted[0].network_
     column, main, density = network.columns[1], network.mains[1], network.densities[1]
     columns = (column, replace(column, name="b"), replace(column, name="c"), network.columns[-1])
     table = np.zeros((len(main), len(main), 2))
 
     def written(*pairs: tuple[int, int]) -> object:
         tables = (table,) * len(pairs)
-        return effect_parts(AdditiveNetwork(columns, network.intercept, (main,) * 3, pairs, tables, (density,) * 3))
+        return effect_parts(AdditiveModel(columns, network.intercept, (main,) * 3, pairs, tables, (density,) * 3))
 
     assert read_effect_parts(columns, written((0, 1), (1, 2))).dag.parents == ((3,), (0, 3), (1, 3), ())
     with pytest.raises(OptionError, match="cycle"):

@@ -1,4 +1,4 @@
-"""AdditiveNetwork: a network whose families are sums of effects; it gives P(class | attributes) alone."""
+"""AdditiveModel: a network whose families are sums of effects; it gives P(class | attributes) alone."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.forest import Forest, by_sets
 from tanager.errors import DataError, OptionError
 from tanager.network.columns import HasColumns, Term
 from tanager.network.log_joint import LogJoint, normalize_log
@@ -17,8 +18,6 @@ from tanager.structure.dag import Dag
 from tanager.table.categories import Codes, code_dtype
 from tanager.table.schema import Category, ColumnSchema
 from tanager.threads import map_threads
-from tanager.trees.forest import Forest
-from tanager.trees.leaf_sets import by_sets
 
 Array = NDArray[np.float64]
 
@@ -33,7 +32,7 @@ class AnswersGaps(Protocol):
 
 
 @dataclass(frozen=True)
-class AdditiveNetwork(HasColumns):
+class AdditiveModel(HasColumns):
     """P(class | attributes) as a sum of effects: the logistic model of the network's structure.
 
     log P(c | x) = intercept[c] + sum_i mains[i][x_i, c] + sum_(i, j) tables[i, j][x_i, x_j, c] + forest(x)[c]
@@ -73,7 +72,7 @@ class AdditiveNetwork(HasColumns):
     >>> from tanager.table.schema import ColumnSchema
     >>> wet, rain = (ColumnSchema(name, "categorical", (False, True)) for name in ("wet", "rain"))
     >>> main = np.array([[0.0, -1.0], [0.0, 1.0], [0.0, 0.0]])
-    >>> network = AdditiveNetwork((wet, rain), np.zeros(2), (main,), (), (), (np.full(2, 0.5),))
+    >>> network = AdditiveModel((wet, rain), np.zeros(2), (main,), (), (), (np.full(2, 0.5),))
     >>> round(network.query("rain", {"wet": True})[True], 4)
     0.7311
     """
@@ -119,10 +118,10 @@ class AdditiveNetwork(HasColumns):
         """A line: the effects of a real network are pages."""
         n_attributes, n_pairs = len(self.columns) - 1, len(self.pairs)
         trees = "" if self.forest is None else f", {len(self.forest.roots)} trees"
-        return f"AdditiveNetwork({n_attributes} attributes, {n_pairs} pairs{trees}, target={self.target!r})"
+        return f"AdditiveModel({n_attributes} attributes, {n_pairs} pairs{trees}, target={self.target!r})"
 
     def _repr_html_(self) -> str:
-        from tanager.network.html import effects_html
+        from tanager.additive.importance import effects_html
 
         return effects_html(self)
 
@@ -205,7 +204,7 @@ class AdditiveNetwork(HasColumns):
     def set_effects(self, codes: Codes) -> dict[Term, Array]:
         """What each set of attributes adds, (n_rows, n_classes): main effects, pairs, and what trees say of sets.
 
-        Trees speak of up to three attributes together, and of more through single ones (`trees.leaf_sets`).
+        Trees speak of up to three attributes together, and of more through single ones (`forest.by_sets`).
         """
         coarse = self.coarsen(codes)
         found: dict[Term, Array] = {(i,): main[codes[:, i]] for i, main in enumerate(self.mains)}
@@ -215,13 +214,13 @@ class AdditiveNetwork(HasColumns):
             found[term] = found[term] + part if term in found else part
         return found
 
-    def reordered(self, order: Sequence[int]) -> AdditiveNetwork:
+    def reordered(self, order: Sequence[int]) -> AdditiveModel:
         """The same network with its nodes in another order: node k of the new one is node order[k] of this one."""
         if list(order) == list(range(len(self.columns))):
             return self
         place = np.argsort(np.asarray(order, dtype=np.intp)).tolist()
         attributes = order[:-1]
-        return AdditiveNetwork(
+        return AdditiveModel(
             tuple(self.columns[node] for node in order),
             self.intercept,
             tuple(self.mains[attribute] for attribute in attributes),
@@ -232,7 +231,7 @@ class AdditiveNetwork(HasColumns):
             None if self.forest is None else self.forest.with_attributes(np.array(place)),
         )
 
-    def without_term(self, term: int) -> AdditiveNetwork:
+    def without_term(self, term: int) -> AdditiveModel:
         """The same network with one of its `terms` zero."""
         effects = [effect * (k != term) for k, effect in enumerate((*self.mains, *self.tables))]
         n_mains = len(self.mains)

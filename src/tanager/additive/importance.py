@@ -5,16 +5,18 @@ from __future__ import annotations
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tanager.network.additive import AdditiveNetwork
-from tanager.network.any_network import AnyNetwork
+from tanager.additive.any_model import AnyModel
+from tanager.additive.model import AdditiveModel
+from tanager.html_table import bars, html_table
 from tanager.network.edge_information import Floats, edge_information
 from tanager.table.categories import Codes, code_dtype
 
 N_DRAWS = 2_048
 
 
-def effect_strength(network: AdditiveNetwork) -> Floats:
+def effect_strength(network: AdditiveModel) -> Floats:
     r"""(n_terms,) the strength of each main effect, then of each pair effect, in nats.
 
     It is the root mean square of what the effect adds to the log odds o_c of a class against the others (`class_odds`),
@@ -37,7 +39,7 @@ def effect_strength(network: AdditiveNetwork) -> Floats:
     return np.sqrt(np.array(squares, dtype=np.float64))
 
 
-def _draw_rows(network: AdditiveNetwork) -> Codes:
+def _draw_rows(network: AdditiveModel) -> Codes:
     """(N_DRAWS, n_attributes) codes, independent of each other: the same rows every time."""
     random = np.random.default_rng(0)
     rows = np.empty((N_DRAWS, len(network.densities)), dtype=code_dtype(max(network.n_states)))
@@ -56,7 +58,7 @@ def class_odds(effect: Floats) -> Floats:
     return (n_classes * effect - effect.sum(axis=-1, keepdims=True)) / max(1, n_classes - 1)
 
 
-def coarse_density(network: AdditiveNetwork, attribute: int) -> Floats:
+def coarse_density(network: AdditiveModel, attribute: int) -> Floats:
     """(coarse states,) the share of the training rows in each."""
     column = network.columns[attribute]
     shares = np.bincount(column.coarse_codes[:-1], network.densities[attribute], minlength=column.coarse.n_states)
@@ -67,7 +69,7 @@ def _mean_square(effect: Floats) -> Floats:
     return (class_odds(effect) ** 2).mean(axis=-1)
 
 
-def term_strength(network: AnyNetwork) -> Floats:
+def term_strength(network: AnyModel) -> Floats:
     """(n_terms,) of effects `effect_strength`; of tables what each attribute and the class tell of each other.
 
     That is the strength of its edge from or to the class: I(attribute; class | attribute parents) for a child of the
@@ -83,7 +85,7 @@ def term_strength(network: AnyNetwork) -> Floats:
     return strength
 
 
-def attribute_importance(network: AnyNetwork) -> Floats:
+def attribute_importance(network: AnyModel) -> Floats:
     """(n_attributes,) the strength of each attribute's terms; that of a pair is shared by its two."""
     found = np.zeros(len(network.nodes) - 1)
     for term, strength in zip(network.terms, term_strength(network), strict=True):
@@ -91,7 +93,7 @@ def attribute_importance(network: AnyNetwork) -> Floats:
     return found
 
 
-def edge_strength(network: AnyNetwork) -> Floats:
+def edge_strength(network: AnyModel) -> Floats:
     """The strength of each edge of the DAG: of a network of effects that of its effect, else `edge_information`.
 
     In a mixture it is the mean of the members', in a mean of all trees that of the trees'.
@@ -109,3 +111,49 @@ def edge_strength(network: AnyNetwork) -> Floats:
     ends = ((target, *term) if len(term) == 1 else term for term in network.terms)
     of_edge = dict(zip(ends, effect_strength(network).tolist(), strict=True))
     return np.array([of_edge[edge] for edge in network.dag.edges], dtype=np.float64)
+
+
+def tree_mains(network: AdditiveModel) -> list[Floats]:
+    r"""For each attribute i (states, classes): m_i[s] = E[forest(x) | x_i = s] - E[forest(x)].
+
+    The attributes are taken to be independent, each with the shares of its training rows (`densities`). A row reaches a
+    leaf where each attribute a asked for on the way is in a set A_a of states, so the leaf's value v adds
+
+    v ([s in A_i] - P(A_i)) prod_{a != i} P(A_a).
+
+    A curve of the network is its main effect and this: what the attribute adds on average over the others.
+    """
+    densities, n_classes = network.densities, len(network.intercept)
+    found = [np.zeros((len(density), n_classes)) for density in densities]
+    forest = network.forest
+    if forest is None:
+        return found
+    everywhere = [np.ones(len(density), dtype=bool) for density in densities]
+    for root, of_class in zip(forest.roots.tolist(), forest.of_class.tolist(), strict=True):
+        ways: list[tuple[int, dict[int, NDArray[np.bool_]]]] = [(root, {})]
+        while ways:
+            end, inside = ways.pop()
+            if end < 0:
+                shares = {a: float(densities[a] @ states) for a, states in inside.items()}
+                for i, states in inside.items():
+                    others = np.prod([share for a, share in shares.items() if a != i])
+                    found[i][:, of_class] += forest.values[~end] * others * (states - shares[i])
+                continue
+            asked, first = int(forest.attributes[end]), int(forest.offsets[end])
+            left = forest.left[first : first + len(densities[asked])]
+            for side, goes in enumerate((~left, left)):
+                now = inside.get(asked, everywhere[asked]) & goes
+                ways.append((int(forest.ends[end, side]), {**inside, asked: now}))
+    return found
+
+
+def effects_html(network: AdditiveModel) -> str:
+    """A line per effect, the strongest first."""
+    strength = effect_strength(network)
+    order = sorted(range(len(strength)), key=lambda term: -strength[term])
+    shown = [term for term in order if strength[term] > 0.0]
+    drawn = bars([strength[term] for term in shown], [f"{strength[term]:.4f}" for term in shown])
+    rows = [(network.term_name(network.terms[term]), bar) for term, bar in zip(shown, drawn, strict=True)]
+    n_zero = len(order) - len(shown)
+    note = f"{n_zero:,} effects are exactly zero" if n_zero else ""
+    return html_table(repr(network), ["effect", "root mean square of log odds", ""], rows, note)
