@@ -1,7 +1,8 @@
-"""Tanager: Bayesian network classifiers learnt discriminatively, and explained.
+"""Tanager: classifiers learnt from tables discriminatively, and explained.
 
-Counts -> graph -> tables -> log joint: a classifier counts its training table, chooses a graph over the attributes,
-fills the graph's tables, and classifies a row by looking its cells up in them.
+`AdditiveClassifier` adds up effects of attributes, of pairs and of boosted trees. `BayesianNetworkClassifier` counts
+its training table, chooses a graph over the attributes, fills the graph's tables, and classifies a row by looking its
+cells up in them.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from tanager.version import __version__ as __version__
 if TYPE_CHECKING:
     from tanager.additive.model import AdditiveModel
     from tanager.classifiers import (
+        AdditiveClassifier,
         BayesianNetworkClassifier,
         BCKGClassifier,
         HillClimbClassifier,
         KDBClassifier,
         NaiveBayesClassifier,
-        PairwiseClassifier,
         SelectiveNaiveBayesClassifier,
         TANClassifier,
     )
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from tanager.tuning.tune import tune
 
 __all__ = [
+    "AdditiveClassifier",
     "AdditiveModel",
     "BCKGClassifier",
     "BayesianNetworkClassifier",
@@ -70,7 +72,6 @@ __all__ = [
     "NaiveBayesClusterer",
     "Network",
     "OptionError",
-    "PairwiseClassifier",
     "SelectiveNaiveBayesClassifier",
     "TANClassifier",
     "TanagerError",
@@ -104,12 +105,12 @@ __all__ = [
 # Public names are imported on first use, so that `import tanager` costs next to nothing.
 _HOMES = {
     "tanager.classifiers": [
+        "AdditiveClassifier",
         "BCKGClassifier",
         "BayesianNetworkClassifier",
         "HillClimbClassifier",
         "KDBClassifier",
         "NaiveBayesClassifier",
-        "PairwiseClassifier",
         "SelectiveNaiveBayesClassifier",
         "TANClassifier",
     ],

@@ -1,8 +1,8 @@
-"""The effects of an `AdditiveModel` <-> the part of a model's JSON document that holds them.
+"""The terms of an `AdditiveModel` <-> the part of a model's JSON document that holds them.
 
     "effects": {"intercept": [...], "mains": [[[...], ...], ...], "pairs": [[0, 2], ...],
                 "tables": [[[[...], ...], ...], ...], "densities": [[...], ...], "spreads": [[[...], ...], ...],
-                "trees": null or {...}}
+                "trees": null or {...}, "tree_share": 0.7, "pair_densities": [[[...], ...], ...]}
 
 It stands in the place of "parents" and "tables" (`tanager.network.document`); shapes as in `AdditiveModel`. Trees are
 
@@ -46,6 +46,8 @@ def effect_parts(network: AdditiveModel) -> dict[str, Json]:
         "densities": [density.tolist() for density in network.densities],
         "spreads": [spread.tolist() for spread in network.spreads],
         "trees": write_forest(network.forest),
+        "tree_share": network.tree_share,
+        "pair_densities": [cells.tolist() for cells in network.pair_densities],
     }
 
 
@@ -53,7 +55,7 @@ def read_effect_parts(columns: tuple[ColumnSchema, ...], document: Json) -> Addi
     """The network over these columns, the class last."""
     found = mapping(document, "effects")
     n_attributes = len(columns) - 1
-    spreads = found.get("spreads")
+    spreads, shares = found.get("spreads"), found.get("pair_densities")
     pairs = [
         _pair(pair, n_attributes, f"effects.pairs[{position}]")
         for position, pair in enumerate(sequence(found.get("pairs"), "effects.pairs"))
@@ -70,13 +72,15 @@ def read_effect_parts(columns: tuple[ColumnSchema, ...], document: Json) -> Addi
         tuple(arrays(found.get("densities"), n_attributes, 1, "effects.densities")),
         tuple(arrays(spreads, n_attributes, 2, "effects.spreads")) if spreads else (),
         read_forest(found.get("trees"), columns),
+        numbers([found.get("tree_share")], "effects.tree_share")[0],
+        tuple(arrays(shares, len(pairs), 2, "effects.pair_densities")) if shares else (),
     )
     leaves = () if network.forest is None else (network.forest.values, network.forest.weights)
     every = (network.intercept, *network.mains, *network.tables, *network.spreads, *leaves)
     if max(np.abs(each).max(initial=0.0) for each in every) > LARGEST_EFFECT:
         raise DocumentError(f"effects holds a number above {LARGEST_EFFECT:g}")
-    if any((each < 0).any() or (each > 1 + ROUNDING).any() for each in network.densities):
-        raise DocumentError("effects.densities must hold shares of the rows")
+    if any((each < 0).any() or (each > 1 + ROUNDING).any() for each in (*network.densities, *network.pair_densities)):
+        raise DocumentError("effects.densities and effects.pair_densities must hold shares of the rows")
     if any((each < 0).any() for each in network.spreads):
         raise DocumentError("effects.spreads must hold no negative number")
     return network

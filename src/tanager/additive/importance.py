@@ -1,17 +1,24 @@
-"""How strong the effects of a network of sums are, and the edges of any network."""
+"""How strong the terms of an additive model are, and the edges of any network; the share of the trees."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.any_model import AnyModel
+from tanager.additive.forest import Forest
 from tanager.additive.model import AdditiveModel
 from tanager.html_table import bars, html_table
 from tanager.network.edge_information import Floats, edge_information
+from tanager.table.batch import EncodedBatch
 from tanager.table.categories import Codes, code_dtype
+from tanager.table.granularity import fine_codes
+from tanager.table.rows import Rows
 
 N_DRAWS = 2_048
 
@@ -156,4 +163,62 @@ def effects_html(network: AdditiveModel) -> str:
     rows = [(network.term_name(network.terms[term]), bar) for term, bar in zip(shown, drawn, strict=True)]
     n_zero = len(order) - len(shown)
     note = f"{n_zero:,} effects are exactly zero" if n_zero else ""
-    return html_table(repr(network), ["effect", "root mean square of log odds", ""], rows, note)
+    return html_table(network.summary, ["effect", "root mean square of log odds", ""], rows, note)
+
+
+def tree_share(model: AdditiveModel, rows: Rows) -> float:
+    r"""How much of the log odds comes from trees: sum |t| / (sum |t| + sum |r|), from 0 to 1.
+
+    t and r are what the forest and the readable terms add to the log odds of a class against the others (`class_odds`),
+    each less its mean over the rows; the sums go over rows, by their weights, and classes.
+
+    rows  at both granularities, the attributes in the model's order
+    """
+    if model.forest is None:
+        return 0.0
+    readable = replace(model, forest=None, gap_rule=None)
+    weight, totals = rows.sum(partial(_sum_parts, model=readable, forest=model.forest), "tree share")
+    means = totals / weight
+    trees, terms = rows.sum(partial(_sum_parts, model=readable, forest=model.forest, means=means), "tree share")[1].sum(
+        axis=1
+    )
+    return float(trees / (trees + terms)) if trees > 0.0 else 0.0
+
+
+def _sum_parts(
+    batch: EncodedBatch, model: AdditiveModel, forest: Forest, means: Floats | None = None
+) -> tuple[float, Floats]:
+    """The weight of the rows, and (2, classes) sums of the trees' and of the terms' log odds: |. - means| if given."""
+    codes = fine_codes(batch, model.columns[:-1])
+    parts = np.stack([class_odds(forest.scores(codes)), class_odds(model.log_joint(codes))])
+    if means is not None:
+        parts = np.abs(parts - means[:, np.newaxis])
+    return float(batch.row_weights.sum()), np.einsum("r,prc->pc", batch.row_weights, parts)
+
+
+def effect_columns(model: AdditiveModel) -> dict[str, list[object]]:
+    """The readable terms as the columns of a table: term, state, class, value (in nats) and share of the training rows.
+
+    A pair is the term "a x b", its states are "state of a, state of b".
+    """
+    found: dict[str, list[object]] = {name: [] for name in ("term", "state", "class", "value", "share")}
+    classes = model.columns[-1].states
+
+    def add(term: str, states: Sequence[object], effect: Floats, shares: Floats) -> None:
+        found["term"] += [term] * effect.size
+        found["state"] += [state for state in states for _ in classes]
+        found["class"] += [*classes] * len(states)
+        found["value"] += effect.reshape(-1).tolist()
+        found["share"] += np.repeat(shares, len(classes)).tolist()
+
+    for column, main, density in zip(model.columns, model.mains, model.densities, strict=False):
+        add(column.name, [str(state) for state in column.states], main[:-1], density)
+    for number, ((parent, child), table) in enumerate(zip(model.pairs, model.tables, strict=True)):
+        ends = [model.columns[node] for node in (parent, child)]
+        labels = [f"{first}, {second}" for first in ends[0].coarse.states for second in ends[1].coarse.states]
+        if model.pair_densities:
+            shares = model.pair_densities[number]
+        else:
+            shares = np.outer(coarse_density(model, parent), coarse_density(model, child))
+        add(f"{ends[0].name} x {ends[1].name}", labels, table[:-1, :-1], shares.reshape(-1))
+    return found

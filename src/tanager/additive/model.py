@@ -1,4 +1,4 @@
-"""AdditiveModel: a network whose families are sums of effects; it gives P(class | attributes) alone."""
+"""AdditiveModel: the log odds of the class as a sum of effects and trees; it gives P(class | attributes) alone."""
 
 from __future__ import annotations
 
@@ -33,16 +33,15 @@ class AnswersGaps(Protocol):
 
 @dataclass(frozen=True)
 class AdditiveModel(HasColumns):
-    """P(class | attributes) as a sum of effects: the logistic model of the network's structure.
+    """P(class | attributes) from a sum of effects of attributes, of pairs, and of boosted trees.
 
     log P(c | x) = intercept[c] + sum_i mains[i][x_i, c] + sum_(i, j) tables[i, j][x_i, x_j, c] + forest(x)[c]
                    - log sum_c' exp(...)
 
-    The family of an attribute j is its main effect and its pair effects with its parents i. A network with a table over
-    all parents can be written so with effects of any order, so this one is more general in that the sums need no
-    normalising (Roos et al. 2005, theorem 2) and narrower in that they stop at pairs. What three attributes and more
-    say together is in the trees of the forest, where there is one. There is no P(attributes): it cannot be sampled, and
-    only the class can be asked for.
+    A Bayesian network with a table over all parents can be written so with effects of any order. The additive model is
+    more general, as the sums need no normalising (Roos et al. 2005, theorem 2), and narrower, as readable terms stop at
+    pairs: three attributes and more act together through the trees alone. There is no P(attributes): the model cannot
+    be sampled, and only the class can be asked for.
 
     Parameters
     ----------
@@ -63,6 +62,11 @@ class AdditiveModel(HasColumns):
         training rows; none where there was only one.
     forest : Forest or None
         Trees over the attributes' states, each with a mean of zero over the training rows.
+    tree_share : float
+        The sum over the training rows of |tree part| of the log odds divided by that of |tree part| + |readable part|,
+        both centred (`importance.tree_share`).
+    pair_densities : tuple of arrays (parent's coarse states, child's)
+        For each pair the share of the training rows in each cell, of those that have both; none where it is not known.
     gap_rule : object with `log_posterior`, or None
         What a missing cell means to the classifier that learnt the network; without one it counts with its expected
         effect.
@@ -87,6 +91,8 @@ class AdditiveModel(HasColumns):
     densities: tuple[Array, ...]
     spreads: tuple[Array, ...] = ()
     forest: Forest | None = None
+    tree_share: float = 0.0
+    pair_densities: tuple[Array, ...] = ()
     gap_rule: AnswersGaps | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -100,6 +106,10 @@ class AdditiveModel(HasColumns):
             parts.append(("spread of", (k,), spread, (n, n_classes)))
         for pair, table in zip(self.pairs, self.tables, strict=True):
             parts.append(("effect of the pair", pair, table, (coarse[pair[0]], coarse[pair[1]], n_classes)))
+        for pair, cells in zip(self.pairs, self.pair_densities, strict=True) if self.pair_densities else ():
+            parts.append(("density of the pair", pair, cells, (coarse[pair[0]] - 1, coarse[pair[1]] - 1)))
+        if not 0.0 <= self.tree_share <= 1.0:
+            raise DataError(f"the share of the trees is {self.tree_share!r}; expected a number from 0 to 1.")
         finite = bool(np.isfinite(np.concatenate([part[2].reshape(-1) for part in parts])).all())  # one call for all
         for what, owners, array, shape in parts:
             name = " ".join([what, ", ".join(repr(attributes[k].name) for k in owners)]).strip()
@@ -113,6 +123,15 @@ class AdditiveModel(HasColumns):
     @cached_property
     def dag(self) -> Dag:  # type: ignore[override]
         return Dag.of_pairs(len(self.columns) - 1, self.pairs)
+
+    @property
+    def summary(self) -> str:
+        """What the model is made of, in a line: the first that every output says of it."""
+        counts = [(len(self.columns) - 1, "attribute"), (len(self.pairs), "pair")]
+        parts = ", ".join(f"{number:,} {word}{'' if number == 1 else 's'}" for number, word in counts)
+        trees = round(100 * self.tree_share)
+        boosted = "" if self.forest is None else f", {trees} % from boosted trees"
+        return f"additive model: {parts}; {100 - trees} % of the log odds from readable terms{boosted}"
 
     def __repr__(self) -> str:
         """A line: the effects of a real network are pages."""
@@ -149,14 +168,14 @@ class AdditiveModel(HasColumns):
             return self.tables[self.pairs.index(numbers)][:-1, :-1]
         if numbers[::-1] in self.pairs:
             return self.tables[self.pairs.index(numbers[::-1])][:-1, :-1].swapaxes(0, 1)
-        raise OptionError(f"the network has no effect of the pair {parent!r}, {child!r}.", hint="`edges` lists them.")
+        raise OptionError(f"the model has no effect of the pair {parent!r}, {child!r}.", hint="`edges` lists them.")
 
     def query(self, variables: str, evidence: Mapping[str, Category] | None = None) -> dict[object, float]:
         """P(class | evidence): state -> probability, as the classifier gives it to a row that has these cells only."""
         if variables != self.target:
             raise OptionError(
-                f"a network of effects has the probabilities of the class {self.target!r} only, not of {variables!r}.",
-                hint="structure='tan' learns a network that answers every query.",
+                f"an additive model has the probabilities of the class {self.target!r} only, not of {variables!r}.",
+                hint="BayesianNetworkClassifier learns a network that answers every query.",
             )
         codes = np.array([self.n_states[:-1]], dtype=code_dtype(max(self.n_states)))
         for node, value in (evidence or {}).items():
@@ -229,6 +248,8 @@ class AdditiveModel(HasColumns):
             tuple(self.densities[attribute] for attribute in attributes),
             tuple(self.spreads[attribute] for attribute in attributes) if self.spreads else (),
             None if self.forest is None else self.forest.with_attributes(np.array(place)),
+            self.tree_share,
+            self.pair_densities,
         )
 
     def without_term(self, term: int) -> AdditiveModel:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from tanager.additive.model import AdditiveModel
+from tanager.classifiers.additive import BYTES_PER_CELL
+from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.classifiers.learning import needed_memory
 from tanager.errors import DataError
@@ -27,7 +31,7 @@ class FitEstimate:
     """Bytes, about, and seconds; None where rows are too few to tell.
 
     rows    the codes of all rows
-    tables  what the parameter learner holds for the tables of the structure, about
+    tables  what the learner holds for the tables of the structure, or for the terms of an additive model, about
     """
 
     rows: int
@@ -39,30 +43,36 @@ class FitEstimate:
         return self.rows + self.tables
 
 
-def estimate_fit(clf: BayesianNetworkClassifier, X: pa.Table, y: NDArray[np.generic]) -> FitEstimate:
-    """By the structure of all rows, and the times of fits to parts of them."""
-    parts = clf._parts()
-    table = clone(clf)._read(X, y, None, parts)
-    structure, task = clf._learning(clf._count_engine()).prepare(table)
+def estimate_fit(clf: TableClassifier, X: pa.Table, y: NDArray[np.generic]) -> FitEstimate:
+    """By the tables of all rows, and the times of fits to parts of them."""
+    table = clone(clf)._read(X, y, None, clf._row_needs())
     codes = table.rows.n_rows * table.rows.n_attributes * code_dtype(max(table.rows.n_states)).itemsize
-    return FitEstimate(codes, needed_memory(parts.parameters, task, structure.members), _seconds(clf, X, y))
+    seconds, of_part = _time(clf, X, y)
+    if isinstance(clf, BayesianNetworkClassifier):
+        structure, task = clf._learning(clf._count_engine()).prepare(table)
+        return FitEstimate(codes, needed_memory(clf._parts().parameters, task, structure.members), seconds)
+    # Which pairs there will be is known after a fit alone: those of a part are about as many.
+    model = cast(AdditiveModel, (clone(clf).fit(X, y) if of_part is None else of_part).model_)
+    cells = sum(effect.size for effect in (*model.mains, *model.tables))
+    return FitEstimate(codes, BYTES_PER_CELL * cells, seconds)
 
 
-def _seconds(clf: BayesianNetworkClassifier, X: pa.Table, y: NDArray[np.generic]) -> float | None:
+def _time(clf: TableClassifier, X: pa.Table, y: NDArray[np.generic]) -> tuple[float | None, TableClassifier | None]:
+    """Seconds of a fit to all rows, and the model of the largest part; None where rows are too few."""
     sizes = [round(share * min(X.num_rows, MAX_ROWS_TO_TIME / SHARES[-1])) for share in SHARES]
     if sizes[0] < FEWEST_ROWS:
-        return None
+        return None, None
     drawn = np.random.default_rng(0).permutation(X.num_rows)
-    times = []
+    times, fitted = [], clone(clf)
     for size in (sizes[0], *sizes):  # the first for what is compiled
         rows = np.sort(drawn[:size])
         begin = time.perf_counter()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                clone(clf).fit(X.take(rows), y[rows])
+                fitted = clone(clf).fit(X.take(rows), y[rows])
         except DataError:  # a class is missing in so few rows
-            return None
+            return None, None
         times.append(time.perf_counter() - begin)
     slope = max(0.0, times[2] - times[1]) / (sizes[1] - sizes[0])
-    return times[2] + slope * (X.num_rows - sizes[1])
+    return times[2] + slope * (X.num_rows - sizes[1]), fitted

@@ -14,26 +14,47 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tanager.additive.options import MonotonicConstraints, Pairs
 from tanager.parameters import ParameterLearner
 from tanager.scores import CLL, FamilyScore
 from tanager.structure import StructureLearner
+from tanager.structure.constraints import Edges
 
 
 @dataclass(eq=False, repr=False)
-class ClassifierOptions:
-    """Options of `BayesianNetworkClassifier`, which describes them."""
+class SharedOptions:
+    """Options of every classifier of a table; `AdditiveClassifier` and `BayesianNetworkClassifier` describe them."""
 
-    structure: str | StructureLearner = "pairwise"
-    criterion: str | FamilyScore | CLL | None = None
-    parameters: str | ParameterLearner = "conditional"
     _: KW_ONLY
-    categorical_features: ArrayLike | str | None = "from_dtype"
-    discretizer: object = None
     missing: str = "auto"
     handle_unknown: str = "marginalize"
+    discretizer: object = None
+    categorical_features: ArrayLike | str | None = "from_dtype"
     class_weight: Mapping[Any, float] | str | None = None
-    engine: str = "auto"
-    device: str | None = None
     n_jobs: int | None = None
     random_state: int | np.random.RandomState | None = None
     verbose: int = 0
+
+
+@dataclass(eq=False, repr=False)
+class ClassifierOptions(SharedOptions):
+    """Options of `BayesianNetworkClassifier`, which describes them."""
+
+    structure: str | StructureLearner = "tan"
+    criterion: str | FamilyScore | CLL | None = None
+    parameters: str | ParameterLearner = "conditional"
+    _: KW_ONLY
+    engine: str = "auto"
+    device: str | None = None
+
+
+@dataclass(eq=False, repr=False)
+class AdditiveClassifierOptions(SharedOptions):
+    """Options of `AdditiveClassifier`, which describes them."""
+
+    _: KW_ONLY
+    pairs: Pairs = "auto"
+    forbidden_pairs: Edges | None = None
+    trees: bool = True
+    monotonic_cst: MonotonicConstraints | None = None
+    handle_unknown: str = "average"

@@ -80,7 +80,7 @@ def _remove(network: AdditiveModel, attributes: list[int], edit: Edit) -> Additi
     if len(attributes) == 2:
         keep = [set(pair) != set(attributes) for pair in network.pairs]
         if all(keep):
-            raise OptionError(f"{edit.where!r}: the model has no such pair.", hint="`clf.network_.edges` lists them.")
+            raise OptionError(f"{edit.where!r}: the model has no such pair.", hint="`clf.model_.edges` lists them.")
     else:
         keep = [attributes[0] not in pair for pair in network.pairs]
         network = _with_main(network, attributes[0], np.zeros_like(network.mains[attributes[0]]))

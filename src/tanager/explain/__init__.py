@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from tanager.additive.model import AdditiveModel
-    from tanager.classifiers import BayesianNetworkClassifier
+    from tanager.classifiers.base import TableClassifier
     from tanager.explain.cells import Contribution
     from tanager.explain.counterfactual import Change, Counterfactuals, counterfactuals
     from tanager.explain.explanation import Explanation, RowExplanation
@@ -45,23 +45,21 @@ _HOMES = {
 
 
 @overload
-def explain(model: BayesianNetworkClassifier | Network | AdditiveModel) -> Overall: ...
+def explain(model: TableClassifier | Network | AdditiveModel) -> Overall: ...
 
 
 @overload
 def explain(
-    model: BayesianNetworkClassifier | Network | AdditiveModel, X: object, *, against: Category | None = None
+    model: TableClassifier | Network | AdditiveModel, X: object, *, against: Category | None = None
 ) -> Explanation: ...
 
 
 @overload
-def explain(
-    model: BayesianNetworkClassifier, X: object, y: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> Overall: ...
+def explain(model: TableClassifier, X: object, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Overall: ...
 
 
 def explain(
-    model: BayesianNetworkClassifier | Network | AdditiveModel,
+    model: TableClassifier | Network | AdditiveModel,
     X: object = None,
     y: ArrayLike | None = None,
     *,

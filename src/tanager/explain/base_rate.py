@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.any_model import AnyModel
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.base import TableClassifier
 from tanager.explain.cells import Model, network_of
 
 
@@ -15,7 +15,7 @@ def log_base_rates(model: Model) -> NDArray[np.float64]:
 
     A class without rows counts as half a row, so that log odds are finite.
     """
-    if isinstance(model, BayesianNetworkClassifier):
+    if isinstance(model, TableClassifier):
         shares = np.where(model.class_count_ > 0, model.class_count_, 0.5)
     else:
         network = network_of(model)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.any_model import AnyModel
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.base import TableClassifier
 from tanager.errors import DataError, OptionError
 from tanager.gaps.choose import choose_rule
 from tanager.gaps.rule import GapRule
@@ -21,7 +21,7 @@ from tanager.table.read_columns import read_columns
 from tanager.table.schema import format_values
 
 Status = Literal["present", "missing", "unseen", "remainder"]
-Model = BayesianNetworkClassifier | AnyModel
+Model = TableClassifier | AnyModel
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class ExplainedRows:
         table = read_columns(X)
         known: NDArray[np.float64] | None = None
         columns: list[Column | None] = [None] * len(attributes)
-        if isinstance(model, BayesianNetworkClassifier):
+        if isinstance(model, TableClassifier):
             known = model.predict_log_proba(X)  # which also checks the columns
             columns[: len(table.columns)] = table.columns  # hidden nodes, which have none, come after them
         else:
@@ -212,18 +212,18 @@ def network_of(model: Model) -> AnyModel:
         if model.target is None:
             raise OptionError("the network has no class node, so there is no decision to explain.")
         return model
-    if not isinstance(model, BayesianNetworkClassifier):
+    if not isinstance(model, TableClassifier):
         raise OptionError(
             f"expected a fitted classifier of tanager or a Network to explain; got {type(model).__name__}."
         )
-    if not hasattr(model, "network_"):
+    if not hasattr(model, "model_"):
         raise OptionError("the classifier has no network to explain yet.", hint="call fit(X, y) first.")
-    return model.network_
+    return model.model_
 
 
 def rule_of(model: Model) -> GapRule:
     """What a cell that is not present means to the model."""
-    return model.gaps_ if isinstance(model, BayesianNetworkClassifier) else choose_rule(model)
+    return model.gaps_ if isinstance(model, TableClassifier) else choose_rule(model)
 
 
 def _possible(log_probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

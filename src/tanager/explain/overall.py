@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tanager.additive.importance import edge_strength, term_strength
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.hidden import add_hidden_codes
 from tanager.errors import DataError, OptionError
 from tanager.explain.cells import Model, network_of
-from tanager.explain.frame import make_frame
 from tanager.html_table import bars, html_table
 from tanager.network.edge_information import Floats
+from tanager.table.frame import make_frame
 
 Measure = Literal["information", "effect"]
 LINES_IN_TEXT = 40
@@ -157,7 +157,7 @@ def removal(model: Model, X: object, y: ArrayLike, sample_weight: ArrayLike | No
 
     Without an attribute means that it is missing in all rows; without an effect, that it is zero.
     """
-    if not isinstance(model, BayesianNetworkClassifier):
+    if not isinstance(model, TableClassifier):
         raise OptionError(
             "removal of attributes is measured for classifiers; got a network alone.", hint="leave X and y out."
         )

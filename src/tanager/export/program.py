@@ -20,7 +20,7 @@ from tanager.table.schema import Category, ColumnSchema
 if TYPE_CHECKING:
     from tanager.additive.any_model import LookedUpModel
     from tanager.additive.model import AdditiveModel
-    from tanager.classifiers import BayesianNetworkClassifier
+    from tanager.classifiers.base import TableClassifier
     from tanager.network.mixture import MixtureNetwork
     from tanager.network.network import Network
 
@@ -114,9 +114,7 @@ class Program:
     members: tuple[Member, ...] = ()
 
     @classmethod
-    def of(
-        cls, clf: BayesianNetworkClassifier, refuse: bool = False, rename: Mapping[str, str] | None = None
-    ) -> Program:
+    def of(cls, clf: TableClassifier, refuse: bool = False, rename: Mapping[str, str] | None = None) -> Program:
         """The program of a fitted classifier; with `refuse` a row with a missing cell has no probabilities."""
         _refuse_recipe(clf)
         network = _countable_network(clf)
@@ -252,9 +250,9 @@ def _rename(columns: Sequence[ColumnSchema], names: Mapping[str, str]) -> tuple[
     return renamed
 
 
-def _countable_network(clf: BayesianNetworkClassifier) -> LookedUpModel | MixtureNetwork:
+def _countable_network(clf: TableClassifier) -> LookedUpModel | MixtureNetwork:
     """The network, if it is one, or a mean of those that can be counted."""
-    network = clf.network_
+    network = clf.model_
     if network.kind == "trees":
         raise OptionError(
             "the classifier is the mean of all trees, and an export holds networks that can be counted.",
@@ -268,7 +266,7 @@ def _countable_network(clf: BayesianNetworkClassifier) -> LookedUpModel | Mixtur
     return network
 
 
-def _refuse_recipe(clf: BayesianNetworkClassifier) -> None:
+def _refuse_recipe(clf: TableClassifier) -> None:
     if any(step.column not in clf.recipe_.dropped for step in clf.recipe_.steps):
         raise OptionError(
             f"the model mends the cells of a table by a recipe ({clf.recipe_.steps[0].column!r}, say), which an export "

@@ -156,10 +156,10 @@ def _parse_json(content: bytes) -> Network:
     if isinstance(document, dict) and "classifier" in document:
         from tanager.files.parse_model import from_document
 
-        network = from_document(document).network_
+        network = from_document(document).model_
         if not isinstance(network, Network):
-            what = "a sum of effects" if isinstance(network, AdditiveModel) else "a mean of networks"
-            raise DocumentError(f"it holds {what}, which is no network of tables; structure='tan' learns one")
+            what = "an additive model" if isinstance(network, AdditiveModel) else "a mean of networks"
+            raise DocumentError(f"it holds {what}, which is no network of tables; `--structure tan` learns one")
         return network
     return network_from_document(document)
 

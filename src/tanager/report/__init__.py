@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from tanager.classifiers import BayesianNetworkClassifier
+    from tanager.classifiers.base import TableClassifier
     from tanager.measures import Quality
     from tanager.sure.curve import LearningCurve
 
@@ -18,7 +18,7 @@ __all__ = ["report"]
 
 
 def report(
-    clf: BayesianNetworkClassifier,
+    clf: TableClassifier,
     X: object = None,
     y: ArrayLike | None = None,
     path: str | os.PathLike[str] | None = None,
