@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from tanager import (
+    AdditiveClassifier,
     BayesianNetworkClassifier,
     Edit,
     NaiveBayesClassifier,
@@ -55,20 +56,20 @@ def tables() -> BayesianNetworkClassifier:
 
 def effects() -> BayesianNetworkClassifier:
     """Curves and pairs that average over gaps."""
-    return BayesianNetworkClassifier().fit(ROWS, CLASSES)
+    return AdditiveClassifier().fit(ROWS, CLASSES)
 
 
 def trees() -> BayesianNetworkClassifier:
     """Effects with two trees, of which one asks for two attributes."""
     clf = BayesianNetworkClassifier(missing="skip").fit(ROWS, CLASSES)
-    n_codes = [column.n_states + 1 for column in clf.network_.columns[:-1]]
+    n_codes = [column.n_states + 1 for column in clf.model_.columns[:-1]]
     left = np.zeros((2, max(n_codes)), dtype=bool)
     left[:, :2] = True
     grown = Tree(0, np.array([[0, 1, ~0], [2, ~1, ~2]]), left, np.array([0.25, -0.5, 0.75]), np.array([8.0, 4.0, 12.0]))
     stump = Tree(1, np.array([[1, ~0, ~1]]), left[:1], np.array([0.5, -0.5]), np.array([12.0, 12.0]))
-    network = replace(clf.network_, forest=Forest.of([grown, stump], n_codes, 3), gap_rule=None)
+    network = replace(clf.model_, forest=Forest.of([grown, stump], n_codes, 3), gap_rule=None)
     clf.gaps_ = Expected(network)
-    clf.network_ = with_rule(network, clf.gaps_)
+    clf.model_ = with_rule(network, clf.gaps_)
     return clf
 
 

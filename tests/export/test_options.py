@@ -23,6 +23,7 @@ from export.engines import by_duckdb, by_onnxruntime, by_postgresql, by_sqlite
 from export.made_models import classifier_of, made_rows, tables_model
 from report.models import with_hidden_node
 from tanager import (
+    AdditiveClassifier,
     BayesianNetworkClassifier,
     DataWarning,
     FixedDecisionClassifier,
@@ -105,7 +106,7 @@ def test_an_export_holds_no_training_row():
     marks = [f"secret {k}" for k in range(40)]
     numbers = np.random.default_rng(0).normal(size=40)
     table = pa.table({"size": numbers, "hue": ["a", "b"] * 20})
-    clf = BayesianNetworkClassifier().fit(table, marks[:1] * 20 + ["other"] * 20)
+    clf = AdditiveClassifier().fit(table, marks[:1] * 20 + ["other"] * 20)
     options = {"sql": {"table": "t", "key": "k"}}
     for to in TARGETS:
         text = export(clf, to, missing="refuse", **options.get(to, {}))
@@ -229,7 +230,7 @@ def test_what_decides_is_exported_with_its_decision_and_other_objects_are_refuse
     rows = X.to_pylist()
     assert [scope["predict"](row) for row in rows] == decider.predict(X).tolist()
     np.testing.assert_allclose([scope["predict_proba"](row) for row in rows], decider.predict_proba(X), atol=1e-12)
-    for other in naive.network_, "model.json", LogisticRegression():
+    for other in naive.model_, "model.json", LogisticRegression():
         with pytest.raises(OptionError, match=rf"this is a {type(other).__name__}\.[\s\S]*load_model"):
             export(other, "python")
 

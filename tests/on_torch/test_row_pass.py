@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from oracle import random_batch  # noqa: E402
-from tanager import BayesianNetworkClassifier, PairwiseClassifier, TANClassifier  # noqa: E402
+from tanager import AdditiveClassifier, BayesianNetworkClassifier, TANClassifier  # noqa: E402
 from tanager.counts.count_store import CountStore  # noqa: E402
 from tanager.counts.engine import choose_engine  # noqa: E402
 from tanager.parameters import Conditional, ParameterTask  # noqa: E402
@@ -99,8 +99,8 @@ def test_fitted_tables_are_those_of_the_host(monkeypatch, objective, n_classes):
     options = {"parameters": Conditional(objective, strength=1.0), "categorical_features": "all"}
     host = TANClassifier(engine="numpy", **options).fit(X, y)
     device = TANClassifier(engine="torch", device=DEVICE, **options).fit(X, y)
-    assert device.network_.edges == host.network_.edges
-    for own, expected in zip(device.network_.tables, host.network_.tables, strict=True):
+    assert device.model_.edges == host.model_.edges
+    for own, expected in zip(device.model_.tables, host.model_.tables, strict=True):
         np.testing.assert_allclose(own, expected, atol=1e-9)
     np.testing.assert_allclose(device.predict_proba(X), host.predict_proba(X), atol=1e-9)
     assert device.trace_.parameters.passes == host.trace_.parameters.passes
@@ -114,11 +114,11 @@ def test_effects_of_pairs_are_those_of_the_host(monkeypatch, n_classes):
     X = np.where(rng.random((500, 4)) < 0.4, y[:, None], rng.normal(size=(500, 4)))
     X[rng.random((500, 4)) < 0.1] = np.nan
     parameters = Conditional(strength=(1.0, 4.0))
-    host = PairwiseClassifier(engine="numpy", parameters=parameters).fit(X, y)
+    host = AdditiveClassifier(engine="numpy", parameters=parameters).fit(X, y)
     calls = count_calls(monkeypatch, torch_pass.TorchPass)
-    device = PairwiseClassifier(engine="torch", device=DEVICE, parameters=parameters).fit(X, y)
+    device = AdditiveClassifier(engine="torch", device=DEVICE, parameters=parameters).fit(X, y)
     assert calls
-    assert device.network_.pairs == host.network_.pairs
+    assert device.model_.pairs == host.model_.pairs
     np.testing.assert_allclose(device.predict_proba(X), host.predict_proba(X), atol=1e-9)
 
 

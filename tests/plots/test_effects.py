@@ -13,7 +13,7 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, StepPatch
 from sklearn.datasets import load_iris
 
 from explain.effect_networks import effect_network, frame_of
-from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, OptionError, explain
+from tanager import AdditiveClassifier, NaiveBayesClassifier, OptionError, explain
 from tanager.additive.importance import class_odds, effect_strength
 from tanager.additive.model import AdditiveModel
 from tanager.plots import plot_effect, plot_effects, plot_network, plot_waterfall
@@ -172,7 +172,7 @@ def test_the_strongest_effects_come_first():
 
 
 def test_effects_are_drawn_of_a_classifier_and_tables_are_refused():
-    clf = BayesianNetworkClassifier("pairwise").fit(IRIS.data, IRIS.target)
+    clf = AdditiveClassifier().fit(IRIS.data, IRIS.target)
     for ax in plot_effects(clf):
         assert_no_overlap(ax)
     with pytest.raises(OptionError, match="tables, not effects"):

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from tanager import BayesianNetworkClassifier, Network
+from tanager import AdditiveClassifier, BayesianNetworkClassifier, Network
 from tanager.additive.model import AdditiveModel
-from tanager.structure import Fixed, Pairwise
+from tanager.structure import Fixed
 
 NAMES = ("a", "b", "c", "d", "e", "f", "g")
 
@@ -40,7 +40,7 @@ def with_hidden_node() -> BayesianNetworkClassifier:
     X, y = table(4, n_columns=5)
     edges = [("y", "c"), *(("c", name) for name in "abde")]
     whole = BayesianNetworkClassifier(Fixed(edges), parameters="frequency").fit(X, y)
-    return BayesianNetworkClassifier(Fixed(whole.network_), parameters="em").fit(X.drop(columns="c"), y)
+    return BayesianNetworkClassifier(Fixed(whole.model_), parameters="em").fit(X.drop(columns="c"), y)
 
 
 def mixed_table(
@@ -68,8 +68,8 @@ def mixed_table(
 def with_trees(seed: int, n_classes: int = 3, missing: str = "auto") -> BayesianNetworkClassifier:
     """A network of effects and trees: in half of the towns and jobs age says the opposite."""
     X, y = mixed_table(seed, n_rows=2_000, n_classes=n_classes, gaps=0.05)
-    clf = BayesianNetworkClassifier(Pairwise(order=None), missing=missing).fit(X, y)
-    assert clf.network_.forest is not None
+    clf = AdditiveClassifier(missing=missing).fit(X, y)
+    assert clf.model_.forest is not None
     return clf
 
 

@@ -25,6 +25,7 @@ from sklearn.metrics import (
 
 from report.models import mixed_table, table, with_hidden_node
 from tanager import (
+    AdditiveClassifier,
     BayesianNetworkClassifier,
     DataError,
     DataWarning,
@@ -146,7 +147,7 @@ def test_bars_count_every_cell_that_is_there():
     assert (constant["missing"], np.sum(constant["bars"])) == (0, 300)
     for k in (0, 1):
         assert np.array(x["bars"])[:, k].sum() == (y[10:] == k).sum()
-    assert x["cut_labels"] == [f"{cut:.6g}" for cut in clf.network_.columns[0].cuts]
+    assert x["cut_labels"] == [f"{cut:.6g}" for cut in clf.model_.columns[0].cuts]
     assert all(0 <= place <= 1 for place in x["cuts"])
 
 
@@ -167,9 +168,7 @@ def test_rows_that_would_make_the_page_too_large_are_thinned_evenly(model, monke
     assert rows["every"] > 1
     assert rows["kept"] == len(range(0, len(X), rows["every"]))
     codes = np.frombuffer(zlib.decompress(base64.b64decode(rows["codes"])), dtype=np.uint8).reshape(rows["kept"], -1)
-    assert codes[1].tolist() == [
-        clf.network_.code(name, X.loc[rows["every"], name]) for name in clf.network_.nodes[:-1]
-    ]
+    assert codes[1].tolist() == [clf.model_.code(name, X.loc[rows["every"], name]) for name in clf.model_.nodes[:-1]]
 
 
 def test_hidden_nodes_are_in_the_network_but_not_in_the_data():
@@ -201,8 +200,8 @@ def test_the_page_knows_what_a_gap_means_to_the_model(structure, missing, meanin
 
 def test_histograms_of_a_network_of_effects_have_the_coarse_cuts():
     X, y = mixed_table(2)
-    clf = BayesianNetworkClassifier("pairwise").fit(X, y)
-    age = clf.network_.columns[0]
+    clf = AdditiveClassifier().fit(X, y)
+    age = clf.model_.columns[0]
     assert len(age.cuts) > len(age.coarse.cuts)
     assert collect(clf, X, y)["columns"][0]["cut_labels"] == [f"{cut:.6g}" for cut in age.coarse.cuts]
 

@@ -30,6 +30,8 @@ from tanager.table.schema import Category
 NEEDS: Needs = "passes"
 BYTES_PER_CELL = 600
 """Of effects, measured: gradients, folds and choices."""
+PAIRS_PER_ATTRIBUTE, FEW_CELLS = 6, 1_024
+"""At most so many pairs are tried, and none with more cells than rows or than these."""
 
 
 class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
@@ -177,10 +179,22 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
             self.pairs, self.forbidden_pairs, self.trees, self.monotonic_cst, table.columns, table.table_order()
         )
 
+    def _needed_memory(self, table: CodedTable) -> int:
+        """Of pairs to be found, as many as may be tried are taken to have the mean size of all pairs."""
+        options, counts = self._options(table), table.counts(self._count_engine())
+        cells = float(sum(table_sizes(_known_terms(options, counts), counts).values()))
+        if not isinstance(options.pairs, tuple):
+            states = np.array(counts.n_states[:-1], dtype=np.float64)
+            sizes = np.outer(states, states)[np.triu_indices(len(states), k=1)]
+            sizes = sizes[sizes <= max(FEW_CELLS, counts.n_rows)]
+            most = PAIRS_PER_ATTRIBUTE * len(states) if options.pairs == "auto" else int(options.pairs)
+            cells += min(most, len(sizes)) * counts.n_classes * (sizes.mean() if len(sizes) else 0.0)
+        return round(BYTES_PER_CELL * cells)
+
     def _learn_model(self, table: CodedTable, engine: CountEngine) -> Learnt:
         start, lines = perf_counter(), list[str]()
         options, counts, order = self._options(table), table.counts(engine), table.table_order()
-        check_memory(options, counts)
+        refuse_too_large(table_sizes(_known_terms(options, counts), counts), counts, BYTES_PER_CELL)
         model, trace = fit_additive(
             table.rows, table.columns, options, random_state=self._seed, report=lines.append if self.verbose else None
         )
@@ -192,12 +206,11 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
         return Learnt(model.reordered(order), filling, trace, counts)
 
 
-def check_memory(options: AdditiveOptions, counts: CountStore) -> None:
-    """Refuse effects of attributes, and of pairs that are given, that would not fit in the memory allowed."""
+def _known_terms(options: AdditiveOptions, counts: CountStore) -> list[tuple[int, ...]]:
+    """The nodes of the terms that are known before the fit, the class last: attributes, and pairs that are given."""
     target = counts.n_attributes
     pairs = options.pairs if isinstance(options.pairs, tuple) else ()
-    sets = [(node, target) for node in range(target)] + [(*pair, target) for pair in pairs]
-    refuse_too_large(table_sizes(sets, counts), counts, BYTES_PER_CELL)
+    return [*((node, target) for node in range(target)), *((*pair, target) for pair in pairs)]
 
 
 def _pair_densities(model: AdditiveModel, counts: CountStore) -> tuple[NDArray[np.float64], ...]:

@@ -117,6 +117,10 @@ class TableClassifier(GivesIntervals, ClassifierMixin, BaseEstimator):
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
+    @abstractmethod
+    def _needed_memory(self, table: CodedTable) -> int:
+        """Bytes, about, that the fit holds besides the rows."""
+
     def _own_posterior(self) -> str | None:
         """The posterior that the parameters have besides those for every model: "dirichlet", "laplace" or None."""
         return None

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.classifiers.base import TableClassifier
-from tanager.classifiers.learning import Learning, Learnt
+from tanager.classifiers.learning import Learning, Learnt, needed_memory
 from tanager.classifiers.options import ClassifierOptions
 from tanager.classifiers.parts import Parts
 from tanager.classifiers.reading import CodedTable, RowNeeds
@@ -125,6 +125,10 @@ class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
         parts = self._parts()
         fills = needs_filler(self.missing, parts.parameters.describes_attributes)
         return Learning(parts, engine, self.missing, fills, seed=self._seed, verbose=int(self.verbose))
+
+    def _needed_memory(self, table: CodedTable) -> int:
+        structure, task = self._learning(self._count_engine()).prepare(table)
+        return needed_memory(self._parts().parameters, task, structure.members)
 
     def _log_posterior(self, codes: Codes, normalized: bool) -> NDArray[np.float64]:
         network = self.network_

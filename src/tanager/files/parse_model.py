@@ -61,7 +61,7 @@ KEYS = (
 MAX_LABEL_BYTES = 1 << 28
 LABEL_KINDS = tuple("biufUTMO")
 REMEDY = "make it again with `tanager fit`, or with fit and save_model"
-OLD_ADDITIVE = "it holds an additive model of version 0.2, which this version does not read; fit it again: tanager fit TABLE -o MODEL"
+OLD_ADDITIVE = "additive models of version 0.2 are not read any more; fit it again: tanager fit TABLE -o MODEL"
 FORMS = {"effects": ("effects",), "members": ("members", "subsumption"), "trees": ("trees",)}
 """What says the kind of a network, and what else goes with it; a network of tables has none of these."""
 
