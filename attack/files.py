@@ -35,7 +35,7 @@ from tanager import (
     write_network,
 )
 from tanager.errors import TanagerError
-from tanager.files.model_file import FORMATS
+from tanager.files.network_file import FORMATS
 from tanager.files.read_csv import CellRules
 from tanager.files.read_table import read_table
 

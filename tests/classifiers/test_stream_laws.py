@@ -146,7 +146,7 @@ def test_rows_without_a_class_are_those_of_the_table_in_memory_and_have_no_say_i
     table = table.set_column(0, "word", pa.array(words))
     clf = BayesianNetworkClassifier("tan", parameters=AlsoUnlabelled(), missing=missing)
     X, y = split(table.drop_columns(["w"]))
-    memory = clf._read(X, y, None if weight is None else table["w"].to_numpy(), clf._parts())
+    memory = clf._read(X, y, None if weight is None else table["w"].to_numpy(), clf._row_needs())
     used = table if weight else table.drop_columns(["w"])
     with coded(clf, cut(used, EDGES), weight) as streamed:
         assert streamed.schema == memory.schema

@@ -37,10 +37,10 @@ from tanager.table.schema import ColumnSchema
 
 @pytest.fixture(scope="module")
 def rows():
-    return mixed_table(3, n_rows=300, gaps=0.05)
+    return mixed_table(3, n_rows=1_000, gaps=0.05)
 
 
-@pytest.fixture(scope="module", params=["average", "skip"])
+@pytest.fixture(scope="module", params=["average", "auto"])
 def clf(request, rows):
     return AdditiveClassifier(pairs=8, trees=False, missing=request.param).fit(*rows)
 
@@ -138,7 +138,7 @@ def test_a_monotone_curve_is_the_nearest_one_and_other_odds_stay(direction, labe
 
 def small_model(cache=[]):  # noqa: B006
     if not cache:
-        cache.append(AdditiveClassifier(pairs=8, trees=False).fit(*mixed_table(3, n_rows=300)))
+        cache.append(AdditiveClassifier(pairs=8, trees=False).fit(*mixed_table(3, n_rows=1_000)))
     return cache[0]
 
 
@@ -244,7 +244,7 @@ def test_edits_do_not_touch_the_model_they_are_made_of(clf, rows, tmp_path):
 def test_fitting_again_forgets_edits(rows):
     edited = apply_edits(small_model(), Edit.remove("town", reason="a"))
     before = small_model().predict_proba(rows[0])
-    assert edited.fit(*mixed_table(3, n_rows=300)).edits_ == ()
+    assert edited.fit(*mixed_table(3, n_rows=1_000)).edits_ == ()
     assert (small_model().predict_proba(rows[0]) == before).all()
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from all_parts import PARTS
+from all_parts import PARTS, make_classifier
 from random_networks import joint, random_network
-from tanager import AdditiveClassifier, BayesianNetworkClassifier, NaiveBayesClassifier, explain, load_model, save_model
+from tanager import AdditiveClassifier, NaiveBayesClassifier, explain, load_model, save_model
 
 
 def table(seed: int, n_rows: int = 80) -> tuple[pd.DataFrame, np.ndarray]:
@@ -27,10 +27,10 @@ def frequency_odds(y: np.ndarray, explanation) -> np.ndarray:
     return np.log(shares[explanation.favoured] / shares[explanation.against])
 
 
-@pytest.mark.parametrize(("structure", "parameters"), PARTS)
+@pytest.mark.parametrize(("structure", "parameters"), [*PARTS, ("additive", "")])
 def test_the_first_line_is_the_class_frequency_as_log_odds(structure, parameters):
     X, y = table(1)
-    found = explain(BayesianNetworkClassifier(structure, parameters=parameters).fit(X, y), X)
+    found = explain(make_classifier(structure, parameters=parameters).fit(X, y), X)
     np.testing.assert_allclose(found.base_rate, frequency_odds(y, found), rtol=0, atol=1e-12)
     added = found.base_rate + found.baseline + found.contributions.sum(axis=1) + found.remainder
     np.testing.assert_allclose(added, found.log_odds, rtol=0, atol=1e-9)
@@ -51,7 +51,7 @@ def test_the_baseline_of_effects_is_their_intercept_less_the_base_rate(seed, aga
 
 def test_effects_add_nothing_on_average_beside_intercept():
     X, y = table(3, n_rows=200)
-    clf = BayesianNetworkClassifier(missing="skip").fit(X.dropna(), y[X.notna().all(axis=1)])
+    clf = AdditiveClassifier().fit(X.dropna(), y[X.notna().all(axis=1)])
     for main, density in zip(clf.model_.mains, clf.model_.densities, strict=True):
         np.testing.assert_allclose(density @ main[:-1], 0, atol=1e-9)
 

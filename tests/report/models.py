@@ -65,7 +65,7 @@ def mixed_table(
     return X, pd.Series([f"class {label}" for label in y], name="y")
 
 
-def with_trees(seed: int, n_classes: int = 3, missing: str = "auto") -> BayesianNetworkClassifier:
+def with_trees(seed: int, n_classes: int = 3, missing: str = "auto") -> AdditiveClassifier:
     """A network of effects and trees: in half of the towns and jobs age says the opposite."""
     X, y = mixed_table(seed, n_rows=2_000, n_classes=n_classes, gaps=0.05)
     clf = AdditiveClassifier(missing=missing).fit(X, y)

@@ -23,10 +23,10 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
+from all_parts import make_classifier
 from report.models import mixed_table, table, with_hidden_node
 from tanager import (
     AdditiveClassifier,
-    BayesianNetworkClassifier,
     DataError,
     DataWarning,
     NaiveBayesClassifier,
@@ -187,13 +187,13 @@ def test_hidden_nodes_are_in_the_network_but_not_in_the_data():
         ("tan", "marginalize", "summed out"),
         ("tan", "skip", "left out"),
         ("tan", "category", "averaged over"),
-        ("pairwise", "auto", "averaged over"),
-        ("pairwise", "skip", "expected effect"),
+        ("additive", "auto", "averaged over"),
+        ("additive", "average", "averaged over"),
     ],
 )
 def test_the_page_knows_what_a_gap_means_to_the_model(structure, missing, meaning):
     X, y = mixed_table(1)
-    clf = BayesianNetworkClassifier(structure, missing=missing).fit(X, y)
+    clf = make_classifier(structure, missing=missing).fit(X, y)
     found = collect(clf)["gaps"]
     assert (found["meaning"], found["words"]) == (meaning, clf.gaps_.sentence)
 

@@ -23,7 +23,7 @@ from tanager.measures import accuracy, brier, log_loss
 POSTERIOR = "return arguments[0].map((codes) => window.tanagerReport.posterior(codes))"
 
 
-@pytest.fixture(scope="module", params=["average", "skip", "trees", "category"])
+@pytest.fixture(scope="module", params=["average", "trees", "auto"])
 def model(request):
     if request.param == "trees":
         return with_trees(2), *mixed_table(2, n_rows=150, gaps=0.1)
@@ -211,7 +211,7 @@ def test_dates_are_typed_and_shown_as_dates_and_a_gap_may_be_a_state(page, tmp_p
         }
     )
     y = np.where((days > np.datetime64("2024-06-01")) ^ (rng.random(n) < 0.1), "late", "early")
-    clf = AdditiveClassifier(trees=False, missing="category").fit(X, y)
+    clf = AdditiveClassifier(trees=False).fit(X, y)
     page.open(report(clf, X, y, tmp_path / "page.html"))
     row = int(X["x"].isna().argmax())
     page.run(

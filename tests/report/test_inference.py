@@ -29,11 +29,10 @@ from tanager import (
     report,
 )
 from tanager.additive.model import AdditiveModel
-from tanager.structure import Pairwise
 
 N_PATTERNS = 100
 CONDITIONAL = {"parameters": "conditional"}
-PAIRS = Pairwise(2)
+PAIRS = {"pairs": 8}
 MODELS = {
     "naive Bayes": lambda: NaiveBayesClassifier().fit(*table(1)),
     "TAN": lambda: TANClassifier().fit(*table(2)),
@@ -49,15 +48,15 @@ MODELS = {
     "skip": lambda: KDBClassifier(k=2, **CONDITIONAL, missing="skip").fit(*mixed_table(3, n_classes=2)),
     "skip, class with parents": lambda: class_with_parents(missing="skip"),
     "category": lambda: TANClassifier(**CONDITIONAL, missing="category").fit(*mixed_table(4, gaps=0.2)),
-    "pairs": lambda: BayesianNetworkClassifier(PAIRS).fit(*mixed_table(5, gaps=0.1)),
-    "pairs, two classes": lambda: BayesianNetworkClassifier(PAIRS).fit(*mixed_table(6, n_classes=2)),
-    "pairs, skip": lambda: BayesianNetworkClassifier(PAIRS, missing="skip").fit(*mixed_table(7, gaps=0.1)),
-    "pairs, category": lambda: BayesianNetworkClassifier(PAIRS, missing="category").fit(*mixed_table(8, gaps=0.2)),
-    "pairs, many completions": lambda: BayesianNetworkClassifier(PAIRS).fit(*table(10, n_columns=14)),
+    "pairs": lambda: AdditiveClassifier(**PAIRS).fit(*mixed_table(5, gaps=0.1)),
+    "pairs, two classes": lambda: AdditiveClassifier(**PAIRS).fit(*mixed_table(6, n_classes=2)),
+    "pairs, average": lambda: AdditiveClassifier(**PAIRS, missing="average").fit(*mixed_table(7, gaps=0.1)),
+    "pairs, missing a state": lambda: AdditiveClassifier(**PAIRS).fit(*mixed_table(8, gaps=0.2)),
+    "pairs, many completions": lambda: AdditiveClassifier(**PAIRS).fit(*table(10, n_columns=14)),
     "no pair": lambda: AdditiveClassifier(pairs=0).fit(*mixed_table(9)),
     "trees": lambda: with_trees(10),
     "trees grown over gaps": lambda: AdditiveClassifier().fit(*grown_over_gaps()),
-    "trees, two classes, skip": lambda: with_trees(11, n_classes=2, missing="skip"),
+    "trees, two classes, average": lambda: with_trees(11, n_classes=2, missing="average"),
     "hidden": with_hidden_node,
 }
 

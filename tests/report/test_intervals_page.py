@@ -22,7 +22,7 @@ def fit(kind: str):
         X, y = table(3, n_rows=150)
         return TANClassifier().fit(X, y), X, y
     X, y = mixed_table(3, n_rows=200, n_classes=2 if kind == "two classes" else 3, gaps=0.05)
-    missing = "skip" if kind == "skip" else "average"
+    missing = "auto" if kind == "missing a state" else "average"
     return AdditiveClassifier(pairs=8, trees=False, missing=missing).fit(X, y), X, y
 
 
@@ -37,7 +37,7 @@ def check_any_evidence(page, clf, path, atol):
     assert (expected.upper - expected.lower).max() > 0.1
 
 
-@pytest.mark.parametrize("kind", ["two classes", "three classes", "skip", "tables"])
+@pytest.mark.parametrize("kind", ["two classes", "three classes", "missing a state", "tables"])
 def test_intervals_of_any_evidence_are_those_of_predict_interval(page, kind, tmp_path):
     clf, X, y = fit(kind)
     clf.prepare_intervals(X, y)

@@ -27,7 +27,7 @@ def model():
     score = 2.5 * np.where((x > 20) ^ (a == 1) ^ (b == 1), 1, -1) + 0.6 * (c - 1) * (x > 10)
     y = np.array(["no", "yes"])[(score + rng.logistic(size=n) > 0).astype(int)]
     X = pd.DataFrame({"x": x.astype(float), "a": a.astype(str), "b": b.astype(str), "c": c.astype(str)})
-    clf = AdditiveClassifier(missing="skip").fit(X, y)
+    clf = AdditiveClassifier(missing="average").fit(X, y)
     assert clf.model_.forest is not None
     assert clf.model_.columns[0].groups
     return clf, X, pd.Series(y, name="y")

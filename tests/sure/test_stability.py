@@ -58,7 +58,7 @@ def test_fits_are_those_of_the_classifier_to_the_weights_drawn():
 def test_directions_ranks_and_pairs_of_effects():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(250, 3)), columns=["up", "down", "none"])
-    y = (rng.random(250) < expit(2 * X["up"] - 1 * X["down"])).astype(int)
+    y = (rng.random(250) < expit(2 * X["up"] - 1 * X["down"] + 3 * X["up"] * X["down"])).astype(int)
     clf = AdditiveClassifier(pairs=[("up", "down")]).fit(X, y)
     before = clf.model_
     found = stability(clf, X, y, n_draws=8)

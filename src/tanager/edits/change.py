@@ -86,7 +86,12 @@ def _remove(network: AdditiveModel, attributes: list[int], edit: Edit) -> Additi
         network = _with_main(network, attributes[0], np.zeros_like(network.mains[attributes[0]]))
         if network.forest is not None:
             network = replace(network, forest=without_trees_of(network.forest, attributes[0]))
-    return replace(network, pairs=tuple(compress(network.pairs, keep)), tables=tuple(compress(network.tables, keep)))
+    return replace(
+        network,
+        pairs=tuple(compress(network.pairs, keep)),
+        tables=tuple(compress(network.tables, keep)),
+        pair_densities=tuple(compress(network.pair_densities, keep)),
+    )
 
 
 def _with_main(network: AdditiveModel, attribute: int, main: Floats) -> AdditiveModel:
