@@ -21,6 +21,7 @@ from tanager import (
     cross_validate_model,
 )
 from tanager.additive.forest import Forest, Tree
+from tanager.classifiers.base import TableClassifier
 from tanager.decide import CostDecision, ThresholdDecision
 from tanager.files.write_model import to_document
 from tanager.gaps.choose import with_rule
@@ -54,14 +55,14 @@ def tables() -> BayesianNetworkClassifier:
     return TANClassifier(discretizer="quantile", parameters="frequency").fit(ROWS, CLASSES)
 
 
-def effects() -> BayesianNetworkClassifier:
+def effects() -> AdditiveClassifier:
     """Curves and pairs that average over gaps."""
     return AdditiveClassifier().fit(ROWS, CLASSES)
 
 
-def trees() -> BayesianNetworkClassifier:
+def trees() -> AdditiveClassifier:
     """Effects with two trees, of which one asks for two attributes."""
-    clf = BayesianNetworkClassifier(missing="skip").fit(ROWS, CLASSES)
+    clf = AdditiveClassifier().fit(ROWS, CLASSES)
     n_codes = [column.n_states + 1 for column in clf.model_.columns[:-1]]
     left = np.zeros((2, max(n_codes)), dtype=bool)
     left[:, :2] = True
@@ -90,22 +91,22 @@ def sure() -> BayesianNetworkClassifier:
     return clf
 
 
-def corrected() -> BayesianNetworkClassifier:
+def corrected() -> AdditiveClassifier:
     """Effects with a quality and a threshold, corrected by hand."""
-    clf = BayesianNetworkClassifier(missing="skip").fit(ROWS, TWO_CLASSES)
+    clf = AdditiveClassifier().fit(ROWS, TWO_CLASSES)
     clf.quality_ = cross_validate_model(NaiveBayesClassifier().fit(ROWS, TWO_CLASSES), ROWS, TWO_CLASSES)
     clf = apply_edits(clf, [Edit.flatten("size", 1, 3, reason="few rows"), Edit.remove("flag", reason="forbidden")])
     clf.decision_ = ThresholdDecision(("no", "yes"), "yes", 0.25, None)
     return clf
 
 
-def broad() -> BayesianNetworkClassifier:
+def broad() -> AdditiveClassifier:
     """Effects of one column, and how sure they are."""
-    clf = BayesianNetworkClassifier(missing="skip").fit(ROWS.select(["flag"]), TWO_CLASSES)
+    clf = AdditiveClassifier().fit(ROWS.select(["flag"]), TWO_CLASSES)
     return clf.prepare_intervals(ROWS.select(["flag"]), TWO_CLASSES)
 
 
-MODELS: dict[str, Callable[[], BayesianNetworkClassifier]] = {
+MODELS: dict[str, Callable[[], TableClassifier]] = {
     "tables": tables,
     "effects": effects,
     "trees": trees,

@@ -153,7 +153,7 @@ def classifier_of(network: AdditiveModel | Network, missing: str = "marginalize"
     clf.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
     clf.encoder_ = TableEncoder(TableSchema(tuple(columns), target))
     clf.gaps_ = choose_rule(network, None, missing)
-    clf.network_ = with_rule(network, clf.gaps_)
+    clf.model_ = with_rule(network, clf.gaps_)
     return clf
 
 

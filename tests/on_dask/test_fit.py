@@ -13,7 +13,6 @@ import tanager
 import tanager.dask
 from tanager.errors import DataWarning
 from tanager.parameters import Conditional
-from tanager.structure import Pairwise
 
 
 def largest_difference(ours, theirs):
@@ -85,7 +84,7 @@ def test_conditional_tables_are_those_of_a_fit_in_memory(client, parameters, gap
         ("BayesianNetworkClassifier", {"structure": "bckg", "missing": "category"}),
         ("NaiveBayesClassifier", {"discretizer": "quantile"}),
         ("TANClassifier", {"engine": "numba"}),
-        ("AdditiveClassifier", {"pairs_per_attribute": 1.0, "categorical_features": ["legs"]}),
+        ("AdditiveClassifier", {"pairs": 5, "trees": False, "categorical_features": ["legs"]}),
     ],
 )
 def test_other_models_are_those_of_a_fit_in_memory(client, name, options, cut, make_table):
@@ -140,7 +139,7 @@ def test_rows_without_a_class_are_left_out_with_a_warning(client, cut, table):
         ("TANClassifier", {"parameters": Conditional(), "missing": "category"}),
         ("AdditiveClassifier", {}),
     ],
-    ids=["strength chosen", "gap states", "pairwise"],
+    ids=["strength chosen", "gap states", "additive"],
 )
 def test_row_weights_mean_what_they_mean_in_memory(client, name, options, cut, make_table):
     table = make_table(3, gaps=0.05)
@@ -231,9 +230,10 @@ def test_the_local_classifier_is_an_ordinary_one(client, tmp_path, cut, table):
 
 def test_edits_of_a_model_from_a_cluster_are_those_of_memory(client, cut, table):
     X, y = table.drop(columns="outcome"), table["outcome"]
-    options = {"structure": Pairwise(2, order=2), "parameters": Conditional(strength=1.0)}
-    ours = tanager.dask.BayesianNetworkClassifier(client, **options).fit(cut(table, 100, 350), "outcome")
-    local = tanager.BayesianNetworkClassifier(**options).fit(X, y)
+    ours = tanager.dask.AdditiveClassifier(client, trees=False).fit(cut(table, 100, 350), "outcome")
+    local = tanager.AdditiveClassifier(trees=False).fit(X, y)
+    assert ours.query({"size": 1.0}) == pytest.approx(local.query({"size": 1.0}), abs=1e-6)
+    assert ours.tree_share_ == 0.0
     edits = [
         tanager.Edit.monotone("size", "increasing", of="top", reason="known"),
         tanager.Edit.remove("legs", reason="not to be used"),

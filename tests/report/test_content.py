@@ -233,8 +233,8 @@ def test_how_it_was_learnt_is_said_in_sentences_and_raw_traces_are_not_shown(mod
     clf.trace_ = replace(clf.trace_, parameters=noted)
     sentences = describe_learning(clf)["sentences"]
     assert any("among 2 settings" in each and "0.5 with the best, 0.7" in each for each in sentences)
-    assert any("2 attributes turned out to say nothing: a, b." in each for each in sentences)
-    assert any("25 % of the model is boosted trees" in each for each in sentences)
+    assert any("The effects of 2 attributes are exactly zero: a, b." in each for each in sentences)
+    assert any("Boosted trees have a weight of 25 %" in each for each in sentences)
     assert not any("inf" in each or "(" in each for each in sentences[1:])
 
 

@@ -26,7 +26,7 @@ DRAWN = "return [...document.querySelectorAll('.reach:not(.away)')].map((edge) =
 
 @pytest.fixture(scope="module")
 def model():
-    X, y = mixed_table(3, n_rows=600)
+    X, y = mixed_table(3, n_rows=1_500)
     return AdditiveClassifier(pairs=8, trees=False).fit(X, y), X, y
 
 
@@ -228,7 +228,7 @@ def test_forty_one_attributes_fit_into_three_megabytes(page, tmp_path):
     pairs = list(combinations(range(41), 2))[:230]
     shapes = [[network.columns[k].coarse.n_states + 1 for k in pair] for pair in pairs]
     tables = tuple(rng.normal(size=(*shape, 3)) for shape in shapes)
-    clf.model_ = replace(network, pairs=tuple(pairs), tables=tables)
+    clf.model_ = replace(network, pairs=tuple(pairs), tables=tables, pair_densities=())
     clf.gaps_ = replace(clf.gaps_, network=clf.model_)
     path = report(clf, X.iloc[1:], y.iloc[1:], path=tmp_path / "page.html")  # of all rows it would cross-validate
     assert path.stat().st_size < 3_000_000
@@ -277,7 +277,7 @@ def test_attributes_that_are_exactly_zero_are_named_and_have_no_card(page, model
     mains = tuple(0 * own if name == silent else own for name, own in zip(network.nodes, network.mains, strict=False))
     kept = [k for k, pair in enumerate(network.pairs) if silent not in (network.nodes[pair[0]], network.nodes[pair[1]])]
     pairs, tables = tuple(network.pairs[k] for k in kept), tuple(network.tables[k] for k in kept)
-    clf.model_ = replace(network, mains=mains, pairs=pairs, tables=tables, forest=None)
+    clf.model_ = replace(network, mains=mains, pairs=pairs, tables=tables, pair_densities=(), forest=None)
     clf.gaps_ = replace(clf.gaps_, network=clf.model_)
     page.open(report(clf, X, y, path=tmp_path / "page.html"))
     assert page.run("return document.getElementById('silent').textContent").endswith(f": {silent}.")

@@ -48,7 +48,7 @@ MODELS = {
     "skip": lambda: KDBClassifier(k=2, **CONDITIONAL, missing="skip").fit(*mixed_table(3, n_classes=2)),
     "skip, class with parents": lambda: class_with_parents(missing="skip"),
     "category": lambda: TANClassifier(**CONDITIONAL, missing="category").fit(*mixed_table(4, gaps=0.2)),
-    "pairs": lambda: AdditiveClassifier(**PAIRS).fit(*mixed_table(5, gaps=0.1)),
+    "pairs": lambda: AdditiveClassifier(**PAIRS, missing="average").fit(*mixed_table(5, gaps=0.1)),
     "pairs, two classes": lambda: AdditiveClassifier(**PAIRS).fit(*mixed_table(6, n_classes=2)),
     "pairs, average": lambda: AdditiveClassifier(**PAIRS, missing="average").fit(*mixed_table(7, gaps=0.1)),
     "pairs, missing a state": lambda: AdditiveClassifier(**PAIRS).fit(*mixed_table(8, gaps=0.2)),

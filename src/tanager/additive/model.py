@@ -64,7 +64,7 @@ class AdditiveModel(HasColumns):
         Trees over the attributes' states, each with a mean of zero over the training rows.
     tree_share : float
         The sum over the training rows of |tree part| of the log odds divided by that of |tree part| + |readable part|,
-        both centred (`importance.tree_share`).
+        both centred (`importance.tree_share`); of the model as it was fitted, whatever was edited since.
     pair_densities : tuple of arrays (parent's coarse states, child's)
         For each pair the share of the training rows in each cell, of those that have both; none where it is not known.
     gap_rule : object with `log_posterior`, or None
@@ -108,8 +108,8 @@ class AdditiveModel(HasColumns):
             parts.append(("effect of the pair", pair, table, (coarse[pair[0]], coarse[pair[1]], n_classes)))
         for pair, cells in zip(self.pairs, self.pair_densities, strict=True) if self.pair_densities else ():
             parts.append(("density of the pair", pair, cells, (coarse[pair[0]] - 1, coarse[pair[1]] - 1)))
-        if not 0.0 <= self.tree_share <= 1.0:
-            raise DataError(f"the share of the trees is {self.tree_share!r}; expected a number from 0 to 1.")
+        if not 0.0 <= self.tree_share <= (self.forest is not None):
+            raise DataError(f"the share of the trees is {self.tree_share!r}; expected 0 to 1, and 0 without trees.")
         finite = bool(np.isfinite(np.concatenate([part[2].reshape(-1) for part in parts])).all())  # one call for all
         for what, owners, array, shape in parts:
             name = " ".join([what, ", ".join(repr(attributes[k].name) for k in owners)]).strip()

@@ -185,7 +185,7 @@ def _summary(clf: TableClassifier, quality: Quality | None, decided: DecisionQua
     return {
         "attributes": clf.n_features_in_,
         "classes": clf.classes_.tolist(),
-        "model": clf.model_.summary if clf.model_.kind == "effects" else None,
+        "summary": clf.model_.summary if clf.model_.kind == "effects" else None,
         "edges": len(clf.model_.edges),
         "structure_score": getattr(clf, "structure_score_", None),
         "quality": None if quality is None else quality.to_dict(),

@@ -85,7 +85,8 @@ def _remove(network: AdditiveModel, attributes: list[int], edit: Edit) -> Additi
         keep = [attributes[0] not in pair for pair in network.pairs]
         network = _with_main(network, attributes[0], np.zeros_like(network.mains[attributes[0]]))
         if network.forest is not None:
-            network = replace(network, forest=without_trees_of(network.forest, attributes[0]))
+            forest = without_trees_of(network.forest, attributes[0])
+            network = replace(network, forest=forest, tree_share=0.0 if forest is None else network.tree_share)
     return replace(
         network,
         pairs=tuple(compress(network.pairs, keep)),
