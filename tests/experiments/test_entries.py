@@ -35,7 +35,8 @@ def test_a_spec_names_structure_criterion_and_parameters_with_options():
 def test_parts_left_out_are_the_defaults():
     assert same(parse_estimator("default"), AdditiveClassifier())
     found = parse_estimator("naive-bayes").get_params()
-    default = AdditiveClassifier().get_params()
+    default = BayesianNetworkClassifier().get_params()
+    assert same(parse_estimator("additive(trees=False, pairs=3)"), AdditiveClassifier(trees=False, pairs=3))
     assert (found["criterion"], found["parameters"]) == (default["criterion"], default["parameters"])
 
 

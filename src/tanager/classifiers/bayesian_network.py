@@ -33,9 +33,6 @@ class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
         "fcll" there. Other structures are chosen without one and refuse it.
     parameters : str or object of `tanager.parameters`
         How the tables are filled.
-    categorical_features : "from_dtype", "all", list or mask
-        Columns whose values are categories. By dtype these are text, categoricals and booleans; numbers are
-        discretised. A list of names or positions, or a mask, adds to them.
     discretizer : None, "mdlp", "quantile" or scikit-learn transformer
         How numeric columns are cut into bins, on the training rows alone. None means "mdlp".
     missing : "auto", "average", "marginalize", "skip" or "category"
@@ -47,6 +44,9 @@ class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
         is left to `parameters`: "em", "likelihood-gradient" and, but for "skip", "conditional" infer it, the others
         leave out the families it is in. Or, in a column that has some in training, a gap is a state of its own
         ("category"; else as "auto").
+    categorical_features : "from_dtype", "all", list or mask
+        Columns whose values are categories. By dtype these are text, categoricals and booleans; numbers are
+        discretised. A list of names or positions, or a mask, adds to them.
     handle_unknown : "marginalize" or "error"
         A category unseen in training is a missing cell, or an error, at prediction.
     class_weight : None, "balanced" or mapping

@@ -21,35 +21,41 @@ from tanager.structure import StructureLearner
 from tanager.structure.constraints import Edges
 
 
-@dataclass(eq=False, repr=False)
 class SharedOptions:
-    """Options of every classifier of a table; `AdditiveClassifier` and `BayesianNetworkClassifier` describe them."""
+    """Options that every classifier of a table has; each declares them in the order in which it describes them."""
 
-    _: KW_ONLY
-    missing: str = "auto"
-    handle_unknown: str = "marginalize"
-    discretizer: object = None
-    categorical_features: ArrayLike | str | None = "from_dtype"
-    class_weight: Mapping[Any, float] | str | None = None
-    n_jobs: int | None = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
+    missing: str
+    handle_unknown: str
+    discretizer: object
+    categorical_features: ArrayLike | str | None
+    class_weight: Mapping[Any, float] | str | None
+    n_jobs: int | None
+    random_state: int | np.random.RandomState | None
+    verbose: int
 
 
 @dataclass(eq=False, repr=False)
-class ClassifierOptions(SharedOptions):
+class ClassifierOptions:
     """Options of `BayesianNetworkClassifier`, which describes them."""
 
     structure: str | StructureLearner = "tan"
     criterion: str | FamilyScore | CLL | None = None
     parameters: str | ParameterLearner = "conditional"
     _: KW_ONLY
+    discretizer: object = None
+    missing: str = "auto"
+    categorical_features: ArrayLike | str | None = "from_dtype"
+    handle_unknown: str = "marginalize"
+    class_weight: Mapping[Any, float] | str | None = None
     engine: str = "auto"
     device: str | None = None
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
 
 @dataclass(eq=False, repr=False)
-class AdditiveClassifierOptions(SharedOptions):
+class AdditiveClassifierOptions:
     """Options of `AdditiveClassifier`, which describes them."""
 
     _: KW_ONLY
@@ -57,4 +63,11 @@ class AdditiveClassifierOptions(SharedOptions):
     forbidden_pairs: Edges | None = None
     trees: bool = True
     monotonic_cst: MonotonicConstraints | None = None
+    missing: str = "auto"
     handle_unknown: str = "average"
+    discretizer: object = None
+    categorical_features: ArrayLike | str | None = "from_dtype"
+    class_weight: Mapping[Any, float] | str | None = None
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0

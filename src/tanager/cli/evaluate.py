@@ -100,19 +100,8 @@ def evaluate(
     with working(f"Reading {data}"):
         table, labels = read_training_data(data, class_column, Reading(missing or (), drop or (), recipe))
     chosen = options.ModelOptions(
-        structure,
-        criterion,
-        parameters,
-        categorical,
-        discretizer,
-        engine,
-        device,
-        seed,
-        class_weight,
-        monotone,
-        pairs,
-        no_trees,
-    )
+        structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight
+    ).additive(monotone, pairs, no_trees)
     if curve and (group is not None or time is not None):
         raise OptionError("--curve deals rows at random, so --group and --time cannot go with it.")
     y, rows = labelled_rows(table, labels)

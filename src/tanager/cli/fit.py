@@ -115,27 +115,15 @@ def fit(
     from tanager.report.write_page import PAGE, write_page
 
     chosen = options.ModelOptions(
-        structure,
-        criterion,
-        parameters,
-        categorical,
-        discretizer,
-        engine,
-        device,
-        seed,
-        class_weight,
-        monotone,
-        pairs,
-        no_trees,
-    )
+        structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight
+    ).additive(monotone, pairs, no_trees)
     reading = Reading(missing or (), drop or (), recipe)
     if estimate:
         _print_estimate(data, class_column, reading, chosen, as_json)
         return
     if output is None:
         raise OptionError("Missing option '--output': where the model goes.", hint="or --estimate what it will take.")
-    if as_json and output == STREAM:
-        raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
+    _check_streams(output, as_json)
     wanted = decision.WantedDecision(cost, ask, threshold, sensitivity, specificity)
     if page is not None:
         check_output(page, PAGE, reads=[data, recipe, output], force=force)
@@ -166,7 +154,7 @@ def fit(
     if as_json:
         print(json.dumps({"model": output, "rows": n_rows, **_summary(clf, quality, decided)}, indent=2))
     elif output != STREAM:
-        say(clf.model_.summary if clf.model_.kind == "effects" else f"Bayesian network: {structure}")
+        say(_first_line(clf, structure))
         say(f"{output}: {n_rows:,} rows, {len(names):,} attributes, {len(clf.classes_):,} classes")
         if quality is not None:
             say(headline(quality))
@@ -178,6 +166,15 @@ def fit(
             say(f"{page}: open it in a browser")
         elif data != STREAM:
             say(f"Look at it: {shlex.join(['tanager', 'report', output, data])}")
+
+
+def _check_streams(output: str, as_json: bool) -> None:
+    if as_json and output == STREAM:
+        raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
+
+
+def _first_line(clf: TableClassifier, structure: str | None) -> str:
+    return clf.model_.summary if clf.model_.kind == "effects" else f"Bayesian network: {structure}"
 
 
 def _summary(clf: TableClassifier, quality: Quality | None, decided: DecisionQuality | None) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -174,6 +174,10 @@ class ModelOptions:
     monotone: list[str] | None = None
     pairs: str = "auto"
     no_trees: bool = False
+
+    def additive(self, monotone: list[str] | None, pairs: str, no_trees: bool) -> ModelOptions:
+        """With the options that only the additive model has."""
+        return replace(self, monotone=monotone, pairs=pairs, no_trees=no_trees)
 
     def classifier(self, columns: Sequence[str], labels: NDArray[np.generic] | None = None) -> TableClassifier:
         """An unfitted classifier for a table with these columns, and with these classes if they are known."""

@@ -46,19 +46,8 @@ def stability(
     with working(f"Reading {data}"):
         X, y = read_training_data(data, class_column, Reading(missing or (), drop or (), recipe))
     chosen = options.ModelOptions(
-        structure,
-        criterion,
-        parameters,
-        categorical,
-        discretizer,
-        engine,
-        device,
-        seed,
-        class_weight,
-        monotone,
-        pairs,
-        no_trees,
-    )
+        structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight
+    ).additive(monotone, pairs, no_trees)
     with working(f"Fitting {draws} times"):
         found = measure_stability(chosen.classifier(X.column_names, y), X, y, n_draws=draws, random_state=seed)
     print(json.dumps(found.to_dict(), indent=2) if as_json else found)

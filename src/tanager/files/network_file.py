@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tanager.additive.model import AdditiveModel
-from tanager.errors import FileError
+from tanager.errors import FileError, OptionError
 from tanager.files.document_file import document_kind, parse_json, read_document, write_document, write_json
 from tanager.files.network_bif import read_bif, write_bif
 from tanager.files.network_dne import read_dne, write_dne
@@ -111,6 +111,12 @@ def write_network(network: Network, path: str | os.PathLike[str]) -> None:
         Of the file.
     """
     suffix = network_suffix(path)
+    if not isinstance(network, Network):
+        what = getattr(getattr(network, "model_", network), "summary", f"a {type(network).__name__}")
+        raise OptionError(
+            f"write_network writes a network of tables; this is no such network: {what}.",
+            hint="BayesianNetworkClassifier().fit(X, y).network_ is one; save_model writes any fitted classifier.",
+        )
     try:
         if suffix == JSON:
             write_json(path, "network", network_to_document(network))
