@@ -111,7 +111,7 @@ def write_network(network: Network, path: str | os.PathLike[str]) -> None:
         Of the file.
     """
     suffix = network_suffix(path)
-    if not isinstance(network, Network):
+    if getattr(network, "kind", None) != "tables":
         what = getattr(getattr(network, "model_", network), "summary", f"a {type(network).__name__}")
         raise OptionError(
             f"write_network writes a network of tables; this is no such network: {what}.",
