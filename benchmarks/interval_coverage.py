@@ -94,7 +94,7 @@ def from_normal_prior(rng: np.random.Generator, tally: Tally) -> None:
     y = (rng.random(150) < expit(effects[np.arange(4), codes].sum(axis=1))).astype(int)
     if len(np.unique(y)) < 2:
         return
-    clf = AdditiveClassifier(pairs=0, trees=False, parameters=Conditional(strength=1.0)).fit(words(codes), y)
+    clf = NaiveBayesClassifier(parameters=Conditional(strength=1.0)).fit(words(codes), y)
     tally.add(clf, words(codes), y, words(rows), truth, "laplace")
 
 

@@ -55,7 +55,7 @@ def compare(clf: BayesianNetworkClassifier, X: pa.Table, y: NDArray[Any]) -> dic
     one = np.concatenate(distances)
     return {
         "rows": len(y),
-        "trees": clf.trace_.parameters.tree_rounds > 0,
+        "trees": clf.trace_.tree_rounds > 0,
         "nothing": float(nothing.max()),
         "states": len(one),
         "one": float(one.mean()) if len(one) else None,

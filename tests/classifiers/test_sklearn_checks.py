@@ -11,7 +11,7 @@ ESTIMATORS = [
     tanager.AdditiveClassifier(),
     tanager.TANClassifier(),
     tanager.TANClassifier(criterion="ll", parameters="frequency", forest=True),
-    tanager.AdditiveClassifier(),
+    tanager.AdditiveClassifier(trees=False, missing="average"),
     tanager.BayesianNetworkClassifier(missing="category"),
     tanager.BCKGClassifier(),
     tanager.KDBClassifier(),

@@ -32,8 +32,6 @@ MAX_WORK = 4e11
 BLOCK_CELLS = 1 << 24
 # Of the rows: what holds an effect that no penalty does.
 FREE_PRECISION = 1e-9
-EVIDENCE_STEPS = 8
-LEAST_GAIN = 1e-3
 
 
 @dataclass(frozen=True)
