@@ -101,7 +101,7 @@ def attribute_importance(network: AnyModel) -> Floats:
 
 
 def edge_strength(network: AnyModel) -> Floats:
-    """The strength of each edge of the DAG: of a network of effects that of its effect, else `edge_information`.
+    """The strength of each edge of the DAG: of an additive model that of its effect, else `edge_information`.
 
     In a mixture it is the mean of the members', in a mean of all trees that of the trees'.
 

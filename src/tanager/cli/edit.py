@@ -36,7 +36,7 @@ def edit(
 ) -> None:
     """Correct a model by hand; without EDITS, list what was corrected in it.
 
-    The model must be a sum of effects. Edits flatten a stretch of a curve, make it rise or fall throughout, or remove
+    The model must be an additive model. Edits flatten a stretch of a curve, make it rise or fall throughout, or remove
     an attribute or a pair, each with a reason. The new model keeps who changed what, when and why. The quality measured
     of the old one is not said of the new one: `tanager evaluate` and `tanager report` measure it anew.
 

@@ -1,4 +1,4 @@
-"""Edits applied to a network of effects."""
+"""Edits applied to an additive model."""
 
 from __future__ import annotations
 

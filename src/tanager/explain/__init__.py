@@ -75,7 +75,7 @@ def explain(
         Rows to explain, one by one.
     y : array of classes, optional
         With it the rows of X measure how much the model loses without each attribute, or each main and pair effect of
-        a network of effects. Take rows it has not seen.
+        an additive model. Take rows it has not seen.
     against : class, optional
         The class to compare with; by default each row's second most probable one.
     sample_weight : array, optional

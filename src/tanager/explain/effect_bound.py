@@ -1,4 +1,4 @@
-"""A bound on the worst completion of a partly fixed row in a network of effects; exact without pairs and trees."""
+"""A bound on the worst completion of a partly fixed row in an additive model; exact without pairs and trees."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Overall:
     I(attribute; class | attribute parents) for a child of the class. An attribute without such an edge has 0: it
     speaks through others alone.
 
-    In a network of effects the terms are the attributes, for their main effects, and then the pairs ("age & sex"). The
+    In an additive model the terms are the attributes, for their main effects, and then the pairs ("age & sex"). The
     strength of a term is the root mean square of what it adds to the log odds of a class against the others
     (`effect_strength`), that of an edge its term's: an edge from the class is a main effect, one between attributes a
     pair effect.
@@ -65,7 +65,7 @@ class Overall:
 
     @property
     def zero_terms(self) -> tuple[str, ...]:
-        """The terms of a network of effects that are exactly zero: they say nothing."""
+        """The terms of an additive model that are exactly zero: they say nothing."""
         if self.measure == "information":
             return ()
         return tuple(term for term, strength in zip(self.terms, self.strength, strict=True) if strength == 0.0)

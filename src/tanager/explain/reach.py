@@ -53,7 +53,7 @@ class Reach:
 
 
 def reach_of(network: AnyModel, attribute: int) -> Reach:
-    """The changes of an attribute; only a network of effects knows the shares of its training rows."""
+    """The changes of an attribute; only an additive model knows the shares of its training rows."""
     column = network.columns[attribute]
     if network.kind == "effects":
         return Reach(column, network.densities[attribute])

@@ -1,4 +1,4 @@
-"""Expected: a missing cell counts with its expected effect, an entry that a network of effects has learnt."""
+"""Expected: a missing cell counts with its expected effect, an entry that an additive model has learnt."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def plot_network(
     A node below the first attributes whose box is outlined in the colour of the class is a child of the class too; its
     edge is not drawn. Of a network with more than `max_attributes` attributes the strongest are drawn.
 
-    Of a network of effects an edge is as wide as the effect of its pair is strong, and nodes are coloured by the
+    Of an additive model an edge is as wide as the effect of its pair is strong, and nodes are coloured by the
     strength of their main effects, or with `row` by these and half of their pairs. Its strongest pairs are drawn,
     12 or as many as there are attributes.
 

@@ -48,7 +48,7 @@ def report(
         The file to write, all at once.
     quality : Quality, optional
         As `cross_validate_model` gives it; by default that of a classifier that was read from a file. It is the
-        headline where the rows are those that the model was learnt from, and where there are none. A network of effects
+        headline where the rows are those that the model was learnt from, and where there are none. An additive model
         that is given the rows it was learnt from, and no quality, is cross-validated here.
     curve : LearningCurve, optional
         As `learning_curve` gives it: the page draws whether more rows would help.

@@ -1,4 +1,4 @@
-"""A network of effects as the page shows it: shapes, how much they matter, and the ring of pairs."""
+"""An additive model as the page shows it: shapes, how much they matter, and the ring of pairs."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def match_rows(quality: Quality, class_codes: Numbers) -> Numbers | None:
 
 
 def is_training_table(clf: TableClassifier, codes: Codes, class_codes: Numbers) -> bool:
-    """Whether rows are those that a network of effects was learnt from, by all shares of states that it remembers.
+    """Whether rows are those that an additive model was learnt from, by all shares of states that it remembers.
 
     A network of tables does not remember them: its rows are never taken for those learnt from.
     """
