@@ -21,7 +21,7 @@ import pyarrow.parquet
 
 from attack.models import MENDING
 from tanager import (
-    BayesianNetworkClassifier,
+    AdditiveClassifier,
     Edit,
     Edits,
     TANClassifier,
@@ -76,9 +76,9 @@ def seeds() -> dict[str, bytes]:
         found["sheet.xlsx"] = parts.read(SHEET)
     with tempfile.TemporaryDirectory() as folder:
         for suffix in NETWORKS:
-            write_network(clf.network_, Path(folder, f"network{suffix}"))
+            write_network(clf.model_, Path(folder, f"network{suffix}"))
         save_model(clf, Path(folder, "tan.model"))
-        save_model(BayesianNetworkClassifier().fit(ROWS, CLASSES), Path(folder, "effects.model"))
+        save_model(AdditiveClassifier().fit(ROWS, CLASSES), Path(folder, "effects.model"))
         save_recipe(MENDING, Path(folder, "recipe.json"))
         save_edits(
             Edits((Edit.flatten("size", 1, 3, reason="few"), Edit.remove("flag", reason="forbidden"))),

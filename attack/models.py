@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from tanager import (
+    AdditiveClassifier,
     BayesianNetworkClassifier,
     Edit,
     NaiveBayesClassifier,
@@ -19,13 +20,14 @@ from tanager import (
     apply_edits,
     cross_validate_model,
 )
+from tanager.additive.forest import Forest, Tree
+from tanager.classifiers.base import TableClassifier
 from tanager.decide import CostDecision, ThresholdDecision
 from tanager.files.write_model import to_document
 from tanager.gaps.choose import with_rule
 from tanager.gaps.expected import Expected
 from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
 from tanager.structure import AnDE
-from tanager.trees.forest import Forest, Tree
 
 ROWS = pa.table(
     {
@@ -53,22 +55,22 @@ def tables() -> BayesianNetworkClassifier:
     return TANClassifier(discretizer="quantile", parameters="frequency").fit(ROWS, CLASSES)
 
 
-def effects() -> BayesianNetworkClassifier:
+def effects() -> AdditiveClassifier:
     """Curves and pairs that average over gaps."""
-    return BayesianNetworkClassifier().fit(ROWS, CLASSES)
+    return AdditiveClassifier().fit(ROWS, CLASSES)
 
 
-def trees() -> BayesianNetworkClassifier:
+def trees() -> AdditiveClassifier:
     """Effects with two trees, of which one asks for two attributes."""
-    clf = BayesianNetworkClassifier(missing="skip").fit(ROWS, CLASSES)
-    n_codes = [column.n_states + 1 for column in clf.network_.columns[:-1]]
+    clf = AdditiveClassifier().fit(ROWS, CLASSES)
+    n_codes = [column.n_states + 1 for column in clf.model_.columns[:-1]]
     left = np.zeros((2, max(n_codes)), dtype=bool)
     left[:, :2] = True
     grown = Tree(0, np.array([[0, 1, ~0], [2, ~1, ~2]]), left, np.array([0.25, -0.5, 0.75]), np.array([8.0, 4.0, 12.0]))
     stump = Tree(1, np.array([[1, ~0, ~1]]), left[:1], np.array([0.5, -0.5]), np.array([12.0, 12.0]))
-    network = replace(clf.network_, forest=Forest.of([grown, stump], n_codes, 3), gap_rule=None)
+    network = replace(clf.model_, forest=Forest.of([grown, stump], n_codes, 3), gap_rule=None)
     clf.gaps_ = Expected(network)
-    clf.network_ = with_rule(network, clf.gaps_)
+    clf.model_ = with_rule(network, clf.gaps_)
     return clf
 
 
@@ -89,22 +91,22 @@ def sure() -> BayesianNetworkClassifier:
     return clf
 
 
-def corrected() -> BayesianNetworkClassifier:
+def corrected() -> AdditiveClassifier:
     """Effects with a quality and a threshold, corrected by hand."""
-    clf = BayesianNetworkClassifier(missing="skip").fit(ROWS, TWO_CLASSES)
+    clf = AdditiveClassifier().fit(ROWS, TWO_CLASSES)
     clf.quality_ = cross_validate_model(NaiveBayesClassifier().fit(ROWS, TWO_CLASSES), ROWS, TWO_CLASSES)
     clf = apply_edits(clf, [Edit.flatten("size", 1, 3, reason="few rows"), Edit.remove("flag", reason="forbidden")])
     clf.decision_ = ThresholdDecision(("no", "yes"), "yes", 0.25, None)
     return clf
 
 
-def broad() -> BayesianNetworkClassifier:
+def broad() -> AdditiveClassifier:
     """Effects of one column, and how sure they are."""
-    clf = BayesianNetworkClassifier(missing="skip").fit(ROWS.select(["flag"]), TWO_CLASSES)
+    clf = AdditiveClassifier().fit(ROWS.select(["flag"]), TWO_CLASSES)
     return clf.prepare_intervals(ROWS.select(["flag"]), TWO_CLASSES)
 
 
-MODELS: dict[str, Callable[[], BayesianNetworkClassifier]] = {
+MODELS: dict[str, Callable[[], TableClassifier]] = {
     "tables": tables,
     "effects": effects,
     "trees": trees,

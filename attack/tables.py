@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from tanager import BayesianNetworkClassifier, check
+from tanager import AdditiveClassifier, BayesianNetworkClassifier, check
+from tanager.classifiers.base import TableClassifier
 from tanager.errors import TanagerError
 
 VALUES: list[list[Any]] = [
@@ -64,11 +65,19 @@ COUNTED: list[tuple[str, str]] = [
     ("tan", "acll"),
 ]
 OTHERS: list[tuple[str, str]] = [
-    ("pairwise", "conditional"),
+    ("additive", ""),
     ("tan", "conditional"),
     ("naive-bayes", "em"),
     ("hill-climb", "frequency"),
 ]
+
+
+def _classifier(structure: str, parameters: str, options: dict[str, object]) -> TableClassifier:
+    if structure != "additive":
+        return BayesianNetworkClassifier(structure, parameters=parameters, random_state=0, engine="numpy", **options)
+    missing = "average" if options["missing"] == "skip" else "auto"
+    unknown = "error" if options["handle_unknown"] == "error" else "average"
+    return AdditiveClassifier(random_state=0, **{**options, "missing": missing, "handle_unknown": unknown})
 
 
 def attack_table(number: int, seed: int) -> bool:
@@ -82,7 +91,7 @@ def attack_table(number: int, seed: int) -> bool:
         "discretizer": [None, "quantile", "mdlp"][rng.integers(3)],
         "handle_unknown": str(rng.choice(["marginalize", "error"])),
     }
-    clf = BayesianNetworkClassifier(structure, parameters=parameters, random_state=0, engine="numpy", **options)
+    clf = _classifier(structure, parameters, options)
     n_rows = int(rng.choice([1, 2, 7, 30]))
     columns = {f"x{k}": _column(rng, n_rows) for k in range(rng.integers(1, 5))}
     y = _draw(LABELS[min(rng.integers(12), 7)], rng, n_rows)

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from benchmarks.flagship import DATA, LIGHTGBM
 from benchmarks.timing import best_time, print_head, print_row
-from tanager import BayesianNetworkClassifier
+from tanager import AdditiveClassifier
 from tanager.experiments.data_sets import DataSet, find_data_sets
 from tanager.experiments.entries import THREADS, parse_estimator
 
@@ -137,7 +137,7 @@ def measure(model: str, X: pd.DataFrame, y: NDArray[np.str_]) -> Times:
 
 def make(model: str) -> object:
     if model == "default":
-        return BayesianNetworkClassifier(n_jobs=N_THREADS)
+        return AdditiveClassifier(n_jobs=N_THREADS)
     spec, preparation = PEERS[model]
     found = parse_estimator(spec).set_params(preparation=preparation)
     threads = [name for name in found.get_params() if name.rsplit("__", 1)[-1] in THREADS]

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from tanager import PairwiseClassifier, export, save_model
+from tanager import AdditiveClassifier, export, save_model
 
 N_ROWS, N_TRAINING, N_ATTRIBUTES = 1_000_000, 20_000, 20
 PAGE = Path(__file__).parents[1] / "docs" / "export_speed.md"
@@ -61,10 +61,10 @@ def main() -> None:
     logits = 0.4 * X.sum(axis=1) + X[:, 0] * X[:, 1] + np.sin(3 * X[:, 2])
     y = rng.random(N_TRAINING) < 1 / (1 + np.exp(-logits[:N_TRAINING]))
     table = pa.table(dict(zip(names, X.T.copy(), strict=True)))
-    clf = PairwiseClassifier(order=2).fit(table.slice(0, N_TRAINING), y)
-    n_bins = max(len(column.states) for column in clf.network_.columns)
+    clf = AdditiveClassifier(trees=False).fit(table.slice(0, N_TRAINING), y)
+    n_bins = max(len(column.states) for column in clf.model_.columns)
     lines = [
-        f"A model of {N_ATTRIBUTES} numbers in {n_bins} bins each and {len(clf.network_.pairs)} pairs, on a machine "
+        f"A model of {N_ATTRIBUTES} numbers in {n_bins} bins each and {len(clf.model_.pairs)} pairs, on a machine "
         f"with {os.cpu_count()} cores ({time.strftime('%Y-%m-%d')}, load {os.getloadavg()[0]:.0f}):",
         "\n| engine | rows/s of a core | aim |\n| --- | ---: | ---: |",
     ]
@@ -105,7 +105,7 @@ def core_time(work: Callable[[], object], n_times: int = 3) -> float:
     return min(times)
 
 
-def in_c(clf: PairwiseClassifier, X: np.ndarray, folder: Path) -> float:
+def in_c(clf: AdditiveClassifier, X: np.ndarray, folder: Path) -> float:
     text = str(export(clf, "c", missing="refuse"))
     fields = [
         line.split("/* ")[1].split(" */")[0].strip('"') for line in text.splitlines() if line.startswith("    double x")
@@ -117,7 +117,7 @@ def in_c(clf: PairwiseClassifier, X: np.ndarray, folder: Path) -> float:
     return max(len(X) / _seconds(["./run", "rows.bin", str(len(X))], folder) for _ in range(3))
 
 
-def in_node(clf: PairwiseClassifier, X: np.ndarray, folder: Path) -> float:
+def in_node(clf: AdditiveClassifier, X: np.ndarray, folder: Path) -> float:
     if shutil.which("node") is None:
         raise FileNotFoundError("node")
     (folder / "model.mjs").write_text(str(export(clf, "js", missing="refuse")))
@@ -126,7 +126,7 @@ def in_node(clf: PairwiseClassifier, X: np.ndarray, folder: Path) -> float:
     return len(X) / _seconds(["node", "run.mjs"], folder)
 
 
-def in_duckdb(clf: PairwiseClassifier, table: pa.Table) -> float:
+def in_duckdb(clf: AdditiveClassifier, table: pa.Table) -> float:
     import duckdb
 
     query = str(export(clf, "sql", dialect="duckdb", table="t", key="id", missing="refuse"))
@@ -136,7 +136,7 @@ def in_duckdb(clf: PairwiseClassifier, table: pa.Table) -> float:
         return len(table) / core_time(lambda: base.execute(f"CREATE OR REPLACE TABLE found AS {query}"))
 
 
-def in_sqlite(clf: PairwiseClassifier, X: np.ndarray) -> float:
+def in_sqlite(clf: AdditiveClassifier, X: np.ndarray) -> float:
     query = str(export(clf, "sql", dialect="sqlite", table="t", key="id", missing="refuse"))
     names = ", ".join(f"x{k}" for k in range(X.shape[1]))
     with sqlite3.connect(":memory:") as base:
@@ -146,7 +146,7 @@ def in_sqlite(clf: PairwiseClassifier, X: np.ndarray) -> float:
         return len(X) / core_time(lambda: base.execute(query).fetchall())
 
 
-def in_onnx(clf: PairwiseClassifier, X: np.ndarray) -> float:
+def in_onnx(clf: AdditiveClassifier, X: np.ndarray) -> float:
     import onnxruntime
 
     session = onnxruntime.InferenceSession(export(clf, "onnx", missing="refuse"))
@@ -154,7 +154,7 @@ def in_onnx(clf: PairwiseClassifier, X: np.ndarray) -> float:
     return len(X) / core_time(lambda: session.run(["probabilities"], cells))
 
 
-def in_python(clf: PairwiseClassifier, table: pa.Table) -> float:
+def in_python(clf: AdditiveClassifier, table: pa.Table) -> float:
     scope: dict = {}
     exec(str(export(clf, "python", missing="refuse")), scope)
     rows = table.to_pylist()

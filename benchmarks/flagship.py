@@ -1,7 +1,6 @@
-"""The default classifier, its strengths chosen by itself: what the choice costs, and large tables.
+"""The additive model on large tables.
 
-Runs where $TANAGER_DATA (or ../shared/data) holds the benchmark tables. Large tables are each fitted in a process of
-its own. What the choice costs: the fit against the same with the strengths and the number of pairs given that it chose.
+Runs where $TANAGER_DATA (or ../shared/data) holds the benchmark tables. Each is fitted in a process of its own.
 """
 
 from __future__ import annotations
@@ -21,15 +20,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
-from benchmarks.timing import best_time
-from tanager import BayesianNetworkClassifier
+from tanager import AdditiveClassifier
 from tanager.experiments.data_sets import find_data_sets
 from tanager.experiments.entries import parse_estimator
-from tanager.parameters import Conditional
-from tanager.structure import Pairwise
 
 DATA = Path(os.environ.get("TANAGER_DATA", Path(__file__).parent / "../../shared/data"))
-CHOSEN = ("heart", "german", "vehicle", "chess", "waveform-21")
 LARGE = {"adult": "under 30 s", "covtype": "under 180 s and 4 GB, .24 and 9 %"}
 LIGHTGBM = "lightgbm.LGBMClassifier(verbose=-1)"
 
@@ -38,32 +33,12 @@ def main() -> None:
     if not DATA.is_dir():
         print(f"\nNo benchmark tables in {DATA.name}: nothing measured.\n")
         return
-    print("| choice of strengths | fit | strengths given | ratio | asked |")
-    print("| --- | ---: | ---: | ---: | ---: |")
-    for name in CHOSEN:
-        compare_choice(name)
     print("\n| one fold of five | fit | peak memory | log-loss | error | asked |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for name, asked in LARGE.items():
         for model in ("default", "LightGBM"):
             line = run_alone(name, model)
             print(f"| {name}, {model} | {line} | {asked if model == 'default' else ''} |", flush=True)
-
-
-def compare_choice(name: str) -> None:
-    """The default against the same model with what it chose given."""
-    train, labels, _, _ = fold(name)
-    whole, clf = best_time(lambda: BayesianNetworkClassifier(missing="category").fit(train, labels))
-    found = clf.trace_.parameters
-    structure = Pairwise(found.pairs / train.num_columns, order=2)
-    parameters = Conditional(strength=found.strength, penalty="squared")
-    given, _ = best_time(
-        lambda: BayesianNetworkClassifier(structure, parameters=parameters, missing="category").fit(train, labels)
-    )
-    workload = f"{name}, {len(labels):,} x {train.num_columns}, {found.pairs} pairs"
-    print(
-        f"| {workload} | {1e3 * whole:.0f} ms | {1e3 * given:.0f} ms | {whole / given:.1f}x | at most 15x |", flush=True
-    )
 
 
 def run_alone(name: str, model: str) -> str:
@@ -89,7 +64,7 @@ def measure(name: str, model: str) -> None:
     """Print what one fit takes and gives."""
     train, labels, test, truth = fold(name)
     make: dict[str, Callable[[], object]] = {
-        "default": lambda: BayesianNetworkClassifier(missing="category"),
+        "default": lambda: AdditiveClassifier(),
         "LightGBM": lambda: peer(LIGHTGBM),
     }
     if model == "LightGBM" and find_spec("lightgbm") is None:

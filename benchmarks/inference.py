@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 
 from benchmarks.timing import best_time, peak_memory, print_head, print_row
 from benchmarks.workloads import random_tan
-from tanager import BayesianNetworkClassifier, BCKGClassifier, KDBClassifier, NaiveBayesClassifier, TANClassifier
+from tanager import (
+    AdditiveClassifier,
+    BayesianNetworkClassifier,
+    BCKGClassifier,
+    KDBClassifier,
+    NaiveBayesClassifier,
+    TANClassifier,
+)
 from tanager.network.inference.junction_tree import JunctionTree
 from tanager.network.network import Network
 
@@ -26,7 +33,7 @@ PEER_ROWS = 300
 def main() -> None:
     print_head()
     X, y = random_tan(N_ROWS, N_ATTRIBUTES, N_STATES)
-    network = TANClassifier(parameters="frequency", categorical_features="all").fit(X, y).network_
+    network = TANClassifier(parameters="frequency", categorical_features="all").fit(X, y).model_
     posteriors(network, X)
     counts(network, X, y)
     predictions(X, y)
@@ -83,7 +90,7 @@ def averages(X: NDArray[np.int64], y: NDArray[np.int64]) -> None:
     for name, clf, rows, holes in (
         ("TAN + conditional", TANClassifier(categorical_features="all"), X, np.where(missing, -1, X)),
         ("default", BayesianNetworkClassifier(categorical_features="all"), X, np.where(missing, -1, X)),
-        ("default, numbers", BayesianNetworkClassifier(), numbers, np.where(missing, np.nan, numbers)),
+        ("default, numbers", AdditiveClassifier(), numbers, np.where(missing, np.nan, numbers)),
     ):
         clf.fit(rows[: N_ROWS // 5], y[: N_ROWS // 5])
         clf.predict_proba(holes[:3_000])  # learns what gaps may hold, and compiles

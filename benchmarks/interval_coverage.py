@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, softmax
 
-from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, PairwiseClassifier
+from tanager import AdditiveClassifier, BayesianNetworkClassifier, NaiveBayesClassifier
 from tanager.parameters import Conditional
 
 LEVEL = 0.9
@@ -94,7 +94,7 @@ def from_normal_prior(rng: np.random.Generator, tally: Tally) -> None:
     y = (rng.random(150) < expit(effects[np.arange(4), codes].sum(axis=1))).astype(int)
     if len(np.unique(y)) < 2:
         return
-    clf = PairwiseClassifier(order=1, parameters=Conditional(strength=1.0)).fit(words(codes), y)
+    clf = NaiveBayesClassifier(parameters=Conditional(strength=1.0)).fit(words(codes), y)
     tally.add(clf, words(codes), y, words(rows), truth, "laplace")
 
 
@@ -139,7 +139,7 @@ def with_everything_chosen(
     names = [f"x{k}" for k in range(n_attributes)]
     X, rows = (pd.DataFrame(rng.normal(size=(n, n_attributes)), columns=names) for n in (n_rows, N_TEST))
     y = (rng.random(n_rows) < expit(log_odds(X.to_numpy()))).astype(int)
-    clf, truth = BayesianNetworkClassifier().fit(X, y), expit(log_odds(rows.to_numpy()))
+    clf, truth = AdditiveClassifier().fit(X, y), expit(log_odds(rows.to_numpy()))
     for method, tally in tallies.items():
         if method != "bootstrap" or number < BOOTSTRAP_TABLES:
             tally.add(clf, X, y, rows, truth, method)
@@ -169,7 +169,7 @@ def with_many_classes(rng: np.random.Generator, make: Callable[..., Table], tall
     n_rows = int(np.exp(rng.uniform(np.log(200), np.log(1200))))
     X, y, truth = make(rng, n_rows, n_classes, n_attributes)
     train, rows = X[:n_rows], X[n_rows:].reset_index(drop=True)
-    clf = BayesianNetworkClassifier().fit(train, y[:n_rows])
+    clf = AdditiveClassifier().fit(train, y[:n_rows])
     tally.add(clf, train, y[:n_rows], rows, truth[n_rows:, clf.classes_], "broad")
 
 

@@ -21,9 +21,8 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.ui import WebDriverWait
 
 from benchmarks.timing import best_time, format_time, print_head, print_row
-from tanager import BayesianNetworkClassifier, report
+from tanager import AdditiveClassifier, BayesianNetworkClassifier, report
 from tanager.measures import Predictions, Quality
-from tanager.structure import Pairwise
 
 N_ROWS, N_COLUMNS, N_PAIRS, N_CLASSES = 1_000, 60, 87, 3
 N_TIMES = 7
@@ -51,13 +50,13 @@ def make_model() -> tuple[BayesianNetworkClassifier, pd.DataFrame, pd.Series, Qu
     X = pd.DataFrame(rng.normal(size=(N_ROWS, N_COLUMNS)), columns=[f"attribute {k}" for k in range(N_COLUMNS)])
     score = X.iloc[:, :10].sum(axis=1) + 2 * np.sign(X.iloc[:, 0] * X.iloc[:, 1])
     y = pd.Series(np.digitize(score, [-2, 2]), name="y")
-    clf = BayesianNetworkClassifier(Pairwise(2, order=2)).fit(X, y)
-    network = clf.network_
+    clf = AdditiveClassifier(pairs=8, trees=False).fit(X, y)
+    network = clf.model_
     pairs = tuple(combinations(range(N_COLUMNS), 2))[:N_PAIRS]
     shapes = [[network.columns[k].coarse.n_states + 1 for k in pair] for pair in pairs]
     tables = tuple(rng.normal(size=(*shape, N_CLASSES)) / 10 for shape in shapes)
-    clf.network_ = replace(network, pairs=pairs, tables=tables)
-    clf.gaps_ = replace(clf.gaps_, network=clf.network_)
+    clf.model_ = replace(network, pairs=pairs, tables=tables)
+    clf.gaps_ = replace(clf.gaps_, network=clf.model_)
     predictions = Predictions(clf.predict_proba(X), y.to_numpy(), np.zeros(N_ROWS, dtype=np.intp))
     return clf, X, y, Quality.of(predictions, clf.classes_, np.bincount(y) / N_ROWS, "as learnt")
 

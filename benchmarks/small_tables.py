@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.special import expit, logit
 from sklearn.model_selection import StratifiedKFold
 
-from tanager import BayesianNetworkClassifier
+from tanager import AdditiveClassifier, BayesianNetworkClassifier
 from tanager.posterior.interval import log_odds_of_each
 
 MIN_ROWS, MAX_ROWS = 80, 350
@@ -39,7 +39,7 @@ def losses(X: pd.DataFrame, y: np.ndarray) -> np.ndarray:
     """(n_rows, n_ways) - log P(class) of every row, in five folds."""
     found = np.empty((len(y), len(WAYS)))
     for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
-        clf = BayesianNetworkClassifier().fit(X.iloc[train], y[train])
+        clf = AdditiveClassifier().fit(X.iloc[train], y[train])
         ways = [clf.predict_proba(X.iloc[test])]
         ways += [averaged(clf, X.iloc[train], y[train], X.iloc[test], method) for method in ("laplace", "broad")]
         place = np.searchsorted(clf.classes_, y[test])

@@ -12,7 +12,7 @@ import pandas as pd
 from sklearn.datasets import load_wine
 from sklearn.model_selection import train_test_split
 
-from tanager import BayesianNetworkClassifier
+from tanager import AdditiveClassifier
 from tanager.plots import plot_effects
 
 wine = load_wine(as_frame=True)
@@ -26,7 +26,7 @@ print(X[["strength", "pale", "proline"]].head())
 # Fit it as it is.
 
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
-clf = BayesianNetworkClassifier().fit(X_train, y_train)
+clf = AdditiveClassifier().fit(X_train, y_train)
 print(f"{X.isna().to_numpy().mean():.0%} of the cells are missing; accuracy {clf.score(X_test, y_test):.3f}")
 
 # %%
@@ -46,5 +46,5 @@ for n_known in (1, 3, 6, X.shape[1]):
 # %%
 # The strongest effects: curves for numbers, bars for words.
 
-plot_effects(clf.network_)
+plot_effects(clf.model_)
 plt.show()

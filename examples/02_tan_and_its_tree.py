@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import cross_validate
 
-from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
+from tanager import AdditiveClassifier, NaiveBayesClassifier, TANClassifier
 from tanager.plots import plot_network
 
 table = load_breast_cancer(as_frame=True)
@@ -27,7 +27,7 @@ models = {
     "naive Bayes": NaiveBayesClassifier(parameters="frequency"),
     "TAN": TANClassifier(criterion="bic", parameters="frequency"),
     "TAN, forest": clf,
-    "the default": BayesianNetworkClassifier(),
+    "the default": AdditiveClassifier(),
 }
 print("5 folds:           accuracy   log loss")
 for name, model in models.items():
@@ -37,5 +37,5 @@ for name, model in models.items():
 # %%
 # The network. An edge is as wide as the information between its ends.
 
-plot_network(clf.network_)
+plot_network(clf.model_)
 plt.show()

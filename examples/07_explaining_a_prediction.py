@@ -13,14 +13,14 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from tanager import BayesianNetworkClassifier, explain, report
+from tanager import AdditiveClassifier, explain, report
 from tanager.explain import sufficient_reason
 from tanager.plots import plot_waterfall
 
 table = load_breast_cancer(as_frame=True)
 X, y = table.data, table.target.map(dict(enumerate(table.target_names))).rename("diagnosis")
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
-clf = BayesianNetworkClassifier().fit(X_train, y_train)
+clf = AdditiveClassifier().fit(X_train, y_train)
 
 # %%
 # The row that the classifier is least sure of.

@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from sklearn.model_selection import cross_validate
 
-from tanager import BayesianNetworkClassifier, information
+from tanager import AdditiveClassifier, BayesianNetworkClassifier, information
 
 path = Path(os.environ.get("TANAGER_DATA", "no-such-folder"), "tfbs-collectf-lexa-16.csv.gz")
 sites = pd.read_csv(path) if path.exists() else None
@@ -35,8 +35,8 @@ if sites is not None:
     X, y = sites.drop(columns="class"), sites["class"]
     print("10 folds:                   accuracy   log loss")
     parts = product(("naive-bayes", "tan"), ("frequency", "conditional"))
-    for structure, parameters in [*parts, ("pairwise", "conditional")]:
-        clf = BayesianNetworkClassifier(structure, parameters=parameters)
+    models = {part: BayesianNetworkClassifier(part[0], parameters=part[1]) for part in parts}
+    for (structure, parameters), clf in [*models.items(), (("additive", "model"), AdditiveClassifier())]:
         result = cross_validate(clf, X, y, cv=10, scoring=["accuracy", "neg_log_loss"])
         accuracy, loss = result["test_accuracy"].mean(), -result["test_neg_log_loss"].mean()
         print(f"{structure:12s} {parameters:12s} {accuracy:10.3f} {loss:10.3f}")

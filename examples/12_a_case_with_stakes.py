@@ -14,7 +14,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
-from tanager import BayesianNetworkClassifier, check, cross_validate_model, explain, load_model, report, save_model
+from tanager import (
+    AdditiveClassifier,
+    check,
+    cross_validate_model,
+    explain,
+    load_model,
+    report,
+    save_model,
+)
 from tanager.plots import plot_waterfall
 
 data = load_breast_cancer(as_frame=True)
@@ -34,7 +42,7 @@ X = found.recipe.apply(table).to_pandas()
 # %%
 # Fit, and believe no more than cross-validation says.
 
-clf = BayesianNetworkClassifier().fit(X, y)
+clf = AdditiveClassifier().fit(X, y)
 quality = cross_validate_model(clf, X, y)
 print(quality)
 

@@ -11,12 +11,12 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from tanager import BayesianNetworkClassifier, FixedDecisionClassifier
+from tanager import AdditiveClassifier, FixedDecisionClassifier
 
 table = load_breast_cancer(as_frame=True)
 X, y = table.data.iloc[:, :10], table.target.map(dict(enumerate(table.target_names))).rename("diagnosis")
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
-clf = BayesianNetworkClassifier().fit(X_train, y_train)
+clf = AdditiveClassifier().fit(X_train, y_train)
 decider = FixedDecisionClassifier(clf, costs={("malignant", "benign"): 20}).fit(X_train, y_train)
 
 # %%

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from tanager import BayesianNetworkClassifier, explain
+from tanager import AdditiveClassifier, explain
 from tanager.plots import plot_effects
 
 # %%
@@ -29,11 +29,11 @@ X = pd.DataFrame(
 log_odds = (X["age"] - 55) / 12 + (X["dose"] - 5) ** 2 / 8 - 1.5 - 2.5 * ((X["drug"] == "B") & (X["age"] < 50))
 y = pd.Series(np.where(generator.random(n_rows) < 1 / (1 + np.exp(-log_odds)), "ill", "well"), name="outcome")
 
-clf = BayesianNetworkClassifier().fit(X, y)
+clf = AdditiveClassifier().fit(X, y)
 print(explain(clf))
 
 # %%
 # The pair of drug and age is found; shoe size says next to nothing.
 
-plot_effects(clf.network_)
+plot_effects(clf.model_)
 plt.show()

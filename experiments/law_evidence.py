@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tanager import BayesianNetworkClassifier
+from tanager import AdditiveClassifier, BayesianNetworkClassifier
 from tanager.experiments.data_sets import find_data_sets
 from tanager.table.read_columns import read_columns
 from tanager.threads import thread_limit
@@ -36,7 +36,7 @@ def cases() -> Iterator[tuple[str]]:
 def measure(name: str) -> dict[str, Any]:
     X, y = next(data_set for data_set in find_data_sets(DATA) if data_set.name == name).read()
     with thread_limit(1):
-        return compare(BayesianNetworkClassifier().fit(X, y), X, y)
+        return compare(AdditiveClassifier().fit(X, y), X, y)
 
 
 def compare(clf: BayesianNetworkClassifier, X: pa.Table, y: NDArray[Any]) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def compare(clf: BayesianNetworkClassifier, X: pa.Table, y: NDArray[Any]) -> dic
     frequencies = np.bincount(class_codes) / len(y)
     nothing = np.abs(clf.predict_proba(only(X, None, np.array([0]))) - frequencies)
     codes = clf.encoder_.encode(read_columns(X))
-    by_state = [count_classes(codes[:, node], class_codes, n) for node, n in enumerate(clf.network_.n_states[:-1])]
+    by_state = [count_classes(codes[:, node], class_codes, n) for node, n in enumerate(clf.model_.n_states[:-1])]
     states = [(node, k) for node, own in enumerate(by_state) for k in np.flatnonzero(own.sum(1) >= MIN_ROWS_OF_STATE)]
     distances = [np.empty((0, len(frequencies)))]
     for place in np.random.default_rng(0).permutation(len(states))[:MAX_STATES_OF_SET]:
@@ -55,7 +55,7 @@ def compare(clf: BayesianNetworkClassifier, X: pa.Table, y: NDArray[Any]) -> dic
     one = np.concatenate(distances)
     return {
         "rows": len(y),
-        "trees": clf.trace_.parameters.tree_rounds > 0,
+        "trees": clf.trace_.tree_rounds > 0,
         "nothing": float(nothing.max()),
         "states": len(one),
         "one": float(one.mean()) if len(one) else None,

@@ -19,7 +19,7 @@ from tanager.threads import thread_limit
 
 MAX_ROWS, TIGHT = 6_000, 1e-7
 ASKED, ROUNDING = 1e-3, 1e-9
-MODELS = {"default": "pairwise", "tan": "tan"}
+MODELS = {"tan": "tan"}
 KEYS = ("set", "model")
 
 

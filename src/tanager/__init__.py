@@ -1,7 +1,8 @@
-"""Tanager: Bayesian network classifiers learnt discriminatively, and explained.
+"""Tanager: classifiers learnt from tables discriminatively, and explained.
 
-Counts -> graph -> tables -> log joint: a classifier counts its training table, chooses a graph over the attributes,
-fills the graph's tables, and classifies a row by looking its cells up in them.
+`AdditiveClassifier` adds up effects of attributes, of pairs and of boosted trees. `BayesianNetworkClassifier` counts
+its training table, chooses a graph over the attributes, fills the graph's tables, and classifies a row by looking its
+cells up in them.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from tanager.report import report
 from tanager.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from tanager.additive.model import AdditiveModel
     from tanager.classifiers import (
+        AdditiveClassifier,
         BayesianNetworkClassifier,
         BCKGClassifier,
         HillClimbClassifier,
         KDBClassifier,
         NaiveBayesClassifier,
-        PairwiseClassifier,
         SelectiveNaiveBayesClassifier,
         TANClassifier,
     )
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
     from tanager.files.model_file import load_model, save_model
     from tanager.files.network_file import read_network, write_network
     from tanager.files.recipe_file import load_recipe, save_recipe
-    from tanager.network.additive import AdditiveNetwork
     from tanager.network.mixture import MixtureNetwork
     from tanager.network.network import Network
     from tanager.network.tree_average import TreeAverageNetwork
@@ -51,7 +52,8 @@ if TYPE_CHECKING:
     from tanager.tuning.tune import tune
 
 __all__ = [
-    "AdditiveNetwork",
+    "AdditiveClassifier",
+    "AdditiveModel",
     "BCKGClassifier",
     "BayesianNetworkClassifier",
     "ConformalClassifier",
@@ -70,7 +72,6 @@ __all__ = [
     "NaiveBayesClusterer",
     "Network",
     "OptionError",
-    "PairwiseClassifier",
     "SelectiveNaiveBayesClassifier",
     "TANClassifier",
     "TanagerError",
@@ -104,12 +105,12 @@ __all__ = [
 # Public names are imported on first use, so that `import tanager` costs next to nothing.
 _HOMES = {
     "tanager.classifiers": [
+        "AdditiveClassifier",
         "BCKGClassifier",
         "BayesianNetworkClassifier",
         "HillClimbClassifier",
         "KDBClassifier",
         "NaiveBayesClassifier",
-        "PairwiseClassifier",
         "SelectiveNaiveBayesClassifier",
         "TANClassifier",
     ],
@@ -128,7 +129,7 @@ _HOMES = {
     "tanager.files.model_file": ["load_model", "save_model"],
     "tanager.files.network_file": ["read_network", "write_network"],
     "tanager.files.recipe_file": ["load_recipe", "save_recipe"],
-    "tanager.network.additive": ["AdditiveNetwork"],
+    "tanager.additive.model": ["AdditiveModel"],
     "tanager.network.mixture": ["MixtureNetwork"],
     "tanager.network.network": ["Network"],
     "tanager.network.tree_average": ["TreeAverageNetwork"],

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tanager import OptionError, PairwiseClassifier, load_model, save_model
+from tanager import AdditiveClassifier, OptionError, load_model, save_model
 from tanager.cli.main import run
 
 
@@ -22,37 +22,37 @@ def table():
 
 
 def named_pairs(clf):
-    return {frozenset(clf.network_.nodes[node] for node in pair) for pair in clf.network_.pairs}
+    return {frozenset(clf.model_.nodes[node] for node in pair) for pair in clf.model_.pairs}
 
 
 def test_pairs_given_are_those_in_the_model(table, tmp_path):
     X, y = table
-    clf = PairwiseClassifier(pairs=[("a", "b"), (1, 2)]).fit(X, y)
+    clf = AdditiveClassifier(pairs=[("a", "b"), (1, 2)]).fit(X, y)
     assert named_pairs(clf) == {frozenset("ab"), frozenset("ad")}
-    assert clf.network_.forest is None
+    assert clf.model_.forest is None
     save_model(clf, tmp_path / "model.json")
     assert load_model(tmp_path / "model.json").get_params()["pairs"] == [("a", "b"), (1, 2)]
 
 
 def test_pairs_forbidden_are_not_in_the_model(table):
-    clf = PairwiseClassifier(forbidden_pairs=[("d", "a")]).fit(*table)
+    clf = AdditiveClassifier(forbidden_pairs=[("d", "a")]).fit(*table)
     assert frozenset("ad") not in named_pairs(clf) >= {frozenset("ab"), frozenset("bd")}
-    assert clf.network_.forest is None
+    assert clf.model_.forest is None
 
 
-def test_an_attribute_without_interactions_acts_alone(table):
-    clf = PairwiseClassifier(interactions=["a", "d", "c"]).fit(*table)
-    assert frozenset("ad") in named_pairs(clf)
-    assert not any("b" in pair for pair in named_pairs(clf))
+@pytest.mark.parametrize(("number", "trees"), [(0, False), (0, True), (2, False), (2, True)])
+def test_a_number_of_pairs_is_the_most_that_there_are(table, number, trees):
+    assert len(AdditiveClassifier(pairs=number, trees=trees).fit(*table).model_.pairs) <= number
 
 
-def test_the_command_takes_pairs_as_python_does(table, tmp_path, monkeypatch):
+def test_the_command_takes_a_number_of_pairs_as_python_does(table, tmp_path, monkeypatch):
     X, y = table
     monkeypatch.chdir(tmp_path)
     X.assign(y=y).to_csv("table.csv", index=False)
-    structure = "pairwise(pairs=[('a', 'b')], forbidden_pairs=[('a', 'd')])"
-    assert run(["fit", "table.csv", "--class", "y", "--structure", structure, "-o", "m.json"]) == 0
-    assert named_pairs(load_model("m.json")) == {frozenset("ab")}
+    assert run(["fit", "table.csv", "--class", "y", "--pairs", "2", "--no-trees", "--no-validate", "-o", "m.json"]) == 0
+    expected = AdditiveClassifier(pairs=2, trees=False, random_state=0).fit(X, y)
+    assert named_pairs(load_model("m.json")) == named_pairs(expected)
+    np.testing.assert_array_equal(load_model("m.json").predict_proba(X), expected.predict_proba(X))
 
 
 @pytest.mark.parametrize(
@@ -60,17 +60,16 @@ def test_the_command_takes_pairs_as_python_does(table, tmp_path, monkeypatch):
     [
         ({"pairs": [("a", "a")]}, "pairs joins 'a' to itself"),
         ({"pairs": [("a", "e")]}, "pairs names 'e'"),
-        ({"pairs": "ab"}, "pairs='ab' is not valid; expected a list"),
+        ({"pairs": "ab"}, "pairs='ab' is not valid; expected 'auto', a number from 0, or a list of pairs"),
+        ({"pairs": -1}, "pairs=-1 is not valid"),
+        ({"pairs": True}, "pairs=True is not valid"),
+        ({"trees": "no"}, "trees='no' is not valid; expected True or False"),
         ({"pairs": [("a", "y")]}, "leave the class out"),
-        ({"pairs": [("a", "b")], "forbidden_pairs": [("b", "a")]}, "forbidden_pairs or interactions exclude it"),
+        ({"pairs": [("a", "b")], "forbidden_pairs": [("b", "a")]}, "is in pairs and in forbidden_pairs"),
         ({"forbidden_pairs": [("a", "a")]}, "forbidden_pairs joins 'a' to itself"),
-        ({"interactions": False}, "interactions=False is not valid; expected a list"),
-        ({"interactions": "a"}, "interactions='a' is not valid"),
-        ({"interactions": {"a": False}}, "expected a list of the columns that may be in a pair"),
-        ({"interactions": ["a", "y"]}, "interactions names the class"),
     ],
 )
 def test_pairs_that_cannot_be_are_refused_in_words(table, options, words):
     with pytest.raises(OptionError) as refused:
-        PairwiseClassifier(**options).fit(*table)
+        AdditiveClassifier(**options).fit(*table)
     assert words in str(refused.value)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from sklearn.base import clone
 from sklearn.utils.class_weight import compute_class_weight
 
+from all_parts import make_classifier
 from classifiers.stream_tables import assert_same_model, cut, mixed_table, split
-from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, OptionError, TANClassifier, load_model, save_model
+from tanager import NaiveBayesClassifier, OptionError, TANClassifier, load_model, save_model
 
 MODELS = [
     ("naive-bayes", "frequency"),
     ("tan", "conditional"),
-    ("pairwise", "conditional"),
+    ("additive", ""),
 ]
 
 
@@ -29,8 +31,8 @@ def test_whole_class_weights_are_repeated_rows_in_the_same_number_of_bins(struct
     weights = weights_of(y)
     again = np.repeat(np.arange(len(y)), [weights[label] for label in np.asarray(y).tolist()])
     options = {"parameters": parameters, "random_state": 0}
-    weighted = BayesianNetworkClassifier(structure, class_weight=weights, **options).fit(X, y)
-    repeated = BayesianNetworkClassifier(structure, **options).fit(X.take(again), y.iloc[again])
+    weighted = make_classifier(structure, class_weight=weights, **options).fit(X, y)
+    repeated = make_classifier(structure, **options).fit(X.take(again), y.iloc[again])
     assert_same_model(weighted, repeated, 1e-5)  # descents on folds end where rounding lets them
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=0, atol=1e-5)
 
@@ -69,8 +71,8 @@ def test_class_weights_of_a_stream_are_those_of_memory(structure, parameters, we
     table = mixed_table(gaps=0.1)
     X, y = split(table)
     rows = np.random.default_rng(1).integers(0, 5, table.num_rows) / 2
-    clf = BayesianNetworkClassifier(structure, parameters=parameters, class_weight=weights_of(y))
-    local = BayesianNetworkClassifier(**clf.get_params(deep=False)).fit(X, y, None if weight is None else rows)
+    clf = make_classifier(structure, parameters=parameters, class_weight=weights_of(y))
+    local = clone(clf).fit(X, y, None if weight is None else rows)
     batches = table if weight is None else table.append_column("w", pa.array(rows))
     streamed = clf.fit(cut(batches, [100, 150, 330]), "outcome", weight)
     assert streamed.encoder_.schema == local.encoder_.schema

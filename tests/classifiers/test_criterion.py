@@ -21,7 +21,7 @@ from tanager.structure import STRUCTURES, Fixed
 X, y = load_iris(return_X_y=True)
 ASKING = [name for name, make in STRUCTURES.items() if make().asks_criterion]
 NOT_ASKING = [*(name for name in STRUCTURES if name not in ASKING), Fixed({1: [0]})]
-PRESETS_WITHOUT = ["KDBClassifier", "NaiveBayesClassifier", "PairwiseClassifier", "SelectiveNaiveBayesClassifier"]
+PRESETS_WITHOUT = ["KDBClassifier", "NaiveBayesClassifier", "SelectiveNaiveBayesClassifier"]
 
 
 def test_all_trees_are_weighed_by_k2_where_no_criterion_is_given():
@@ -36,10 +36,10 @@ def test_without_a_criterion_a_structure_that_asks_for_one_is_chosen_by_fcll(str
     default, given = (
         BayesianNetworkClassifier(structure, criterion, "frequency").fit(X, y) for criterion in (None, "fcll")
     )
-    assert default.network_.dag == given.network_.dag
+    assert default.model_.dag == given.model_.dag
     assert default.structure_score_ == given.structure_score_
     attributes = len(X[0])
-    parents = {child: [each for each in default.network_.dag.parents[child] if each < attributes] for child in range(4)}
+    parents = {child: [each for each in default.model_.dag.parents[child] if each < attributes] for child in range(4)}
     assert default.structure_score_ == pytest.approx(structure_score(X, y, parents, criterion="fcll"))
 
 
@@ -68,7 +68,7 @@ def test_score_is_the_method_of_scikit_learn():
 @pytest.mark.parametrize(("penalty", "price"), [("aic", 1.0), ("bic", np.log(150) / 2), ("mdl", np.log(150) / 2)])
 def test_a_penalised_conditional_likelihood_pays_for_every_free_parameter(penalty, price):
     parents = {1: [0], 3: [0, 2]}
-    tables = BayesianNetworkClassifier(Fixed(parents), None, "frequency").fit(X, y).network_.tables
+    tables = BayesianNetworkClassifier(Fixed(parents), None, "frequency").fit(X, y).model_.tables
     free = sum(table.shape[0] * (table.shape[1] - 1) for table in tables)
     plain = structure_score(X, y, parents, "cll")
     assert structure_score(X, y, parents, "cll", penalty=penalty) == pytest.approx(plain - price * free)
@@ -76,7 +76,7 @@ def test_a_penalised_conditional_likelihood_pays_for_every_free_parameter(penalt
 
 def test_hill_climbing_by_conditional_description_length_takes_the_edges_that_pay_for_their_parameters():
     clf = BayesianNetworkClassifier("hill-climb", CLL(penalty="mdl"), "frequency").fit(X, y)
-    parents = {child: [each for each in clf.network_.dag.parents[child] if each < 4] for child in range(4)}
+    parents = {child: [each for each in clf.model_.dag.parents[child] if each < 4] for child in range(4)}
     found = structure_score(X, y, parents, "cll", penalty="mdl")
     assert clf.structure_score_ == pytest.approx(found)
     for child, parent in permutations(range(4), 2):
@@ -100,7 +100,7 @@ def test_the_highest_conditional_likelihood_of_naive_bayes_is_that_of_logistic_r
 def test_hill_climbing_with_conditional_tables_ends_where_no_single_edge_pays_for_its_parameters():
     score, few = CLL("mdl", tables="conditional"), X[:, :3]
     clf = BayesianNetworkClassifier("hill-climb", score, "conditional").fit(few, y)
-    parents = {child: [each for each in clf.network_.dag.parents[child] if each < 3] for child in range(3)}
+    parents = {child: [each for each in clf.model_.dag.parents[child] if each < 3] for child in range(3)}
     found = structure_score(few, y, parents, "cll", penalty="mdl", tables="conditional")
     assert clf.structure_score_ == pytest.approx(found, abs=1e-3)
     for child, parent in permutations(range(3), 2):

@@ -9,10 +9,10 @@ from sklearn.base import clone
 from sklearn.feature_selection import SelectFromModel
 
 from tanager import (
+    AdditiveClassifier,
     BayesianNetworkClassifier,
     HillClimbClassifier,
     NaiveBayesClassifier,
-    PairwiseClassifier,
     information,
     load_model,
     save_model,
@@ -22,8 +22,8 @@ from tanager.parameters import Frequency
 MODELS = {
     "naive-bayes": NaiveBayesClassifier(),
     "tan": BayesianNetworkClassifier("tan", parameters="frequency"),
-    "pairwise": PairwiseClassifier(order=2),
-    "trees": PairwiseClassifier(),
+    "pairwise": AdditiveClassifier(trees=False),
+    "trees": AdditiveClassifier(),
 }
 
 
@@ -71,7 +71,7 @@ def test_those_of_naive_bayes_are_what_attribute_and_class_tell_of_each_other():
 
 def test_those_of_effects_are_root_mean_squares_with_pairs_shared():
     X, y = table()
-    network = (clf := PairwiseClassifier(order=2).fit(X.drop(columns="same"), y)).network_
+    network = (clf := AdditiveClassifier(trees=False).fit(X.drop(columns="same"), y)).model_
     expected = np.zeros(5)
     for attribute, main in enumerate(network.mains):
         odds = main[:-1, 1] - main[:-1, 0]
@@ -98,8 +98,8 @@ def test_an_attribute_beside_the_network_has_no_importance():
     clf = HillClimbClassifier(criterion="bic", class_edges="free", parameters="frequency").fit(
         X.drop(columns="same"), y
     )
-    beside = [name for name in clf.network_.nodes[:-1] if ("outcome", name) not in clf.network_.edges]
-    beside = [name for name in beside if (name, "outcome") not in clf.network_.edges]
+    beside = [name for name in clf.model_.nodes[:-1] if ("outcome", name) not in clf.model_.edges]
+    beside = [name for name in beside if (name, "outcome") not in clf.model_.edges]
     found = dict(zip(clf.feature_names_in_, clf.feature_importances_, strict=True))
     assert "noise" in beside
     assert all(found[name] == 0.0 for name in beside)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tanager import BayesianNetworkClassifier, MemoryLimitError, PairwiseClassifier, TANClassifier
+from tanager import AdditiveClassifier, BayesianNetworkClassifier, MemoryLimitError, TANClassifier
 from tanager.classifiers.estimate import estimate_fit
 from tanager.structure import AnDE
 
@@ -31,7 +31,7 @@ def peak_of(fit) -> int:
 
 @pytest.mark.parametrize(
     "clf",
-    [TANClassifier(parameters="frequency"), TANClassifier(), PairwiseClassifier(pairs=[("a", "b")])],
+    [TANClassifier(parameters="frequency"), TANClassifier(), AdditiveClassifier(pairs=[("a", "b")])],
     ids=["frequency", "conditional", "a pair asked for"],
 )
 def test_a_fit_takes_no_more_than_was_estimated(clf):
@@ -87,15 +87,15 @@ def test_of_few_rows_no_time_is_told():
 WIDE = """
 import resource, sys
 import numpy as np
-from tanager import BayesianNetworkClassifier, MemoryLimitError
+from tanager import AdditiveClassifier, MemoryLimitError
 
 X, y = np.random.default_rng(0).normal(size=(3, 1_000)), [0, 1, 0]
-BayesianNetworkClassifier().fit(X[:, :5], y)  # imports and compiled code are no part of it
+AdditiveClassifier().fit(X[:, :5], y)  # imports and compiled code are no part of it
 for room in (1 << 20, 1 << 22, 1 << 24, 1 << 26, 1 << 30):
     used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + room, resource.RLIM_INFINITY))
     try:
-        shares = BayesianNetworkClassifier().fit(X, y).predict_proba(X)
+        shares = AdditiveClassifier().fit(X, y).predict_proba(X)
         print("answer", abs(shares.sum(axis=1) - 1).max() < 1e-12)
     except MemoryLimitError as error:
         print("refused", str(error).splitlines()[0])

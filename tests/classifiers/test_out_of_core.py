@@ -20,6 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from all_parts import make_classifier
 from classifiers.stream_tables import assert_same_model, coded, cut, mixed_table, split
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier
 from tanager.counts.engine import choose_engine
@@ -42,13 +43,13 @@ from tanager.table.stream import spool as stream_spool
         ("bckg", "frequency"),
         ("kdb", "conditional"),
         ("hill-climb", "frequency"),
-        ("pairwise", "conditional"),
+        ("additive", ""),
     ],
 )
 def test_a_fit_on_batches_is_the_fit_in_memory(structure, parameters, gaps, small_chunks):
     table = mixed_table(gaps=gaps)
-    clf = BayesianNetworkClassifier(structure, parameters=parameters)
-    streamed = BayesianNetworkClassifier(structure, parameters=parameters).fit(cut(table, [30, 30, 290]), "outcome")
+    clf = make_classifier(structure, parameters=parameters)
+    streamed = make_classifier(structure, parameters=parameters).fit(cut(table, [30, 30, 290]), "outcome")
     X, y = split(table)
     assert_same_model(streamed, clf.fit(X, y))
     np.testing.assert_allclose(streamed.predict_proba(cut(table, [7])), clf.predict_proba(X), rtol=1e-9)
@@ -105,15 +106,13 @@ def test_the_cut_into_batches_changes_no_count(edges, missing):
 
 
 @pytest.mark.parametrize("missing", ["auto", "category"])
-@pytest.mark.parametrize(
-    ("structure", "parameters"), [("kdb", "frequency"), ("tan", "conditional"), ("pairwise", "conditional")]
-)
+@pytest.mark.parametrize(("structure", "parameters"), [("kdb", "frequency"), ("tan", "conditional"), ("additive", "")])
 def test_codes_on_disk_are_those_in_memory(structure, parameters, missing, small_chunks, monkeypatch):
-    """Once as they are read from the spool, and once kept: "pairwise" at both granularities, its columns by name."""
+    """Once as they are read from the spool, and once kept: "additive" at both granularities, its columns by name."""
     monkeypatch.setattr(stream_numbers, "MAX_DISTINCT_NUMBERS", 250)  # so that numbers are spooled as they are then
     table = mixed_table(300, gaps=0.1)
-    clf = BayesianNetworkClassifier(structure, parameters=parameters, missing=missing)
-    memory = clf._read(*split(table), None, clf._parts())
+    clf = make_classifier(structure, parameters=parameters, missing=missing)
+    memory = clf._read(*split(table), None, clf._row_needs())
     with coded(clf, cut(table, [100, 120])) as streamed:
         assert streamed.schema == memory.schema
         assert streamed.order == memory.order

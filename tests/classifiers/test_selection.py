@@ -1,14 +1,18 @@
 """Selection that sees nothing it should not: noise is refused, and neither order nor repetition of rows matters."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from tanager import BayesianNetworkClassifier
+from all_parts import make_classifier
+from tanager import AdditiveClassifier, BayesianNetworkClassifier
+from tanager.additive.trace import AdditiveTrace
 from tanager.parameters import Conditional
 from tanager.parameters.conditional.held_out import split_folds
 
-STRUCTURES = ("tan", "bckg", "kdb", "hill-climb", "pairwise")
+STRUCTURES = ("tan", "bckg", "kdb", "hill-climb", "additive")
 
 
 def thirty_of_three(generator, n_rows=300):
@@ -30,7 +34,7 @@ def normal(generator, n_rows=300):
         *((two_of_ten, structure, 20) for structure in STRUCTURES),
         (thirty_of_three, "tan", 20),
         (thirty_of_three, "kdb", 20),
-        (thirty_of_three, "pairwise", 10),
+        (thirty_of_three, "additive", 10),
         (thirty_of_three, "hill-climb", 5),
         (thirty_of_three, "bckg", 4),
         (normal, "naive-bayes", 2),
@@ -45,10 +49,13 @@ def test_noise_is_left_to_the_class_frequencies(make, structure, n_seeds):
         X, fresh = make(generator), make(generator, 20_000)
         y, truth = generator.integers(0, 2, len(X)), generator.integers(0, 2, len(fresh))
         kinds = "from_dtype" if make is normal else "all"
-        clf = BayesianNetworkClassifier(structure, parameters="conditional", categorical_features=kinds).fit(X, y)
+        clf = make_classifier(structure, parameters="conditional", categorical_features=kinds).fit(X, y)
         p = clf.predict_proba(fresh)[np.arange(len(fresh)), truth]
         excess.append(-np.log(p).mean() - np.log(2.0))
-        refused += np.isinf(clf.trace_.parameters.strength[1:]).all()
+        if structure == "additive":
+            refused += clf.trace_.pairs == 0 and clf.trace_.tree_share == 0.0
+        else:
+            refused += np.isinf(clf.trace_.parameters.strength[1:]).all()
     assert np.mean(excess) <= 0.005
     assert refused >= n_seeds * 19 // 20
 
@@ -99,31 +106,36 @@ def numbers_and_categories(seed, n_rows=300):
 
 
 def choice(clf):
-    return clf.network_.dag, clf.trace_.parameters
+    return clf.model_.dag, clf.trace_.parameters if hasattr(clf.trace_, "parameters") else clf.trace_
 
 
 def assert_same_choice(one, other):
     assert one[0] == other[0]
+    if isinstance(one[1], AdditiveTrace):
+        assert replace(one[1], validation_losses=(), change_of_p=None) == replace(
+            other[1], validation_losses=(), change_of_p=None
+        )
+        assert dict(one[1].validation_losses) == pytest.approx(dict(other[1].validation_losses), abs=1e-9)
+        return
     assert one[1].strength == other[1].strength
     assert dict(one[1].held_out) == pytest.approx(dict(other[1].held_out), abs=1e-9)
 
 
 @pytest.mark.parametrize("n_rows", [300, 11_000])
-@pytest.mark.parametrize("structure", ["naive-bayes", "tan", "kdb", "pairwise"])
+@pytest.mark.parametrize("structure", ["naive-bayes", "tan", "kdb", "additive"])
 def test_shuffled_rows_give_the_same_structure_and_strengths(structure, n_rows):
     X, y = numbers_and_categories(0, n_rows)
     order = np.random.default_rng(1).permutation(n_rows)
-    clf = BayesianNetworkClassifier(structure, parameters="conditional")
+    clf = make_classifier(structure, parameters="conditional")
     assert_same_choice(choice(clf.fit(X, y)), choice(clf.fit(X.iloc[order], y[order])))
 
 
 @pytest.mark.parametrize("n_rows", [150, 6_000])
-@pytest.mark.parametrize("structure", ["naive-bayes", "tan", "kdb", "pairwise"])
-def test_a_whole_weight_is_so_many_rows_in_the_choice_in_the_same_number_of_bins(structure, n_rows, monkeypatch):
-    monkeypatch.setattr("tanager.table.granularity.n_bins", lambda n_rows: (64, 16))
+@pytest.mark.parametrize("structure", ["naive-bayes", "tan", "kdb"])
+def test_a_whole_weight_is_so_many_rows_in_the_choice(structure, n_rows):
     X, y = numbers_and_categories(0, n_rows)
     number = np.random.default_rng(1).integers(1, 4, n_rows)
-    clf = BayesianNetworkClassifier(structure, parameters="conditional")
+    clf = make_classifier(structure)
     weighted = choice(clf.fit(X, y, number))
     repeated = choice(clf.fit(X.loc[X.index.repeat(number)].reset_index(drop=True), y.repeat(number)))
     assert_same_choice(weighted, repeated)

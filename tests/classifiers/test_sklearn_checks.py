@@ -8,10 +8,10 @@ from tanager.errors import DataWarning
 
 ESTIMATORS = [
     tanager.NaiveBayesClassifier(),
-    tanager.PairwiseClassifier(),
+    tanager.AdditiveClassifier(),
     tanager.TANClassifier(),
     tanager.TANClassifier(criterion="ll", parameters="frequency", forest=True),
-    tanager.BayesianNetworkClassifier(),
+    tanager.AdditiveClassifier(trees=False, missing="average"),
     tanager.BayesianNetworkClassifier(missing="category"),
     tanager.BCKGClassifier(),
     tanager.KDBClassifier(),

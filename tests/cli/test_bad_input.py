@@ -108,11 +108,27 @@ def test_an_absent_class_column_is_refused_with_the_nearest_names_first(folder, 
         (["fit", "good.csv", "--class", "y", "-o", "good.csv/new.json"], "does not exist"),
         (["fit", "good.csv", "--class", "y", "-o", "new.json", "--structure", "tann"], "expected one of 'tan'"),
         (["evaluate", "good.csv", "--class", "y", "--structure", "tan", "--criterion", "bicc"], "one of 'bic'"),
-        (["fit", "good.csv", "--class", "y", "-o", "new.json", "--criterion", "bic"], "is chosen without one"),
-        (["fit", "good.csv", "--class", "y", "-o", "new.json", "--parameters", "freq"], "'frequency'"),
+        (
+            ["fit", "good.csv", "--class", "y", "-o", "new.json", "--structure", "kdb", "--criterion", "bic"],
+            "is chosen without one",
+        ),
+        (
+            ["fit", "good.csv", "--class", "y", "-o", "n.json", "--structure", "tan", "--parameters", "freq"],
+            "'frequency'",
+        ),
+        (["fit", "good.csv", "--class", "y", "-o", "new.json", "--criterion", "bic"], "--criterion is for a network"),
+        (["fit", "good.csv", "--class", "y", "-o", "new.json", "--engine", "torch"], "--engine is for a network"),
+        (["fit", "good.csv", "--class", "y", "-o", "new.json", "--pairs", "many"], "expected auto or a number from 0"),
+        (
+            ["fit", "good.csv", "--class", "y", "-o", "new.json", "--structure", "tan", "--no-trees"],
+            "--no-trees is for the additive model, and --structure tan is a network",
+        ),
         (["fit", "good.csv", "--class", "y", "-o", "new.json", "--discretizer", "x"], "'mdlp'"),
-        (["fit", "good.csv", "--class", "y", "-o", "new.json", "--engine", "x"], "'numpy'"),
-        (["fit", "good.csv", "--class", "y", "-o", "new.json", "--device", "cuda"], "no meaning for engine='auto'"),
+        (["fit", "good.csv", "--class", "y", "-o", "new.json", "--structure", "tan", "--engine", "x"], "'numpy'"),
+        (
+            ["fit", "good.csv", "--class", "y", "-o", "new.json", "--structure", "tan", "--device", "cuda"],
+            "no meaning for engine='auto'",
+        ),
         (["fit", "good.csv", "--class", "y", "-o", "new.json", "--categorical", "z"], "'z'"),
         (["fit", "good.csv", "--class", "y"], "Missing option '--output'"),
         (["fit", "good.csv", "-o", "new.json"], "Missing option '--class'"),
@@ -246,7 +262,7 @@ def test_a_fault_of_the_program_is_one_line_and_code_1(folder, capsys, monkeypat
     def fail(*args: object) -> None:
         raise KeyError("lost")
 
-    monkeypatch.setattr("tanager.classifiers.bayesian_network.BayesianNetworkClassifier.fit", fail)
+    monkeypatch.setattr("tanager.classifiers.base.TableClassifier.fit", fail)
     assert run(["fit", "good.csv", "--class", "y", "-o", "new.json"]) == 1
     out, err = capsys.readouterr()
     assert out == ""
@@ -261,7 +277,7 @@ def test_an_interrupted_command_is_quiet_and_leaves_no_file(folder, capsys, monk
     def interrupt(*args: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("tanager.classifiers.bayesian_network.BayesianNetworkClassifier.fit", interrupt)
+    monkeypatch.setattr("tanager.classifiers.base.TableClassifier.fit", interrupt)
     assert run(["fit", "good.csv", "--class", "y", "-o", "new.json"]) == 130
     assert capsys.readouterr() == ("", "")
     assert sorted(path.name for path in folder.iterdir()) == ["good.csv", "model.json"]

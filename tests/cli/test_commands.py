@@ -14,7 +14,7 @@ import pytest
 from sklearn.metrics import accuracy_score
 
 from cli.iris_table import NAMES, SPECIES, iris_table
-from tanager import BayesianNetworkClassifier, load_model
+from tanager import AdditiveClassifier, BayesianNetworkClassifier, load_model
 from tanager.cli.main import app, run
 from tanager.counts.engine import ENGINES
 from tanager.files.read_table import read_table
@@ -33,9 +33,9 @@ def test_fit_writes_the_model_that_python_would_fit(iris, capsys):
     assert run(["fit", "iris.csv", "--class", "species", "-o", "m.json", "--seed", "3"]) == 0
     assert capsys.readouterr() == ("", "")
     loaded = load_model("m.json")
-    expected = BayesianNetworkClassifier(random_state=3).fit(iris.drop_columns(["species"]), SPECIES)
+    expected = AdditiveClassifier(random_state=3).fit(iris.drop_columns(["species"]), SPECIES)
     assert loaded.get_params() == expected.get_params()
-    assert loaded.network_.nodes == (*NAMES, "species")
+    assert loaded.model_.nodes == (*NAMES, "species")
     np.testing.assert_array_equal(
         loaded.predict_proba(iris.select(NAMES)), expected.predict_proba(iris.select(NAMES)), strict=True
     )
@@ -141,7 +141,7 @@ def test_missing_texts_are_missing_cells(tmp_path, monkeypatch, capsys):
     (tmp_path / "train.csv").write_text("x,y\n" + "1,a\n9,b\n?,a\n" * 10)
     arguments = ["fit", "train.csv", "--class", "y", "-o", "m.json", "--structure", "naive-bayes"]
     assert run([*arguments, "--missing", "?"]) == 0
-    assert load_model("m.json").network_.columns[0].kind == "numeric"
+    assert load_model("m.json").model_.columns[0].kind == "numeric"
     assert run(["predict", "m.json", "train.csv", "--missing", "?"]) == 0
     assert capsys.readouterr().out.splitlines()[1:4] == ["a", "b", "a"]
 
@@ -177,8 +177,9 @@ def test_fit_says_what_it_learnt_as_json(iris, capsys):
         "rows": 150,
         "attributes": 4,
         "classes": clf.classes_.tolist(),
-        "edges": len(clf.network_.edges),
-        "structure_score": clf.structure_score_,
+        "summary": clf.model_.summary,
+        "edges": len(clf.model_.edges),
+        "structure_score": None,
         "quality": clf.quality_.to_dict(),
         "decision": None,
     }
@@ -222,7 +223,7 @@ def test_a_column_without_a_name_is_used_with_a_warning(tmp_path, monkeypatch, c
     (tmp_path / "a.csv").write_text(",x,y\n" + "".join(f"{k},{'uv'[k % 2]},{'ab'[k % 2]}\n" for k in range(20)))
     assert run(["fit", "a.csv", "--class", "y", "-o", "m.json"]) == 0
     assert capsys.readouterr().err.startswith("tanager: warning: a column has no name")
-    assert load_model("m.json").network_.nodes == ("", "x", "y")
+    assert load_model("m.json").model_.nodes == ("", "x", "y")
 
 
 @pytest.mark.parametrize("command", ["fit", "evaluate"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from report.models import mixed_table
-from tanager import Edit, Edits, PairwiseClassifier, TANClassifier, apply_edits, load_model, save_edits, save_model
+from tanager import AdditiveClassifier, Edit, Edits, TANClassifier, apply_edits, load_model, save_edits, save_model
 from tanager.cli.main import run
 from tanager.edits.revision import model_digest
 
@@ -19,8 +19,8 @@ EDITS = (Edit.flatten("age", 20, 40, reason="noise"), Edit.remove("town", reason
 def model_and_edits() -> None:
     X, y = mixed_table(1, n_rows=200)
     X.assign(y=y).to_csv("rows.csv", index=False)
-    save_model(PairwiseClassifier().fit(X, y), "m.json")
-    save_edits(Edits(EDITS, model_digest(load_model("m.json").network_)), "edits.json")
+    save_model(AdditiveClassifier().fit(X, y), "m.json")
+    save_edits(Edits(EDITS, model_digest(load_model("m.json").model_)), "edits.json")
 
 
 @pytest.fixture

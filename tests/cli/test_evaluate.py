@@ -18,7 +18,7 @@ from sklearn.metrics import (
 from sklearn.model_selection import StratifiedKFold
 
 from cli.iris_table import IRIS, NAMES, SPECIES
-from tanager import BayesianNetworkClassifier, load_model
+from tanager import AdditiveClassifier, load_model
 from tanager.cli.main import run
 from tanager.files.write_table import write_table
 
@@ -79,7 +79,7 @@ def test_every_figure_of_folds_is_scikit_learns(iris, capsys):
     result = json.loads(capsys.readouterr().out)
     X, p, folds = iris.select(NAMES), np.empty((150, 3)), []
     for train, test in StratifiedKFold(4, shuffle=True, random_state=5).split(IRIS.data, SPECIES):
-        clf = BayesianNetworkClassifier(random_state=5).fit(X.take(train), SPECIES[train])
+        clf = AdditiveClassifier(random_state=5).fit(X.take(train), SPECIES[train])
         p[test] = clf.predict_proba(X.take(test))
         folds.append((accuracy_score(SPECIES[test], clf.predict(X.take(test))), log_loss(SPECIES[test], p[test])))
     assert_measures(result, SPECIES, p, np.full(3, 1 / 3))

@@ -57,7 +57,7 @@ WORDS = set(
     re.findall(
         r"\w+",
         """against author categorical class_column class_weight classifiers cost criterion device dialect discretizer
-        drop engine form from_format group impossible keep key lock missing monotone name parameters purpose query
+        drop engine form from_format group impossible keep key lock missing monotone name pairs parameters purpose query
         rename sensitivity sets specificity strength structure table threshold time title to to_format view who""",
     )
 )

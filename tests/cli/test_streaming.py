@@ -82,10 +82,10 @@ def test_a_stream_is_not_validated_and_says_so(files, capsys, monkeypatch):
     command = ["fit", "iris.csv", "--class", "species", "--structure", "tan", "-o", "model.json"]
     assert run([*command, "--stream"]) == 0
     assert json.loads(Path("model.json").read_text())["quality"] is None
-    assert "was not measured" in said[1]
+    assert "was not measured" in said[2]
     assert run([*command, "--no-stream"]) == 0
     assert json.loads(Path("model.json").read_text())["quality"] is not None
-    assert said[4].startswith("On rows the model had not seen (5 folds): accuracy 9")
+    assert said[6].startswith("On rows the model had not seen (5 folds): accuracy 9")
 
 
 def test_a_stream_goes_to_standard_output_with_one_header(files, capfdbinary):

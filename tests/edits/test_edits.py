@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from report.models import mixed_table, with_trees
 from tanager import (
-    BayesianNetworkClassifier,
+    AdditiveClassifier,
     Edit,
     Edits,
     NaiveBayesClassifier,
@@ -28,23 +28,21 @@ from tanager import (
     save_model,
     undo_edits,
 )
+from tanager.additive.importance import class_odds, tree_mains
 from tanager.edits.change import stretch
 from tanager.edits.revision import model_digest
 from tanager.errors import DataError, FileError
-from tanager.network.effect_strength import class_odds
-from tanager.network.tree_mains import tree_mains
-from tanager.structure import Pairwise
 from tanager.table.schema import ColumnSchema
 
 
 @pytest.fixture(scope="module")
 def rows():
-    return mixed_table(3, n_rows=300, gaps=0.05)
+    return mixed_table(3, n_rows=1_000, gaps=0.05)
 
 
-@pytest.fixture(scope="module", params=["average", "skip"])
+@pytest.fixture(scope="module", params=["average", "auto"])
 def clf(request, rows):
-    return BayesianNetworkClassifier(Pairwise(2, order=2), missing=request.param).fit(*rows)
+    return AdditiveClassifier(pairs=8, trees=False, missing=request.param).fit(*rows)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +56,7 @@ def complete(rows) -> pd.DataFrame:
 
 def by_hand(clf, mains, tables, X) -> np.ndarray:
     """P(class | row) from looked-up numbers alone: no network of the library adds them up."""
-    network = clf.network_
+    network = clf.model_
     _, codes = clf.encode(X)
     sums = np.tile(network.intercept, (len(codes), 1))
     for attribute, main in enumerate(mains):
@@ -71,12 +69,12 @@ def by_hand(clf, mains, tables, X) -> np.ndarray:
 
 
 def parts(clf):
-    network = clf.network_
+    network = clf.model_
     return [main.copy() for main in network.mains], dict(zip(network.pairs, network.tables, strict=True))
 
 
 def test_a_flat_stretch_has_the_mean_of_its_rows(clf, rows):
-    network, age = clf.network_, 0
+    network, age = clf.model_, 0
     cuts = network.columns[age].cuts
     low, high = cuts[2], cuts[5]
     edited = apply_edits(clf, Edit.flatten("age", low, high, reason="noise"))
@@ -90,9 +88,9 @@ def test_a_flat_stretch_has_the_mean_of_its_rows(clf, rows):
 
 
 def test_with_trees_a_flat_stretch_is_flat_on_average_over_all_other_attributes(trees):
-    network, pay = trees.network_, 1
+    network, pay = trees.model_, 1
     cuts = network.columns[pay].cuts
-    edited = apply_edits(trees, Edit.flatten("pay", cuts[2], cuts[8], reason="noise")).network_
+    edited = apply_edits(trees, Edit.flatten("pay", cuts[2], cuts[8], reason="noise")).model_
     stretched = np.arange(3, 9)
     # By rows whose other cells are drawn, the same ones for each state.
     rng = np.random.default_rng(0)
@@ -109,9 +107,9 @@ def test_with_trees_a_flat_stretch_is_flat_on_average_over_all_other_attributes(
 
 def test_categories_are_flattened_by_name(clf, rows):
     edited = apply_edits(clf, Edit.flatten("town", states=["Aa", "Cu"], reason="one district"))
-    main = edited.network_.main("town")
+    main = edited.model_.main("town")
     assert (main[0] == main[2]).all()
-    assert (main[[1, 3, 4]] == clf.network_.main("town")[[1, 3, 4]]).all()
+    assert (main[[1, 3, 4]] == clf.model_.main("town")[[1, 3, 4]]).all()
 
 
 @settings(max_examples=12, deadline=None)
@@ -122,9 +120,9 @@ def test_categories_are_flattened_by_name(clf, rows):
 )
 def test_a_monotone_curve_is_the_nearest_one_and_other_odds_stay(direction, label, name):
     clf = small_model()
-    network, k = clf.network_, clf.network_.number(name)
+    network, k = clf.model_, clf.model_.number(name)
     edited = apply_edits(clf, Edit.monotone(name, direction, of=f"class {label}", reason="known to be so"))
-    before, after = class_odds(network.main(name)), class_odds(edited.network_.main(name))
+    before, after = class_odds(network.main(name)), class_odds(edited.model_.main(name))
     sign, n = (1 if direction == "increasing" else -1), len(before)
     odds, weights = sign * before[:, label], np.maximum(network.densities[k], 1e-12)
     # The max-min formula of isotonic regression (Barlow et al. 1972).
@@ -133,20 +131,20 @@ def test_a_monotone_curve_is_the_nearest_one_and_other_odds_stay(direction, labe
     nearest = [means[: s + 1, s:].min(axis=1).max() for s in range(n)]
     np.testing.assert_allclose(sign * after[:, label], nearest, atol=1e-9)
     others = [c for c in range(3) if c != label]
-    one, other = network.main(name)[:, others], edited.network_.main(name)[:, others]
+    one, other = network.main(name)[:, others], edited.model_.main(name)[:, others]
     np.testing.assert_allclose(one[:, 0] - one[:, 1], other[:, 0] - other[:, 1], atol=1e-12)
-    np.testing.assert_allclose(edited.network_.main(name).sum(axis=1), network.main(name).sum(axis=1), atol=1e-12)
+    np.testing.assert_allclose(edited.model_.main(name).sum(axis=1), network.main(name).sum(axis=1), atol=1e-12)
 
 
 def small_model(cache=[]):  # noqa: B006
     if not cache:
-        cache.append(BayesianNetworkClassifier(Pairwise(2, order=2)).fit(*mixed_table(3, n_rows=300)))
+        cache.append(AdditiveClassifier(pairs=8, trees=False).fit(*mixed_table(3, n_rows=1_000)))
     return cache[0]
 
 
 def test_a_removed_pair_leaves_all_other_effects(clf, rows):
-    pair = clf.network_.pairs[0]
-    names = [clf.network_.nodes[k] for k in pair]
+    pair = clf.model_.pairs[0]
+    names = [clf.model_.nodes[k] for k in pair]
     edited = apply_edits(clf, Edit.remove(*names[::-1], reason="no such thing"))
     mains, tables = parts(clf)
     del tables[pair]
@@ -174,7 +172,7 @@ def test_trees_that_ask_for_a_removed_attribute_go(trees):
     np.testing.assert_allclose(
         edited.predict_proba(X.assign(town="Aa")), edited.predict_proba(X.assign(town="Eu")), atol=1e-12
     )
-    kept, forest = edited.network_.forest, trees.network_.forest
+    kept, forest = edited.model_.forest, trees.model_.forest
     _, codes = trees.encode(X.dropna())
     total = np.zeros((len(codes), 3))
     asked = 0
@@ -246,7 +244,7 @@ def test_edits_do_not_touch_the_model_they_are_made_of(clf, rows, tmp_path):
 def test_fitting_again_forgets_edits(rows):
     edited = apply_edits(small_model(), Edit.remove("town", reason="a"))
     before = small_model().predict_proba(rows[0])
-    assert edited.fit(*mixed_table(3, n_rows=300)).edits_ == ()
+    assert edited.fit(*mixed_table(3, n_rows=1_000)).edits_ == ()
     assert (small_model().predict_proba(rows[0]) == before).all()
 
 
@@ -262,9 +260,7 @@ def test_after_refitting_the_mean_probability_of_a_class_is_its_share(clf, rows)
 
 
 def test_who_when_and_why_are_kept(tmp_path):
-    edits = Edits(
-        (Edit.flatten("age", 30, 50, reason="few rows", who="A. Nurse"),), model_digest(small_model().network_)
-    )
+    edits = Edits((Edit.flatten("age", 30, 50, reason="few rows", who="A. Nurse"),), model_digest(small_model().model_))
     save_edits(edits, tmp_path / "edits.json")
     assert load_edits(tmp_path / "edits.json") == edits
     (kept,) = apply_edits(small_model(), edits).edits_

@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.neighbors import KNeighborsClassifier
 
-from tanager import BayesianNetworkClassifier
+from tanager import AdditiveClassifier, BayesianNetworkClassifier
 from tanager.errors import OptionError
 from tanager.experiments.entries import Entry, parse_entry, parse_estimator
 from tanager.experiments.on_table import OnTable
@@ -33,9 +33,10 @@ def test_a_spec_names_structure_criterion_and_parameters_with_options():
 
 
 def test_parts_left_out_are_the_defaults():
-    assert same(parse_estimator("default"), BayesianNetworkClassifier())
+    assert same(parse_estimator("default"), AdditiveClassifier())
     found = parse_estimator("naive-bayes").get_params()
     default = BayesianNetworkClassifier().get_params()
+    assert same(parse_estimator("additive(trees=False, pairs=3)"), AdditiveClassifier(trees=False, pairs=3))
     assert (found["criterion"], found["parameters"]) == (default["criterion"], default["parameters"])
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from sklearn.metrics import log_loss
 
-from tanager import BayesianNetworkClassifier, NaiveBayesClassifier
+from tanager import AdditiveClassifier, NaiveBayesClassifier
 from tanager.errors import DataError, FileError
 from tanager.experiments.data_sets import DataSet
 from tanager.experiments.entries import parse_entry
@@ -127,7 +127,7 @@ def test_results_of_a_classifier_that_has_changed_are_not_taken_for_it(sets, tmp
 
 def test_classifiers_are_told_apart_by_options_they_do_not_show(sets, monkeypatch):
     before = study_of(sets[:1], "default").entries[0].text
-    monkeypatch.setitem(BayesianNetworkClassifier.__init__.__kwdefaults__, "discretizer", "quantile")
+    monkeypatch.setitem(AdditiveClassifier.__init__.__kwdefaults__, "discretizer", "quantile")
     assert study_of(sets[:1], "default").entries[0].text != before
 
 

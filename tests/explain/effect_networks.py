@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from tanager.network.additive import AdditiveNetwork
+from tanager.additive.model import AdditiveModel
 from tanager.table.schema import ColumnSchema
 
 NUMERIC = ColumnSchema("size", "numeric", cuts=(1.0, 2.0, 4.0, 8.0), groups=(0, 0, 1, 1, 2))
@@ -17,12 +17,12 @@ WITH_GAPS = ColumnSchema("age", "numeric", cuts=(30.0, 60.0), gap_state=True)
 ATTRIBUTES = (NUMERIC, CATEGORICAL, SWITCH, WITH_GAPS)
 
 
-def effect_network(seed: int, n_classes: int = 2, pairs: bool = True, spreads: bool = False) -> AdditiveNetwork:
+def effect_network(seed: int, n_classes: int = 2, pairs: bool = True, spreads: bool = False) -> AdditiveModel:
     """Over `ATTRIBUTES`; about two thirds of their pairs, or none."""
     generator = np.random.default_rng(seed)
     target = ColumnSchema("y", "categorical", tuple(f"c{k}" for k in range(n_classes)))
     chosen = [pair for pair in combinations(range(len(ATTRIBUTES)), 2) if pairs and generator.random() < 0.7]
-    return AdditiveNetwork(
+    return AdditiveModel(
         (*ATTRIBUTES, target),
         generator.normal(size=n_classes),
         tuple(generator.normal(size=(column.n_states + 1, n_classes)) for column in ATTRIBUTES),
@@ -46,7 +46,7 @@ def states_of(cells: tuple[float | None, str | None, str | None, float | None]) 
     return [(fine, coarse), (hue, hue), (switch, switch), (years, years)]
 
 
-def class_terms(network: AdditiveNetwork, cells) -> np.ndarray:
+def class_terms(network: AdditiveModel, cells) -> np.ndarray:
     """(terms + 1, classes): main effects, pair effects, the intercept."""
     states = states_of(cells)
     mains = [main[states[i][0]] for i, main in enumerate(network.mains)]

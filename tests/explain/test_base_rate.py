@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from all_parts import PARTS
+from all_parts import PARTS, make_classifier
 from random_networks import joint, random_network
-from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, explain, load_model, save_model
+from tanager import AdditiveClassifier, NaiveBayesClassifier, explain, load_model, save_model
 
 
 def table(seed: int, n_rows: int = 80) -> tuple[pd.DataFrame, np.ndarray]:
@@ -27,10 +27,10 @@ def frequency_odds(y: np.ndarray, explanation) -> np.ndarray:
     return np.log(shares[explanation.favoured] / shares[explanation.against])
 
 
-@pytest.mark.parametrize(("structure", "parameters"), PARTS)
+@pytest.mark.parametrize(("structure", "parameters"), [*PARTS, ("additive", "")])
 def test_the_first_line_is_the_class_frequency_as_log_odds(structure, parameters):
     X, y = table(1)
-    found = explain(BayesianNetworkClassifier(structure, parameters=parameters).fit(X, y), X)
+    found = explain(make_classifier(structure, parameters=parameters).fit(X, y), X)
     np.testing.assert_allclose(found.base_rate, frequency_odds(y, found), rtol=0, atol=1e-12)
     added = found.base_rate + found.baseline + found.contributions.sum(axis=1) + found.remainder
     np.testing.assert_allclose(added, found.log_odds, rtol=0, atol=1e-9)
@@ -41,8 +41,8 @@ def test_the_first_line_is_the_class_frequency_as_log_odds(structure, parameters
 @given(st.integers(0, 10_000), st.sampled_from(["few", "many", "some", None]))
 def test_the_baseline_of_effects_is_their_intercept_less_the_base_rate(seed, against):
     X, y = table(seed)
-    clf = BayesianNetworkClassifier().fit(X, y)
-    found, intercept = explain(clf, X, against=against), clf.network_.intercept
+    clf = AdditiveClassifier().fit(X, y)
+    found, intercept = explain(clf, X, against=against), clf.model_.intercept
     np.testing.assert_allclose(found.base_rate, frequency_odds(y, found), rtol=0, atol=1e-12)
     expected = intercept[found.favoured] - intercept[found.against] - found.base_rate
     np.testing.assert_allclose(found.baseline, expected, rtol=0, atol=1e-12)
@@ -51,8 +51,8 @@ def test_the_baseline_of_effects_is_their_intercept_less_the_base_rate(seed, aga
 
 def test_effects_add_nothing_on_average_beside_intercept():
     X, y = table(3, n_rows=200)
-    clf = BayesianNetworkClassifier(missing="skip").fit(X.dropna(), y[X.notna().all(axis=1)])
-    for main, density in zip(clf.network_.mains, clf.network_.densities, strict=True):
+    clf = AdditiveClassifier().fit(X.dropna(), y[X.notna().all(axis=1)])
+    for main, density in zip(clf.model_.mains, clf.model_.densities, strict=True):
         np.testing.assert_allclose(density @ main[:-1], 0, atol=1e-9)
 
 
@@ -86,14 +86,14 @@ def test_a_baseline_of_nothing_has_no_line():
     clf = NaiveBayesClassifier().fit([["a"], ["b"]] * 4, [0, 1] * 4)
     row = explain(clf, [["a"]])[0]
     assert [label for label, _ in row.first_lines] == ["base rate of class"]
-    effects = BayesianNetworkClassifier().fit(*table(5))
+    effects = AdditiveClassifier().fit(*table(5))
     lines = explain(effects, table(5)[0][:1])[0].first_lines
     assert [label for label, _ in lines] == ["base rate of class", "baseline: an average row"]
 
 
 def test_a_model_file_keeps_the_base_rate(tmp_path):
     X, y = table(6)
-    clf = BayesianNetworkClassifier().fit(X, y)
+    clf = AdditiveClassifier().fit(X, y)
     save_model(clf, tmp_path / "model.json")
     loaded = load_model(tmp_path / "model.json")
     np.testing.assert_array_equal(loaded.class_count_, [(y == name).sum() for name in clf.classes_])

@@ -9,12 +9,10 @@ import pandas as pd
 import pytest
 
 from report.models import mixed_table, rows_of
-from tanager import BayesianNetworkClassifier, OptionError, TANClassifier, counterfactuals
+from tanager import AdditiveClassifier, OptionError, TANClassifier, counterfactuals
 from tanager.cli.main import run
 from tanager.decide import CostDecision, ThresholdDecision
 from tanager.files.model_file import save_model
-from tanager.parameters import Conditional
-from tanager.structure import Pairwise
 
 COLUMNS = ["age", "town", "job"]
 
@@ -29,7 +27,7 @@ def rows():
 def clf(request, rows):
     if request.param == "tables":
         return TANClassifier().fit(*rows)
-    clf = BayesianNetworkClassifier(Pairwise(2, order=2)).fit(*rows)
+    clf = AdditiveClassifier(pairs=8, trees=False).fit(*rows)
     if request.param == "threshold":
         clf.decision_ = ThresholdDecision(("class 0", "class 1"), "class 1", 0.2)
     if request.param == "costs":
@@ -42,7 +40,7 @@ def decided(clf, X) -> list[object]:
 
 
 def size_by_hand(clf, node: int, old: int, new: int) -> float:
-    network = clf.network_
+    network = clf.model_
     column = network.columns[node]
     shares = network.densities[node] if network.kind == "effects" else np.full(column.n_states, 1 / column.n_states)
     if not column.has_order:
@@ -53,7 +51,7 @@ def size_by_hand(clf, node: int, old: int, new: int) -> float:
 
 def changes_by_trying(clf, X: pd.DataFrame) -> dict[tuple[int, ...], float]:
     """The smallest size of each kind of change that does, kinds being cells; of two, neither does alone."""
-    network = clf.network_
+    network = clf.model_
     codes = clf.encode(X)[1][0].astype(int)
     now = decided(clf, X)[0]
     trials, kinds = [], []
@@ -99,12 +97,13 @@ def test_of_noise_only_what_the_model_says_can_be_changed():
     X = mixed_table(7, n_rows=250)[0][COLUMNS]
     X = X.assign(age=(X["age"] // 15 * 15))
     noise = np.where(np.random.default_rng(3).random(len(X)) < 0.25, "class 0", "class 1")
-    silent = BayesianNetworkClassifier().fit(X, noise)
+    silent = AdditiveClassifier().fit(X, noise)
     probabilities = silent.predict_proba(X)
     assert (probabilities.argmax(axis=1) == probabilities[0].argmax()).all()
     assert not any(each.changes for each in counterfactuals(silent, X.head(10)))
     # A model that takes noise for something is changed where it says so, and nowhere else.
-    sure = BayesianNetworkClassifier(Pairwise(2, order=2), parameters=Conditional(strength=0.01)).fit(X, noise)
+    again = np.tile(np.arange(len(X)), 10)  # so that folds have the same rows
+    sure = AdditiveClassifier(trees=False).fit(X.iloc[again], noise[again])
     found = counterfactuals(sure, X.head(3), most=9)
     for row, each in enumerate(found):
         sizes = sorted(changes_by_trying(sure, X.iloc[[row]]).values())
@@ -130,7 +129,7 @@ def test_locked_and_missing_cells_stay_and_the_class_may_be_named(clf, rows):
 def test_the_nearest_day_in_a_state_of_dates_is_in_it():
     days = pd.date_range("2024-01-01", periods=120, freq="D")
     X = pd.DataFrame({"day": days})
-    clf = BayesianNetworkClassifier().fit(X, np.where(days < "2024-03-01", "early", "late"))
+    clf = AdditiveClassifier().fit(X, np.where(days < "2024-03-01", "early", "late"))
     for row in (0, 119):
         (change,) = counterfactuals(clf, X.iloc[[row]])[0].changes
         assert clf.predict(pd.DataFrame({"day": [pd.Timestamp(change.cells[0].value)]}))[0] == change.decided
@@ -139,7 +138,7 @@ def test_the_nearest_day_in_a_state_of_dates_is_in_it():
 def test_the_command_prints_them(rows, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     rows[0].head(3).to_csv("new.csv", index=False)
-    clf = BayesianNetworkClassifier(Pairwise(2, order=2)).fit(*rows)
+    clf = AdditiveClassifier(pairs=8, trees=False).fit(*rows)
     save_model(clf, "m.json")
     assert run(["explain", "m.json", "new.csv", "--row", "1", "--change", "--lock", "age"]) == 0
     (expected,) = counterfactuals(clf, rows[0].iloc[[1]], locked=["age"])

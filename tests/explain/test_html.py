@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tanager import NaiveBayesClassifier, PairwiseClassifier, explain
+from tanager import AdditiveClassifier, NaiveBayesClassifier, explain
 from tanager.decide import ThresholdDecision
 from tanager.html_table import MAX_ROWS_SHOWN, html_table
 
@@ -48,7 +48,7 @@ def models():
     X.loc[0, EVIL] = None
     tables = NaiveBayesClassifier().fit(X, labels)
     tables.decision_ = ThresholdDecision((EVIL, "no"), "no", 0.3)
-    return X, labels, tables, PairwiseClassifier(order=2).fit(X, labels)
+    return X, labels, tables, AdditiveClassifier(trees=False).fit(X, labels)
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +60,9 @@ def pages(models):
         "row": explain(effects, X)[0],
         "overall": explain(tables),
         "overall with rows": explain(effects, X, y),
-        "network": tables.network_,
-        "table": tables.network_.table(EVIL),
-        "effects": effects.network_,
+        "network": tables.model_,
+        "table": tables.model_.table(EVIL),
+        "effects": effects.model_,
     }
 
 
@@ -108,7 +108,7 @@ def test_rows_that_are_not_shown_are_counted(pages):
 
 def test_the_strengths_of_effects_are_shown_the_largest_first(models):
     *_, effects = models
-    page = Page(effects.network_._repr_html_())
+    page = Page(effects.model_._repr_html_())
     overall = explain(effects)
     shown = [f"{nats:.4f}" for nats in sorted(overall.strength, reverse=True) if nats > 0]
     found = [line for line in page.text.split("\n") if line in set(shown)]

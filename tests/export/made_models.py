@@ -8,12 +8,12 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 
-from tanager import AdditiveNetwork, BayesianNetworkClassifier, Network
+from tanager import AdditiveModel, BayesianNetworkClassifier, Network
+from tanager.additive.forest import Forest, Tree
 from tanager.gaps.choose import choose_rule, with_rule
 from tanager.structure.dag import Dag
 from tanager.table.encoder import TableEncoder
 from tanager.table.schema import ColumnSchema, TableSchema
-from tanager.trees.forest import Forest, Tree
 
 NAMES = [
     'double "quote"',
@@ -103,7 +103,7 @@ def effects_model(seed: int, trees: bool = False) -> BayesianNetworkClassifier:
     n_classes = target.n_states
     pairs = [pair for pair in combinations(range(len(columns)), 2) if rng.random() < 0.5]
     shapes = [(columns[i].coarse.n_states + 1, columns[j].coarse.n_states + 1, n_classes) for i, j in pairs]
-    network = AdditiveNetwork(
+    network = AdditiveModel(
         (*columns, target),
         rng.normal(size=n_classes),
         tuple(rng.normal(scale=30, size=(column.n_states + 1, n_classes)) for column in columns),
@@ -144,7 +144,7 @@ def tables_model(
     return classifier_of(Network((*columns, target), dag, tuple(tables), target.name), missing)
 
 
-def classifier_of(network: AdditiveNetwork | Network, missing: str = "marginalize") -> BayesianNetworkClassifier:
+def classifier_of(network: AdditiveModel | Network, missing: str = "marginalize") -> BayesianNetworkClassifier:
     """A fitted classifier of a network, without rows."""
     clf = BayesianNetworkClassifier(missing=missing)
     *columns, target = network.columns
@@ -153,7 +153,7 @@ def classifier_of(network: AdditiveNetwork | Network, missing: str = "marginaliz
     clf.feature_names_in_ = np.array([column.name for column in columns], dtype=object)
     clf.encoder_ = TableEncoder(TableSchema(tuple(columns), target))
     clf.gaps_ = choose_rule(network, None, missing)
-    clf.network_ = with_rule(network, clf.gaps_)
+    clf.model_ = with_rule(network, clf.gaps_)
     return clf
 
 

@@ -18,11 +18,11 @@ from export.made_models import effects_model, made_rows, tables_model
 from files.mixed_table import CATEGORICAL, LABELS, MIXED
 from report.models import class_with_parents, table, with_hidden_node
 from tanager import (
+    AdditiveClassifier,
     BayesianNetworkClassifier,
     DataWarning,
     NaiveBayesClassifier,
     OptionError,
-    PairwiseClassifier,
     TANClassifier,
 )
 from tanager.decide import CostDecision, ThresholdDecision
@@ -40,8 +40,8 @@ MODELS = {
     "KDB": lambda: BayesianNetworkClassifier("kdb", parameters="frequency"),
     "AODE": lambda: BayesianNetworkClassifier("aode", parameters="frequency"),
     "gaps as states": lambda: NaiveBayesClassifier(missing="category"),
-    "effects of order 2": lambda: PairwiseClassifier(order=2),
-    "the default": lambda: BayesianNetworkClassifier(),
+    "effects of order 2": lambda: AdditiveClassifier(trees=False),
+    "the default": lambda: AdditiveClassifier(),
 }
 SETS = {
     "iris": "the default",

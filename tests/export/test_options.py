@@ -23,6 +23,7 @@ from export.engines import by_duckdb, by_onnxruntime, by_postgresql, by_sqlite
 from export.made_models import classifier_of, made_rows, tables_model
 from report.models import with_hidden_node
 from tanager import (
+    AdditiveClassifier,
     BayesianNetworkClassifier,
     DataWarning,
     FixedDecisionClassifier,
@@ -31,10 +32,10 @@ from tanager import (
     TANClassifier,
     export,
 )
+from tanager.additive.model import AdditiveModel
 from tanager.decide import ThresholdDecision
 from tanager.export.sql_dialects import DIALECTS
 from tanager.export.targets import TARGETS
-from tanager.network.additive import AdditiveNetwork
 from tanager.recipe.recipe import Recipe
 from tanager.recipe.steps import Category, Drop
 from tanager.structure import AnDE
@@ -105,7 +106,7 @@ def test_an_export_holds_no_training_row():
     marks = [f"secret {k}" for k in range(40)]
     numbers = np.random.default_rng(0).normal(size=40)
     table = pa.table({"size": numbers, "hue": ["a", "b"] * 20})
-    clf = BayesianNetworkClassifier().fit(table, marks[:1] * 20 + ["other"] * 20)
+    clf = AdditiveClassifier().fit(table, marks[:1] * 20 + ["other"] * 20)
     options = {"sql": {"table": "t", "key": "k"}}
     for to in TARGETS:
         text = export(clf, to, missing="refuse", **options.get(to, {}))
@@ -229,7 +230,7 @@ def test_what_decides_is_exported_with_its_decision_and_other_objects_are_refuse
     rows = X.to_pylist()
     assert [scope["predict"](row) for row in rows] == decider.predict(X).tolist()
     np.testing.assert_allclose([scope["predict_proba"](row) for row in rows], decider.predict_proba(X), atol=1e-12)
-    for other in naive.network_, "model.json", LogisticRegression():
+    for other in naive.model_, "model.json", LogisticRegression():
         with pytest.raises(OptionError, match=rf"this is a {type(other).__name__}\.[\s\S]*load_model"):
             export(other, "python")
 
@@ -305,7 +306,7 @@ def test_numbers_that_sqlite_adds_up_are_single_literals_and_read_within_a_few_u
 
 def test_a_model_that_looks_at_no_column_is_carried_and_counts_rows_by_the_first(tmp_path):
     columns = (ColumnSchema("hue", "categorical", ("a", "b")), ColumnSchema("class", "categorical", ("no", "yes")))
-    network = AdditiveNetwork(columns, np.log([0.25, 0.75]), (np.zeros((3, 2)),), (), (), (np.array([0.5, 0.5]),))
+    network = AdditiveModel(columns, np.log([0.25, 0.75]), (np.zeros((3, 2)),), (), (), (np.array([0.5, 0.5]),))
     rows = pa.table({"hue": ["a", "b", "a"]})
     shares = by_onnxruntime(classifier_of(network), rows, tmp_path, missing="refuse")
     np.testing.assert_allclose(shares, [[0.25, 0.75]] * 3)

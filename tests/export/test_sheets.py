@@ -20,10 +20,10 @@ from export.test_exports import DATA, RULES, deciding_model, fitted, fitted_rows
 from files.mixed_table import CATEGORICAL, LABELS, MIXED
 from report.models import with_hidden_node
 from tanager import (
+    AdditiveClassifier,
     BayesianNetworkClassifier,
     NaiveBayesClassifier,
     OptionError,
-    PairwiseClassifier,
     TANClassifier,
     export,
 )
@@ -37,7 +37,7 @@ OPTIONS = {"sql": {"table": "t", "key": "k"}}
 MODELS = {
     "naive Bayes": lambda: NaiveBayesClassifier(categorical_features=CATEGORICAL),
     "pairs": lambda: TANClassifier(categorical_features=CATEGORICAL, missing="skip"),
-    "effects": lambda: PairwiseClassifier(order=2, categorical_features=CATEGORICAL),
+    "effects": lambda: AdditiveClassifier(trees=False, categorical_features=CATEGORICAL),
 }
 
 
@@ -93,7 +93,7 @@ def test_points_add_up_to_the_log_odds_within_the_error_that_the_card_states(two
     card = make_scorecard(Program.of(two_classes), double=double, even=300.0)
     rows = csv.DictReader(io.StringIO(export(two_classes, "scorecard", double=double, even=300.0)))
     points = {(row["attribute"], row["state"]): float(row["points"]) for row in rows if row["points"]}
-    columns, codes = two_classes.network_.columns[:-1], two_classes.encode(MIXED)[1]
+    columns, codes = two_classes.model_.columns[:-1], two_classes.encode(MIXED)[1]
     for row, shares in zip(codes, two_classes.predict_proba(MIXED), strict=True):
         cells = [(column.name, str(column.states[code])) for column, code in zip(columns, row, strict=True)]
         score = points["base score", ""] + sum(points[cell] for cell in cells)
@@ -115,7 +115,7 @@ def test_pairs_are_two_way_tables_on_the_page():
     clf = TANClassifier(missing="skip").fit(MIXED.select(["number", "flag", "text"]), LABELS)
     page = export(clf, "scorecard", form="html")
     assert page.startswith("<!doctype html>")
-    assert len(re.findall(r"\(down\) and .* \(across\)", page)) == len(clf.network_.edges) - 3
+    assert len(re.findall(r"\(down\) and .* \(across\)", page)) == len(clf.model_.edges) - 3
     assert "<script" not in page
 
 

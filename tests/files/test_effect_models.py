@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tanager import BayesianNetworkClassifier, load_model, read_network, save_model
+from tanager import AdditiveClassifier, load_model, read_network, save_model
 from tanager.errors import FileError
 
 
@@ -28,21 +28,21 @@ def table() -> tuple[pd.DataFrame, np.ndarray]:
     return X, y
 
 
-@pytest.mark.parametrize("missing", ["auto", "skip", "category"])
+@pytest.mark.parametrize("missing", ["auto", "average"])
 def test_a_model_of_effects_predicts_bit_by_bit_the_same_after_a_round_trip(table, missing, tmp_path):
     X, y = table
-    clf = BayesianNetworkClassifier("pairwise", missing=missing).fit(X, y)
-    assert clf.network_.pairs
+    clf = AdditiveClassifier(missing=missing).fit(X, y)
+    assert clf.model_.pairs
     save_model(clf, tmp_path / "model.json")
     same = load_model(tmp_path / "model.json")
     np.testing.assert_array_equal(same.predict_proba(X), clf.predict_proba(X))
-    assert same.network_.columns == clf.network_.columns
+    assert same.model_.columns == clf.model_.columns
     assert same.trace_ == clf.trace_
 
 
 def test_a_model_of_effects_is_no_network_of_tables(table, tmp_path):
-    save_model(BayesianNetworkClassifier("pairwise").fit(*table), tmp_path / "model.json")
-    with pytest.raises(FileError, match="sum of effects"):
+    save_model(AdditiveClassifier().fit(*table), tmp_path / "model.json")
+    with pytest.raises(FileError, match="an additive model, which is no network of tables"):
         read_network(tmp_path / "model.json")
 
 
@@ -61,7 +61,7 @@ def test_a_model_of_effects_is_no_network_of_tables(table, tmp_path):
 )
 def test_a_fault_in_the_effects_is_named(table, change, message, tmp_path):
     path = tmp_path / "model.json"
-    save_model(BayesianNetworkClassifier("pairwise").fit(*table), path)
+    save_model(AdditiveClassifier().fit(*table), path)
     document = json.loads(path.read_text())
     change(document["effects"])
     path.write_text(json.dumps(document))

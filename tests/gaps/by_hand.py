@@ -6,15 +6,15 @@ from itertools import product
 
 import numpy as np
 
+from additive.random_forests import walk
 from random_networks import joint
+from tanager.additive.any_model import AnyModel
 from tanager.gaps.filling import Filling
-from tanager.network.any_network import AnyNetwork
 from tanager.network.network import Network
 from tanager.structure.dag import Dag
-from trees.random_forests import walk
 
 
-def random_filler(network: AnyNetwork, seed: int) -> Network:
+def random_filler(network: AnyModel, seed: int) -> Network:
     """Every second attribute is a child of the one before it."""
     generator = np.random.default_rng(seed)
     columns = tuple(column.coarse for column in network.columns)
@@ -26,12 +26,12 @@ def random_filler(network: AnyNetwork, seed: int) -> Network:
     return Network(columns, dag, tables, columns[-1].name)
 
 
-def random_filling(network: AnyNetwork, seed: int, scale: float = 2.0) -> Filling:
+def random_filling(network: AnyModel, seed: int, scale: float = 2.0) -> Filling:
     """With corrections of this standard deviation."""
     return corrected(network, random_filler(network, seed), seed, scale)
 
 
-def corrected(network: AnyNetwork, filler: Network, seed: int = 0, scale: float = 0.0) -> Filling:
+def corrected(network: AnyModel, filler: Network, seed: int = 0, scale: float = 0.0) -> Filling:
     generator, n_classes = np.random.default_rng(seed), network.n_states[-1]
     states = [generator.normal(0, scale, (n + 1, n_classes)) for n in network.n_states[:-1]]
     for entries in states:
@@ -40,7 +40,7 @@ def corrected(network: AnyNetwork, filler: Network, seed: int = 0, scale: float 
     return Filling(filler, nothing, tuple(states), shift)
 
 
-def averaged_by_hand(network: AnyNetwork, filling: Filling, row: tuple[int, ...]) -> np.ndarray:
+def averaged_by_hand(network: AnyModel, filling: Filling, row: tuple[int, ...]) -> np.ndarray:
     """exp(shift) sum_m q(m) P(c | o, m) / Z', q(m) = F(m | o) exp(lambda . P(. | o, m)) / Z, over every completion."""
     cells, total = joint(filling.filler), np.zeros(network.n_states[-1])
     known = [code < n for code, n in zip(row, network.n_states[:-1], strict=True)]
@@ -67,7 +67,7 @@ def correction_by_hand(filling: Filling, row: tuple[int, ...], known: list[bool]
     return np.mean(parts, axis=0)
 
 
-def completed(network: AnyNetwork, row: tuple[int, ...], states: tuple[int, ...]) -> tuple[int, ...]:
+def completed(network: AnyModel, row: tuple[int, ...], states: tuple[int, ...]) -> tuple[int, ...]:
     """The row, with the middles of these coarse states where it has gaps."""
     return tuple(
         code if code < n else middle(network, node, states[node])
@@ -75,7 +75,7 @@ def completed(network: AnyNetwork, row: tuple[int, ...], states: tuple[int, ...]
     )
 
 
-def numbers_by_hand(network: AnyNetwork, n_draws: int) -> np.ndarray:
+def numbers_by_hand(network: AnyModel, n_draws: int) -> np.ndarray:
     """Of each attribute, and last of the class: multiples of the roots of the primes, by the names of the columns."""
     primes = [n for n in range(2, 100) if all(n % k for k in range(2, n))]
     by_name = {name: primes[1 + k] for k, name in enumerate(sorted(network.nodes[:-1]))}
@@ -83,7 +83,7 @@ def numbers_by_hand(network: AnyNetwork, n_draws: int) -> np.ndarray:
     return np.array([[(d + 0.5) * root - int((d + 0.5) * root) for root in roots] for d in range(n_draws)])
 
 
-def posterior(network: AnyNetwork, row: tuple[int, ...]) -> np.ndarray:
+def posterior(network: AnyModel, row: tuple[int, ...]) -> np.ndarray:
     """P(class | row) of a complete row, or in a network of effects of any row."""
     n_classes = network.n_states[-1]
     if isinstance(network, Network):
@@ -103,7 +103,7 @@ def entries_of(network, row) -> np.ndarray:
     return np.array([*mains, *pairs, network.intercept])
 
 
-def draws(network: AnyNetwork, filler: Network, row: tuple[int, ...], numbers: np.ndarray) -> list[tuple[int, ...]]:
+def draws(network: AnyModel, filler: Network, row: tuple[int, ...], numbers: np.ndarray) -> list[tuple[int, ...]]:
     """The row completed, once for each line of `numbers`: one number for each attribute, then one for the class.
 
     The class, then each missing attribute after its parents, takes the state at that share of its distribution given
@@ -144,7 +144,7 @@ def state_at(number: float, shares: np.ndarray) -> int:
     return len(shares) - 1
 
 
-def middle(network: AnyNetwork, node: int, group: int) -> int:
+def middle(network: AnyModel, node: int, group: int) -> int:
     """The state by which half of the training rows of a group is reached."""
     if isinstance(network, Network):
         return group

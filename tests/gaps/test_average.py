@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
+from additive.random_forests import random_forest
 from explain.effect_networks import effect_network
 from gaps.by_hand import averaged_by_hand, corrected, random_filler, random_filling
 from random_networks import joint, random_network
@@ -27,7 +28,6 @@ from tanager.parameters import PARAMETERS
 from tanager.structure.dag import Dag
 from tanager.table.categories import code_dtype
 from tanager.table.schema import ColumnSchema
-from trees.random_forests import random_forest
 
 ROOT = Path(__file__).parents[2]
 N_STATES = [3, 2, 4, 2, 3]

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.datasets import load_iris
 
+from additive.random_forests import random_forest
 from explain.effect_networks import effect_network
 from gaps.by_hand import averaged_by_hand, random_filler, random_filling
 from random_networks import random_network
-from tanager import PairwiseClassifier, load_model, save_model
+from tanager import AdditiveClassifier, TANClassifier, load_model, save_model
 from tanager.errors import DataError
 from tanager.gaps.completions import Completions
 from tanager.gaps.corrections import learn_corrections, solve_corrections
 from tanager.gaps.filler import spread_numbers
 from tanager.gaps.filling import Filling
 from tanager.parameters import Conditional
-from trees.random_forests import random_forest
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -96,7 +96,7 @@ def test_corrections_of_other_shapes_are_refused():
 
 def test_a_filling_is_learnt_when_the_first_gap_is_met_and_is_the_same_before_and_after_a_file(tmp_path):
     X, y = load_iris(return_X_y=True)
-    clf, other = PairwiseClassifier().fit(X, y), PairwiseClassifier().fit(X, y)
+    clf, other = AdditiveClassifier().fit(X, y), AdditiveClassifier().fit(X, y)
     clf.predict_proba(X)
     assert "filling" not in vars(clf.gaps_)
     gappy = np.where(np.eye(4, dtype=bool)[np.arange(len(X)) % 4], np.nan, X)
@@ -111,7 +111,7 @@ def test_corrections_of_heavy_rows_towards_what_no_completion_reaches_are_the_sa
     """Noise has no effect, so each completion says the same; rows of great weight have next to no prior."""
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 3, (60, 2)).astype(str), rng.integers(0, 2, 60)
-    clf = PairwiseClassifier(parameters=Conditional(strength=np.inf)).fit(X, y, sample_weight=np.full(60, 1e9))
+    clf = TANClassifier(parameters=Conditional(strength=np.inf)).fit(X, y, sample_weight=np.full(60, 1e9))
     assert np.ptp(clf.predict_proba(X), axis=0).max() < 1e-9
     save_model(clf, tmp_path / "model.json")
     gappy = np.where(np.eye(2, dtype=bool)[np.arange(60) % 2], None, X)

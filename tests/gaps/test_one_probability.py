@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
-from tanager import BayesianNetworkClassifier, explain
+from tanager import AdditiveClassifier, BayesianNetworkClassifier, explain
 from tanager.experiments.data_sets import find_data_sets
 from tanager.files.model_file import load_model, save_model
 from tanager.parameters import Conditional
@@ -39,7 +39,7 @@ def read(name):
 @pytest.fixture(scope="module", params=NAMES)
 def fitted(request):
     X, y = read(request.param)
-    return BayesianNetworkClassifier().fit(X, y), X, y
+    return AdditiveClassifier().fit(X, y), X, y
 
 
 def evidence_of(X, row, chosen):
@@ -54,7 +54,7 @@ def row_of(X, evidence):
 def test_without_evidence_the_default_gives_the_class_frequencies(fitted):
     clf, _, y = fitted
     frequencies = y.value_counts(normalize=True)[clf.classes_.tolist()].to_numpy()
-    assert list(clf.network_.query(clf.network_.target).values()) == pytest.approx(frequencies, abs=0.005)
+    assert list(clf.model_.query(clf.model_.target).values()) == pytest.approx(frequencies, abs=0.005)
 
 
 @pytest.mark.parametrize("fitted", [FIFTHS, "vehicle", "german", "tic-tac-toe"], indirect=True)
@@ -63,11 +63,11 @@ def test_with_one_cell_known_the_default_comes_near_the_class_frequencies_of_its
     _, codes = clf.encode(X)
     classes = y.to_numpy()[:, np.newaxis] == clf.classes_
     distances = []
-    for attribute, n_states in enumerate(clf.network_.n_states[:-1]):
+    for attribute, n_states in enumerate(clf.model_.n_states[:-1]):
         for state in range(n_states):
             rows = codes[:, attribute] == state
             if rows.sum() >= 30:
-                evidence = np.array([clf.network_.n_states[:-1]], dtype=codes.dtype)
+                evidence = np.array([clf.model_.n_states[:-1]], dtype=codes.dtype)
                 evidence[0, attribute] = state
                 distances.append(np.exp(clf.gaps_.log_posterior(evidence)[0]) - classes[rows].mean(axis=0))
     assert distances
@@ -82,9 +82,9 @@ def test_prediction_query_and_explanation_give_one_probability(fitted, data):
     evidence = evidence_of(X, data.draw(st.integers(0, len(X) - 1)), chosen)
     row = row_of(X, evidence)
     predicted = clf.predict_proba(row)[0]
-    target = clf.network_.target
-    np.testing.assert_allclose(list(clf.network_.query(target, evidence).values()), predicted, rtol=0, atol=1e-9)
-    for model in (clf, clf.network_):
+    target = clf.model_.target
+    np.testing.assert_allclose(list(clf.model_.query(target, evidence).values()), predicted, rtol=0, atol=1e-9)
+    for model in (clf, clf.model_):
         found = explain(model, row)
         favoured, against = found.favoured[0], found.against[0]
         parts = found.base_rate[0] + found.baseline[0] + found.contributions[0].sum() + found.remainder[0]
@@ -99,7 +99,7 @@ def test_where_gaps_are_summed_out_query_gives_the_same_too(options, data):
     clf = BayesianNetworkClassifier(options[0], parameters=options[1]).fit(X, y)
     evidence = evidence_of(X, data.draw(st.integers(0, len(X) - 1)), data.draw(st.sets(st.integers(0, 12))))
     predicted = clf.predict_proba(row_of(X, evidence))[0]
-    found = clf.network_.query(clf.network_.target, evidence)
+    found = clf.model_.query(clf.model_.target, evidence)
     np.testing.assert_allclose(list(found.values()), predicted, rtol=0, atol=1e-9)
 
 
@@ -109,11 +109,11 @@ def test_a_file_keeps_every_probability(fitted, tmp_path):
     save_model(clf, tmp_path / "model.json")
     read_again = load_model(tmp_path / "model.json")
     np.testing.assert_array_equal(read_again.predict_proba(gappy), clf.predict_proba(gappy))
-    target, evidence = clf.network_.target, evidence_of(X, 0, [0])
-    assert read_again.network_.query(target, evidence) == clf.network_.query(target, evidence)
+    target, evidence = clf.model_.target, evidence_of(X, 0, [0])
+    assert read_again.model_.query(target, evidence) == clf.model_.query(target, evidence)
 
 
-@pytest.mark.parametrize("structure", ["pairwise", "tan"])
+@pytest.mark.parametrize("structure", ["naive-bayes", "tan"])
 @settings(max_examples=3, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_rows_with_gaps_are_near_those_of_the_tight_fit(structure, seed):
@@ -136,7 +136,7 @@ def test_without_evidence_many_classes_of_few_rows_have_their_frequencies(seed, 
     rng = np.random.default_rng(seed)
     y = rng.choice(n_classes, 100, p=rng.dirichlet(np.full(n_classes, 0.7)))
     X = np.where(rng.random((100, 8)) < 0.6, y[:, np.newaxis] * rng.integers(1, 7, 8) % 5, rng.integers(0, 5, (100, 8)))
-    clf = BayesianNetworkClassifier().fit(X.astype(str), y)
+    clf = AdditiveClassifier().fit(X.astype(str), y)
     found = clf.predict_proba(np.full((1, 8), None, dtype=object))[0]
     np.testing.assert_allclose(found, np.unique(y, return_counts=True)[1] / 100, rtol=0, atol=1e-9)
 
@@ -144,5 +144,5 @@ def test_without_evidence_many_classes_of_few_rows_have_their_frequencies(seed, 
 def test_reversing_the_columns_changes_nothing():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     gappy = X[:60].mask(np.random.default_rng(0).random((60, X.shape[1])) < 0.4)
-    forth, back = (BayesianNetworkClassifier().fit(X[names], y) for names in (X.columns, X.columns[::-1]))
+    forth, back = (AdditiveClassifier().fit(X[names], y) for names in (X.columns, X.columns[::-1]))
     np.testing.assert_allclose(back.predict_proba(gappy[X.columns[::-1]]), forth.predict_proba(gappy), atol=1e-9)

@@ -13,7 +13,6 @@ import tanager
 import tanager.dask
 from tanager.errors import DataWarning
 from tanager.parameters import Conditional
-from tanager.structure import Pairwise
 
 
 def largest_difference(ours, theirs):
@@ -33,7 +32,7 @@ def test_frequencies_are_those_of_a_fit_in_memory(client, edges, gaps, cut, make
     table = make_table(gaps=gaps)
     theirs = tanager.TANClassifier(parameters="frequency").fit(table.drop(columns="outcome"), table["outcome"])
     ours = tanager.dask.TANClassifier(client, parameters="frequency").fit(cut(table, *edges), "outcome")
-    assert largest_difference(ours.network_, theirs.network_) < 1e-9
+    assert largest_difference(ours.model_, theirs.model_) < 1e-9
     assert ours.structure_score_ == pytest.approx(theirs.structure_score_, rel=1e-12)
 
 
@@ -55,8 +54,8 @@ def test_a_table_of_categories_is_computed_once_and_gives_the_model_of_memory(
     ours = tanager.dask.TANClassifier(client, **options).fit(rows, "outcome")
     theirs = tanager.TANClassifier(**options).fit(table.drop(columns="outcome"), table["outcome"])
     assert len(list(tmp_path.iterdir())) == 5
-    assert ours.network_.states == theirs.network_.states
-    assert largest_difference(ours.network_, theirs.network_) < 1e-9
+    assert ours.model_.states == theirs.model_.states
+    assert largest_difference(ours.model_, theirs.model_) < 1e-9
 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.1], ids=["complete", "gaps"])
@@ -74,7 +73,7 @@ def test_conditional_tables_are_those_of_a_fit_in_memory(client, parameters, gap
     table = make_table(1, gaps=gaps)
     theirs = tanager.TANClassifier(parameters=parameters).fit(table.drop(columns="outcome"), table["outcome"])
     ours = tanager.dask.TANClassifier(client, parameters=parameters).fit(cut(table, 100, 450), "outcome")
-    assert largest_difference(ours.network_, theirs.network_) < 1e-6
+    assert largest_difference(ours.model_, theirs.model_) < 1e-6
     assert largest_difference(ours.filler_, theirs.filler_) < 1e-9 if theirs.filler_ else ours.filler_ is None
     assert ours.trace_.parameters.passes == theirs.trace_.parameters.passes
 
@@ -85,22 +84,22 @@ def test_conditional_tables_are_those_of_a_fit_in_memory(client, parameters, gap
         ("BayesianNetworkClassifier", {"structure": "bckg", "missing": "category"}),
         ("NaiveBayesClassifier", {"discretizer": "quantile"}),
         ("TANClassifier", {"engine": "numba"}),
-        ("PairwiseClassifier", {"pairs_per_attribute": 1.0, "categorical_features": ["legs"]}),
+        ("AdditiveClassifier", {"pairs": 5, "trees": False, "categorical_features": ["legs"]}),
     ],
 )
 def test_other_models_are_those_of_a_fit_in_memory(client, name, options, cut, make_table):
     table = make_table(2, gaps=0.05)
     theirs = getattr(tanager, name)(**options).fit(table.drop(columns="outcome"), table["outcome"])
     ours = getattr(tanager.dask, name)(client, **options).fit(cut(table, 200, 200, 410), "outcome")
-    assert largest_difference(ours.network_, theirs.network_) < 1e-6
+    assert largest_difference(ours.model_, theirs.model_) < 1e-6
 
 
 def test_a_category_in_one_partition_only_is_a_state(client, cut, table):
     rare = table.assign(colour=np.where(np.arange(len(table)) == 599, "violet", table["colour"]))
     ours = tanager.dask.TANClassifier(client, parameters="frequency").fit(cut(rare, 200, 590), "outcome")
     theirs = tanager.TANClassifier(parameters="frequency").fit(rare.drop(columns="outcome"), rare["outcome"])
-    assert "violet" in ours.network_.states["colour"]
-    assert largest_difference(ours.network_, theirs.network_) < 1e-9
+    assert "violet" in ours.model_.states["colour"]
+    assert largest_difference(ours.model_, theirs.model_) < 1e-9
 
 
 def test_a_class_in_one_partition_only_is_a_class(client, cut, table):
@@ -110,7 +109,7 @@ def test_a_class_in_one_partition_only_is_a_class(client, cut, table):
     ours = tanager.dask.NaiveBayesClassifier(client).fit(cut(ordered, first, first + 50), "outcome")
     theirs = tanager.NaiveBayesClassifier().fit(X, y)
     assert ours.classes_.tolist() == ["low", "mid", "top"]
-    assert largest_difference(ours.network_, theirs.network_) < 1e-9
+    assert largest_difference(ours.model_, theirs.model_) < 1e-9
 
 
 def test_integers_of_different_widths_are_the_same_numbers(client, of_frames, table):
@@ -121,7 +120,7 @@ def test_integers_of_different_widths_are_the_same_numbers(client, of_frames, ta
     whole = table.assign(shape=table["shape"].mask(table.index.isin(empty.index)))
     whole.loc[empty.index, "size"] = np.nan
     theirs = tanager.TANClassifier(parameters="frequency").fit(whole.drop(columns="outcome"), whole["outcome"])
-    assert largest_difference(ours.network_, theirs.network_) < 1e-9
+    assert largest_difference(ours.model_, theirs.model_) < 1e-9
 
 
 def test_rows_without_a_class_are_left_out_with_a_warning(client, cut, table):
@@ -130,7 +129,7 @@ def test_rows_without_a_class_are_left_out_with_a_warning(client, cut, table):
     with pytest.warns(DataWarning, match=r"missing in 200 of 600 rows"):
         ours = tanager.dask.NaiveBayesClassifier(client).fit(cut(some, 150, 300), "outcome")
     theirs = tanager.NaiveBayesClassifier().fit(X.iloc[200:], y.iloc[200:])
-    assert largest_difference(ours.network_, theirs.network_) < 1e-9
+    assert largest_difference(ours.model_, theirs.model_) < 1e-9
 
 
 @pytest.mark.parametrize(
@@ -138,9 +137,9 @@ def test_rows_without_a_class_are_left_out_with_a_warning(client, cut, table):
     [
         ("TANClassifier", {"parameters": Conditional()}),
         ("TANClassifier", {"parameters": Conditional(), "missing": "category"}),
-        ("PairwiseClassifier", {}),
+        ("AdditiveClassifier", {}),
     ],
-    ids=["strength chosen", "gap states", "pairwise"],
+    ids=["strength chosen", "gap states", "additive"],
 )
 def test_row_weights_mean_what_they_mean_in_memory(client, name, options, cut, make_table):
     table = make_table(3, gaps=0.05)
@@ -148,7 +147,7 @@ def test_row_weights_mean_what_they_mean_in_memory(client, name, options, cut, m
     theirs = getattr(tanager, name)(**options).fit(table.drop(columns="outcome"), table["outcome"], weights)
     rows = cut(table.assign(times=weights), 200, 200, 410)
     ours = getattr(tanager.dask, name)(client, **options).fit(rows, "outcome", "times")
-    assert largest_difference(ours.network_, theirs.network_) < 1e-6
+    assert largest_difference(ours.model_, theirs.model_) < 1e-6
     assert ours.predict(rows).compute().tolist() == theirs.predict(table.drop(columns="outcome")).tolist()
 
 
@@ -161,7 +160,7 @@ def test_a_row_of_weight_w_is_w_rows(client, cut, table):
     theirs = tanager.TANClassifier(parameters="frequency").fit(
         repeated.drop(columns=["outcome", "times"]), repeated["outcome"]
     )
-    assert largest_difference(ours.network_, theirs.network_) < 1e-9
+    assert largest_difference(ours.model_, theirs.model_) < 1e-9
 
 
 @pytest.mark.parametrize("weights", [None, "times"])
@@ -172,7 +171,7 @@ def test_class_weights_mean_what_they_mean_in_memory(client, cut, table, weights
     ours = tanager.dask.TANClassifier(client, **options).fit(cut(given, 100, 350), "outcome", weights)
     X, y = table.drop(columns="outcome"), table["outcome"]
     theirs = tanager.TANClassifier(**options).fit(X, y, rows["times"] if weights else None)
-    assert largest_difference(ours.network_, theirs.network_) < 1e-9
+    assert largest_difference(ours.model_, theirs.model_) < 1e-9
 
 
 @pytest.mark.parametrize(
@@ -192,8 +191,8 @@ def test_a_parquet_folder_and_a_series_of_classes_are_taken_too(client, tmp_path
     rows = cut(table, 100, 350)
     by_series = tanager.dask.NaiveBayesClassifier(client).fit(rows.drop(columns="outcome"), rows["outcome"])
     theirs = tanager.NaiveBayesClassifier().fit(X, y)
-    assert largest_difference(by_path.network_, theirs.network_) < 1e-9
-    assert largest_difference(by_series.network_, theirs.network_) < 1e-9
+    assert largest_difference(by_path.model_, theirs.model_) < 1e-9
+    assert largest_difference(by_series.model_, theirs.model_) < 1e-9
     assert by_path.predict(tmp_path).compute().tolist() == theirs.predict(X).tolist()
 
 
@@ -226,14 +225,15 @@ def test_the_local_classifier_is_an_ordinary_one(client, tmp_path, cut, table):
     tanager.save_model(local, tmp_path / "model.json")
     np.testing.assert_array_equal(tanager.load_model(tmp_path / "model.json").predict(X), local.predict(X))
     begun = tanager.NaiveBayesClassifier().fit(X.iloc[:400], y.iloc[:400]).partial_fit(X.iloc[400:], y.iloc[400:])
-    assert largest_difference(local.partial_fit(X.iloc[400:], y.iloc[400:]).network_, begun.network_) < 1e-12
+    assert largest_difference(local.partial_fit(X.iloc[400:], y.iloc[400:]).model_, begun.model_) < 1e-12
 
 
 def test_edits_of_a_model_from_a_cluster_are_those_of_memory(client, cut, table):
     X, y = table.drop(columns="outcome"), table["outcome"]
-    options = {"structure": Pairwise(2, order=2), "parameters": Conditional(strength=1.0)}
-    ours = tanager.dask.BayesianNetworkClassifier(client, **options).fit(cut(table, 100, 350), "outcome")
-    local = tanager.BayesianNetworkClassifier(**options).fit(X, y)
+    ours = tanager.dask.AdditiveClassifier(client, trees=False).fit(cut(table, 100, 350), "outcome")
+    local = tanager.AdditiveClassifier(trees=False).fit(X, y)
+    assert ours.query({"size": 1.0}) == pytest.approx(local.query({"size": 1.0}), abs=1e-6)
+    assert ours.tree_share_ == 0.0
     edits = [
         tanager.Edit.monotone("size", "increasing", of="top", reason="known"),
         tanager.Edit.remove("legs", reason="not to be used"),

@@ -15,7 +15,7 @@ from tanager.errors import OptionError
 from tanager.parameters import EM, PARAMETERS, Conditional, Frequency, LikelihoodGradient
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTrace
 from tanager.scores import ACLL, CLL
-from tanager.structure import STRUCTURES, AnDE, Fixed, Pairwise, Selective
+from tanager.structure import STRUCTURES, AnDE, Fixed, Selective
 from tanager.structure.dag import Dag
 from tanager.table.schema import ColumnSchema
 
@@ -116,7 +116,7 @@ def test_a_structure_is_judged_as_in_memory(client, criterion, cut, make_table):
     assert ours.structure_score_ == pytest.approx(theirs.structure_score_, rel=1e-12)
 
 
-@pytest.mark.parametrize("structure", ["naive-bayes", "tan", "pairwise"])
+@pytest.mark.parametrize("structure", ["naive-bayes", "tan"])
 def test_strengths_are_chosen_as_in_memory(client, structure, cut, make_table):
     options = {"structure": structure, "parameters": Conditional()}
     ours, theirs = fit_both(client, cut, make_table(2, N_ROWS, gaps=0.05), **options)
@@ -126,12 +126,13 @@ def test_strengths_are_chosen_as_in_memory(client, structure, cut, make_table):
 
 
 def test_a_monotone_model_is_that_of_memory(client, cut, make_table):
-    structure = Pairwise(order=2, monotonic_cst={"size": 1, "weight": -1})
     table = make_table(2, N_ROWS, gaps=0.05)
     table = table[table["outcome"].isin(sorted(table["outcome"].unique())[:2])].reset_index(drop=True)
-    ours, theirs = fit_both(client, cut, table, structure=structure, parameters=Conditional(strength=3.0))
-    assert set(ours.trace_.parameters.monotone) == set(theirs.trace_.parameters.monotone) == {"size", "weight"}
-    X = table.drop(columns="outcome")
+    X, y = table.drop(columns="outcome"), table["outcome"]
+    options = {"monotonic_cst": {"size": 1, "weight": -1}}
+    theirs = tanager.AdditiveClassifier(**options).fit(X, y)
+    ours = tanager.dask.AdditiveClassifier(client, **options).fit(cut(table, *CUTS), "outcome")
+    assert set(ours.trace_.monotone) == set(theirs.trace_.monotone)
     np.testing.assert_allclose(ours.predict_proba(cut(X, *CUTS)), theirs.predict_proba(X), atol=1e-3)  # tol
 
 

@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from oracle import random_batch  # noqa: E402
-from tanager import BayesianNetworkClassifier, PairwiseClassifier, TANClassifier  # noqa: E402
+from tanager import BayesianNetworkClassifier, TANClassifier  # noqa: E402
 from tanager.counts.count_store import CountStore  # noqa: E402
 from tanager.counts.engine import choose_engine  # noqa: E402
 from tanager.parameters import Conditional, ParameterTask  # noqa: E402
@@ -99,27 +99,11 @@ def test_fitted_tables_are_those_of_the_host(monkeypatch, objective, n_classes):
     options = {"parameters": Conditional(objective, strength=1.0), "categorical_features": "all"}
     host = TANClassifier(engine="numpy", **options).fit(X, y)
     device = TANClassifier(engine="torch", device=DEVICE, **options).fit(X, y)
-    assert device.network_.edges == host.network_.edges
-    for own, expected in zip(device.network_.tables, host.network_.tables, strict=True):
+    assert device.model_.edges == host.model_.edges
+    for own, expected in zip(device.model_.tables, host.model_.tables, strict=True):
         np.testing.assert_allclose(own, expected, atol=1e-9)
     np.testing.assert_allclose(device.predict_proba(X), host.predict_proba(X), atol=1e-9)
     assert device.trace_.parameters.passes == host.trace_.parameters.passes
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_effects_of_pairs_are_those_of_the_host(monkeypatch, n_classes):
-    monkeypatch.setattr(torch_pass, "LOOK_UPS_WORTH_DEVICE", 0)
-    rng = np.random.default_rng(5)
-    y = rng.integers(0, n_classes, 500)
-    X = np.where(rng.random((500, 4)) < 0.4, y[:, None], rng.normal(size=(500, 4)))
-    X[rng.random((500, 4)) < 0.1] = np.nan
-    parameters = Conditional(strength=(1.0, 4.0))
-    host = PairwiseClassifier(engine="numpy", parameters=parameters).fit(X, y)
-    calls = count_calls(monkeypatch, torch_pass.TorchPass)
-    device = PairwiseClassifier(engine="torch", device=DEVICE, parameters=parameters).fit(X, y)
-    assert calls
-    assert device.network_.pairs == host.network_.pairs
-    np.testing.assert_allclose(device.predict_proba(X), host.predict_proba(X), atol=1e-9)
 
 
 def count_calls(monkeypatch, row_pass: type) -> list[int]:
@@ -150,7 +134,7 @@ def test_small_work_stays_on_the_host():
     assert torch_pass.passes_on_device(counts.engine, cells, [batch], 0) == []
 
 
-@pytest.mark.parametrize("structure", ["naive-bayes", "tan", "bckg", "pairwise"])
+@pytest.mark.parametrize("structure", ["naive-bayes", "tan", "bckg"])
 def test_every_structure_predicts_as_on_the_host_with_gaps_too(structure):
     rng = np.random.default_rng(7)
     y = rng.integers(0, 2, 300)

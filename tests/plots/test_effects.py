@@ -13,9 +13,9 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, StepPatch
 from sklearn.datasets import load_iris
 
 from explain.effect_networks import effect_network, frame_of
-from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, OptionError, explain
-from tanager.network.additive import AdditiveNetwork
-from tanager.network.effect_strength import class_odds, effect_strength
+from tanager import AdditiveClassifier, NaiveBayesClassifier, OptionError, explain
+from tanager.additive.importance import class_odds, effect_strength
+from tanager.additive.model import AdditiveModel
 from tanager.plots import plot_effect, plot_effects, plot_network, plot_waterfall
 from tanager.plots.effect_curve import bin_edges
 from tanager.table.schema import ColumnSchema
@@ -42,12 +42,12 @@ def assert_no_overlap(ax) -> None:
             assert not any(box.overlaps(other) for other in boxes[:k])
 
 
-def one_column(column: ColumnSchema, n_classes: int = 2) -> AdditiveNetwork:
+def one_column(column: ColumnSchema, n_classes: int = 2) -> AdditiveModel:
     """A network of one attribute, its density flat."""
     effect = np.random.default_rng(0).normal(size=(column.n_states + 1, n_classes))
     target = ColumnSchema("y", "categorical", tuple(f"c{k}" for k in range(n_classes)))
     density = np.full(column.n_states, 1 / column.n_states)
-    return AdditiveNetwork((column, target), np.zeros(n_classes), (effect,), (), (), (density,))
+    return AdditiveModel((column, target), np.zeros(n_classes), (effect,), (), (), (density,))
 
 
 def test_the_curve_has_a_step_for_each_bin_between_its_cuts():
@@ -172,7 +172,7 @@ def test_the_strongest_effects_come_first():
 
 
 def test_effects_are_drawn_of_a_classifier_and_tables_are_refused():
-    clf = BayesianNetworkClassifier("pairwise").fit(IRIS.data, IRIS.target)
+    clf = AdditiveClassifier().fit(IRIS.data, IRIS.target)
     for ax in plot_effects(clf):
         assert_no_overlap(ax)
     with pytest.raises(OptionError, match="tables, not effects"):
@@ -188,14 +188,14 @@ def test_it_draws_on_the_axes_given():
         assert plot_effect(network, *names, ax=ax) is ax
 
 
-def many_pairs(n: int) -> AdditiveNetwork:
+def many_pairs(n: int) -> AdditiveModel:
     """All pairs of n switches, each stronger than the one before."""
     columns = tuple(ColumnSchema(f"s{k}", "categorical", (0, 1)) for k in range(n))
     pairs = tuple((i, j) for i in range(n) for j in range(i + 1, n))
     sign = np.zeros((3, 3, 2))
     sign[:2, :2, 1] = [[1.0, -1.0], [-1.0, 1.0]]
     main = np.array([[0.0, -1.0], [0.0, 1.0], [0.0, 0.0]])
-    return AdditiveNetwork(
+    return AdditiveModel(
         (*columns, ColumnSchema("y", "categorical", (0, 1))),
         np.zeros(2),
         (main,) * n,

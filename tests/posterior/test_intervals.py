@@ -9,12 +9,12 @@ from sklearn.base import clone
 
 from posterior.tables_of_rows import numbers_and_letters
 from tanager import (
+    AdditiveClassifier,
     BayesianNetworkClassifier,
     DataError,
     KDBClassifier,
     NaiveBayesClassifier,
     OptionError,
-    PairwiseClassifier,
     TANClassifier,
     load_model,
     save_model,
@@ -22,16 +22,16 @@ from tanager import (
 from tanager.posterior.broad import BLOCK_ROWS, MAX_ROWS_TO_FIT
 
 KINDS = [
-    (BayesianNetworkClassifier(), "auto"),
-    (BayesianNetworkClassifier(), "laplace"),
-    (BayesianNetworkClassifier(), "bootstrap"),
+    (AdditiveClassifier(), "auto"),
+    (AdditiveClassifier(trees=False, missing="average"), "broad"),
+    (AdditiveClassifier(), "bootstrap"),
     (TANClassifier(), "laplace"),
     (TANClassifier(), "auto"),
     (TANClassifier(parameters="frequency"), "auto"),
     (NaiveBayesClassifier(), "auto"),
     (BayesianNetworkClassifier(structure="aode", parameters="frequency"), "auto"),
 ]
-NAMES = [f"{type(clf).__name__}-{clf.parameters}-{method}" for clf, method in KINDS]
+NAMES = [f"{clf}-{method}" for clf, method in KINDS]
 
 
 def with_gaps(X):
@@ -77,7 +77,8 @@ def test_intervals_do_not_depend_on_order_of_rows_or_columns_threads_or_engine(c
         other.prepare_intervals(X.iloc[order], y[order], method=method)
         np.testing.assert_allclose(other.predict_interval(rows).lower, wanted.lower, atol=1e-9)
     turned = X[X.columns[::-1]]
-    other = clone(clf).set_params(n_jobs=2, engine="numpy").fit(turned, y)
+    engine = {} if isinstance(clf, AdditiveClassifier) else {"engine": "numpy"}
+    other = clone(clf).set_params(n_jobs=2, **engine).fit(turned, y)
     other.prepare_intervals(turned, y, method=method, n_draws=2)
     np.testing.assert_allclose(other.predict_interval(rows[turned.columns]).upper, wanted.upper, atol=1e-9)
 
@@ -98,7 +99,7 @@ def test_of_more_rows_than_a_block_or_a_fit_takes_order_and_threads_make_no_diff
 @pytest.mark.parametrize(
     ("clf", "method", "atol"),
     [
-        (PairwiseClassifier(order=1), "laplace", 1e-6),
+        (AdditiveClassifier(pairs=0, trees=False), "bootstrap", 1e-5),
         (TANClassifier(), "laplace", 1e-6),
         (TANClassifier(), "bootstrap", 1e-6),
     ],
@@ -146,7 +147,7 @@ def test_fewer_rows_mean_wider_intervals_in_the_mean_over_tables(clf, method):
 
 def test_a_row_of_gaps_is_as_sure_as_the_class_frequency():
     X, y = numbers_and_letters(400, 2)
-    clf = BayesianNetworkClassifier().fit(X, y).prepare_intervals(X, y)
+    clf = AdditiveClassifier().fit(X, y).prepare_intervals(X, y)
     found = clf.predict_interval(with_gaps(X))
     share = np.mean(y == "yes")
     deviation = np.sqrt(share * (1 - share) / len(y))
@@ -158,7 +159,7 @@ def test_intervals_of_noise_hold_the_base_rate():
     rng = np.random.default_rng(0)
     X, _ = numbers_and_letters(600, 3)
     y = rng.integers(2, size=600)
-    clf = BayesianNetworkClassifier().fit(X, y).prepare_intervals(X, y)
+    clf = AdditiveClassifier().fit(X, y).prepare_intervals(X, y)
     found = clf.predict_interval(X)
     assert np.mean((found.lower[:, 1] < 0.5) & (found.upper[:, 1] > 0.5)) > 0.9
     assert np.mean(found.upper - found.lower) < 0.45

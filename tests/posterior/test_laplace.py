@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.special import expit, log_softmax
 
 from posterior.tables_of_rows import categories, numbers_and_letters
-from tanager import PairwiseClassifier, TANClassifier
-from tanager.classifiers.posteriors import Preparation
+from tanager import AdditiveClassifier, NaiveBayesClassifier, OptionError, TANClassifier
 from tanager.parameters import Conditional
-from tanager.posterior.effects import effects_posterior
 
 
 def one_hot(codes, n_states):
@@ -24,7 +20,7 @@ def test_two_classes_have_the_deviation_of_a_penalised_logistic_regression():
     rng = np.random.default_rng(0)
     X = categories(rng, 200, 3, 3)
     y = (rng.random(200) < np.where(X["x0"] == "s0", 0.7, 0.4)).astype(int)
-    clf = PairwiseClassifier(order=1, parameters=Conditional(strength=2.0)).fit(X, y)
+    clf = NaiveBayesClassifier(parameters=Conditional(strength=2.0)).fit(X, y)
     clf.prepare_intervals(X, y, method="laplace")
     _, codes = clf.encode(X)
     design, p = one_hot(codes, 3), clf.predict_proba(X)[:, 1]
@@ -40,7 +36,7 @@ def test_several_classes_have_the_deviation_of_a_softmax_by_finite_differences()
     rng = np.random.default_rng(1)
     X = categories(rng, 120, 2, 2)
     y = rng.integers(3, size=120)
-    clf = PairwiseClassifier(order=1, parameters=Conditional(strength=1.5)).fit(X, y)
+    clf = NaiveBayesClassifier(parameters=Conditional(strength=1.5)).fit(X, y)
     clf.prepare_intervals(X, y, method="laplace")
     _, codes = clf.encode(X)
     design, n_effects = one_hot(codes, 2), 5
@@ -87,7 +83,7 @@ def test_ninety_percent_of_truths_drawn_from_the_prior_are_within():
         codes = np.array([[int(cell[1]) for cell in line] for line in X.to_numpy()])
         truth = expit(effects[np.arange(3), codes].sum(axis=1))
         y = (rng.random(120) < truth).astype(int)
-        clf = PairwiseClassifier(order=1, parameters=Conditional(strength=1.0)).fit(X, y)
+        clf = NaiveBayesClassifier(parameters=Conditional(strength=1.0)).fit(X, y)
         found = clf.prepare_intervals(X, y, method="laplace").predict_interval(X)
         hits.append(np.mean((found.lower[:, 1] <= truth) & (truth <= found.upper[:, 1])))
     assert 0.86 <= np.mean(hits) <= 0.94
@@ -95,11 +91,12 @@ def test_ninety_percent_of_truths_drawn_from_the_prior_are_within():
 
 @pytest.mark.parametrize("names", [("b",), ("b", "c"), ("c", "b")])
 def test_bands_of_effects_lie_around_the_effects(names):
-    X, y = numbers_and_letters(300, 0)
-    clf = PairwiseClassifier(pairs=[("b", "c")], parameters=Conditional(strength=1.0)).fit(X, y)
-    for method in ("laplace", "broad"):
-        found = clf.prepare_intervals(X, y, method=method).effect_interval(*names)
-        network = clf.network_
+    X, _ = numbers_and_letters(300, 0)
+    y = np.where(X["b"] * X["c"] > np.random.default_rng(0).logistic(0, 0.2, len(X)), "yes", "no")
+    clf = AdditiveClassifier(pairs=[("b", "c")]).fit(X, y)
+    for method in ("bootstrap", "broad"):
+        found = clf.prepare_intervals(X, y, method=method, n_draws=3).effect_interval(*names)
+        network = clf.model_
         shown = network.main("b") if len(names) == 1 else network.pair(*names)
         np.testing.assert_allclose(found.median[..., 1], shown[..., 1] - shown[..., 0])
         assert (found.lower < found.median).any()
@@ -107,12 +104,9 @@ def test_bands_of_effects_lie_around_the_effects(names):
         assert len(network.spreads) == 3
 
 
-def test_blocks_that_the_leading_model_does_not_have_get_the_strength_of_their_evidence():
-    X, y = numbers_and_letters(200, 0)
-    clf = PairwiseClassifier(pairs=[("b", "c")], parameters=Conditional(strength=1.0)).fit(X, y)
-    rows = Preparation.of(clf, X, y, None).rows()
-    p, trace = clf.predict_proba(X), replace(clf.trace_.parameters, strength=(1.0, np.inf))
-    found = effects_posterior(clf.network_, rows.codes, rows.weights, p, trace)
-    deviations = found.effect_deviations(clf.network_, clf.network_.pairs[0])
-    assert np.isfinite(deviations).all()
-    assert deviations.max() > 0.0
+@pytest.mark.parametrize("method", ["laplace", "dirichlet"])
+def test_an_additive_model_has_no_posterior_of_tables(method):
+    X, y = numbers_and_letters(100, 0)
+    clf = AdditiveClassifier(trees=False).fit(X, y)
+    with pytest.raises(OptionError, match=rf"method='{method}' is not defined for AdditiveClassifier\(trees=False\)"):
+        clf.prepare_intervals(X, y, method=method)

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from tanager import BayesianNetworkClassifier, Network
-from tanager.network.additive import AdditiveNetwork
-from tanager.structure import Fixed, Pairwise
+from tanager import AdditiveClassifier, BayesianNetworkClassifier, Network
+from tanager.additive.model import AdditiveModel
+from tanager.structure import Fixed
 
 NAMES = ("a", "b", "c", "d", "e", "f", "g")
 
@@ -40,7 +40,7 @@ def with_hidden_node() -> BayesianNetworkClassifier:
     X, y = table(4, n_columns=5)
     edges = [("y", "c"), *(("c", name) for name in "abde")]
     whole = BayesianNetworkClassifier(Fixed(edges), parameters="frequency").fit(X, y)
-    return BayesianNetworkClassifier(Fixed(whole.network_), parameters="em").fit(X.drop(columns="c"), y)
+    return BayesianNetworkClassifier(Fixed(whole.model_), parameters="em").fit(X.drop(columns="c"), y)
 
 
 def mixed_table(
@@ -65,15 +65,15 @@ def mixed_table(
     return X, pd.Series([f"class {label}" for label in y], name="y")
 
 
-def with_trees(seed: int, n_classes: int = 3, missing: str = "auto") -> BayesianNetworkClassifier:
+def with_trees(seed: int, n_classes: int = 3, missing: str = "auto") -> AdditiveClassifier:
     """A network of effects and trees: in half of the towns and jobs age says the opposite."""
     X, y = mixed_table(seed, n_rows=2_000, n_classes=n_classes, gaps=0.05)
-    clf = BayesianNetworkClassifier(Pairwise(order=None), missing=missing).fit(X, y)
-    assert clf.network_.forest is not None
+    clf = AdditiveClassifier(missing=missing).fit(X, y)
+    assert clf.model_.forest is not None
     return clf
 
 
-def rows_of(network: Network | AdditiveNetwork, codes: np.ndarray) -> pd.DataFrame:
+def rows_of(network: Network | AdditiveModel, codes: np.ndarray) -> pd.DataFrame:
     """A table whose cells have these codes, missing where they are negative: numbers from the middle of their bin."""
     columns = {}
     for column, own in zip(network.columns[:-1], codes.T.tolist(), strict=False):
@@ -89,7 +89,7 @@ def rows_of(network: Network | AdditiveNetwork, codes: np.ndarray) -> pd.DataFra
     return pd.DataFrame(columns)
 
 
-def random_codes(network: Network | AdditiveNetwork, n_patterns: int, seed: int = 0) -> np.ndarray:
+def random_codes(network: Network | AdditiveModel, n_patterns: int, seed: int = 0) -> np.ndarray:
     """(n_patterns, n_nodes) states of the attributes, -1 for about half of them; the class is never known."""
     rng = np.random.default_rng(seed)
     states = np.column_stack([rng.integers(0, n, n_patterns) for n in network.n_states])

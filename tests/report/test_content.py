@@ -23,9 +23,10 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
+from all_parts import make_classifier
 from report.models import mixed_table, table, with_hidden_node
 from tanager import (
-    BayesianNetworkClassifier,
+    AdditiveClassifier,
     DataError,
     DataWarning,
     NaiveBayesClassifier,
@@ -146,7 +147,7 @@ def test_bars_count_every_cell_that_is_there():
     assert (constant["missing"], np.sum(constant["bars"])) == (0, 300)
     for k in (0, 1):
         assert np.array(x["bars"])[:, k].sum() == (y[10:] == k).sum()
-    assert x["cut_labels"] == [f"{cut:.6g}" for cut in clf.network_.columns[0].cuts]
+    assert x["cut_labels"] == [f"{cut:.6g}" for cut in clf.model_.columns[0].cuts]
     assert all(0 <= place <= 1 for place in x["cuts"])
 
 
@@ -167,9 +168,7 @@ def test_rows_that_would_make_the_page_too_large_are_thinned_evenly(model, monke
     assert rows["every"] > 1
     assert rows["kept"] == len(range(0, len(X), rows["every"]))
     codes = np.frombuffer(zlib.decompress(base64.b64decode(rows["codes"])), dtype=np.uint8).reshape(rows["kept"], -1)
-    assert codes[1].tolist() == [
-        clf.network_.code(name, X.loc[rows["every"], name]) for name in clf.network_.nodes[:-1]
-    ]
+    assert codes[1].tolist() == [clf.model_.code(name, X.loc[rows["every"], name]) for name in clf.model_.nodes[:-1]]
 
 
 def test_hidden_nodes_are_in_the_network_but_not_in_the_data():
@@ -188,21 +187,21 @@ def test_hidden_nodes_are_in_the_network_but_not_in_the_data():
         ("tan", "marginalize", "summed out"),
         ("tan", "skip", "left out"),
         ("tan", "category", "averaged over"),
-        ("pairwise", "auto", "averaged over"),
-        ("pairwise", "skip", "expected effect"),
+        ("additive", "auto", "averaged over"),
+        ("additive", "average", "averaged over"),
     ],
 )
 def test_the_page_knows_what_a_gap_means_to_the_model(structure, missing, meaning):
     X, y = mixed_table(1)
-    clf = BayesianNetworkClassifier(structure, missing=missing).fit(X, y)
+    clf = make_classifier(structure, missing=missing).fit(X, y)
     found = collect(clf)["gaps"]
     assert (found["meaning"], found["words"]) == (meaning, clf.gaps_.sentence)
 
 
 def test_histograms_of_a_network_of_effects_have_the_coarse_cuts():
     X, y = mixed_table(2)
-    clf = BayesianNetworkClassifier("pairwise").fit(X, y)
-    age = clf.network_.columns[0]
+    clf = AdditiveClassifier().fit(X, y)
+    age = clf.model_.columns[0]
     assert len(age.cuts) > len(age.coarse.cuts)
     assert collect(clf, X, y)["columns"][0]["cut_labels"] == [f"{cut:.6g}" for cut in age.coarse.cuts]
 
@@ -234,8 +233,8 @@ def test_how_it_was_learnt_is_said_in_sentences_and_raw_traces_are_not_shown(mod
     clf.trace_ = replace(clf.trace_, parameters=noted)
     sentences = describe_learning(clf)["sentences"]
     assert any("among 2 settings" in each and "0.5 with the best, 0.7" in each for each in sentences)
-    assert any("2 attributes turned out to say nothing: a, b." in each for each in sentences)
-    assert any("25 % of the model is boosted trees" in each for each in sentences)
+    assert any("The effects of 2 attributes are exactly zero: a, b." in each for each in sentences)
+    assert any("Boosted trees have a weight of 25 %" in each for each in sentences)
     assert not any("inf" in each or "(" in each for each in sentences[1:])
 
 

@@ -9,20 +9,26 @@ import pandas as pd
 import pytest
 
 from report.models import mixed_table, random_codes, rows_of, with_trees
-from tanager import BayesianNetworkClassifier, TANClassifier, apply_edits, counterfactuals, load_edits, report
+from tanager import (
+    AdditiveClassifier,
+    TANClassifier,
+    apply_edits,
+    counterfactuals,
+    load_edits,
+    report,
+)
 from tanager.decide import CostDecision, ThresholdDecision
 from tanager.measures import accuracy, brier, log_loss
-from tanager.structure import Pairwise
 
 POSTERIOR = "return arguments[0].map((codes) => window.tanagerReport.posterior(codes))"
 
 
-@pytest.fixture(scope="module", params=["average", "skip", "trees", "category"])
+@pytest.fixture(scope="module", params=["average", "trees", "auto"])
 def model(request):
     if request.param == "trees":
         return with_trees(2), *mixed_table(2, n_rows=150, gaps=0.1)
     X, y = mixed_table(3, n_rows=300, gaps=0.05)
-    return BayesianNetworkClassifier(Pairwise(2, order=2), missing=request.param).fit(X, y), X, y
+    return AdditiveClassifier(pairs=8, trees=False, missing=request.param).fit(X, y), X, y
 
 
 def patterns_of(network, number: int) -> np.ndarray:
@@ -49,19 +55,19 @@ def edits_of(network) -> list[dict[str, object]]:
 def test_the_page_corrects_a_model_as_python_does_and_saves_what_python_reads(page, model, tmp_path):
     clf, X, y = model
     page.open(report(clf, X, y, tmp_path / "page.html"))
-    codes = patterns_of(clf.network_, 12)
+    codes = patterns_of(clf.model_, 12)
     full = np.maximum(codes, 0)
     full[:, -1] = -1
     patterns = np.concatenate([codes, full])
-    rows = rows_of(clf.network_, patterns[:, :-1])
-    for edit in edits_of(clf.network_):
+    rows = rows_of(clf.model_, patterns[:, :-1])
+    for edit in edits_of(clf.model_):
         page.run("window.tanagerReport.edits.add({...arguments[0], reason: 'r', who: 'w', when: '2024'})", edit)
     (tmp_path / "edits.json").write_text(page.run("return window.tanagerReport.edits.text()"))
     edited = apply_edits(clf, load_edits(tmp_path / "edits.json"))
     found = page.run(POSTERIOR, patterns.tolist())
     np.testing.assert_allclose(found, edited.predict_proba(rows), rtol=0, atol=1e-9)
     assert np.abs(edited.predict_proba(rows) - clf.predict_proba(rows)).max() > 0.01
-    assert len(edited.edits_[0].edits) == len(edits_of(clf.network_))
+    assert len(edited.edits_[0].edits) == len(edits_of(clf.model_))
     page.wait("return window.tanagerReport.edits.latest().after !== null")
     quality = page.run("return window.tanagerReport.edits.latest()")
     labels = np.searchsorted(clf.classes_, y)
@@ -80,7 +86,7 @@ def test_the_page_corrects_a_model_as_python_does_and_saves_what_python_reads(pa
 
 def test_a_correction_is_made_by_hand_with_a_reason_and_downloaded(page, tmp_path):
     X, y = mixed_table(3, n_rows=300)
-    clf = BayesianNetworkClassifier(Pairwise(2, order=2)).fit(X, y)
+    clf = AdditiveClassifier(pairs=8, trees=False).fit(X, y)
     page.open(report(clf, X, y, tmp_path / "page.html"))
     page.run("document.getElementById('correct').click(); document.getElementById('shapes').scrollIntoView()")
     button = "[...document.querySelectorAll('.edit-form button')].find((b) => b.textContent === '%s')"
@@ -105,8 +111,8 @@ def test_a_correction_is_made_by_hand_with_a_reason_and_downloaded(page, tmp_pat
     opened = report(edited, X, y, tmp_path / "edited.html")
     page.open(opened)
     assert "it only grows with age" in page.text(".corrections")
-    patterns = patterns_of(clf.network_, 5)
-    expected = edited.predict_proba(rows_of(clf.network_, patterns[:, :-1]))
+    patterns = patterns_of(clf.model_, 5)
+    expected = edited.predict_proba(rows_of(clf.model_, patterns[:, :-1]))
     np.testing.assert_allclose(page.run(POSTERIOR, patterns.tolist()), expected, rtol=0, atol=1e-9)
 
 
@@ -114,7 +120,7 @@ def test_a_correction_is_made_by_hand_with_a_reason_and_downloaded(page, tmp_pat
 def test_the_page_finds_the_changes_that_python_finds(page, kind, tmp_path):
     X, y = mixed_table(5, n_rows=250, n_classes=2)
     X = X[["age", "town", "job"]].assign(age=X["age"] // 15 * 15)
-    clf = (TANClassifier() if kind == "tables" else BayesianNetworkClassifier(Pairwise(2, order=2))).fit(X, y)
+    clf = (TANClassifier() if kind == "tables" else AdditiveClassifier(pairs=8, trees=False)).fit(X, y)
     classes = ("class 0", "class 1")
     if kind == "threshold":
         clf.decision_ = ThresholdDecision(classes, "class 1", 0.2)
@@ -136,7 +142,7 @@ def test_the_page_finds_the_changes_that_python_finds(page, kind, tmp_path):
         assert found["complete"]
         assert words[found["now"]] == expected.decided
         assert [change["size"] for change in found["changes"]] == pytest.approx([one.size for one in expected.changes])
-        assert [{clf.network_.nodes[cell["node"]] for cell in change["cells"]} for change in found["changes"]] == [
+        assert [{clf.model_.nodes[cell["node"]] for cell in change["cells"]} for change in found["changes"]] == [
             {cell.attribute for cell in change.cells} for change in expected.changes
         ]
         for k, change in enumerate(expected.changes):
@@ -151,7 +157,7 @@ def test_the_page_finds_the_changes_that_python_finds(page, kind, tmp_path):
 
 def test_a_loaded_row_shows_its_own_numbers_and_changed_cells_show_them_too(page, tmp_path):
     X, y = mixed_table(3, n_rows=300, gaps=0.05)
-    clf = BayesianNetworkClassifier(Pairwise(2, order=2)).fit(X, y)
+    clf = AdditiveClassifier(pairs=8, trees=False).fit(X, y)
     page.open(report(clf, X, y, tmp_path / "page.html"))
     row = int(X["age"].notna().argmax())
     page.run(
@@ -176,7 +182,7 @@ def test_a_loaded_row_shows_its_own_numbers_and_changed_cells_show_them_too(page
 
 def test_axe_finds_nothing_in_forms_and_changes(page, axe, tmp_path):
     X, y = mixed_table(3, n_rows=200)
-    page.open(report(BayesianNetworkClassifier(Pairwise(2, order=2)).fit(X, y), X, y, tmp_path / "page.html"))
+    page.open(report(AdditiveClassifier(pairs=8, trees=False).fit(X, y), X, y, tmp_path / "page.html"))
     page.run("document.getElementById('correct').click(); document.getElementById('shapes').scrollIntoView()")
     for name in ("town", "age"):  # the second form takes the place of the first
         opener = f"[...document.querySelectorAll('#shapes .edit')].find((b) => b.ariaLabel === 'Edit {name}')"
@@ -205,7 +211,7 @@ def test_dates_are_typed_and_shown_as_dates_and_a_gap_may_be_a_state(page, tmp_p
         }
     )
     y = np.where((days > np.datetime64("2024-06-01")) ^ (rng.random(n) < 0.1), "late", "early")
-    clf = BayesianNetworkClassifier(Pairwise(order=2), missing="category").fit(X, y)
+    clf = AdditiveClassifier(trees=False).fit(X, y)
     page.open(report(clf, X, y, tmp_path / "page.html"))
     row = int(X["x"].isna().argmax())
     page.run(

@@ -17,9 +17,8 @@ from sklearn.datasets import make_moons
 
 from report.models import mixed_table, table, with_hidden_node
 from report.test_page import NASTY, shown
-from tanager import BayesianNetworkClassifier, report
-from tanager.network.effect_strength import class_odds, effect_strength
-from tanager.structure import Pairwise
+from tanager import AdditiveClassifier, report
+from tanager.additive.importance import class_odds, effect_strength
 
 MINUS = "\N{MINUS SIGN}"
 DRAWN = "return [...document.querySelectorAll('.reach:not(.away)')].map((edge) => Number(edge.dataset.pair))"
@@ -27,8 +26,8 @@ DRAWN = "return [...document.querySelectorAll('.reach:not(.away)')].map((edge) =
 
 @pytest.fixture(scope="module")
 def model():
-    X, y = mixed_table(3, n_rows=600)
-    return BayesianNetworkClassifier(Pairwise(2, order=2)).fit(X, y), X, y
+    X, y = mixed_table(3, n_rows=1_500)
+    return AdditiveClassifier(pairs=8, trees=False).fit(X, y), X, y
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +40,7 @@ def titles(page, selector: str) -> list[str]:
 
 
 def test_shapes_are_ranked_by_importance(page, path, model):
-    network = model[0].network_
+    network = model[0].model_
     strength = effect_strength(network)
     page.open(path)
     names = titles(page, "#shapes .card .link")
@@ -54,7 +53,7 @@ def test_shapes_are_ranked_by_importance(page, path, model):
 
 @pytest.mark.parametrize("label", [0, 2])
 def test_curves_and_bars_have_the_log_odds_of_the_network(page, path, model, label):
-    network = model[0].network_
+    network = model[0].model_
     page.open(path)
     page.run(
         f"const c = document.getElementById('shape-class'); c.value = {label}; c.dispatchEvent(new Event('change'))"
@@ -86,7 +85,7 @@ CARD = (
 
 
 def test_heat_maps_have_the_log_odds_of_the_pair(page, path, model):
-    network = model[0].network_
+    network = model[0].model_
     parent, child = (network.nodes[k] for k in network.pairs[0])
     page.open(path, "#pair=0&vs=0")
     assert page.text("#details h3") == f"{parent} & {child}"
@@ -105,8 +104,8 @@ def test_heat_maps_have_the_log_odds_of_the_pair(page, path, model):
 
 def test_heat_maps_of_numbers_have_every_bin_and_labels_that_do_not_overlap(page, tmp_path):
     X, y = make_moons(2_000, noise=0.2, random_state=0)
-    clf = BayesianNetworkClassifier().fit(pd.DataFrame(X, columns=["x", "y"]), y)
-    n_bins = [column.coarse.n_states for column in clf.network_.columns[:-1]]
+    clf = AdditiveClassifier().fit(pd.DataFrame(X, columns=["x", "y"]), y)
+    n_bins = [column.coarse.n_states for column in clf.model_.columns[:-1]]
     assert min(n_bins) > 8
     page.open(report(clf, pd.DataFrame(X, columns=["x", "y"]), y, path=tmp_path / "page.html"))
     page.run("document.getElementById('shapes').scrollIntoView()")
@@ -122,7 +121,7 @@ def test_heat_maps_of_numbers_have_every_bin_and_labels_that_do_not_overlap(page
 
 def test_a_number_can_be_typed_and_falls_into_its_bin(page, path, model):
     clf, X, _ = model
-    network = clf.network_
+    network = clf.model_
     page.open(path)
     for k, name in enumerate(network.nodes[:-1]):
         if network.columns[k].kind == "numeric":
@@ -143,7 +142,7 @@ def test_a_number_can_be_typed_and_falls_into_its_bin(page, path, model):
 
 
 def test_a_cut_itself_belongs_to_the_bin_above(page, path, model):
-    network = model[0].network_
+    network = model[0].model_
     cut = network.columns[0].cuts[3]
     page.open(path)
     page.element("#attribute-0").send_keys(repr(cut), Keys.TAB)
@@ -178,8 +177,8 @@ def test_nodes_show_their_curve_and_edges_their_heat_map(page, path):
 
 def test_the_strongest_pairs_are_drawn_first_and_all_on_demand(page, tmp_path):
     X, y = table(8, n_columns=20, n_rows=400)
-    clf = BayesianNetworkClassifier(Pairwise(3)).fit(X, y)
-    network = clf.network_
+    clf = AdditiveClassifier(pairs=12).fit(X, y)
+    network = clf.model_
     page.open(report(clf, path=tmp_path / "page.html"))
     strength = effect_strength(network)[len(network.mains) :]
     assert sorted(page.run(DRAWN)) == sorted(np.argsort(-strength, kind="stable")[:20].tolist())
@@ -192,7 +191,7 @@ def test_the_strongest_pairs_are_drawn_first_and_all_on_demand(page, tmp_path):
 
 def test_what_is_missing_is_a_part_of_its_own_and_the_parts_add_up(page, path, model):
     clf, X, _ = model
-    network = clf.network_
+    network = clf.model_
     page.open(path, f"#e=0.{network.code('age', X.loc[0, 'age'])}")
     words = titles(page, "#waterfall li .label")
     assert any(each.startswith("what is missing") for each in words)
@@ -210,7 +209,7 @@ def test_nasty_names_stay_text(page, tmp_path):
     X, y = mixed_table(4)
     X["job"] = X["job"].map(dict(zip(["none", "half", "full"], NASTY[:3], strict=True)))
     X.columns = list(NASTY[:5])
-    clf = BayesianNetworkClassifier(Pairwise(2)).fit(X, y.map(lambda label: f"<b>{label}</b>"))
+    clf = AdditiveClassifier(pairs=8).fit(X, y.map(lambda label: f"<b>{label}</b>"))
     page.open(report(clf, X, y.map(lambda label: f"<b>{label}</b>"), path=tmp_path / "page.html"), "#pair=0")
     page.run("document.getElementById('shapes').scrollIntoView()")
     page.wait("return document.querySelectorAll('#shapes svg').length > 3")
@@ -224,18 +223,18 @@ def test_forty_one_attributes_fit_into_three_megabytes(page, tmp_path):
     X = pd.DataFrame(rng.normal(size=(1_000, 41)), columns=[f"attribute {k}" for k in range(41)])
     score = X.iloc[:, :10].sum(axis=1) + 2 * np.sign(X.iloc[:, 0] * X.iloc[:, 1])
     y = pd.Series(np.digitize(score, [-2, 2]), name="y")
-    clf = BayesianNetworkClassifier(Pairwise(6), discretizer="quantile").fit(X, y)
-    network = clf.network_
+    clf = AdditiveClassifier(pairs=24, discretizer="quantile").fit(X, y)
+    network = clf.model_
     pairs = list(combinations(range(41), 2))[:230]
     shapes = [[network.columns[k].coarse.n_states + 1 for k in pair] for pair in pairs]
     tables = tuple(rng.normal(size=(*shape, 3)) for shape in shapes)
-    clf.network_ = replace(network, pairs=tuple(pairs), tables=tables)
-    clf.gaps_ = replace(clf.gaps_, network=clf.network_)
+    clf.model_ = replace(network, pairs=tuple(pairs), tables=tables, pair_densities=())
+    clf.gaps_ = replace(clf.gaps_, network=clf.model_)
     path = report(clf, X.iloc[1:], y.iloc[1:], path=tmp_path / "page.html")  # of all rows it would cross-validate
     assert path.stat().st_size < 3_000_000
     page.open(path)
     ready = page.run("return document.documentElement.dataset.ready")
-    print(f"41 attributes, {len(clf.network_.pairs)} pairs: {path.stat().st_size:,} bytes, ready after {ready} ms")
+    print(f"41 attributes, {len(clf.model_.pairs)} pairs: {path.stat().st_size:,} bytes, ready after {ready} ms")
     assert page.run("return document.querySelectorAll('.node:not(.away)').length") == 31
 
 
@@ -273,13 +272,13 @@ def test_hidden_nodes_have_no_column_in_the_data_and_rows_load_all_the_same(page
 
 def test_attributes_that_are_exactly_zero_are_named_and_have_no_card(page, model, tmp_path):
     clf, X, y = copy(model[0]), *model[1:]
-    network = clf.network_
+    network = clf.model_
     silent = network.nodes[network.pairs[0][0]]
     mains = tuple(0 * own if name == silent else own for name, own in zip(network.nodes, network.mains, strict=False))
     kept = [k for k, pair in enumerate(network.pairs) if silent not in (network.nodes[pair[0]], network.nodes[pair[1]])]
     pairs, tables = tuple(network.pairs[k] for k in kept), tuple(network.tables[k] for k in kept)
-    clf.network_ = replace(network, mains=mains, pairs=pairs, tables=tables, forest=None)
-    clf.gaps_ = replace(clf.gaps_, network=clf.network_)
+    clf.model_ = replace(network, mains=mains, pairs=pairs, tables=tables, pair_densities=(), forest=None)
+    clf.gaps_ = replace(clf.gaps_, network=clf.model_)
     page.open(report(clf, X, y, path=tmp_path / "page.html"))
     assert page.run("return document.getElementById('silent').textContent").endswith(f": {silent}.")
     assert silent not in titles(page, "#shapes .card .link")
@@ -289,8 +288,8 @@ def test_labels_of_a_heat_map_of_many_states_do_not_collide(page, tmp_path):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(3_200, 2)), columns=["a", "b"])
     y = pd.Series((X["a"] * X["b"] + rng.logistic(0, 0.3, 3_200) > 0).astype(int), name="y")
-    clf = BayesianNetworkClassifier(Pairwise(1, order=2)).fit(X, y)
-    assert clf.network_.columns[0].coarse.n_states > 16
+    clf = AdditiveClassifier(pairs=4, trees=False).fit(X, y)
+    assert clf.model_.columns[0].coarse.n_states > 16
     page.open(report(clf, X.iloc[1:], y.iloc[1:], path=tmp_path / "page.html"))
     page.run("dispatchEvent(new Event('beforeprint'))")
     boxes = page.run(

@@ -19,6 +19,7 @@ from report.models import (
     with_trees,
 )
 from tanager import (
+    AdditiveClassifier,
     BayesianNetworkClassifier,
     BCKGClassifier,
     KDBClassifier,
@@ -27,12 +28,11 @@ from tanager import (
     explain,
     report,
 )
-from tanager.network.additive import AdditiveNetwork
-from tanager.structure import Pairwise
+from tanager.additive.model import AdditiveModel
 
 N_PATTERNS = 100
 CONDITIONAL = {"parameters": "conditional"}
-PAIRS = Pairwise(2)
+PAIRS = {"pairs": 8}
 MODELS = {
     "naive Bayes": lambda: NaiveBayesClassifier().fit(*table(1)),
     "TAN": lambda: TANClassifier().fit(*table(2)),
@@ -48,15 +48,15 @@ MODELS = {
     "skip": lambda: KDBClassifier(k=2, **CONDITIONAL, missing="skip").fit(*mixed_table(3, n_classes=2)),
     "skip, class with parents": lambda: class_with_parents(missing="skip"),
     "category": lambda: TANClassifier(**CONDITIONAL, missing="category").fit(*mixed_table(4, gaps=0.2)),
-    "pairs": lambda: BayesianNetworkClassifier(PAIRS).fit(*mixed_table(5, gaps=0.1)),
-    "pairs, two classes": lambda: BayesianNetworkClassifier(PAIRS).fit(*mixed_table(6, n_classes=2)),
-    "pairs, skip": lambda: BayesianNetworkClassifier(PAIRS, missing="skip").fit(*mixed_table(7, gaps=0.1)),
-    "pairs, category": lambda: BayesianNetworkClassifier(PAIRS, missing="category").fit(*mixed_table(8, gaps=0.2)),
-    "pairs, many completions": lambda: BayesianNetworkClassifier(PAIRS).fit(*table(10, n_columns=14)),
-    "no pair": lambda: BayesianNetworkClassifier(Pairwise(0)).fit(*mixed_table(9)),
+    "pairs": lambda: AdditiveClassifier(**PAIRS, missing="average").fit(*mixed_table(5, gaps=0.1)),
+    "pairs, two classes": lambda: AdditiveClassifier(**PAIRS).fit(*mixed_table(6, n_classes=2)),
+    "pairs, average": lambda: AdditiveClassifier(**PAIRS, missing="average").fit(*mixed_table(7, gaps=0.1)),
+    "pairs, missing a state": lambda: AdditiveClassifier(**PAIRS).fit(*mixed_table(8, gaps=0.2)),
+    "pairs, many completions": lambda: AdditiveClassifier(**PAIRS).fit(*table(10, n_columns=14)),
+    "no pair": lambda: AdditiveClassifier(pairs=0).fit(*mixed_table(9)),
     "trees": lambda: with_trees(10),
-    "trees grown over gaps": lambda: BayesianNetworkClassifier().fit(*grown_over_gaps()),
-    "trees, two classes, skip": lambda: with_trees(11, n_classes=2, missing="skip"),
+    "trees grown over gaps": lambda: AdditiveClassifier().fit(*grown_over_gaps()),
+    "trees, two classes, average": lambda: with_trees(11, n_classes=2, missing="average"),
     "hidden": with_hidden_node,
 }
 
@@ -70,11 +70,11 @@ def model(request, tmp_path_factory):
 
 def patterns(clf, n_patterns: int, seed: int = 0) -> tuple[np.ndarray, pd.DataFrame]:
     """Random evidence as codes and as rows: the first with nothing known, the second with everything."""
-    codes = random_codes(clf.network_, n_patterns, seed)
+    codes = random_codes(clf.model_, n_patterns, seed)
     codes[0] = -1
-    codes[1, :-1] = np.random.default_rng(seed).integers(0, clf.network_.n_states[:-1])
+    codes[1, :-1] = np.random.default_rng(seed).integers(0, clf.model_.n_states[:-1])
     codes[:, clf.n_features_in_ :] = -1  # hidden nodes, and the class
-    return codes, rows_of(clf.network_, codes[:, : clf.n_features_in_])
+    return codes, rows_of(clf.model_, codes[:, : clf.n_features_in_])
 
 
 def test_class_probabilities_equal_those_of_predict_proba(page, model):
@@ -87,7 +87,7 @@ def test_class_probabilities_equal_those_of_predict_proba(page, model):
 
 def test_the_parts_add_up_to_the_log_odds_of_predict_proba(page, model):
     clf, path = model
-    codes, X = patterns(clf, N_PATTERNS if len(clf.network_.nodes) < 20 else 10, seed=1)
+    codes, X = patterns(clf, N_PATTERNS if len(clf.model_.nodes) < 20 else 10, seed=1)
     logs = clf.predict_log_proba(X)
     page.open(path)
     for row, (favoured, other, parts) in enumerate(answers(page, shown(clf, codes))):
@@ -101,15 +101,15 @@ def test_the_parts_add_up_to_the_log_odds_of_predict_proba(page, model):
 
 def test_the_parts_of_tables_are_those_of_explain(page, model):
     clf, path = model
-    if isinstance(clf.network_, AdditiveNetwork):
+    if isinstance(clf.model_, AdditiveModel):
         pytest.skip("the parts of effects are compared with the effects themselves")
-    codes, X = patterns(clf, N_PATTERNS if len(clf.network_.nodes) < 20 else 10, seed=1)
+    codes, X = patterns(clf, N_PATTERNS if len(clf.model_.nodes) < 20 else 10, seed=1)
     expected, logs = explain(clf, X), clf.predict_log_proba(X)
     page.open(path)
     for row, (_, _, parts) in enumerate(answers(page, shown(clf, codes))):
         if is_tied(logs[row]):
             continue
-        values = np.zeros(len(clf.network_.nodes) + 2)  # attributes, baseline, base rate, what is missing: node -1
+        values = np.zeros(len(clf.model_.nodes) + 2)  # attributes, baseline, base rate, what is missing: node -1
         for part in parts:
             values[part["node"] + part.get("base", 0)] = part["value"]
         baseline, base_rate = expected.baseline[row], expected.base_rate[row]
@@ -119,7 +119,7 @@ def test_the_parts_of_tables_are_those_of_explain(page, model):
 
 def test_the_parts_of_effects_are_the_effects_themselves(page, tmp_path):
     clf = MODELS["pairs"]()
-    network = clf.network_
+    network = clf.model_
     codes, _ = patterns(clf, 20, seed=2)
     coarse = network.coarsen(np.where(codes < 0, network.n_states, codes)[:, :-1])
     page.open(report(clf, path=tmp_path / "page.html"))
@@ -148,7 +148,7 @@ def is_tied(logs: np.ndarray) -> bool:
 
 def shown(clf, codes: np.ndarray) -> list[list[int]]:
     """The codes as the page has them: a gap that is a state of its own is never unknown, but for an unseen category."""
-    gap_codes = np.array([c.n_states - 1 if c.gap_state else -1 for c in clf.network_.columns])
+    gap_codes = np.array([c.n_states - 1 if c.gap_state else -1 for c in clf.model_.columns])
     return np.where(codes < 0, gap_codes, codes).tolist()
 
 
@@ -163,11 +163,11 @@ def answers(page, codes: list[list[int]]) -> list[tuple[int, int, list[dict]]]:
 def test_evidence_of_probability_zero_is_said_so(page, tmp_path):
     X, y = table(6, n_columns=2)
     clf = BayesianNetworkClassifier("naive-bayes").fit(X, y)
-    network = clf.network_
+    network = clf.model_
     tables = list(network.tables)
     tables[0] = np.tile([1.0, 0.0], (len(tables[0]), 1))
-    clf.network_ = replace(network, tables=tuple(tables))
-    clf.gaps_ = replace(clf.gaps_, network=clf.network_)
+    clf.model_ = replace(network, tables=tuple(tables))
+    clf.gaps_ = replace(clf.gaps_, network=clf.model_)
     page.open(report(clf, path=tmp_path / "page.html"), "#e=0.1")
     assert "probability zero" in page.text("#problem")
     page.run("window.tanagerReport.store.set(0, 0)")
@@ -178,11 +178,11 @@ def test_evidence_of_probability_zero_is_said_so(page, tmp_path):
 def test_an_infinite_contribution_is_shown(page, tmp_path):
     X, y = table(6, n_columns=2, n_classes=2)
     clf = BayesianNetworkClassifier("naive-bayes").fit(X, y)
-    network = clf.network_
+    network = clf.model_
     tables = list(network.tables)
     tables[0] = np.array([[1.0, 0.0], [0.5, 0.5]])
-    clf.network_ = replace(network, tables=tuple(tables))
-    clf.gaps_ = replace(clf.gaps_, network=clf.network_)
+    clf.model_ = replace(network, tables=tuple(tables))
+    clf.gaps_ = replace(clf.gaps_, network=clf.model_)
     page.open(report(clf, path=tmp_path / "page.html"), "#e=0.1")
     assert page.text(".class-row.favoured").split() == ["class", "1", "100.0", "%"]
     assert "∞" in page.text("#waterfall .total")

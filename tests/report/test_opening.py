@@ -12,7 +12,7 @@ from sklearn.metrics import confusion_matrix
 
 from report.models import mixed_table, table
 from tanager import (
-    BayesianNetworkClassifier,
+    AdditiveClassifier,
     FixedDecisionClassifier,
     OptionError,
     TANClassifier,
@@ -30,14 +30,13 @@ from tanager.report.collect import collect
 from tanager.report.failures import compare_groups, describe_examples, describe_groups, describe_mistakes, make_groups
 from tanager.report.judged_rows import JudgedRows, is_training_table, judge_rows, match_rows
 from tanager.report.thresholds import GRID, decided_threshold, describe_thresholds
-from tanager.structure import Pairwise
 from tanager.table.schema import ColumnSchema
 
 
 @pytest.fixture(scope="module")
 def model():
     X, y = mixed_table(3, n_rows=300, n_classes=2)
-    return BayesianNetworkClassifier(Pairwise(2)).fit(X, y), X, y
+    return AdditiveClassifier(pairs=8).fit(X, y), X, y
 
 
 @pytest.fixture(scope="module")
@@ -126,7 +125,7 @@ def test_the_threshold_of_a_decision_is_where_its_choice_changes(model):
 
 def test_drivers_are_ranked_as_explain_ranks_them_with_the_accuracy_lost_without_each(model, content):
     clf, X, y = model
-    network = clf.network_
+    network = clf.model_
     codes = clf.encode(X)[1]
     right = (clf.predict(X) == y).mean()
     terms = {term["name"]: term for term in content["drivers"]["terms"]}
@@ -264,7 +263,7 @@ def test_judging_few_rows_of_one_class_leaves_no_group_and_no_curve():
     one = pd.Series(y[y == "class 1"])
     rows, codes = X.loc[one.index], np.full(len(one), 1)
     judged = judge_rows(clf, rows, clf.encode(rows)[1], codes, clf.predict_proba(rows), None)
-    assert describe_groups(clf.network_.columns[:-1], clf.encode(rows)[1], judged)["found"] == []
+    assert describe_groups(clf.model_.columns[:-1], clf.encode(rows)[1], judged)["found"] == []
     found = collect(clf, rows, one)
     assert [curve is None for curve in found["quality"]["curves"]] == [True, True, True]
     json.dumps(found, allow_nan=False)
@@ -273,7 +272,7 @@ def test_judging_few_rows_of_one_class_leaves_no_group_and_no_curve():
 @pytest.mark.parametrize("n_rows", [2, 4, 5])
 def test_rows_too_few_for_folds_have_a_page_that_judges_nothing(n_rows):
     X, y = pd.DataFrame({"x": np.arange(n_rows, dtype=float)}), np.arange(n_rows) % 2
-    clf = BayesianNetworkClassifier().fit(X, y)
+    clf = AdditiveClassifier().fit(X, y)
     with pytest.warns(
         DataWarning, match=f"judges no predictions: every class has fewer rows .* has {(n_rows + 1) // 2}"
     ):

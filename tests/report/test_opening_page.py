@@ -11,10 +11,9 @@ import pytest
 from sklearn.metrics import confusion_matrix
 
 from report.models import mixed_table
-from tanager import BayesianNetworkClassifier, cross_validate_model, report
+from tanager import AdditiveClassifier, cross_validate_model, report
 from tanager.measures.quality_text import measure_rows
 from tanager.report.collect import collect
-from tanager.structure import Pairwise
 
 SET_THRESHOLD = (
     "const slider = document.getElementById('threshold');"
@@ -26,7 +25,7 @@ SET_THRESHOLD = (
 @pytest.fixture(scope="module")
 def model():
     X, y = mixed_table(5, n_rows=300, n_classes=2, gaps=0.05)
-    clf = BayesianNetworkClassifier(Pairwise(2, order=2)).fit(X, y)
+    clf = AdditiveClassifier(pairs=8, trees=False).fit(X, y)
     return clf, X, y, cross_validate_model(clf, X, y, folds=2)
 
 

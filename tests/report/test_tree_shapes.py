@@ -11,13 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tanager import BayesianNetworkClassifier, report
+from tanager import AdditiveClassifier, report
+from tanager.additive.importance import class_odds, tree_mains
 from tanager.measures import Predictions, Quality
-from tanager.network.effect_strength import class_odds
-from tanager.network.tree_mains import tree_mains
 from tanager.report.collect import collect
 from tanager.report.effects import describe_effects
-from tanager.structure import Pairwise
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +27,9 @@ def model():
     score = 2.5 * np.where((x > 20) ^ (a == 1) ^ (b == 1), 1, -1) + 0.6 * (c - 1) * (x > 10)
     y = np.array(["no", "yes"])[(score + rng.logistic(size=n) > 0).astype(int)]
     X = pd.DataFrame({"x": x.astype(float), "a": a.astype(str), "b": b.astype(str), "c": c.astype(str)})
-    clf = BayesianNetworkClassifier(Pairwise(order=None), missing="skip").fit(X, y)
-    assert clf.network_.forest is not None
-    assert clf.network_.columns[0].groups
+    clf = AdditiveClassifier(missing="average").fit(X, y)
+    assert clf.model_.forest is not None
+    assert clf.model_.columns[0].groups
     return clf, X, pd.Series(y, name="y")
 
 
@@ -75,7 +73,7 @@ def coarsened(network, kept, part) -> np.ndarray:
 
 
 def test_the_part_of_an_attribute_alone_is_its_mean_over_all_others(page, model, path):
-    network = model[0].network_
+    network = model[0].model_
     parts = parts_of_sets(network)
     found = tree_mains(network)
     page.open(path)
@@ -86,7 +84,7 @@ def test_the_part_of_an_attribute_alone_is_its_mean_over_all_others(page, model,
 
 
 def test_pairs_and_threes_are_what_their_attributes_say_beyond_their_parts(page, model, path):
-    network = model[0].network_
+    network = model[0].model_
     parts = parts_of_sets(network)
     page.open(path)
     ranked = page.run("return window.tanagerReport.treeShapes().pairs(6)")
@@ -143,7 +141,7 @@ def test_a_model_without_bands_is_prepared_from_its_own_rows_and_from_no_others(
 
 
 def test_no_band_is_spoken_of_where_none_is_drawn(model):
-    network = model[0].network_
+    network = model[0].model_
     for size, said in (0.0, False), (0.1, True):
         spreads = tuple(np.full((len(main) - 1, main.shape[1]), size) for main in network.mains)
         assert describe_effects(replace(network, spreads=spreads))["has_spreads"] is said

@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from tanager import HillClimbClassifier, OptionError, PairwiseClassifier, TANClassifier, stability
-from tanager.parameters import Conditional
+from tanager import AdditiveClassifier, HillClimbClassifier, OptionError, TANClassifier, stability
 from tanager.plots import plot_stability
 
 mpl.use("Agg")
@@ -59,11 +58,11 @@ def test_fits_are_those_of_the_classifier_to_the_weights_drawn():
 def test_directions_ranks_and_pairs_of_effects():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(250, 3)), columns=["up", "down", "none"])
-    y = (rng.random(250) < expit(2 * X["up"] - 1 * X["down"])).astype(int)
-    clf = PairwiseClassifier(pairs=[("up", "down")], parameters=Conditional(strength=1.0)).fit(X, y)
-    before = clf.network_
+    y = (rng.random(250) < expit(2 * X["up"] - 1 * X["down"] + 3 * X["up"] * X["down"])).astype(int)
+    clf = AdditiveClassifier(pairs=[("up", "down")]).fit(X, y)
+    before = clf.model_
     found = stability(clf, X, y, n_draws=8)
-    assert clf.network_ is before
+    assert clf.model_ is before
     assert found.rising[:2].tolist() == [1.0, 0.0]
     assert found.attributes[found.order[0]] == "up"
     assert found.links == (("down", "up"),)

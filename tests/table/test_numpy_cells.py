@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from tanager import (
-    BayesianNetworkClassifier,
+    AdditiveClassifier,
     DataError,
     DataWarning,
     MDLPDiscretizer,
@@ -37,7 +37,7 @@ def masked(kind: str, mask: np.ndarray = MASK) -> np.ma.MaskedArray:
 
 
 @pytest.mark.parametrize("kind", ["f8", "f4", "g", "i8", "i2", "u1", "O"])
-@pytest.mark.parametrize("clf", [BayesianNetworkClassifier(), NaiveBayesClassifier()], ids=["default", "naive Bayes"])
+@pytest.mark.parametrize("clf", [AdditiveClassifier(), NaiveBayesClassifier()], ids=["default", "naive Bayes"])
 def test_a_masked_cell_is_a_missing_cell_in_fit_and_in_predict(kind, clf):
     expected = clf.fit(WITH_GAPS, Y).predict_proba(WITH_GAPS)
     np.testing.assert_array_equal(clf.predict_proba(masked(kind)), expected)

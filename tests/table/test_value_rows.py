@@ -28,7 +28,7 @@ def test_cuts_are_those_of_the_rows_kept_alone(seed, missing, weighted):
     clf = BayesianNetworkClassifier("tan", parameters="conditional", missing=missing)
     kept = np.random.default_rng(seed + 1).random(len(y)) < 0.7
     kept[:4], y[:2], y[2:4] = True, 0, 1
-    values = clf._read(X, y, weights, clf._parts()).values
+    values = clf._read(X, y, weights, clf._row_needs()).values
     ours = values.cut(values.rows.take(kept), values.rows.take(~kept))
     whole = read_training(X, y, weights)
     gap_states = missing == "category"
@@ -52,14 +52,13 @@ def test_cuts_are_those_of_the_rows_kept_alone(seed, missing, weighted):
         ({"structure": "tan", "parameters": "conditional", "discretizer": "quantile"}, False),
         ({"structure": "tan", "parameters": "conditional", "categorical_features": "all"}, False),
         ({"structure": "tan", "parameters": "frequency"}, False),
-        ({"structure": "pairwise", "parameters": "conditional"}, False),
     ],
     ids=str,
 )
 def test_values_are_kept_only_where_cuts_have_seen_the_class_and_rows_are_held_out(options, asked):
     X, y, _ = rows_of(0)
     clf = BayesianNetworkClassifier(**options)
-    assert (clf._read(X, y, None, clf._parts()).values is not None) == asked
+    assert (clf._read(X, y, None, clf._row_needs()).values is not None) == asked
 
 
 def test_of_many_rows_or_a_large_weight_no_values_are_kept():
@@ -67,7 +66,7 @@ def test_of_many_rows_or_a_large_weight_no_values_are_kept():
     X, y = generator.normal(size=(6_000, 1)), generator.integers(0, 2, 6_000)
     clf = BayesianNetworkClassifier("naive-bayes", parameters="conditional")
     kept = [
-        clf._read(*rows, clf._parts()).values is not None
+        clf._read(*rows, clf._row_needs()).values is not None
         for rows in ((X, y, None), (X, y, np.full(6_000, 2.0)), (X.repeat(2, axis=0), y.repeat(2), None))
     ]
     assert kept == [True, False, False]

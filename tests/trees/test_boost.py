@@ -5,11 +5,11 @@ import pytest
 from scipy.special import logsumexp
 from sklearn.metrics import mutual_info_score
 
+from tanager.additive import forest as forest_module
+from tanager.additive.forest import Forest
 from tanager.threads import thread_limit
 from tanager.trees import boost
-from tanager.trees import forest as forest_module
 from tanager.trees.boost import Boosting, TreeOptions, most_telling, rounds_as_far
-from tanager.trees.forest import Forest
 from tanager.trees.held_out_rows import HeldOutRows
 from tanager.trees.round_kernels import rows_that_matter
 from trees.grow_by_hand import Table

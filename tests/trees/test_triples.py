@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
+from tanager.additive.forest import Forest, by_sets
 from tanager.trees.boost import Boosting, TreeOptions
-from tanager.trees.forest import Forest
-from tanager.trees.leaf_sets import by_sets
 from tanager.trees.refit import Refit
 from tanager.trees.triples import find_triples, triple_forest
 

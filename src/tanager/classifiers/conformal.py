@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
+from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.wrapping import WrappingClassifier
 from tanager.errors import DataError, OptionError
 from tanager.measures.basic import Probabilities
@@ -23,7 +23,7 @@ from tanager.table.training_table import check_labels, check_missing, encode_lab
 
 
 def conformal_sets(
-    clf: BayesianNetworkClassifier, X: object, level: float = 0.95, *, quality: Quality | None = None
+    clf: TableClassifier, X: object, level: float = 0.95, *, quality: Quality | None = None
 ) -> ConformalSets:
     """The sets of classes of new rows, from the probabilities out of fold that a model keeps.
 
@@ -61,7 +61,7 @@ def conformal_sets(
     return make_sets([kept_rows(clf, quality)], [clf.predict_proba(X)], clf.classes_, check_level(level))
 
 
-def kept_rows(clf: BayesianNetworkClassifier, quality: Quality | None = None) -> KnownRows:
+def kept_rows(clf: TableClassifier, quality: Quality | None = None) -> KnownRows:
     """The rows that models of other rows have judged; an error where a model keeps none."""
     kept = clf.quality_ if quality is None else quality
     if kept is None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
+from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.out_of_fold import out_of_fold
 from tanager.classifiers.wrapping import WrappingClassifier
 from tanager.decide import (
@@ -67,10 +67,10 @@ class DecidingClassifier(WrappingClassifier, ABC):
         logs: NDArray[np.float64] = self.estimator_.predict_log_proba(X)
         return logs
 
-    def to_model(self) -> BayesianNetworkClassifier:
+    def to_model(self) -> TableClassifier:
         """The classifier within, which decides so too: what is saved and explained."""
         check_is_fitted(self)
-        if not isinstance(self.estimator_, BayesianNetworkClassifier):
+        if not isinstance(self.estimator_, TableClassifier):
             raise OptionError(
                 f"the classifier within is a {type(self.estimator_).__name__}; only those of tanager are saved and "
                 "explained."

@@ -9,25 +9,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
+from tanager.additive.model import AdditiveModel
+from tanager.classifiers.additive import AdditiveClassifier
+from tanager.classifiers.base import TableClassifier
 from tanager.edits.change import edit_network
 from tanager.edits.edit import Edit, Edits
 from tanager.edits.filling import without_attribute
 from tanager.edits.intercept import refit_intercept
 from tanager.edits.revision import Revision, model_digest
 from tanager.errors import OptionError
-from tanager.gaps.choose import choose_rule, with_rule
+from tanager.gaps.choose import choose_rule
 from tanager.gaps.filling import Filling
-from tanager.network.additive import AdditiveNetwork
 from tanager.table.training_table import read_rows
 
 
 def apply_edits(
-    clf: BayesianNetworkClassifier, edits: Edits | Edit | list[Edit], X: object = None, y: ArrayLike | None = None
-) -> BayesianNetworkClassifier:
+    clf: AdditiveClassifier, edits: Edits | Edit | list[Edit], X: object = None, y: ArrayLike | None = None
+) -> AdditiveClassifier:
     """A classifier corrected by hand; the one given stays as it is.
 
-    The model must be a sum of effects (`structure="pairwise"`). The new one keeps the edits, with who, when and why, in
+    The model must be an additive one (`AdditiveClassifier`). The new one keeps the edits, with who, when and why, in
     `edits_` and in its file, and `undo_edits` takes them back. What was measured of the old model is not said of the
     new one: its `quality_` is None, and intervals are to be prepared again.
 
@@ -37,7 +38,7 @@ def apply_edits(
 
     Parameters
     ----------
-    clf : BayesianNetworkClassifier
+    clf : AdditiveClassifier
         Fitted, or read from a file.
     edits : Edits, Edit or list of Edit
         In their order. An `Edits` that names another model is refused.
@@ -48,15 +49,15 @@ def apply_edits(
 
     Returns
     -------
-    BayesianNetworkClassifier
+    AdditiveClassifier
         The corrected one.
 
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from tanager import BayesianNetworkClassifier, Edit, apply_edits
+    >>> from tanager import AdditiveClassifier, Edit, apply_edits
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    >>> clf = BayesianNetworkClassifier().fit(X, y)
+    >>> clf = AdditiveClassifier().fit(X, y)
     >>> edited = apply_edits(clf, Edit.remove("worst texture", reason="not measured in our hospital"))
     >>> X["worst texture"] = 0.0
     >>> bool((clf.predict_proba(X) == edited.predict_proba(X)).all())
@@ -89,26 +90,26 @@ def apply_edits(
             filling = without_attribute(filling, network.number(edit.attributes[0]))
     edited = copy(clf)
     edited.gaps_ = choose_rule(network, filling, clf.missing)
-    edited.network_ = with_rule(network, edited.gaps_)
+    edited.model_ = replace(network, gap_rule=edited.gaps_)
     signed = replace(listed.signed(), model=digest)
     edited.edits_ = (*clf.edits_, Revision(signed, before, clf.gaps_, clf.quality_, clf.posterior_, X is not None))
     edited.quality_ = edited.posterior_ = None
     return edited
 
 
-def undo_edits(clf: BayesianNetworkClassifier) -> BayesianNetworkClassifier:
+def undo_edits(clf: AdditiveClassifier) -> AdditiveClassifier:
     """The classifier from before the last edits, bit by bit, with the quality that was measured of it.
 
     Intervals are to be prepared again.
 
     Parameters
     ----------
-    clf : BayesianNetworkClassifier
+    clf : AdditiveClassifier
         One that `apply_edits` gave, or read from a file that keeps edits.
 
     Returns
     -------
-    BayesianNetworkClassifier
+    AdditiveClassifier
         What `apply_edits` was given.
     """
     check_is_fitted(clf)
@@ -116,16 +117,16 @@ def undo_edits(clf: BayesianNetworkClassifier) -> BayesianNetworkClassifier:
         raise OptionError("the model has no edits to undo.")
     *earlier, last = clf.edits_
     undone = copy(clf)
-    undone.gaps_, undone.network_ = last.gaps, with_rule(last.network, last.gaps)
+    undone.gaps_, undone.model_ = last.gaps, replace(last.network, gap_rule=last.gaps)
     undone.edits_, undone.quality_, undone.posterior_ = tuple(earlier), last.quality, last.posterior
     return undone
 
 
-def editable_network(clf: BayesianNetworkClassifier) -> AdditiveNetwork:
-    """The network of a classifier that can be edited: a sum of effects."""
-    if clf.network_.kind != "effects":
+def editable_network(clf: TableClassifier) -> AdditiveModel:
+    """The model of a classifier that can be edited: an additive one."""
+    if clf.model_.kind != "effects":
         raise OptionError(
-            "edits change the effects of a model that is a sum of them; this one is made of tables.",
-            hint="structure='pairwise' learns a sum of effects.",
+            "edits change the terms of an additive model; this one is made of tables.",
+            hint="AdditiveClassifier learns an additive model.",
         )
-    return clf.network_
+    return clf.model_

@@ -11,8 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
-from tanager.classifiers.learning import needed_memory
+from tanager.classifiers.base import TableClassifier
 from tanager.errors import DataError
 from tanager.table.categories import code_dtype
 
@@ -27,7 +26,7 @@ class FitEstimate:
     """Bytes, about, and seconds; None where rows are too few to tell.
 
     rows    the codes of all rows
-    tables  what the parameter learner holds for the tables of the structure, about
+    tables  what the learner holds for the tables of the structure, or for the terms of an additive model, about
     """
 
     rows: int
@@ -39,16 +38,14 @@ class FitEstimate:
         return self.rows + self.tables
 
 
-def estimate_fit(clf: BayesianNetworkClassifier, X: pa.Table, y: NDArray[np.generic]) -> FitEstimate:
-    """By the structure of all rows, and the times of fits to parts of them."""
-    parts = clf._parts()
-    table = clone(clf)._read(X, y, None, parts)
-    structure, task = clf._learning(clf._count_engine()).prepare(table)
+def estimate_fit(clf: TableClassifier, X: pa.Table, y: NDArray[np.generic]) -> FitEstimate:
+    """By the tables of all rows, and the times of fits to parts of them."""
+    table = clone(clf)._read(X, y, None, clf._row_needs())
     codes = table.rows.n_rows * table.rows.n_attributes * code_dtype(max(table.rows.n_states)).itemsize
-    return FitEstimate(codes, needed_memory(parts.parameters, task, structure.members), _seconds(clf, X, y))
+    return FitEstimate(codes, clf._needed_memory(table), _seconds(clf, X, y))
 
 
-def _seconds(clf: BayesianNetworkClassifier, X: pa.Table, y: NDArray[np.generic]) -> float | None:
+def _seconds(clf: TableClassifier, X: pa.Table, y: NDArray[np.generic]) -> float | None:
     sizes = [round(share * min(X.num_rows, MAX_ROWS_TO_TIME / SHARES[-1])) for share in SHARES]
     if sizes[0] < FEWEST_ROWS:
         return None

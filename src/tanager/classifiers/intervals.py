@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from tanager.additive.any_model import AnyModel
+from tanager.additive.importance import class_odds
 from tanager.classifiers.reading import ReadsTables
 from tanager.errors import MissingMethodError, OptionError
 from tanager.gaps.rule import GapRule
-from tanager.network.any_network import AnyNetwork
-from tanager.network.effect_strength import class_odds
 from tanager.posterior.any_posterior import METHODS, AnyPosterior
 from tanager.posterior.bands import effect_deviations, with_bands
 from tanager.posterior.interval import Interval, check_level, reach
@@ -20,7 +20,7 @@ from tanager.registry import check_option
 from tanager.threads import thread_limit
 
 if TYPE_CHECKING:
-    from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
+    from tanager.classifiers.base import TableClassifier
 
 FEWEST_DRAWS = 2
 
@@ -29,7 +29,7 @@ class GivesIntervals(ReadsTables):
     """What a classifier does to say how sure it is."""
 
     gaps_: GapRule
-    network_: AnyNetwork
+    model_: AnyModel
     posterior_: AnyPosterior | None = None
 
     def prepare_intervals(
@@ -49,10 +49,10 @@ class GivesIntervals(ReadsTables):
         X, y, sample_weight
             The rows the classifier was fitted to.
         method : "auto", "broad", "dirichlet", "laplace" or "bootstrap"
-            "dirichlet" is the exact posterior of tables of frequencies, in closed form. "broad" holds the classifier
+            For every classifier: "broad" holds the classifier
             against a model that leaves no attribute, pair or combination out, averaged over its strengths: what the
             classifier has chosen is not taken for granted. "laplace" takes structure and strengths for granted and
-            asks how far effects or tables fitted by "conditional" could be off. "bootstrap" fits `n_draws` times
+            asks how far tables fitted by "conditional" could be off. "bootstrap" fits `n_draws` times
             to rows of random weights, everything chosen again but the cut points. "auto" is "dirichlet" for
             parameters="frequency", else "broad".
         n_draws : int
@@ -70,10 +70,10 @@ class GivesIntervals(ReadsTables):
         check_option("method", method, METHODS)
         if n_draws < FEWEST_DRAWS:
             raise OptionError(f"n_draws={n_draws!r} must be a number of fits, {FEWEST_DRAWS} at least.")
-        with cast("BayesianNetworkClassifier", self)._replacing() as new, thread_limit(self.n_jobs):
+        with cast("TableClassifier", self)._replacing() as new, thread_limit(self.n_jobs):
             new.posterior_ = Preparation.of(new, X, y, sample_weight).learn(method, n_draws, random_state)
-            if new.network_.kind == "effects":
-                new.network_ = with_bands(new.network_, new.posterior_)
+            if new.model_.kind == "effects":
+                new.model_ = with_bands(new.model_, new.posterior_)
         return self
 
     def predict_interval(self, X: object, level: float = 0.9) -> Interval:
@@ -82,7 +82,7 @@ class GivesIntervals(ReadsTables):
         `prepare_intervals` says by what posterior, and must have been called. `lower`, `median` and `upper` are each
         (n_rows, n_classes), in the order of `classes_`; but for "dirichlet" the median is `predict_proba`.
         """
-        now = cast("BayesianNetworkClassifier", self)._now()
+        now = cast("TableClassifier", self)._now()
         share, posterior = now.check_intervals(level)
         _, codes = now.encode(X)
         logs = now.predict_log_proba(X)
@@ -92,15 +92,15 @@ class GivesIntervals(ReadsTables):
     def effect_interval(self, *attributes: str, level: float = 0.9) -> Interval:
         """An interval of a main effect, or of the effect of a pair: what each state adds to the log odds of each class.
 
-        attributes : one name, or the two of a pair of `network_.edges`
+        attributes : one name, or the two of a pair of `model_.edges`
 
         Returns (states, n_classes) each, or (states of the first, of the second, n_classes) at the granularity of
-        pairs, in the order of the columns' states. The middle is the network's own.
+        pairs, in the order of the columns' states. The middle is the model's own.
         """
         share, posterior = self.check_intervals(level)
-        if self.network_.kind != "effects":
-            raise OptionError("only a network of effects has intervals of effects.", hint="use structure='pairwise'.")
-        network = self.network_
+        if self.model_.kind != "effects":
+            raise OptionError("only an additive model has intervals of effects.", hint="use AdditiveClassifier.")
+        network = self.model_
         odds = class_odds(network.main(*attributes) if len(attributes) == 1 else network.pair(*attributes))
         term = tuple(network.number(name) for name in attributes)
         deviations = effect_deviations(network, posterior, term)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import prod
@@ -11,6 +11,8 @@ from typing import cast
 
 import numpy as np
 
+from tanager.additive.any_model import AnyModel
+from tanager.additive.trace import AdditiveTrace
 from tanager.classifiers.hidden import add_hidden, count_with_hidden, hidden_columns, tune_hidden
 from tanager.classifiers.parts import Parts
 from tanager.classifiers.reading import CodedTable
@@ -19,8 +21,8 @@ from tanager.counts.engine import CountEngine
 from tanager.errors import MemoryLimitError
 from tanager.gaps.filling import FillingTask
 from tanager.memory import available_memory
-from tanager.network.any_network import AnyNetwork, LookedUpNetwork
 from tanager.network.mixture import MixtureNetwork
+from tanager.network.network import Network
 from tanager.network.tree_average import TreeAverageNetwork
 from tanager.parameters import Conditional, Frequency, LearntNetwork, ParameterLearner, ParameterTask
 from tanager.parameters.fitted_likelihood import FittedLikelihood
@@ -45,13 +47,13 @@ class Trace:
 
 @dataclass(frozen=True)
 class Learnt:
-    """A network, what says what its missing cells may hold, the score of its structure, and how it came about."""
+    """A model, what says what its missing cells may hold, how it came about, and the score of its structure."""
 
-    network: AnyNetwork
+    model: AnyModel
     filling: FillingTask | None
-    structure_score: float | None
-    trace: Trace
+    trace: Trace | AdditiveTrace
     counts: CountStore
+    structure_score: float | None = None
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Learning:
     def prepare(self, table: CodedTable) -> tuple[LearntStructure, ParameterTask]:
         """The structure, and what the parameter learner is given."""
         parts, counts, columns, unlabelled = self.parts, table.counts(self.engine), table.columns, table.unlabelled
-        hidden = hidden_columns(parts, counts.names, self.missing) if parts.structure.learns == "tables" else ()
+        hidden = hidden_columns(parts, counts.names, self.missing)
         if hidden:
             counts, columns = count_with_hidden(counts, hidden), (*columns[:-1], *hidden, columns[-1])
             unlabelled = None if unlabelled is None else add_hidden(unlabelled, hidden)
@@ -88,8 +90,6 @@ class Learning:
             structure.dag,
             counts,
             schema=columns,
-            pairs=structure.pairs,
-            rows=table.rows,
             unlabelled=unlabelled,
             values=table.values,
             relearn=partial(self._relearn, columns=order, named=table.schema.named),
@@ -112,11 +112,11 @@ class Learning:
             learnt = parts.parameters.learn(task)
         filling = None
         if self.fills and not n_hidden:
-            network = cast(LookedUpNetwork, learnt.network)
+            network = cast(Network, learnt.network)
             classes, by_state = table.class_counts(counts), table.state_counts(counts)
             filling = FillingTask.of(network, counts, classes, by_state, order)
         trace = Trace(structure.steps, learnt.trace, float(f"{perf_counter() - start:.3g}"))
-        return Learnt(learnt.network.reordered(order), filling, structure.score, trace, counts)
+        return Learnt(learnt.network.reordered(order), filling, trace, counts, structure.score)
 
     def _relearn(self, counts: CountStore, columns: tuple[int, ...], named: bool) -> Dag:
         """The structure by the counts of other rows."""
@@ -153,35 +153,39 @@ def learn_members(parameters: ParameterLearner, task: ParameterTask, structure: 
 
 
 def needed_memory(learner: ParameterLearner, task: ParameterTask, members: Sequence[Dag] = ()) -> int:
-    """Bytes, about: those of a cell times the cells of all tables, or of all effects that may be tried.
+    """Bytes, about: those of a cell times the cells of all tables.
 
     Of a mean of networks those of all `members`; of a fit the counts of pairs and triples refuse what is too large.
     """
     if members:
         n_states = task.counts.n_states
         return learner.bytes_per_cell["mixtures"] * sum(f.size(n_states) for dag in members for f in dag.families)
-    return learner.bytes_per_cell["tables" if task.pairs is None else "effects"] * sum(_table_sizes(task).values())
+    return learner.bytes_per_cell["tables"] * sum(table_sizes(_families(task), task.counts).values())
 
 
 def check_memory(learner: ParameterLearner, task: ParameterTask) -> None:
     """Refuse tables that would not fit in the memory allowed, and name the largest."""
-    needed, allowed = needed_memory(learner, task), min(task.counts.memory_limit, available_memory())
+    refuse_too_large(table_sizes(_families(task), task.counts), task.counts, learner.bytes_per_cell["tables"])
+
+
+def refuse_too_large(sizes: Mapping[tuple[int, ...], int], counts: CountStore, bytes_per_cell: int) -> None:
+    """Refuse so many cells, by their nodes, if they would not fit in the memory allowed, and name the largest table."""
+    needed, allowed = bytes_per_cell * sum(sizes.values()), min(counts.memory_limit, available_memory())
     if needed > allowed:
-        sizes, names = _table_sizes(task), task.counts.names
+        names = counts.names
         nodes = max(sizes, key=sizes.__getitem__)
-        widest = max(nodes[:-1] or nodes, key=task.counts.n_states.__getitem__)
+        widest = max(nodes[:-1] or nodes, key=counts.n_states.__getitem__)
         raise MemoryLimitError(
             f"the fit would take about {needed / 2**30:.3g} GiB, more than the {allowed / 2**30:.3g} GiB allowed: the "
             f"table over {', '.join(repr(names[node]) for node in nodes)} alone has {sizes[nodes]:,} cells.",
-            hint=f"drop {names[widest]!r}, which has {task.counts.n_states[widest]:,} states, or group its values.",
+            hint=f"drop {names[widest]!r}, which has {counts.n_states[widest]:,} states, or group its values.",
         )
 
 
-def _table_sizes(task: ParameterTask) -> dict[tuple[int, ...], int]:
-    """Cells of each table, by its nodes, the class last; of effects those of attributes and pairs, for each class."""
-    n_states, target = task.counts.n_states, task.counts.n_attributes
-    if task.pairs is None:
-        families = [tuple(sorted(family.nodes)) for family in task.dag.families]
-    else:
-        families = [(*nodes, target) for nodes in (*((node,) for node in range(target)), *task.pairs.pairs)]
-    return {nodes: prod(n_states[node] for node in nodes) for nodes in families}
+def table_sizes(node_sets: Iterable[tuple[int, ...]], counts: CountStore) -> dict[tuple[int, ...], int]:
+    """Cells of the table of each set of nodes, the class last where it is among them."""
+    return {nodes: prod(counts.n_states[node] for node in nodes) for nodes in node_sets}
+
+
+def _families(task: ParameterTask) -> list[tuple[int, ...]]:
+    return [tuple(sorted(family.nodes)) for family in task.dag.families]

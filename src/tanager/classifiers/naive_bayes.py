@@ -76,7 +76,7 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
         return self
 
     def _partial_fit(self, X: object, y: ArrayLike, classes: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
-        fitted = hasattr(self, "network_")
+        fitted = hasattr(self, "model_")
         if fitted and not hasattr(self, "_counted"):
             raise DataError(
                 "this model was read from a file, which holds no counts to add a batch to.",
@@ -109,7 +109,7 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
 
         batch = map_threads(count, range(len(rows.table.names)))
         class_counts: CountTable = np.bincount(rows.class_codes, rows.weights, minlength=n_classes)
-        if hasattr(self, "network_") and self._statistics is not None:
+        if hasattr(self, "model_") and self._statistics is not None:
             batch = [old.merge(new) for old, new in zip(self._statistics, batch, strict=True)]
             class_counts = self._counted[(len(batch),)] + class_counts
         self._statistics = batch

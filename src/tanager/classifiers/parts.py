@@ -45,11 +45,6 @@ class Parts:
                 f"missing={missing!r} is defined for one network; structure={learner!r} is a mixture of them.",
                 hint="use missing='auto', which sums a missing cell out of each.",
             )
-        if learner.learns == "effects" and missing == "marginalize":
-            raise OptionError(
-                f"missing='marginalize' sums over a joint distribution, which structure={learner!r} does not have.",
-                hint="use missing='auto', or structure='tan'.",
-            )
         return cls(learner, choose_criterion(options.criterion, learner), fitter)
 
     @property

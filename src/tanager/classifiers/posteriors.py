@@ -8,10 +8,12 @@ from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 
+from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.classifiers.hidden import add_hidden_codes
-from tanager.classifiers.learning import Learnt
+from tanager.classifiers.learning import Learnt, Trace
 from tanager.classifiers.reading import CodedTable, code_table
 from tanager.counts.family import Family
 from tanager.errors import DataError, OptionError
@@ -21,13 +23,11 @@ from tanager.parameters import Conditional, Frequency
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.priors import PRIORS
 from tanager.parameters.conditional.trace import ConditionalTrace
-from tanager.parameters.effects.trace import EffectsTrace
 from tanager.parameters.protocol import ParameterTask
 from tanager.posterior.any_posterior import AnyPosterior
 from tanager.posterior.bootstrap import BootstrapPosterior, draw_weights
 from tanager.posterior.broad import BroadPosterior, TrainingRows, broad_posterior
 from tanager.posterior.dirichlet import DirichletPosterior, dirichlet_posterior
-from tanager.posterior.effects import effects_posterior
 from tanager.posterior.looked_up import LookedUpPosterior
 from tanager.posterior.tables import tables_posterior
 from tanager.table.batch import EncodedBatch
@@ -44,35 +44,30 @@ LAPLACE_PRIORS = ("hierarchical", "generative")
 class Preparation:
     """A fitted classifier and its training rows."""
 
-    clf: BayesianNetworkClassifier
+    clf: TableClassifier
     training: TrainingTable
 
     @classmethod
-    def of(
-        cls, clf: BayesianNetworkClassifier, X: object, y: ArrayLike, sample_weight: ArrayLike | None
-    ) -> Preparation:
+    def of(cls, clf: TableClassifier, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> Preparation:
         if is_stream(X):
             raise DataError("how sure a model is needs its rows in memory, and X comes batch by batch.")
         return cls(clf, weigh_classes(clf.read_labelled(X, y, sample_weight), clf.class_weight))
 
     def learn(self, method: str, n_draws: int, seed: int) -> AnyPosterior:
         """By a method of `prepare_intervals`; "auto" asks the parameter learner."""
-        own = self.clf._parts().parameters.posterior
+        own = self.clf._own_posterior()
         if method == "auto":
             method = own if own == "dirichlet" and self._has_own_tables else "broad"
-        elif method in ("dirichlet", "laplace") and (method != own or not (self._has_own_tables or self._has_effects)):
-            raise OptionError(
-                f"method={method!r} is not defined for {self.clf._parts().parameters!r} with structure="
-                f"{self.clf._parts().structure!r}.",
-                hint=FOR_ANY_LEARNER,
-            )
+        elif method in ("dirichlet", "laplace") and (method != own or not self._has_own_tables):
+            what = " ".join(repr(clone(self.clf)).split())
+            raise OptionError(f"method={method!r} is not defined for {what}.", hint=FOR_ANY_LEARNER)
         match method:
             case "dirichlet":
                 return self._dirichlet()
             case "bootstrap":
                 return BootstrapPosterior(
                     tuple(
-                        choose_rule(learnt.network, learnt.filling, self.clf.missing)
+                        choose_rule(learnt.model, learnt.filling, self.clf.missing)
                         for learnt in self.refits(n_draws, seed)
                     )
                 )
@@ -81,38 +76,33 @@ class Preparation:
         return self._broad()
 
     @property
-    def _has_effects(self) -> bool:
-        return self.clf.network_.kind == "effects"
-
-    @property
     def _has_own_tables(self) -> bool:
         """Whether there is a table for every family, of columns that are all in the data."""
-        network = self.clf.network_
+        network = self.clf.model_
         return network.kind == "tables" and len(network.columns) - 1 == self.clf.n_features_in_
 
     def rows(self) -> TrainingRows:
         """As the network's codes, in the order of the table's columns."""
         clf, training = self.clf, self.training
-        codes = add_hidden_codes(clf.encoder_.encode(training.table), clf.network_.n_states)
+        codes = add_hidden_codes(clf.encoder_.encode(training.table), clf.model_.n_states)
         weights = np.ones(len(codes)) if training.weights is None else training.weights
         return TrainingRows(codes, training.class_codes.astype(np.int64), weights, len(clf.classes_))
 
     def table(self) -> CodedTable:
         """As a learner is given them, by the categories and cut points of the classifier."""
         schema = self.clf.encoder_.schema
-        keeps = self.clf._parts().parameters.learns_without_class
-        return code_table(self.training, schema, schema.learning_order, keeps)
+        return code_table(self.training, schema, schema.learning_order, self.clf._row_needs().unlabelled)
 
     def _broad(self) -> BroadPosterior:
         clf, n_attributes = self.clf, self.clf.n_features_in_
-        pairs = clf.network_.pairs if clf.network_.kind == "effects" else ()
-        columns = clf.network_.columns[:n_attributes]
+        pairs = clf.model_.pairs if clf.model_.kind == "effects" else ()
+        columns = clf.model_.columns[:n_attributes]
         order = clf.encoder_.schema.learning_order
         return broad_posterior(columns, order, clf.feature_importances_, pairs, self.rows())
 
     def _dirichlet(self) -> DirichletPosterior:
-        network = cast(Network, self.clf.network_)
-        learner = cast(Frequency, self.clf._parts().parameters)
+        network = cast(Network, self.clf.model_)
+        learner = cast(Frequency, cast(BayesianNetworkClassifier, self.clf)._parts().parameters)
         table = code_table(self.training, self.clf.encoder_.schema, tuple(range(len(network.columns) - 1)))
         counts = table.counts(self.clf._count_engine())
         families = [Family(node, parents) for node, parents in enumerate(network.dag.parents)]
@@ -120,8 +110,9 @@ class Preparation:
         return dirichlet_posterior(network, counted, [learner.pseudo_rows(counts, family) for family in families])
 
     def _laplace(self) -> LookedUpPosterior:
-        clf, rows, options = self.clf, self.rows(), cast(Conditional, self.clf._parts().parameters).fit_options()
-        trace = clf.trace_.parameters
+        clf, rows = cast(BayesianNetworkClassifier, self.clf), self.rows()
+        options = cast(Conditional, clf._parts().parameters).fit_options()
+        trace = cast(ConditionalTrace, cast(Trace, clf.trace_).parameters)
         if options.prior not in LAPLACE_PRIORS or options.objective != "cll":
             raise OptionError(
                 f"method='laplace' needs objective='cll' and a prior that is normal, {' or '.join(LAPLACE_PRIORS)}; "
@@ -130,21 +121,17 @@ class Preparation:
             )
         p = np.exp(clf.gaps_.log_posterior(rows.codes))
         with one_blas_thread():
-            if clf.network_.kind == "effects":
-                trace = cast(EffectsTrace, trace)
-                return effects_posterior(clf.network_, rows.codes, rows.weights, p, trace)
-            network = cast(Network, clf.network_)
+            network = cast(Network, clf.model_)
             table = code_table(self.training, clf.encoder_.schema, tuple(range(len(network.columns) - 1)))
             task = ParameterTask(network.dag, table.counts(clf._count_engine()), schema=table.columns)
             prior = PRIORS[options.prior](task, ClassCells.of(network.dag, network.n_states))
-            strengths = cast(ConditionalTrace, trace).strength
-            return tables_posterior(network, prior, strengths, rows.codes, rows.weights, p)
+            return tables_posterior(network, prior, trace.strength, rows.codes, rows.weights, p)
 
     def refits(self, n_draws: int, seed: int) -> list[Learnt]:
         """The model learnt again from rows of random weights (`draw_weights`), structure and strengths chosen again."""
         clf, table, rng = self.clf, self.table(), np.random.default_rng(seed)
         rows = cast(EncodedBatch, table.rows)
-        learning = clf._learning(clf._count_engine())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # as in the fit, which has given them
-            return [learning.learn(replace(table, rows=draw_weights(rows, rng))) for _ in range(n_draws)]
+            drawn = (replace(table, rows=draw_weights(rows, rng)) for _ in range(n_draws))
+            return [clf._learn_model(each, clf._count_engine()) for each in drawn]

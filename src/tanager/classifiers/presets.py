@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
@@ -10,9 +9,8 @@ from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.classifiers.describe import described_by
 from tanager.classifiers.options import ClassifierOptions
 from tanager.scores import CLL, FamilyScore
-from tanager.structure import BFSConsistent, HillClimb, KDependence, Pairwise, Selective, StructureLearner, Tree
-from tanager.structure.constraints import Edges, Node
-from tanager.structure.pairwise import MonotonicConstraints
+from tanager.structure import BFSConsistent, HillClimb, KDependence, Selective, StructureLearner, Tree
+from tanager.structure.constraints import Edges
 
 
 @dataclass(eq=False, repr=False)
@@ -162,45 +160,3 @@ class SelectiveNaiveBayesClassifier(SelectiveNaiveBayesOptions, BayesianNetworkC
 
     def _structure(self) -> StructureLearner:
         return Selective()
-
-
-@dataclass(eq=False, repr=False)
-class PairwiseOptions(ClassifierOptions):
-    """Options of `PairwiseClassifier`."""
-
-    structure: str | StructureLearner = field(default="pairwise", init=False)
-    criterion: str | FamilyScore | CLL | None = field(default=None, init=False)
-    _: KW_ONLY
-    pairs_per_attribute: str | float = "auto"
-    rank_by: str = "information"
-    order: int | None = None
-    pairs: Edges | None = None
-    forbidden_pairs: Edges = ()
-    interactions: Iterable[Node] | None = None
-    monotonic_cst: MonotonicConstraints | None = None
-
-
-@described_by(Pairwise, BayesianNetworkClassifier)
-class PairwiseClassifier(PairwiseOptions, BayesianNetworkClassifier):
-    """The default classifier: main effects on fine ordered bins, and the pairs of attributes that tell classes apart.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from tanager import PairwiseClassifier
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> clf = PairwiseClassifier().fit(X, y)
-    >>> clf.predict(X.iloc[[0, 60, 149]]).tolist()
-    [0, 1, 2]
-    """
-
-    def _structure(self) -> StructureLearner:
-        return Pairwise(
-            self.pairs_per_attribute,
-            self.rank_by,
-            self.order,
-            self.pairs,
-            self.forbidden_pairs,
-            self.interactions,
-            self.monotonic_cst,
-        )

@@ -11,19 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tanager.classifiers.options import ClassifierOptions
-from tanager.classifiers.parts import Parts
+from tanager.classifiers.options import SharedOptions
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.counts.family import CountTable, Family
 from tanager.counts.running_counts import CountedRows, RunningCounts
-from tanager.gaps.choose import needs_filler
 from tanager.table.class_weights import check_classes, given_weighting, weigh_classes
 from tanager.table.columns import NumericColumn, RawTable
-from tanager.table.discretizer import Discretizer, choose_discretizer, sees_class
+from tanager.table.discretizer import Discretizer, choose_discretizer
 from tanager.table.encoder import TableEncoder, encode_rows, learn_schema, without_class
 from tanager.table.granularity import fine_places
-from tanager.table.needs import exceeds
+from tanager.table.needs import Needs, Place, exceeds
 from tanager.table.rows import Rows
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.stream.reader import ReadOptions, StreamedTable, StreamReader
@@ -139,22 +137,47 @@ def code_stream(table: StreamedTable, running: RunningCounts | None) -> CodedTab
     )
 
 
-class ReadsTables(ClassifierOptions, ABC):
+@dataclass(frozen=True)
+class RowNeeds:
+    """What a learner needs of the rows, and how it wants their columns.
+
+    needs       how much it asks of the rows (`table.needs`)
+    fine        numeric columns have two granularities, coarse bins and fine ones
+    gap_states  in a column with missing cells missing is a state of its own
+    unlabelled  it learns from rows without a class too
+    cuts_again  cut points see the class, and it holds out rows that they must not have seen
+    pairs       counts of pairs are wanted, where counts are all that is needed
+    """
+
+    needs: Needs
+    fine: bool = False
+    gap_states: bool = False
+    unlabelled: bool = False
+    cuts_again: bool = False
+    pairs: bool = False
+
+
+class ReadsTables(SharedOptions, ABC):
     """What a classifier with these options does to a table before it learns from it."""
 
     classes_: NDArray[np.generic]
     encoder_: TableEncoder
 
     @abstractmethod
-    def _parts(self) -> Parts: ...
+    def _row_needs(self) -> RowNeeds:
+        """What the learner needs of the rows; options that cannot be used are refused."""
+
+    @abstractmethod
+    def _check_place(self, place: Place) -> None:
+        """Refuse what needs more of the rows than they can give where they are."""
 
     def _count_engine(self) -> CountEngine:
-        """What counts rows, by the options."""
-        return choose_engine(self.engine, self.device)
+        """What counts rows."""
+        return choose_engine("auto", None)
 
     def learn_counts(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
         """Check the data, learn the encoder, and give the counts of the labelled rows, columns in the table's order."""
-        training, schema = self._learn_schema(X, y, sample_weight, self._parts())
+        training, schema = self._learn_schema(X, y, sample_weight, self._row_needs())
         self.classes_ = training.classes
         self.encoder_ = TableEncoder(schema, unseen_is_error=self.handle_unknown == "error")
         return self._count(training)
@@ -175,63 +198,56 @@ class ReadsTables(ClassifierOptions, ABC):
         warn_left_out(rows)
         return rows
 
-    def _read(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, parts: Parts) -> CodedTable:
+    def _read(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, needs: RowNeeds) -> CodedTable:
         """A table in memory."""
-        training, schema = self._learn_schema(X, y, sample_weight, parts)
-        again = choose_discretizer(self.discretizer) if self._cuts_again(parts) else None
-        return code_table(training, schema, schema.learning_order, parts.parameters.learns_without_class, again)
+        training, schema = self._learn_schema(X, y, sample_weight, needs)
+        again = choose_discretizer(self.discretizer) if needs.cuts_again else None
+        return code_table(training, schema, schema.learning_order, needs.unlabelled, again)
 
     def _learn_schema(
-        self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, parts: Parts
+        self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, needs: RowNeeds
     ) -> tuple[TrainingTable, TableSchema]:
         """A table in memory, checked, and what its columns hold."""
         training = read_training(X, y, sample_weight, unlabelled=True)
         if self.class_weight is not None:
             training = weigh_classes(training, self.class_weight)
         self._check_columns(X, training.table, reset=True)
-        if not parts.parameters.learns_without_class:
+        if not needs.unlabelled:
             warn_left_out(training)
         schema = learn_schema(
             training.table,
             training.target,
             training.class_codes,
             training.weights,
-            choose_discretizer(self.discretizer, parts.structure.granularities == 2),
+            choose_discretizer(self.discretizer, needs.fine),
             self.categorical_features,
-            gap_states=self.missing == "category",
-            fine=parts.structure.granularities == 2,
+            gap_states=needs.gap_states,
+            fine=needs.fine,
         )
         return training, schema
 
-    def _cuts_again(self, parts: Parts) -> bool:
-        """Whether cut points see the class, and the parameter learner holds out rows that they must not have seen.
-
-        Where columns have two granularities the class is not asked.
-        """
-        return parts.parameters.holds_out and parts.structure.granularities == 1 and sees_class(self.discretizer)
-
     @contextmanager
     def _read_stream(
-        self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, parts: Parts
+        self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, needs: RowNeeds
     ) -> Iterator[CodedTable]:
         """A table that comes batch by batch, read once. Its rows are gone when the block ends, however it does."""
-        parts.check("disk")
+        self._check_place("disk")
         roles = check_roles(y, sample_weight)
         options = ReadOptions(
-            choose_discretizer(self.discretizer, parts.structure.granularities == 2),
+            choose_discretizer(self.discretizer, needs.fine),
             self.categorical_features,
-            gap_states=self.missing == "category",
-            fine=parts.structure.granularities == 2,
-            unlabelled=parts.parameters.learns_without_class,
-            values=self._cuts_again(parts),
+            gap_states=needs.gap_states,
+            fine=needs.fine,
+            unlabelled=needs.unlabelled,
+            values=needs.cuts_again,
             class_weight=given_weighting(self.class_weight, "a table that comes batch by batch"),
         )
-        running = self._running_counts(parts)
+        running = self._running_counts(needs)
         reader = StreamReader(roles, options, running)
         try:
             table = code_stream(reader.read(open_stream(X)), running)
             check_classes(options.class_weight, table.classes)
-            if exceeds(parts.needs, "counts"):
+            if exceeds(needs.needs, "counts"):
                 unlabelled = None if table.unlabelled is None else table.unlabelled.kept()
                 table = replace(table, rows=table.rows.kept(), unlabelled=unlabelled)
                 reader.close()
@@ -241,15 +257,14 @@ class ReadsTables(ClassifierOptions, ABC):
         finally:
             reader.close()
 
-    def _running_counts(self, parts: Parts) -> RunningCounts | None:
-        """The counts that are all these parts need, taken as rows are read; None if they may need others, or rows.
+    def _running_counts(self, needs: RowNeeds) -> RunningCounts | None:
+        """The counts that are all the learner needs, taken as rows are read; None if it may need others, or rows.
 
-        Effects are learnt at a fine granularity too, which no counts of pairs have.
+        Fine granularities are learnt from too, which no counts of pairs have.
         """
-        if exceeds(parts.needs, "pairs") or parts.structure.granularities == 2:
+        if exceeds(needs.needs, "pairs") or needs.fine:
             return None
-        pairs = parts.needs == "pairs" or needs_filler(self.missing, parts.parameters.describes_attributes)
-        return RunningCounts(self._count_engine(), pairs)
+        return RunningCounts(self._count_engine(), needs.pairs)
 
     def _check_columns(self, X: object, table: RawTable, reset: bool) -> None:
         """scikit-learn's own messages for other columns than in training; a pyarrow table is named too."""

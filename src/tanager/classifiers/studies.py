@@ -9,6 +9,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.classifiers.learning import criterion_likelihood
 from tanager.classifiers.parts import DEFAULT_CRITERION
@@ -137,7 +138,7 @@ def information(X: object, y: ArrayLike, /, *, sample_weight: ArrayLike | None =
 
 @overload
 def information(
-    clf: BayesianNetworkClassifier, X: object, y: ArrayLike, /, *, sample_weight: ArrayLike | None = None
+    clf: TableClassifier, X: object, y: ArrayLike, /, *, sample_weight: ArrayLike | None = None
 ) -> Information: ...
 
 
@@ -168,7 +169,7 @@ def information(*data: Any, sample_weight: ArrayLike | None = None) -> Informati
     >>> round(float(found.interaction[0, 1]), 6)
     0.693147
     """
-    if isinstance(data[0], BayesianNetworkClassifier):
+    if isinstance(data[0], TableClassifier):
         clf, X, y = data
         counts = clf.count(X, y, sample_weight)
     else:

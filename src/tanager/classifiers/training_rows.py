@@ -7,13 +7,13 @@ import hashlib
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
+from tanager.classifiers.base import TableClassifier
 from tanager.errors import DataError
 from tanager.measures import Quality
 from tanager.table.training_table import encode_labels, read_labels
 
 
-def table_digest(clf: BayesianNetworkClassifier, X: object, y: ArrayLike) -> str:
+def table_digest(clf: TableClassifier, X: object, y: ArrayLike) -> str:
     """SHA-256 of the rows and their classes in the codes of a fitted classifier, whatever kind of table they are in."""
     _, codes = clf.encode(X)
     _, class_codes = encode_labels(read_labels(y), clf.classes_)
@@ -23,9 +23,7 @@ def table_digest(clf: BayesianNetworkClassifier, X: object, y: ArrayLike) -> str
     return digest.hexdigest()
 
 
-def quality_of_training_table(
-    clf: BayesianNetworkClassifier, X: object, y: ArrayLike, quality: Quality | None
-) -> Quality | None:
+def quality_of_training_table(clf: TableClassifier, X: object, y: ArrayLike, quality: Quality | None) -> Quality | None:
     """The quality, if it is of just this table, whose rows all have a class."""
     if quality is None or not quality.digest:
         return None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tanager.classifiers import BayesianNetworkClassifier
+    from tanager.classifiers.base import TableClassifier
     from tanager.decide import Decision, DecisionQuality
     from tanager.measures import Probabilities, Quality
     from tanager.table.schema import Category
@@ -115,7 +115,7 @@ class WantedDecision:
                 hint="leave out --no-validate and --stream, or give a --threshold or costs.",
             )
 
-    def decide(self, clf: BayesianNetworkClassifier, quality: Quality | None) -> DecisionQuality | None:
+    def decide(self, clf: TableClassifier, quality: Quality | None) -> DecisionQuality | None:
         """Make a model decide so, and measure that on the rows held out; None without them, or if nothing is wanted."""
         from tanager.decide import measure_decision
 

@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 FOLDS = 5
 MODELS = {
-    "naive Bayes": ("naive-bayes", "frequency"),
-    "TAN, frequency": ("tan", "frequency"),
-    "TAN, conditional": ("tan", "conditional"),
-    "pairs, conditional": ("pairwise", "conditional"),
+    "naive Bayes": "naive-bayes:frequency",
+    "TAN, frequency": "tan:fcll:frequency",
+    "TAN, conditional": "tan:fcll:conditional",
+    "additive model": "additive(random_state=0)",
 }
 CLASS = "diagnosis"
 
@@ -40,7 +40,7 @@ def demo(
     ] = Path("tanager-demo"),
     force: options.Force = False,
 ) -> None:
-    """Compare naive Bayes, trees and pairs on 569 breast cancer diagnoses; nothing is downloaded.
+    """Compare naive Bayes, TAN and the additive model on 569 breast cancer diagnoses; nothing is downloaded.
 
     Examples:
 
@@ -48,8 +48,9 @@ def demo(
 
       tanager demo -o /tmp/demo
     """
-    from tanager.classifiers import BayesianNetworkClassifier
+    from tanager.classifiers.base import TableClassifier
     from tanager.experiments.cross_validate import cross_validate_model
+    from tanager.experiments.entries import parse_estimator
     from tanager.files.model_file import MODEL, save_model
     from tanager.files.output_path import check_output, make_folder
     from tanager.files.write_table import table_kind, write_table
@@ -66,9 +67,9 @@ def demo(
         check_output(file, _beside(table, rows_of_demo, kind), force=force)
     measured: dict[str, Quality] = {}
     with working("Comparing") as update:
-        for name, (structure, parameters) in MODELS.items():
+        for name, spec in MODELS.items():
             update(name, len(measured), len(MODELS))
-            clf = BayesianNetworkClassifier(structure, parameters=parameters, random_state=0).fit(X, y)
+            clf = cast(TableClassifier, parse_estimator(spec)).fit(X, y)
             measured[name] = cross_validate_model(clf, X, y, folds=FOLDS)
     quality = measured[name]  # of the default model, the last
     _print_comparison(
@@ -82,7 +83,7 @@ def demo(
     _print_predictions(clf.predict_proba(X), clf.classes_, y)
     command = running_command()
     print(f"\nThe table is in {table}, the default model in {model}.")
-    print(f"Open {page} in a browser to see the network and ask it what-if questions. Then try:")
+    print(f"Open {page} in a browser to see the model and ask it what-if questions. Then try:")
     print(f"  {command} evaluate {quote(str(table))} --class {CLASS}")
     print(f"  {command} predict {quote(str(model))} {quote(str(table))} --proba")
 

@@ -13,7 +13,7 @@ from tanager.errors import OptionError
 from tanager.progress import say, working
 
 if TYPE_CHECKING:
-    from tanager.classifiers import BayesianNetworkClassifier
+    from tanager.classifiers.base import TableClassifier
 
 
 def edit(
@@ -36,7 +36,7 @@ def edit(
 ) -> None:
     """Correct a model by hand; without EDITS, list what was corrected in it.
 
-    The model must be a sum of effects. Edits flatten a stretch of a curve, make it rise or fall throughout, or remove
+    The model must be an additive model. Edits flatten a stretch of a curve, make it rise or fall throughout, or remove
     an attribute or a pair, each with a reason. The new model keeps who changed what, when and why. The quality measured
     of the old one is not said of the new one: `tanager evaluate` and `tanager report` measure it anew.
 
@@ -76,8 +76,8 @@ def edit(
 
 
 def _edited(
-    clf: BayesianNetworkClassifier, edits: str, refit: str | None, who: str, missing: list[str] | None
-) -> BayesianNetworkClassifier:
+    clf: TableClassifier, edits: str, refit: str | None, who: str, missing: list[str] | None
+) -> TableClassifier:
     from tanager.classifiers.editing import apply_edits
     from tanager.cli.training_data import read_rows
     from tanager.experiments.cross_validate import labelled_rows
@@ -95,18 +95,18 @@ def _edited(
     return apply_edits(clf, listed, X, y)
 
 
-def _undone(clf: BayesianNetworkClassifier) -> BayesianNetworkClassifier:
+def _undone(clf: TableClassifier) -> TableClassifier:
     from tanager.classifiers.editing import undo_edits
 
     return undo_edits(clf)
 
 
-def _count(clf: BayesianNetworkClassifier) -> str:
+def _count(clf: TableClassifier) -> str:
     n_edits = sum(len(revision.edits) for revision in clf.edits_)
     return f"{n_edits:,} edit{'' if n_edits == 1 else 's'} in it"
 
 
-def _show(clf: BayesianNetworkClassifier, as_json: bool) -> None:
+def _show(clf: TableClassifier, as_json: bool) -> None:
     from tanager.files.edits_document import write_edits
 
     if as_json:

@@ -51,9 +51,11 @@ def evaluate(
         bool,
         typer.Option("--curve", help="Also whether more rows would help, by fits to an eighth, a quarter and half."),
     ] = False,
-    structure: options.Structure = "pairwise",
+    structure: options.Structure = None,
+    pairs: options.Pairs = "auto",
+    no_trees: options.NoTrees = False,
     criterion: options.Criterion = None,
-    parameters: options.Parameters = "conditional",
+    parameters: options.Parameters = None,
     categorical: options.Categorical = None,
     discretizer: options.Discretizer = None,
     engine: options.Engine = "auto",
@@ -98,8 +100,8 @@ def evaluate(
     with working(f"Reading {data}"):
         table, labels = read_training_data(data, class_column, Reading(missing or (), drop or (), recipe))
     chosen = options.ModelOptions(
-        structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight, monotone
-    )
+        structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight
+    ).additive(monotone, pairs, no_trees)
     if curve and (group is not None or time is not None):
         raise OptionError("--curve deals rows at random, so --group and --time cannot go with it.")
     y, rows = labelled_rows(table, labels)
@@ -164,7 +166,7 @@ def _evaluate_model(path: str, data: str, missing: Sequence[str] | None, as_json
     with working(f"Reading {data}"):
         X, y = read_rows(data, clf, missing)
     if y is None:
-        raise DataError(f"the data has no column {clf.network_.nodes[-1]!r}, the class of the model, to judge it by.")
+        raise DataError(f"the data has no column {clf.model_.nodes[-1]!r}, the class of the model, to judge it by.")
     truth, rows = labelled_rows(X, y, clf.classes_)
     X = X.take(rows)
     with working(f"Predicting {X.num_rows:,} rows"):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from tanager.classifiers import BayesianNetworkClassifier
+    from tanager.classifiers.base import TableClassifier
     from tanager.explain import Counterfactuals, Overall, RowExplanation, SufficientReason
     from tanager.measures import Quality
 
@@ -130,7 +130,7 @@ def _shown_rows(asked: list[int] | None, n_rows: int, as_json: bool) -> list[int
     return asked
 
 
-def _quality_of(clf: BayesianNetworkClassifier, X: pa.Table, y: NDArray[np.generic] | None) -> Quality | None:
+def _quality_of(clf: TableClassifier, X: pa.Table, y: NDArray[np.generic] | None) -> Quality | None:
     """What cross-validation found, if these are the rows that the model was learnt from."""
     from tanager.classifiers.training_rows import quality_of_training_table
     from tanager.table.training_table import missing_labels
@@ -148,7 +148,7 @@ def _print_headline(quality: Quality | None, as_json: bool) -> None:
         print(f"{headline(quality)}\n")
 
 
-def _reason(clf: BayesianNetworkClassifier, X: pa.Table, row: RowExplanation) -> SufficientReason | OptionError:
+def _reason(clf: TableClassifier, X: pa.Table, row: RowExplanation) -> SufficientReason | OptionError:
     """A sufficient reason of the row, or why there is none to give: a missing cell may forbid it for this row alone."""
     from tanager.explain import sufficient_reason
 
@@ -160,7 +160,7 @@ def _reason(clf: BayesianNetworkClassifier, X: pa.Table, row: RowExplanation) ->
         return error
 
 
-def _change(clf: BayesianNetworkClassifier, X: pa.Table, row: int, locked: Sequence[str]) -> Counterfactuals:
+def _change(clf: TableClassifier, X: pa.Table, row: int, locked: Sequence[str]) -> Counterfactuals:
     from tanager.explain import counterfactuals
 
     return replace(counterfactuals(clf, X.take([row]), locked=locked)[0], row=row)

@@ -17,7 +17,7 @@ from tanager.progress import Update, say, working
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tanager.classifiers import BayesianNetworkClassifier
+    from tanager.classifiers.base import TableClassifier
     from tanager.cli.training_data import NamedLabels, Reading
     from tanager.decide import DecisionQuality
     from tanager.measures import Quality
@@ -29,9 +29,11 @@ def fit(
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes (JSON); - is stdout.")
     ] = None,
-    structure: options.Structure = "pairwise",
+    structure: options.Structure = None,
+    pairs: options.Pairs = "auto",
+    no_trees: options.NoTrees = False,
     criterion: options.Criterion = None,
-    parameters: options.Parameters = "conditional",
+    parameters: options.Parameters = None,
     categorical: options.Categorical = None,
     discretizer: options.Discretizer = None,
     engine: options.Engine = "auto",
@@ -113,16 +115,15 @@ def fit(
     from tanager.report.write_page import PAGE, write_page
 
     chosen = options.ModelOptions(
-        structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight, monotone
-    )
+        structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight
+    ).additive(monotone, pairs, no_trees)
     reading = Reading(missing or (), drop or (), recipe)
     if estimate:
         _print_estimate(data, class_column, reading, chosen, as_json)
         return
     if output is None:
         raise OptionError("Missing option '--output': where the model goes.", hint="or --estimate what it will take.")
-    if as_json and output == STREAM:
-        raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
+    _check_streams(output, as_json)
     wanted = decision.WantedDecision(cost, ask, threshold, sensitivity, specificity)
     if page is not None:
         check_output(page, PAGE, reads=[data, recipe, output], force=force)
@@ -153,7 +154,8 @@ def fit(
     if as_json:
         print(json.dumps({"model": output, "rows": n_rows, **_summary(clf, quality, decided)}, indent=2))
     elif output != STREAM:
-        say(f"{output}: {structure}, {n_rows:,} rows, {len(names):,} attributes, {len(clf.classes_):,} classes")
+        say(_first_line(clf, structure))
+        say(f"{output}: {n_rows:,} rows, {len(names):,} attributes, {len(clf.classes_):,} classes")
         if quality is not None:
             say(headline(quality))
         elif not no_validate:
@@ -166,15 +168,23 @@ def fit(
             say(f"Look at it: {shlex.join(['tanager', 'report', output, data])}")
 
 
-def _summary(
-    clf: BayesianNetworkClassifier, quality: Quality | None, decided: DecisionQuality | None
-) -> dict[str, object]:
+def _check_streams(output: str, as_json: bool) -> None:
+    if as_json and output == STREAM:
+        raise OptionError("--json and -o - would both print to stdout.", hint="give the model a file.")
+
+
+def _first_line(clf: TableClassifier, structure: str | None) -> str:
+    return clf.model_.summary if clf.model_.kind == "effects" else f"Bayesian network: {structure}"
+
+
+def _summary(clf: TableClassifier, quality: Quality | None, decided: DecisionQuality | None) -> dict[str, object]:
     """What was learnt, for `--json`."""
     return {
         "attributes": clf.n_features_in_,
         "classes": clf.classes_.tolist(),
-        "edges": len(clf.network_.edges),
-        "structure_score": clf.structure_score_,
+        "summary": clf.model_.summary if clf.model_.kind == "effects" else None,
+        "edges": len(clf.model_.edges),
+        "structure_score": getattr(clf, "structure_score_", None),
         "quality": None if quality is None else quality.to_dict(),
         "decision": None if decided is None else decided.to_dict(),
     }
@@ -187,7 +197,7 @@ def _check_held_out(wanted: decision.WantedDecision, intervals: bool, in_batches
     wanted.check_held_out(not (in_batches or no_validate))
 
 
-def _validate(clf: BayesianNetworkClassifier, X: pa.Table, y: NamedLabels, seed: int, update: Update) -> Quality | None:
+def _validate(clf: TableClassifier, X: pa.Table, y: NamedLabels, seed: int, update: Update) -> Quality | None:
     """Cross-validation as in `tanager evaluate`; None where a class has too few rows for it. The bar counts the fit."""
     from tanager.experiments.cross_validate import cross_validate_model
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tanager.classifiers import BayesianNetworkClassifier
-    from tanager.structure import StructureLearner
+    from tanager.classifiers.base import TableClassifier
 
 MODEL = "Model"
 WITH_OPTIONS = {"structure": "'kdb(k=3)'", "criterion": "'bdeu(ess=5)'", "parameters": "'frequency(alpha=2)'"}
@@ -46,7 +45,28 @@ RecipeFile = Annotated[
     str | None,
     typer.Option("--recipe", metavar="FILE", help="What to do to the table first: a file of `tanager check --fix`."),
 ]
-Structure = Annotated[str, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["structure"])]
+Structure = Annotated[
+    str | None,
+    typer.Option(
+        show_default="no network: the additive model",
+        rich_help_panel=MODEL,
+        autocompletion=lambda: registered_names()["structure"],
+    ),
+]
+Pairs = Annotated[
+    str,
+    typer.Option(
+        metavar="N|auto",
+        help="Pairs of attributes in the additive model: so many, or as many as cross-validation takes.",
+        rich_help_panel=MODEL,
+    ),
+]
+NoTrees = Annotated[
+    bool,
+    typer.Option(
+        "--no-trees", help="No boosted trees in the additive model: every term can be read.", rich_help_panel=MODEL
+    ),
+]
 Criterion = Annotated[
     str | None,
     typer.Option(
@@ -56,7 +76,12 @@ Criterion = Annotated[
     ),
 ]
 Parameters = Annotated[
-    str, typer.Option(rich_help_panel=MODEL, autocompletion=lambda: registered_names()["parameters"])
+    str | None,
+    typer.Option(
+        show_default="conditional, for a network",
+        rich_help_panel=MODEL,
+        autocompletion=lambda: registered_names()["parameters"],
+    ),
 ]
 Categorical = Annotated[
     list[str] | None,
@@ -69,7 +94,7 @@ Categorical = Annotated[
 Discretizer = Annotated[
     str | None,
     typer.Option(
-        help="How numeric columns are cut; by default mdlp for tables, quantiles alone for pairwise.",
+        help="How numeric columns are cut; by default mdlp for networks, at quantiles for the additive model.",
         rich_help_panel=MODEL,
         autocompletion=lambda: registered_names()["discretizer"],
     ),
@@ -79,7 +104,7 @@ Device = Annotated[
     str | None,
     typer.Option(
         metavar="cpu|cuda|cuda:1",
-        help="Where --engine torch works; by default on a GPU if there is one.",
+        help="Where --engine torch works, for networks; by default on a GPU if there is one.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -96,7 +121,7 @@ Monotone = Annotated[
     typer.Option(
         metavar="COLUMN=+1|-1",
         help="The probability of the second of two classes (in the order of their names) never falls, or never rises, "
-        "along this column, whatever the others hold; may be repeated. For pairwise.",
+        "along this column, whatever the others hold; may be repeated. For the additive model, then without trees.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -135,11 +160,11 @@ def registered_names() -> dict[str, list[str]]:
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """What kind of model the user asked for."""
+    """What kind of model the user asked for: a network where `structure` names one, else the additive model."""
 
-    structure: str
+    structure: str | None
     criterion: str | None
-    parameters: str
+    parameters: str | None
     categorical: list[str] | None
     discretizer: str | None
     engine: str
@@ -147,55 +172,89 @@ class ModelOptions:
     seed: int
     class_weight: list[str] | None = None
     monotone: list[str] | None = None
+    pairs: str = "auto"
+    no_trees: bool = False
 
-    def classifier(
-        self, columns: Sequence[str], labels: NDArray[np.generic] | None = None
-    ) -> BayesianNetworkClassifier:
+    def additive(self, monotone: list[str] | None, pairs: str, no_trees: bool) -> ModelOptions:
+        """With the options that only the additive model has."""
+        return replace(self, monotone=monotone, pairs=pairs, no_trees=no_trees)
+
+    def classifier(self, columns: Sequence[str], labels: NDArray[np.generic] | None = None) -> TableClassifier:
         """An unfitted classifier for a table with these columns, and with these classes if they are known."""
-        from tanager.classifiers import BayesianNetworkClassifier
+        from tanager.classifiers import AdditiveClassifier, BayesianNetworkClassifier
 
-        return BayesianNetworkClassifier(
-            **self._parts(),
-            categorical_features=self._categorical_features(columns),
-            discretizer=self.discretizer,
-            engine=self.engine,
-            device=self.device,
-            class_weight=self._class_weight(labels),
-            random_state=self.seed,
-        )
-
-    def _parts(self) -> dict[str, Any]:
-        """Structure, criterion and parameters: by name, or as objects where options are given, as in kdb(k=3)."""
-        named = {"structure": self.structure, "criterion": self.criterion, "parameters": self.parameters}
-        if self.monotone is not None:
-            return {**self._parsed(named), "structure": self._monotone_structure()}
-        if not any("(" in text for text in named.values() if text):
-            return named
-        return self._parsed(named)
-
-    def _parsed(self, named: dict[str, str | None]) -> dict[str, Any]:
-        from tanager.experiments.entries import parse_part
-
-        return {kind: parse_part(kind, text) if text and "(" in text else text for kind, text in named.items()}
-
-    def _monotone_structure(self) -> StructureLearner:
-        """The structure with the constraints of --monotone."""
-        from tanager.errors import OptionError
-        from tanager.experiments.entries import parse_part
-
-        structure: StructureLearner = parse_part("structure", self.structure)
-        if "monotonic_cst" not in structure.get_params():
-            raise OptionError(
-                f"--monotone is for sums of effects, and --structure {self.structure} has tables.",
-                hint="use --structure pairwise.",
+        shared: dict[str, Any] = {
+            "categorical_features": self._categorical_features(columns),
+            "discretizer": self.discretizer,
+            "class_weight": self._class_weight(labels),
+            "random_state": self.seed,
+        }
+        if self.structure is None:
+            self._refuse_network_options()
+            return AdditiveClassifier(
+                pairs=self._pairs(), trees=not self.no_trees, monotonic_cst=self._monotone(), **shared
             )
+        self._refuse_additive_options()
+        return BayesianNetworkClassifier(**self._parts(), engine=self.engine, device=self.device, **shared)
+
+    def _refuse_network_options(self) -> None:
+        from tanager.errors import OptionError
+
+        given = {
+            "--criterion": self.criterion is not None,
+            "--parameters": self.parameters is not None,
+            "--engine": self.engine != "auto",
+            "--device": self.device is not None,
+        }
+        for option in (option for option, is_given in given.items() if is_given):
+            raise OptionError(
+                f"{option} is for a network, and without --structure the additive model is fitted.",
+                hint="name a network, such as --structure tan, or leave the option out.",
+            )
+
+    def _refuse_additive_options(self) -> None:
+        from tanager.errors import OptionError
+
+        given = {
+            "--monotone": self.monotone is not None,
+            "--pairs": self.pairs != "auto",
+            "--no-trees": self.no_trees,
+        }
+        for option in (option for option, is_given in given.items() if is_given):
+            raise OptionError(
+                f"{option} is for the additive model, and --structure {self.structure} is a network.",
+                hint="leave --structure out, or the option.",
+            )
+
+    def _pairs(self) -> str | int:
+        from tanager.errors import OptionError
+
+        if self.pairs != "auto" and not self.pairs.isdecimal():
+            raise OptionError(f"--pairs {self.pairs!r} is not valid; expected auto or a number from 0.")
+        return self.pairs if self.pairs == "auto" else int(self.pairs)
+
+    def _monotone(self) -> dict[str, int] | None:
+        from tanager.errors import OptionError
+
+        if self.monotone is None:
+            return None
         directions = {}
-        for text in self.monotone or ():
+        for text in self.monotone:
             name, _, direction = text.rpartition("=")
             if not name or direction not in ("1", "+1", "-1", "0"):
                 raise OptionError(f"--monotone {text!r} is not valid; expected COLUMN=+1 or COLUMN=-1.")
             directions[name] = int(direction)
-        return structure.set_params(monotonic_cst=directions)
+        return directions
+
+    def _parts(self) -> dict[str, Any]:
+        """Structure, criterion and parameters: by name, or as objects where options are given, as in kdb(k=3)."""
+        parameters = "conditional" if self.parameters is None else self.parameters
+        named = {"structure": self.structure, "criterion": self.criterion, "parameters": parameters}
+        if not any("(" in text for text in named.values() if text):
+            return named
+        from tanager.experiments.entries import parse_part
+
+        return {kind: parse_part(kind, text) if text and "(" in text else text for kind, text in named.items()}
 
     def _class_weight(self, labels: NDArray[np.generic] | None) -> dict[Any, float] | str | None:
         if self.class_weight is None:

@@ -19,7 +19,7 @@ from tanager.progress import working
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tanager.classifiers import BayesianNetworkClassifier
+    from tanager.classifiers.base import TableClassifier
     from tanager.measures import Probabilities
     from tanager.measures.conformal import KnownRows
 
@@ -133,7 +133,7 @@ class _Columns:
     as_text   whether a set is written as text
     """
 
-    clf: BayesianNetworkClassifier
+    clf: TableClassifier
     keep: Sequence[str]
     proba: bool
     interval: float | None
@@ -153,7 +153,7 @@ class _Columns:
 
     @property
     def names(self) -> list[str]:
-        target = self.clf.network_.nodes[-1]
+        target = self.clf.model_.nodes[-1]
         ends = ("",) if self.interval is None else ("", " lower", " upper")
         predicted = [
             target,

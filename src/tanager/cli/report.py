@@ -90,7 +90,7 @@ def report(
         more = None
         if curve:
             if y is None:
-                raise DataError(f"--curve needs the class column {clf.network_.nodes[-1]!r}, which {data} has not.")
+                raise DataError(f"--curve needs the class column {clf.model_.nodes[-1]!r}, which {data} has not.")
             with working("Learning from parts") as update:
                 more = learning_curve(clf, X, y, update=update)
         with working("Writing the page"):

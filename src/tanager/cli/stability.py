@@ -15,14 +15,17 @@ def stability(
     data: options.Data,
     class_column: options.ClassColumn,
     draws: Annotated[int, typer.Option(min=2, help="How many fits.")] = 30,
-    structure: options.Structure = "pairwise",
+    structure: options.Structure = None,
+    pairs: options.Pairs = "auto",
+    no_trees: options.NoTrees = False,
     criterion: options.Criterion = None,
-    parameters: options.Parameters = "conditional",
+    parameters: options.Parameters = None,
     categorical: options.Categorical = None,
     discretizer: options.Discretizer = None,
     engine: options.Engine = "auto",
     device: options.Device = None,
     class_weight: options.ClassWeight = None,
+    monotone: options.Monotone = None,
     seed: options.Seed = 0,
     missing: options.Missing = None,
     drop: options.Drop = None,
@@ -44,7 +47,7 @@ def stability(
         X, y = read_training_data(data, class_column, Reading(missing or (), drop or (), recipe))
     chosen = options.ModelOptions(
         structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight
-    )
+    ).additive(monotone, pairs, no_trees)
     with working(f"Fitting {draws} times"):
         found = measure_stability(chosen.classifier(X.column_names, y), X, y, n_draws=draws, random_state=seed)
     print(json.dumps(found.to_dict(), indent=2) if as_json else found)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.base import TableClassifier
 from tanager.cli.streams import STREAM
 from tanager.doctor import check
 from tanager.errors import DataError, DataWarning, OptionError
@@ -178,7 +178,7 @@ def streams(path: str, asked: bool | None) -> bool:
 
 
 def read_rows(
-    path: str, clf: BayesianNetworkClassifier, missing: Sequence[str] | None, keep: Sequence[str] = ()
+    path: str, clf: TableClassifier, missing: Sequence[str] | None, keep: Sequence[str] = ()
 ) -> tuple[pa.Table, NDArray[np.generic] | None]:
     """The columns a model needs, by name and in its order, from a file that may have others; and the class, if any.
 
@@ -195,7 +195,7 @@ def read_rows(
 
 
 def read_row_batches(
-    path: str, clf: BayesianNetworkClassifier, missing: Sequence[str] | None, keep: Sequence[str] = ()
+    path: str, clf: TableClassifier, missing: Sequence[str] | None, keep: Sequence[str] = ()
 ) -> Iterator[pa.Table]:
     """As `read_rows`, batch by batch."""
     recipe = _recipe(clf, missing or ())
@@ -210,12 +210,12 @@ def _with_columns(rows: pa.Table, more: pa.Table) -> pa.Table:
     return pa.table([*rows.columns, *more.columns], [*rows.column_names, *more.column_names])
 
 
-def _recipe(clf: BayesianNetworkClassifier, missing: Sequence[str]) -> Recipe:
+def _recipe(clf: TableClassifier, missing: Sequence[str]) -> Recipe:
     """What the model remembers, and more texts that mean missing."""
     return clf.recipe_.with_options(missing, (), clf.encoder_.schema.target.name)
 
 
-def _cells(clf: BayesianNetworkClassifier, recipe: Recipe, keep: Sequence[str] = ()) -> CellRules:
+def _cells(clf: TableClassifier, recipe: Recipe, keep: Sequence[str] = ()) -> CellRules:
     """A text column may hold only digits in a small file, and a column of numbers only marks of missing cells."""
     columns = (*clf.encoder_.schema.attributes, clf.encoder_.schema.target)
     texts = [column.name for column in columns if any(isinstance(state, str) for state in column.categories)]
@@ -225,7 +225,7 @@ def _cells(clf: BayesianNetworkClassifier, recipe: Recipe, keep: Sequence[str] =
     return CellRules.given(recipe.missing, texts, numbers)
 
 
-def _check_numbers(rows: pa.Table, clf: BayesianNetworkClassifier) -> pa.Table:
+def _check_numbers(rows: pa.Table, clf: TableClassifier) -> pa.Table:
     """The rows, if no column of numbers holds words: one may stand for a missing cell, which the model cannot know."""
     for column in clf.encoder_.schema.attributes:
         cells = rows.column(column.name)
@@ -239,9 +239,7 @@ def _check_numbers(rows: pa.Table, clf: BayesianNetworkClassifier) -> pa.Table:
     return rows
 
 
-def _check_columns(
-    names: Sequence[str], clf: BayesianNetworkClassifier, keep: Sequence[str]
-) -> tuple[list[str], list[str]]:
+def _check_columns(names: Sequence[str], clf: TableClassifier, keep: Sequence[str]) -> tuple[list[str], list[str]]:
     """The columns a model needs, and those to keep besides, if they are among the names."""
     schema = clf.encoder_.schema
     if not schema.named:

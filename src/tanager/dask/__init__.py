@@ -6,6 +6,6 @@ try:
 except ImportError as error:
     raise ImportError("tanager.dask needs dask[dataframe] and distributed: pip install 'tanager[dask]'") from error
 
-from tanager.dask.classifiers import BayesianNetworkClassifier, NaiveBayesClassifier, PairwiseClassifier, TANClassifier
+from tanager.dask.classifiers import AdditiveClassifier, BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
 
-__all__ = ["BayesianNetworkClassifier", "NaiveBayesClassifier", "PairwiseClassifier", "TANClassifier"]
+__all__ = ["AdditiveClassifier", "BayesianNetworkClassifier", "NaiveBayesClassifier", "TANClassifier"]

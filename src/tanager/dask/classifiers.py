@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -10,31 +10,34 @@ from distributed import Client
 from sklearn.exceptions import NotFittedError
 
 from tanager import classifiers
+from tanager.classifiers.base import TableClassifier
 from tanager.dask.fit import fit_partitions
 from tanager.dask.partitions import read_source
+from tanager.table.schema import Category
 
 
-class BayesianNetworkClassifier:
-    """`tanager.BayesianNetworkClassifier` learnt from a Dask data frame, whose rows stay on the workers.
+class DaskClassifier:
+    """A classifier of `tanager` learnt from a Dask data frame, whose rows stay on the workers.
 
-    The model is that of all rows in memory: counts are the same integers, whatever the partitions. Fitted attributes
-    (`network_`, `classes_`, `encoder_`, `trace_`, ...) are those of the ordinary classifier, which `to_local` gives.
+    The model is that of all rows in memory. Fitted attributes (`model_`, `classes_`, `encoder_`, `trace_`, ...) are
+    those of the ordinary classifier, which `to_local` gives.
 
     Parameters
     ----------
     client : distributed.Client or None
         Where to work; None means the client made last.
     **options
-        Those of the ordinary classifier. `engine` counts inside a worker, on one thread for each task.
+        Those of the ordinary classifier. `engine`, where it is one of them, counts inside a worker, on one thread for
+        each task.
     """
 
-    ordinary: ClassVar[type[classifiers.BayesianNetworkClassifier]] = classifiers.BayesianNetworkClassifier
+    ordinary: ClassVar[type[TableClassifier]]
 
     def __init__(self, client: Client | None = None, **options: Any) -> None:
         self.client = client
         self.options = options
         self.ordinary(**options)  # refuses an option that it does not have
-        self._fitted: classifiers.BayesianNetworkClassifier | None = None
+        self._fitted: TableClassifier | None = None
         self._weight: str | None = None
 
     def fit(self, X: object, y: object, sample_weight: str | None = None) -> Self:
@@ -69,7 +72,7 @@ class BayesianNetworkClassifier:
         apart = (self.to_local().encoder_.schema.target.name, self._weight)
         return table.drop(columns=[name for name in apart if name in table.columns])
 
-    def to_local(self) -> classifiers.BayesianNetworkClassifier:
+    def to_local(self) -> TableClassifier:
         """The ordinary classifier with what was learnt; it needs no cluster, and can be saved."""
         if self._fitted is None:
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first.")
@@ -94,6 +97,44 @@ class BayesianNetworkClassifier:
         return f"tanager.dask.{self.ordinary(**self.options)!r}"
 
 
+class AdditiveClassifier(DaskClassifier):
+    """`tanager.AdditiveClassifier` learnt from a Dask data frame, whose rows stay on the workers.
+
+    The model is that of all rows in memory. Fitted attributes (`model_`, `effects_`, `tree_share_`, ...) are those of
+    the ordinary classifier, which `to_local` gives.
+
+    Parameters
+    ----------
+    client : distributed.Client or None
+        Where to work; None means the client made last.
+    **options
+        Those of the ordinary classifier.
+    """
+
+    ordinary = classifiers.AdditiveClassifier
+
+    def query(self, evidence: dict[str, Category] | None = None) -> dict[object, float]:
+        """P(class | evidence), as the ordinary classifier gives it."""
+        return cast(classifiers.AdditiveClassifier, self.to_local()).query(evidence)
+
+
+class BayesianNetworkClassifier(DaskClassifier):
+    """`tanager.BayesianNetworkClassifier` learnt from a Dask data frame, whose rows stay on the workers.
+
+    The model is that of all rows in memory: counts are the same integers, whatever the partitions. Fitted attributes
+    (`network_`, `classes_`, `encoder_`, `trace_`, ...) are those of the ordinary classifier, which `to_local` gives.
+
+    Parameters
+    ----------
+    client : distributed.Client or None
+        Where to work; None means the client made last.
+    **options
+        Those of the ordinary classifier. `engine` counts inside a worker, on one thread for each task.
+    """
+
+    ordinary: ClassVar[type[TableClassifier]] = classifiers.BayesianNetworkClassifier
+
+
 class TANClassifier(BayesianNetworkClassifier):
     """`tanager.TANClassifier` learnt from a Dask data frame; see `tanager.dask.BayesianNetworkClassifier`."""
 
@@ -106,17 +147,11 @@ class NaiveBayesClassifier(BayesianNetworkClassifier):
     ordinary = classifiers.NaiveBayesClassifier
 
 
-class PairwiseClassifier(BayesianNetworkClassifier):
-    """`tanager.PairwiseClassifier` learnt from a Dask data frame; see `tanager.dask.BayesianNetworkClassifier`."""
-
-    ordinary = classifiers.PairwiseClassifier
-
-
-def _predict(frame: Any, model: classifiers.BayesianNetworkClassifier, like: Any) -> Any:
+def _predict(frame: Any, model: TableClassifier, like: Any) -> Any:
     labels = model.predict(frame) if len(frame) else model.classes_[:0]
     return pd.Series(labels, index=frame.index, name=like.name)
 
 
-def _predict_proba(frame: Any, model: classifiers.BayesianNetworkClassifier, like: Any) -> Any:
+def _predict_proba(frame: Any, model: TableClassifier, like: Any) -> Any:
     shares = model.predict_proba(frame) if len(frame) else np.empty((0, like.shape[1]))
     return pd.DataFrame(shares, index=frame.index)

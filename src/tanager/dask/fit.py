@@ -9,9 +9,8 @@ from functools import partial
 from distributed import Client, Future
 from sklearn.utils.validation import validate_data
 
-from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
-from tanager.classifiers.parts import Parts
-from tanager.classifiers.reading import CodedTable
+from tanager.classifiers.base import TableClassifier
+from tanager.classifiers.reading import CodedTable, RowNeeds
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.counts.family import CountTable, PairTables
 from tanager.dask.cluster import Cluster
@@ -33,20 +32,20 @@ from tanager.threads import thread_limit
 
 
 def fit_partitions(
-    model: BayesianNetworkClassifier, X: object, y: object, sample_weight: str | None, client: Client | None
+    model: TableClassifier, X: object, y: object, sample_weight: str | None, client: Client | None
 ) -> None:
     """Learn from the rows of all partitions."""
-    cluster, parts = Cluster(client), model._parts()
-    parts.check("cluster")
-    engine = choose_worker_engine(model.engine, model.device)
+    cluster, needs = Cluster(client), model._row_needs()
+    model._check_place("cluster")
+    engine = choose_worker_engine(getattr(model, "engine", "auto"), getattr(model, "device", None))
     partitions = find_partitions(X, y, sample_weight, given_weighting(model.class_weight, "a table on a cluster"))
     validate_data(model, partitions.like, reset=True, skip_check_array=True)
     with thread_limit(model.n_jobs), working("Learning", shown=bool(model.verbose)):
-        model._learn(_code_table(model, parts, cluster, partitions), engine)
+        model._learn(_code_table(model, needs, cluster, partitions), engine)
 
 
-def _code_table(model: BayesianNetworkClassifier, parts: Parts, cluster: Cluster, partitions: Partitions) -> CodedTable:
-    keep_unlabelled = parts.parameters.learns_without_class
+def _code_table(model: TableClassifier, needs: RowNeeds, cluster: Cluster, partitions: Partitions) -> CodedTable:
+    keep_unlabelled = needs.unlabelled
     summarize = partial(
         summarize_partition,
         reader=partitions.reader,
@@ -54,7 +53,7 @@ def _code_table(model: BayesianNetworkClassifier, parts: Parts, cluster: Cluster
         keep_unlabelled=keep_unlabelled,
     )
     summaries = cluster.map_partitions("summarize", summarize, partitions.frames, partitions.labels)
-    learnt = _learn_columns(model, parts, cluster, summaries)
+    learnt = _learn_columns(model, needs, cluster, summaries)
     attributes, table = learnt.attributes, learnt.statistics
     check_two_classes(table.classes, table.n_rows)
     check_classes(partitions.reader.class_weight, table.classes)
@@ -86,13 +85,15 @@ def _code_table(model: BayesianNetworkClassifier, parts: Parts, cluster: Cluster
     return CodedTable(schema, order, table.classes, rows, unlabelled, values)
 
 
-def _learn_columns(
-    model: BayesianNetworkClassifier, parts: Parts, cluster: Cluster, summaries: list[Future]
-) -> LearntColumns:
+def _learn_columns(model: TableClassifier, needs: RowNeeds, cluster: Cluster, summaries: list[Future]) -> LearntColumns:
     merged = cluster.merge("merge", merge_packed, cluster.map("statistics", packed_statistics, summaries))
-    gap_states, fine = model.missing == "category", parts.structure.granularities == 2
-    uncut = model._cuts_again(parts)
-    learn = partial(learn_columns, discretizer=model.discretizer, gap_states=gap_states, fine=fine, uncut=uncut)
+    learn = partial(
+        learn_columns,
+        discretizer=model.discretizer,
+        gap_states=needs.gap_states,
+        fine=needs.fine,
+        uncut=needs.cuts_again,
+    )
     learnt: LearntColumns
     (learnt,) = cluster.gather(cluster.map("schema", learn, merged))
     return learnt

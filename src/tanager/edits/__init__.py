@@ -1,1 +1,1 @@
-"""Corrections by hand of a model that is a sum of effects: what is changed, where, by whom, when and why."""
+"""Corrections by hand of an additive model: what is changed, where, by whom, when and why."""

@@ -1,4 +1,4 @@
-"""Edits applied to a network of effects."""
+"""Edits applied to an additive model."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.isotonic import isotonic_regression
 
+from tanager.additive.importance import class_odds, tree_mains
+from tanager.additive.model import AdditiveModel
 from tanager.edits.edit import DIRECTIONS, Bound, Edit
 from tanager.edits.trees import without_trees_of
 from tanager.errors import OptionError
-from tanager.network.additive import AdditiveNetwork
-from tanager.network.effect_strength import class_odds
-from tanager.network.tree_mains import tree_mains
 from tanager.registry import check_option, nearest_first
 from tanager.table.schema import Category, ColumnSchema
 
@@ -27,10 +26,10 @@ LEAST_SHARE = 1e-12
 """What a state that no training row is in weighs in a mean."""
 
 
-def edit_network(network: AdditiveNetwork, edit: Edit) -> AdditiveNetwork:
+def edit_network(network: AdditiveModel, edit: Edit) -> AdditiveModel:
     """The network after one edit."""
     attributes = [_attribute(network, name) for name in edit.attributes]
-    change: Callable[[AdditiveNetwork, list[int], Edit], AdditiveNetwork] = {
+    change: Callable[[AdditiveModel, list[int], Edit], AdditiveModel] = {
         "flatten": _flatten,
         "monotone": _make_monotone,
         "remove": _remove,
@@ -38,7 +37,7 @@ def edit_network(network: AdditiveNetwork, edit: Edit) -> AdditiveNetwork:
     return change(network, attributes, edit)
 
 
-def _flatten(network: AdditiveNetwork, attributes: list[int], edit: Edit) -> AdditiveNetwork:
+def _flatten(network: AdditiveModel, attributes: list[int], edit: Edit) -> AdditiveModel:
     """m[s] = sum_s w_s m[s] / sum_s w_s for the states s of the stretch; w are the shares of the training rows.
 
     m is the curve: the main effect and what trees say of the attribute alone. The main effect makes up for both.
@@ -51,7 +50,7 @@ def _flatten(network: AdditiveNetwork, attributes: list[int], edit: Edit) -> Add
     return _with_main(network, attribute, main)
 
 
-def _make_monotone(network: AdditiveNetwork, attributes: list[int], edit: Edit) -> AdditiveNetwork:
+def _make_monotone(network: AdditiveModel, attributes: list[int], edit: Edit) -> AdditiveModel:
     """The isotonic regression of the log odds o_c of a class (`class_odds`), weighted by the training rows.
 
     They are those of the curve, as in `_flatten`. What it adds, d, is shared so that odds between other classes stay:
@@ -76,21 +75,27 @@ def _make_monotone(network: AdditiveNetwork, attributes: list[int], edit: Edit) 
     return _with_main(network, attribute, main)
 
 
-def _remove(network: AdditiveNetwork, attributes: list[int], edit: Edit) -> AdditiveNetwork:
+def _remove(network: AdditiveModel, attributes: list[int], edit: Edit) -> AdditiveModel:
     """No effect of a pair; or none of an attribute, its pairs and the trees that ask for it."""
     if len(attributes) == 2:
         keep = [set(pair) != set(attributes) for pair in network.pairs]
         if all(keep):
-            raise OptionError(f"{edit.where!r}: the model has no such pair.", hint="`clf.network_.edges` lists them.")
+            raise OptionError(f"{edit.where!r}: the model has no such pair.", hint="`clf.model_.edges` lists them.")
     else:
         keep = [attributes[0] not in pair for pair in network.pairs]
         network = _with_main(network, attributes[0], np.zeros_like(network.mains[attributes[0]]))
         if network.forest is not None:
-            network = replace(network, forest=without_trees_of(network.forest, attributes[0]))
-    return replace(network, pairs=tuple(compress(network.pairs, keep)), tables=tuple(compress(network.tables, keep)))
+            forest = without_trees_of(network.forest, attributes[0])
+            network = replace(network, forest=forest, tree_share=0.0 if forest is None else network.tree_share)
+    return replace(
+        network,
+        pairs=tuple(compress(network.pairs, keep)),
+        tables=tuple(compress(network.tables, keep)),
+        pair_densities=tuple(compress(network.pair_densities, keep)),
+    )
 
 
-def _with_main(network: AdditiveNetwork, attribute: int, main: Floats) -> AdditiveNetwork:
+def _with_main(network: AdditiveModel, attribute: int, main: Floats) -> AdditiveModel:
     """With another main effect. What was drawn by hand has no spread between fits."""
     mains, spreads = list(network.mains), list(network.spreads)
     if spreads:
@@ -100,7 +105,7 @@ def _with_main(network: AdditiveNetwork, attribute: int, main: Floats) -> Additi
     return replace(network, mains=tuple(mains), spreads=tuple(spreads))
 
 
-def _weights(network: AdditiveNetwork, attribute: int, states: Places) -> Floats:
+def _weights(network: AdditiveModel, attribute: int, states: Places) -> Floats:
     return np.maximum(network.densities[attribute][states], LEAST_SHARE)
 
 
@@ -147,7 +152,7 @@ def read_bound(bound: Bound, column: ColumnSchema) -> float | None:
     raise OptionError(f"{bound!r} is no end for a stretch of {column.name!r}; expected {expected}.")
 
 
-def _class(network: AdditiveNetwork, edit: Edit) -> int:
+def _class(network: AdditiveModel, edit: Edit) -> int:
     classes = network.columns[-1].states
     if edit.of is not None:
         return _find(classes, edit.of, f"{edit.where!r}: there is no class")
@@ -168,7 +173,7 @@ def _find(states: tuple[Category, ...], wanted: Category, problem: str) -> int:
     raise OptionError(f"{problem} {wanted!r}; the nearest are {nearest}.")
 
 
-def _attribute(network: AdditiveNetwork, name: str) -> int:
+def _attribute(network: AdditiveModel, name: str) -> int:
     node = network.number(name)
     if node == len(network.columns) - 1:
         raise OptionError(f"{name!r} is the class: only attributes and pairs of them can be edited.")

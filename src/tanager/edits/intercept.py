@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.model import AdditiveModel
 from tanager.errors import DataError
-from tanager.network.additive import AdditiveNetwork
 from tanager.network.log_joint import normalize_log
 from tanager.table.categories import Codes
 
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 MAX_STEPS, TOLERANCE, SHORTEST_PART = 100, 1e-12, 1e-6
 
 
-def refit_intercept(network: AdditiveNetwork, codes: Codes, class_codes: NDArray[np.intp]) -> AdditiveNetwork:
+def refit_intercept(network: AdditiveModel, codes: Codes, class_codes: NDArray[np.intp]) -> AdditiveModel:
     r"""The b of greatest likelihood, sum_r log P(c_r | x_r): at it the mean of P(c | x) is the share of class c.
 
     A missing cell counts with its expected effect. Newton's method, each step halved until the likelihood grows.

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tanager.additive.model import AdditiveModel
 from tanager.edits.edit import Edits
 from tanager.gaps.rule import GapRule
 from tanager.measures import Quality
-from tanager.network.additive import AdditiveNetwork
 from tanager.posterior.any_posterior import AnyPosterior
 
 
@@ -22,7 +22,7 @@ class Revision:
     """
 
     edits: Edits
-    network: AdditiveNetwork
+    network: AdditiveModel
     gaps: GapRule
     quality: Quality | None
     posterior: AnyPosterior | None = None
@@ -32,7 +32,7 @@ class Revision:
         return f"{self.edits}\nThe intercept was fitted again." if self.refitted else str(self.edits)
 
 
-def model_digest(network: AdditiveNetwork) -> str:
+def model_digest(network: AdditiveModel) -> str:
     """SHA-256 of the columns and effects of a network: by it edits know their model."""
     digest = hashlib.sha256(repr([(column.name, column.states) for column in network.columns]).encode())
     digest.update(repr(network.pairs).encode())

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.trees.forest import Forest
+from tanager.additive.forest import Forest
 
 Ints = NDArray[np.int64]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.training_rows import table_digest
 from tanager.errors import DataError
 from tanager.experiments.held_out import HeldOut, read_groups, read_times
@@ -24,7 +24,7 @@ Labels = NDArray[np.generic]
 
 
 def cross_validate_model(
-    clf: BayesianNetworkClassifier,
+    clf: TableClassifier,
     X: object,
     y: ArrayLike,
     *,
@@ -43,7 +43,7 @@ def cross_validate_model(
 
     Parameters
     ----------
-    clf : BayesianNetworkClassifier
+    clf : TableClassifier
         Fitted to X and y.
     X : table
         What it was fitted to.

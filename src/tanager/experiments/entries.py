@@ -14,7 +14,7 @@ from typing import Any
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers import AdditiveClassifier, BayesianNetworkClassifier
 from tanager.errors import OptionError
 from tanager.experiments.on_table import OnTable
 from tanager.parameters import PARAMETERS
@@ -22,7 +22,7 @@ from tanager.registry import check_option
 from tanager.scores import SCORES
 from tanager.structure import STRUCTURES
 
-DEFAULT = "default"
+DEFAULT, ADDITIVE = "default", "additive"
 REGISTRIES: dict[str, Mapping[str, Callable[[], Any]]] = {
     "structure": STRUCTURES,
     "criterion": SCORES,
@@ -34,7 +34,8 @@ PART = re.compile(r"(?P<name>[\w.-]+)(?:\((?P<options>.*)\))?")
 OPTION = re.compile(r"\s*+(?P<name>\w++)\s*+=\s*+(?P<value>[^=]++)")
 SPEC_HINT = (
     "a spec is structure:criterion:parameters, such as tan:bdeu(ess=5):conditional, or structure:parameters where the "
-    "structure asks for no criterion, such as kdb(k=1):conditional, or the import path of a scikit-learn classifier."
+    "structure asks for no criterion, such as kdb(k=1):conditional, or additive(trees=False), or the import path of a "
+    "scikit-learn classifier."
 )
 
 
@@ -68,6 +69,8 @@ class Entry:
                 options[name] = seed
         if isinstance(estimator, BayesianNetworkClassifier):
             options["missing"] = "marginalize" if missing == "marginalize" else "category"
+        elif isinstance(estimator, AdditiveClassifier):
+            options["missing"] = "average" if missing == "marginalize" else "auto"
         return estimator.set_params(**options)
 
 
@@ -106,13 +109,24 @@ def _make_estimator(spec: str) -> BaseEstimator:
     if len(parts) == 1 and "." in spec.partition("(")[0]:
         return _import_estimator(spec)
     if spec == DEFAULT:
-        return BayesianNetworkClassifier()
+        return AdditiveClassifier()
+    if parts[0].partition("(")[0] == ADDITIVE:
+        return _additive(spec)
     structure = parse_part("structure", parts[0])
     kinds = ["criterion", "parameters"] if structure.asks_criterion else ["parameters"]
     if len(parts) > 1 + len(kinds):
         raise OptionError(f"it has {len(parts)} parts; expected {':'.join(['structure', *kinds])}.")
     made = {kind: parse_part(kind, part) for kind, part in zip(kinds, parts[1:], strict=False)}
     return BayesianNetworkClassifier(structure, **made)
+
+
+def _additive(spec: str) -> AdditiveClassifier:
+    _, options = read_part(spec)
+    found = AdditiveClassifier()
+    for option in options:
+        if option not in found.get_params():
+            raise OptionError(f"additive has no option {option!r}; it has {', '.join(sorted(found.get_params()))}.")
+    return found.set_params(**options)
 
 
 def _import_estimator(spec: str) -> OnTable:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, overload
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from tanager.classifiers import BayesianNetworkClassifier
+    from tanager.additive.model import AdditiveModel
+    from tanager.classifiers.base import TableClassifier
     from tanager.explain.cells import Contribution
     from tanager.explain.counterfactual import Change, Counterfactuals, counterfactuals
     from tanager.explain.explanation import Explanation, RowExplanation
     from tanager.explain.overall import Overall
     from tanager.explain.sufficient import SufficientReason, sufficient_reason
-    from tanager.network.additive import AdditiveNetwork
     from tanager.network.network import Network
     from tanager.table.schema import Category
 
@@ -45,23 +45,21 @@ _HOMES = {
 
 
 @overload
-def explain(model: BayesianNetworkClassifier | Network | AdditiveNetwork) -> Overall: ...
+def explain(model: TableClassifier | Network | AdditiveModel) -> Overall: ...
 
 
 @overload
 def explain(
-    model: BayesianNetworkClassifier | Network | AdditiveNetwork, X: object, *, against: Category | None = None
+    model: TableClassifier | Network | AdditiveModel, X: object, *, against: Category | None = None
 ) -> Explanation: ...
 
 
 @overload
-def explain(
-    model: BayesianNetworkClassifier, X: object, y: ArrayLike, *, sample_weight: ArrayLike | None = None
-) -> Overall: ...
+def explain(model: TableClassifier, X: object, y: ArrayLike, *, sample_weight: ArrayLike | None = None) -> Overall: ...
 
 
 def explain(
-    model: BayesianNetworkClassifier | Network | AdditiveNetwork,
+    model: TableClassifier | Network | AdditiveModel,
     X: object = None,
     y: ArrayLike | None = None,
     *,
@@ -77,7 +75,7 @@ def explain(
         Rows to explain, one by one.
     y : array of classes, optional
         With it the rows of X measure how much the model loses without each attribute, or each main and pair effect of
-        a network of effects. Take rows it has not seen.
+        an additive model. Take rows it has not seen.
     against : class, optional
         The class to compare with; by default each row's second most probable one.
     sample_weight : array, optional

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.additive.any_model import AnyModel
+from tanager.classifiers.base import TableClassifier
 from tanager.explain.cells import Model, network_of
-from tanager.network.any_network import AnyNetwork
 
 
 def log_base_rates(model: Model) -> NDArray[np.float64]:
@@ -15,7 +15,7 @@ def log_base_rates(model: Model) -> NDArray[np.float64]:
 
     A class without rows counts as half a row, so that log odds are finite.
     """
-    if isinstance(model, BayesianNetworkClassifier):
+    if isinstance(model, TableClassifier):
         shares = np.where(model.class_count_ > 0, model.class_count_, 0.5)
     else:
         network = network_of(model)
@@ -24,7 +24,7 @@ def log_base_rates(model: Model) -> NDArray[np.float64]:
     return np.log(shares / shares.sum())
 
 
-def baseline_words(network: AnyNetwork) -> str:
+def baseline_words(network: AnyModel) -> str:
     """What a model adds to the base rate before it looks at the attributes below the class."""
     if network.kind == "effects":
         return "an average row"

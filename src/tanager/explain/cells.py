@@ -8,12 +8,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.additive.any_model import AnyModel
+from tanager.classifiers.base import TableClassifier
 from tanager.errors import DataError, OptionError
 from tanager.gaps.choose import choose_rule
 from tanager.gaps.rule import GapRule
 from tanager.gaps.sum_out import SummedOut
-from tanager.network.any_network import AnyNetwork
 from tanager.network.columns import HasColumns, Term
 from tanager.table.categories import Codes, code_dtype, encode_column
 from tanager.table.columns import Column, DictionaryColumn
@@ -21,7 +21,7 @@ from tanager.table.read_columns import read_columns
 from tanager.table.schema import format_values
 
 Status = Literal["present", "missing", "unseen", "remainder"]
-Model = BayesianNetworkClassifier | AnyNetwork
+Model = TableClassifier | AnyModel
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class ExplainedRows:
     rule           what a cell that is not present means to the model
     """
 
-    network: AnyNetwork
+    network: AnyModel
     columns: tuple[Column | None, ...]
     codes: Codes
     unseen: NDArray[np.bool_]
@@ -111,7 +111,7 @@ class ExplainedRows:
         table = read_columns(X)
         known: NDArray[np.float64] | None = None
         columns: list[Column | None] = [None] * len(attributes)
-        if isinstance(model, BayesianNetworkClassifier):
+        if isinstance(model, TableClassifier):
             known = model.predict_log_proba(X)  # which also checks the columns
             columns[: len(table.columns)] = table.columns  # hidden nodes, which have none, come after them
         else:
@@ -206,24 +206,24 @@ def in_state(attribute: str, state: str) -> str:
     return f"{attribute} in {state}" if state.startswith("[") and state.endswith(")") else f"{attribute} = {state}"
 
 
-def network_of(model: Model) -> AnyNetwork:
+def network_of(model: Model) -> AnyModel:
     """The network to explain, which has a class."""
     if isinstance(model, HasColumns):
         if model.target is None:
             raise OptionError("the network has no class node, so there is no decision to explain.")
         return model
-    if not isinstance(model, BayesianNetworkClassifier):
+    if not isinstance(model, TableClassifier):
         raise OptionError(
             f"expected a fitted classifier of tanager or a Network to explain; got {type(model).__name__}."
         )
-    if not hasattr(model, "network_"):
+    if not hasattr(model, "model_"):
         raise OptionError("the classifier has no network to explain yet.", hint="call fit(X, y) first.")
-    return model.network_
+    return model.model_
 
 
 def rule_of(model: Model) -> GapRule:
     """What a cell that is not present means to the model."""
-    return model.gaps_ if isinstance(model, BayesianNetworkClassifier) else choose_rule(model)
+    return model.gaps_ if isinstance(model, TableClassifier) else choose_rule(model)
 
 
 def _possible(log_probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.base import TableClassifier
 from tanager.errors import OptionError
 from tanager.explain.cells import ExplainedRows, in_state
 from tanager.explain.reach import Category, Reach, reach_of
@@ -80,7 +80,7 @@ class Counterfactuals:
 
 
 def counterfactuals(
-    clf: BayesianNetworkClassifier,
+    clf: TableClassifier,
     X: object,
     *,
     locked: Sequence[str] = (),
@@ -138,7 +138,7 @@ def counterfactuals(
         return tuple(search.find(row, fixed, cells, most) for row in range(len(rows.codes)))
 
 
-def _goal(clf: BayesianNetworkClassifier, wanted: Category | None) -> int | None:
+def _goal(clf: TableClassifier, wanted: Category | None) -> int | None:
     if wanted is None:
         return None
     labels = clf.classes_.tolist()
@@ -149,7 +149,7 @@ def _goal(clf: BayesianNetworkClassifier, wanted: Category | None) -> int | None
 
 @dataclass(frozen=True)
 class _Search:
-    clf: BayesianNetworkClassifier
+    clf: TableClassifier
     rows: ExplainedRows
     reaches: Sequence[Reach]
     goal: int | None
@@ -157,7 +157,12 @@ class _Search:
     def find(self, row: int, fixed: set[int], cells: int, most: int) -> Counterfactuals:
         codes = self.rows.codes[row]
         now = int(self._decide(codes[np.newaxis])[1][0])
-        free = [k for k in range(len(codes)) if k not in fixed and self.rows.present[row, k]]
+        columns = self.rows.network.columns
+        free = [
+            k
+            for k in range(len(codes))
+            if k not in fixed and self.rows.present[row, k] and int(codes[k]) != columns[k].gap_code
+        ]
         moves = {k: self.reaches[k].moves(int(codes[k])) for k in free}
         singles = {k: self._crosses(codes, [(k,)] * len(moves[k]), moves[k][:, np.newaxis], now) for k in free}
         found: list[tuple[float, tuple[int, ...], tuple[int, ...]]] = []

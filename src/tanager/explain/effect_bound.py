@@ -1,4 +1,4 @@
-"""A bound on the worst completion of a partly fixed row in a network of effects; exact without pairs and trees."""
+"""A bound on the worst completion of a partly fixed row in an additive model; exact without pairs and trees."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tanager.additive.model import AdditiveModel
 from tanager.explain.worst_case import Floats, Sets
-from tanager.network.additive import AdditiveNetwork
 
 
 @dataclass(frozen=True)
 class EffectBound:
     """As `Forest`, of main and pair effects in place of tables."""
 
-    network: AdditiveNetwork
+    network: AdditiveModel
 
     @property
     def order(self) -> tuple[int, ...]:

@@ -14,12 +14,12 @@ from tanager.decide import RowDecision
 from tanager.errors import OptionError
 from tanager.explain.base_rate import baseline_words, log_base_rates
 from tanager.explain.cells import Contribution, ExplainedRows, Model
-from tanager.explain.frame import make_frame
 from tanager.explain.set_parts import set_parts
 from tanager.gaps.rule import between
 from tanager.html_table import bars, html_table
 from tanager.posterior.bands import term_deviations
 from tanager.posterior.interval import reach
+from tanager.table.frame import make_frame
 from tanager.table.schema import Category
 
 ROWS_IN_TEXT, TERMS_IN_TEXT = 10, 40
@@ -39,7 +39,7 @@ class RowExplanation:
     base_rate      log of how often the training rows have the favoured class, less the same of the other
     baseline       what the model adds to it before it looks at the attributes below the class (`baseline_words`)
     source         what the baseline comes from, in words
-    contributions  one per attribute, in the order of the columns; then one per pair of a network of effects; then,
+    contributions  one per attribute, in the order of the columns; then one per pair of an additive model; then,
                    where the model averages over a gap of the row, the remainder
     log_odds       log P(favoured | row) - log P(against | row)
     decision       what is decided about the row, and how far that is from the other decision; None where the model
@@ -129,7 +129,7 @@ class Explanation:
     What each attribute adds, and what a missing cell does, is said by the model's gap rule (`gaps_`). In a network of
     tables an attribute adds the log of its table's cell, log P(x_i | parents, c), for the favoured class less that for
     the other class (`SummedOut`); where families with a gap are left out, such a family adds its mean (`Skipped`). A
-    network of effects is a sum already: of its intercept and a term for every main effect ("age") and every pair
+    additive model is a sum already: of its intercept and a term for every main effect ("age") and every pair
     effect ("age & sex"); a missing cell adds what is expected of it (`Expected`).
 
     Every sum begins with the base rate: the log odds of the classes among the training rows, or of P(class) where there

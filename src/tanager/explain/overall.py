@@ -8,14 +8,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.additive.importance import edge_strength, term_strength
+from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.hidden import add_hidden_codes
 from tanager.errors import DataError, OptionError
 from tanager.explain.cells import Model, network_of
-from tanager.explain.frame import make_frame
 from tanager.html_table import bars, html_table
 from tanager.network.edge_information import Floats
-from tanager.network.effect_strength import edge_strength, term_strength
+from tanager.table.frame import make_frame
 
 Measure = Literal["information", "effect"]
 LINES_IN_TEXT = 40
@@ -33,7 +33,7 @@ class Overall:
     I(attribute; class | attribute parents) for a child of the class. An attribute without such an edge has 0: it
     speaks through others alone.
 
-    In a network of effects the terms are the attributes, for their main effects, and then the pairs ("age & sex"). The
+    In an additive model the terms are the attributes, for their main effects, and then the pairs ("age & sex"). The
     strength of a term is the root mean square of what it adds to the log odds of a class against the others
     (`effect_strength`), that of an edge its term's: an edge from the class is a main effect, one between attributes a
     pair effect.
@@ -65,7 +65,7 @@ class Overall:
 
     @property
     def zero_terms(self) -> tuple[str, ...]:
-        """The terms of a network of effects that are exactly zero: they say nothing."""
+        """The terms of an additive model that are exactly zero: they say nothing."""
         if self.measure == "information":
             return ()
         return tuple(term for term, strength in zip(self.terms, self.strength, strict=True) if strength == 0.0)
@@ -157,7 +157,7 @@ def removal(model: Model, X: object, y: ArrayLike, sample_weight: ArrayLike | No
 
     Without an attribute means that it is missing in all rows; without an effect, that it is zero.
     """
-    if not isinstance(model, BayesianNetworkClassifier):
+    if not isinstance(model, TableClassifier):
         raise OptionError(
             "removal of attributes is measured for classifiers; got a network alone.", hint="leave X and y out."
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.network.any_network import AnyNetwork
+from tanager.additive.any_model import AnyModel
 from tanager.table.schema import Category as State
 from tanager.table.schema import ColumnSchema
 
@@ -52,8 +52,8 @@ class Reach:
         return _in_unit(np.ceil(cut) - 1 if whole else float(np.nextafter(cut, -np.inf)), column)
 
 
-def reach_of(network: AnyNetwork, attribute: int) -> Reach:
-    """The changes of an attribute; only a network of effects knows the shares of its training rows."""
+def reach_of(network: AnyModel, attribute: int) -> Reach:
+    """The changes of an attribute; only an additive model knows the shares of its training rows."""
     column = network.columns[attribute]
     if network.kind == "effects":
         return Reach(column, network.densities[attribute])

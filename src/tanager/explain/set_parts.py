@@ -14,7 +14,7 @@ def set_parts(
     """Names -> nats, the largest first; see `Explanation.sets`. `log_odds` are what they add up to."""
     network, row = cells.network, range(len(cells.codes))[row]
     if network.kind != "effects":
-        raise OptionError("only a network of effects has parts of sets of attributes.", hint="use contributions.")
+        raise OptionError("only an additive model has parts of sets of attributes.", hint="use contributions.")
     parts = {
         tuple(network.nodes[node] for node in term): float(own[0, favoured] - own[0, against])
         for term, own in network.set_effects(cells.codes[row : row + 1]).items()

@@ -68,7 +68,7 @@ def sufficient_reason(model: Model, X: object) -> tuple[SufficientReason, ...]:
     left out; then all smaller sets are searched, as long as they are not too many, and `smallest` says whether one may
     have been missed. The worst completion itself is exact in all these cases. Other structures of tables are refused.
 
-    A network of effects without pairs is like naive Bayes. With pairs the worst completion is bounded from below: the
+    An additive model without pairs is like naive Bayes. With pairs the worst completion is bounded from below: the
     set found does fix the class, but a smaller one may too.
 
     A missing or unseen cell takes no part: it stays summed out. In a tree this is exact only for an attribute on

@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from tanager.classifiers import BayesianNetworkClassifier
+    from tanager.classifiers.base import TableClassifier
     from tanager.classifiers.deciding import DecidingClassifier
 
 __all__ = ["export"]
 
 
 def export(
-    clf: BayesianNetworkClassifier | DecidingClassifier,
+    clf: TableClassifier | DecidingClassifier,
     to: str,
     path: str | os.PathLike[str] | None = None,
     *,

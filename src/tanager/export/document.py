@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from tanager.additive.forest import Forest
 from tanager.export.program import DecisionRule, Program, Term
 from tanager.table.categories import as_number
 from tanager.table.schema import ColumnSchema
-from tanager.trees.forest import Forest
 
 REFUSED = -1
 HOLDS = {"number": "numbers", "date": "dates", "datetime": "times", "duration": "durations"}

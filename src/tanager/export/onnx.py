@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.forest import Forest
 from tanager.errors import OptionError
 from tanager.export.document import category_keys, gap_code, is_text, steps, unseen_code
 from tanager.export.header import MARK, describe
 from tanager.export.program import LEFT_OUT, TAKEN, DecisionRule, Member, Program, Term
 from tanager.table.schema import Category, ColumnSchema
-from tanager.trees.forest import Forest
 from tanager.version import __version__
 
 OPSET, ML_OPSET, IR_VERSION = 18, 3, 9

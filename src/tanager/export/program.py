@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.forest import Forest
 from tanager.decide import Decision
 from tanager.errors import OptionError
 from tanager.registry import list_names, nearest_first
 from tanager.table.schema import Category, ColumnSchema
-from tanager.trees.forest import Forest
 
 if TYPE_CHECKING:
-    from tanager.classifiers import BayesianNetworkClassifier
-    from tanager.network.additive import AdditiveNetwork
-    from tanager.network.any_network import LookedUpNetwork
+    from tanager.additive.any_model import LookedUpModel
+    from tanager.additive.model import AdditiveModel
+    from tanager.classifiers.base import TableClassifier
     from tanager.network.mixture import MixtureNetwork
     from tanager.network.network import Network
 
@@ -114,9 +114,7 @@ class Program:
     members: tuple[Member, ...] = ()
 
     @classmethod
-    def of(
-        cls, clf: BayesianNetworkClassifier, refuse: bool = False, rename: Mapping[str, str] | None = None
-    ) -> Program:
+    def of(cls, clf: TableClassifier, refuse: bool = False, rename: Mapping[str, str] | None = None) -> Program:
         """The program of a fitted classifier; with `refuse` a row with a missing cell has no probabilities."""
         _refuse_recipe(clf)
         network = _countable_network(clf)
@@ -211,7 +209,7 @@ class Program:
         )
 
 
-def _effects(network: AdditiveNetwork, with_gaps: bool) -> tuple[Term, ...]:
+def _effects(network: AdditiveModel, with_gaps: bool) -> tuple[Term, ...]:
     """The effects that are not zero, with or without the entries of missing cells."""
     end = None if with_gaps else -1
     mains = [Term((attribute,), main[:end]) for attribute, main in enumerate(network.mains)]
@@ -252,9 +250,9 @@ def _rename(columns: Sequence[ColumnSchema], names: Mapping[str, str]) -> tuple[
     return renamed
 
 
-def _countable_network(clf: BayesianNetworkClassifier) -> LookedUpNetwork | MixtureNetwork:
+def _countable_network(clf: TableClassifier) -> LookedUpModel | MixtureNetwork:
     """The network, if it is one, or a mean of those that can be counted."""
-    network = clf.network_
+    network = clf.model_
     if network.kind == "trees":
         raise OptionError(
             "the classifier is the mean of all trees, and an export holds networks that can be counted.",
@@ -268,7 +266,7 @@ def _countable_network(clf: BayesianNetworkClassifier) -> LookedUpNetwork | Mixt
     return network
 
 
-def _refuse_recipe(clf: BayesianNetworkClassifier) -> None:
+def _refuse_recipe(clf: TableClassifier) -> None:
     if any(step.column not in clf.recipe_.dropped for step in clf.recipe_.steps):
         raise OptionError(
             f"the model mends the cells of a table by a recipe ({clf.recipe_.steps[0].column!r}, say), which an export "

@@ -28,8 +28,8 @@ def refuse_order(program: Program, what: str) -> None:
     if program.forest is not None or any(len(term.attributes) > 2 for term in program.terms):
         raise OptionError(
             f"{what} has tables of one or two attributes; the model looks at more of them together.",
-            hint=f"{ANY_TABLE} can say it; PairwiseClassifier(order=2) learns a model without trees, TANClassifier one "
-            "of pairs.",
+            hint=f"{ANY_TABLE} can say it; AdditiveClassifier(trees=False) learns a model without trees, "
+            "TANClassifier one of pairs.",
         )
 
 

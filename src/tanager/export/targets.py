@@ -11,7 +11,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.deciding import DecidingClassifier
 from tanager.errors import OptionError
 from tanager.export.c import write_c
@@ -70,7 +70,7 @@ TARGETS: dict[str, Target] = {
 
 
 def write_export(
-    clf: BayesianNetworkClassifier | DecidingClassifier,
+    clf: TableClassifier | DecidingClassifier,
     to: str,
     path: str | os.PathLike[str] | None,
     missing: str,
@@ -91,12 +91,12 @@ def write_export(
     return Path(path)
 
 
-def _model(clf: object) -> BayesianNetworkClassifier:
+def _model(clf: object) -> TableClassifier:
     """The fitted classifier with its decision, whatever it is wrapped in."""
     if isinstance(clf, DecidingClassifier):
         check_is_fitted(clf)
         return clf.to_model()
-    if not isinstance(clf, BayesianNetworkClassifier):
+    if not isinstance(clf, TableClassifier):
         raise OptionError(
             f"export takes a fitted classifier of Tanager; this is a {type(clf).__name__}.",
             hint="load_model reads one from a file, write_network writes a network; of a wrapper take estimator_.",
@@ -113,7 +113,7 @@ def export_kind(to: str) -> OutputKind:
     return OutputKind(f"an export of `tanager export --to {to}`", begins_with(b"(?:" + opening + b")" + MARK.encode()))
 
 
-def _program(clf: BayesianNetworkClassifier, to: str, refuse: bool, rename: Mapping[str, str] | None) -> Program:
+def _program(clf: TableClassifier, to: str, refuse: bool, rename: Mapping[str, str] | None) -> Program:
     program = Program.of(clf, refuse, rename)
     if TARGETS[to].can_say(program):
         return program
@@ -126,8 +126,8 @@ def _program(clf: BayesianNetworkClassifier, to: str, refuse: bool, rename: Mapp
     rule = {"averaged": "averages over what a missing cell may hold", "summed out": "sums a missing cell out"}
     raise OptionError(
         f"the model {rule[program.gaps]}, which {to} cannot say.",
-        hint="missing='refuse' gives rows with a missing cell no probabilities (a model fitted with missing='category' "
-        f"has states for the gaps it has seen, so that few are refused); {', '.join(able)} can say it.",
+        hint="missing='refuse' gives rows with a missing cell no probabilities (a model that has states for the "
+        f"missing cells of its training rows refuses few); {', '.join(able)} can say it.",
     )
 
 

@@ -17,13 +17,13 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.document import effect_parts, read_effect_parts
+from tanager.additive.model import AdditiveModel
 from tanager.edits.edit import DIRECTIONS, WHATS, Bound, Direction, Edit, Edits, What
 from tanager.edits.revision import Revision
 from tanager.files.posterior_document import read_posterior, write_posterior
 from tanager.files.quality_document import read_quality, write_quality
 from tanager.gaps.rule import GapRule
-from tanager.network.additive import AdditiveNetwork
-from tanager.network.additive_document import effect_parts, read_effect_parts
 from tanager.network.json_values import DocumentError, Json, from_json, mapping, sequence, shorten, text, to_json
 from tanager.table.schema import Category
 
@@ -31,7 +31,7 @@ KEYS = {"what", "attributes", "reason", "who", "when", "from", "to", "states", "
 MOST_EDITS = 10_000
 
 WriteFilling = Callable[[GapRule], Json]
-ReadRule = Callable[[AdditiveNetwork, Json], GapRule]
+ReadRule = Callable[[AdditiveModel, Json], GapRule]
 
 
 def write_edits(edits: Edits) -> dict[str, Json]:
@@ -104,7 +104,7 @@ def _label(document: Json, where: str) -> Category:
 
 
 def write_revisions(
-    revisions: tuple[Revision, ...], network: AdditiveNetwork, rule: GapRule, write_filling: WriteFilling
+    revisions: tuple[Revision, ...], network: AdditiveModel, rule: GapRule, write_filling: WriteFilling
 ) -> list[Json]:
     """Each revision with what it changed, the first one first; the model is now `network` with `rule`."""
     written: list[Json] = []
@@ -123,7 +123,7 @@ def write_revisions(
 
 def read_revisions(
     document: Json,
-    network: AdditiveNetwork,
+    network: AdditiveModel,
     filling: Json,
     classes: NDArray[np.generic],
     read_rule: ReadRule,

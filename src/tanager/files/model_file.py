@@ -6,7 +6,7 @@ import os
 
 from sklearn.utils.validation import check_is_fitted
 
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.deciding import DecidingClassifier
 from tanager.errors import FileError, OptionError
 from tanager.files.document_file import document_kind, parse_json, read_document, write_json
@@ -20,7 +20,7 @@ MODEL = document_kind("a model of Tanager", "classifier")
 
 
 def save_model(
-    clf: BayesianNetworkClassifier | DecidingClassifier,
+    clf: TableClassifier | DecidingClassifier,
     path: str | os.PathLike[str],
     *,
     quality: Quality | None = None,
@@ -69,7 +69,7 @@ def save_model(
     write_json(path, "model", document)
 
 
-def load_model(path: str | os.PathLike[str]) -> BayesianNetworkClassifier:
+def load_model(path: str | os.PathLike[str]) -> TableClassifier:
     """Read a classifier that `save_model` wrote; it predicts bit by bit the same.
 
     Parameters
@@ -79,7 +79,7 @@ def load_model(path: str | os.PathLike[str]) -> BayesianNetworkClassifier:
 
     Returns
     -------
-    BayesianNetworkClassifier
+    TableClassifier
         Its `recipe_` is what tables go through before it sees them (`recipe_.apply`), perhaps nothing.
     """
     return read_document(path, "model", lambda content: from_document(parse_json(content)))

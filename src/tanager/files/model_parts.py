@@ -11,7 +11,7 @@ import tanager.classifiers
 import tanager.parameters
 import tanager.scores
 import tanager.structure
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.base import TableClassifier
 from tanager.network.network import Network
 from tanager.parameters import PARAMETERS
 from tanager.scores import SCORES
@@ -29,7 +29,7 @@ def _public(room: ModuleType, base: type) -> dict[str, type]:
     }
 
 
-CLASSIFIERS: dict[str, type[BayesianNetworkClassifier]] = _public(tanager.classifiers, BayesianNetworkClassifier)
+CLASSIFIERS: dict[str, type[TableClassifier]] = _public(tanager.classifiers, TableClassifier)
 PUBLISHED: dict[str, type] = {
     **_public(tanager.structure, BaseEstimator),
     **_public(tanager.scores, BaseEstimator),

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tanager.errors import FileError
+from tanager.additive.model import AdditiveModel
+from tanager.errors import FileError, OptionError
 from tanager.files.document_file import document_kind, parse_json, read_document, write_document, write_json
 from tanager.files.network_bif import read_bif, write_bif
 from tanager.files.network_dne import read_dne, write_dne
@@ -22,7 +23,6 @@ from tanager.files.network_nodes import FileNode, network_of, with_target
 from tanager.files.network_uai import read_uai, write_uai
 from tanager.files.network_xml import read_bifxml, read_xdsl, write_bifxml, write_xdsl
 from tanager.files.output_path import OutputKind
-from tanager.network.additive import AdditiveNetwork
 from tanager.network.document import network_from_document, network_to_document
 from tanager.network.json_values import DocumentError, Json
 from tanager.network.network import Network
@@ -111,6 +111,12 @@ def write_network(network: Network, path: str | os.PathLike[str]) -> None:
         Of the file.
     """
     suffix = network_suffix(path)
+    if getattr(network, "kind", None) != "tables":
+        what = getattr(getattr(network, "model_", network), "summary", f"a {type(network).__name__}")
+        raise OptionError(
+            f"write_network writes a network of tables; this is no such network: {what}.",
+            hint="BayesianNetworkClassifier().fit(X, y).network_ is one; save_model writes any fitted classifier.",
+        )
     try:
         if suffix == JSON:
             write_json(path, "network", network_to_document(network))
@@ -156,10 +162,10 @@ def _parse_json(content: bytes) -> Network:
     if isinstance(document, dict) and "classifier" in document:
         from tanager.files.parse_model import from_document
 
-        network = from_document(document).network_
+        network = from_document(document).model_
         if not isinstance(network, Network):
-            what = "a sum of effects" if isinstance(network, AdditiveNetwork) else "a mean of networks"
-            raise DocumentError(f"it holds {what}, which is no network of tables; structure='tan' learns one")
+            what = "an additive model" if isinstance(network, AdditiveModel) else "a mean of networks"
+            raise DocumentError(f"it holds {what}, which is no network of tables; `--structure tan` learns one")
         return network
     return network_from_document(document)
 

@@ -8,7 +8,12 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.additive.any_model import AnyModel
+from tanager.additive.document import read_effect_parts
+from tanager.additive.options import check_options
+from tanager.additive.trace import AdditiveTrace
+from tanager.classifiers import AdditiveClassifier, BayesianNetworkClassifier
+from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.learning import Trace
 from tanager.counts.engine import ENGINES
 from tanager.files.decision_document import read_decision
@@ -17,13 +22,11 @@ from tanager.files.model_parts import CLASSIFIERS, known_parts
 from tanager.files.posterior_document import read_posterior
 from tanager.files.quality_document import read_quality
 from tanager.files.trace_document import read_trace
-from tanager.files.write_model import MODEL_FORMAT
+from tanager.files.write_model import ADDITIVE_FORMAT, MODEL_FORMAT
 from tanager.gaps.choose import MISSING, choose_rule, with_rule
 from tanager.gaps.corrections import LARGEST_CORRECTION
 from tanager.gaps.filling import Filling
 from tanager.gaps.rule import GapRule
-from tanager.network.additive_document import read_effect_parts
-from tanager.network.any_network import AnyNetwork
 from tanager.network.document import check_form, parse_columns, read_network_parts
 from tanager.network.json_values import DocumentError, Json, array, arrays, from_json, mapping, sequence, shorten, text
 from tanager.network.mixture import MixtureNetwork
@@ -58,17 +61,21 @@ KEYS = (
 MAX_LABEL_BYTES = 1 << 28
 LABEL_KINDS = tuple("biufUTMO")
 REMEDY = "make it again with `tanager fit`, or with fit and save_model"
+OLD_ADDITIVE = "additive models of version 0.2 are not read any more; fit it again: tanager fit TABLE -o MODEL"
 FORMS = {"effects": ("effects",), "members": ("members", "subsumption"), "trees": ("trees",)}
 """What says the kind of a network, and what else goes with it; a network of tables has none of these."""
 
 
-def from_document(document: Json) -> BayesianNetworkClassifier:
+def from_document(document: Json) -> TableClassifier:
     """The classifier a document describes; a DocumentError says what is wrong with it and where."""
     found = mapping(document, "the document")
     form = next((key for key in FORMS if key in found), "tables")
     keys = (*KEYS, *FORMS.get(form, ("parents", "tables")))
-    model = check_form(document, "model", MODEL_FORMAT, keys, REMEDY)
-    clf = _classifier(model["classifier"], model["options"])
+    if form == "effects" and found.get("format") == MODEL_FORMAT:
+        raise DocumentError(OLD_ADDITIVE)
+    number = ADDITIVE_FORMAT if form == "effects" else MODEL_FORMAT
+    model = check_form(document, "model", number, keys, REMEDY)
+    clf = _classifier(model["classifier"], model["options"], form == "effects")
     columns = _columns(model["columns"])
     schema = _schema(columns, model["named"], model["hidden"])
     if form != "tables" and model["hidden"]:
@@ -79,7 +86,7 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     if schema.named:
         clf.feature_names_in_ = np.array([column.name for column in schema.attributes], dtype=object)
     clf.encoder_ = TableEncoder(schema, unseen_is_error=clf.handle_unknown == "error")
-    network: AnyNetwork
+    network: AnyModel
     if form == "effects":
         network = read_effect_parts(columns, model["effects"])
     elif form == "members":
@@ -89,15 +96,15 @@ def from_document(document: Json) -> BayesianNetworkClassifier:
     else:
         network = read_network_parts(columns, model["parents"], model["tables"], schema.target.name)
 
-    def rule_of(network: AnyNetwork, filling: Json) -> GapRule:
+    def rule_of(network: AnyModel, filling: Json) -> GapRule:
         return choose_rule(network, _filling((*schema.attributes, schema.target), filling), clf.missing)
 
     clf.gaps_ = rule_of(network, model["filling"])
-    clf.network_ = with_rule(network, clf.gaps_)
-    clf.structure_score_ = _number_or_null(
-        from_json(model["structure_score"], "structure_score", {}), "structure_score"
-    )
+    clf.model_ = with_rule(network, clf.gaps_)
+    score = _number_or_null(from_json(model["structure_score"], "structure_score", {}), "structure_score")
     clf.trace_ = _trace(model["trace"])
+    if isinstance(clf, BayesianNetworkClassifier):
+        clf.structure_score_ = score
     clf.recipe_ = Recipe.from_dict(model["recipe"])
     clf.quality_ = read_quality(model["quality"], clf.classes_)
     clf.decision_ = read_decision(model["decision"], clf.classes_)
@@ -160,29 +167,43 @@ def _filling(columns: Sequence[ColumnSchema], document: Json) -> Filling | None:
     return filling
 
 
-def _classifier(name: Json, options: Json) -> BayesianNetworkClassifier:
-    kind = CLASSIFIERS[text(name, "classifier", tuple(CLASSIFIERS))]
-    given = mapping(options, "options")
+def _classifier(name: Json, options: Json, additive: bool) -> TableClassifier:
+    valid = tuple(each for each, kind in CLASSIFIERS.items() if issubclass(kind, AdditiveClassifier) == additive)
+    kind = CLASSIFIERS[text(name, "classifier", valid)]
+    given = _without_dropped(mapping(options, "options"))
     clf = kind()
     unknown = sorted(set(given) - set(clf.get_params(deep=False)))
     if unknown:
         raise DocumentError(f"options has {', '.join(unknown)}, which {kind.__name__} does not have")
     for key, value in given.items():
         setattr(clf, key, from_json(value, f"options.{key}", known_parts()))
-    _check_options(clf.get_params(deep=False))
+    _check_options(clf)
     return clf
 
 
-def _check_options(options: dict[str, object]) -> None:
+def _without_dropped(options: dict[str, Json]) -> dict[str, Json]:
+    """The options without those that parts had in version 0.2 and that changed nothing of a network."""
+    parameters = options.get("parameters")
+    if isinstance(parameters, dict) and parameters.get("part") == "Conditional":
+        inner = mapping(parameters.get("options"), "options.parameters")
+        kept: dict[str, Json] = {key: value for key, value in inner.items() if key != "penalty"}
+        return {**options, "parameters": {**parameters, "options": kept}}
+    return options
+
+
+def _check_options(clf: TableClassifier) -> None:
     """What `fit` would find out about the options, now; a prediction relies on some of them."""
+    options, additive = clf.get_params(deep=False), isinstance(clf, AdditiveClassifier)
+    if isinstance(clf, AdditiveClassifier):
+        check_options(clf.pairs, clf.trees, clf.missing, clf.handle_unknown)
     checks: dict[str, Callable[[object], object]] = {
         "structure": lambda value: resolve("structure", value, STRUCTURES, "learn"),
         "criterion": lambda value: value is None or resolve("criterion", value, SCORES, "check_options"),
         "parameters": lambda value: resolve("parameters", value, PARAMETERS, "learn"),
         "discretizer": choose_discretizer,
         "engine": lambda value: check_option("engine", value, ENGINES),
-        "missing": lambda value: check_option("missing", value, MISSING),
-        "handle_unknown": lambda value: check_option("handle_unknown", value, ["marginalize", "error"]),
+        "missing": lambda value: additive or check_option("missing", value, MISSING),
+        "handle_unknown": lambda value: additive or check_option("handle_unknown", value, ["marginalize", "error"]),
         "class_weight": lambda value: value in (None, "balanced") or read_weighting(value),
     }
     for key, valid in (
@@ -191,7 +212,7 @@ def _check_options(options: dict[str, object]) -> None:
         ("random_state", (int, type(None))),
         ("verbose", (int, bool)),
     ):
-        if type(options[key]) not in valid:
+        if key in options and type(options[key]) not in valid:
             words = " or ".join(kind.__name__ for kind in valid)
             raise DocumentError(f"options.{key} is {shorten(options[key])}, expected {words}")
     for key, check in checks.items():
@@ -243,10 +264,11 @@ def _class_count(document: Json, n_classes: int) -> NDArray[np.float64]:
     return np.array(counts, dtype=np.float64)
 
 
-def _trace(document: Json) -> Trace:
+def _trace(document: Json) -> Trace | AdditiveTrace:
     trace = mapping(document, "trace")
     steps = tuple(map(_step, sequence(trace.get("structure"), "trace.structure")))
-    return Trace(steps, read_trace(trace.get("parameters")))
+    noted = read_trace(trace.get("parameters"))
+    return noted if isinstance(noted, AdditiveTrace) else Trace(steps, noted)
 
 
 def _step(document: Json) -> Step:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.network.any_network import AnyNetwork
+from tanager.additive.any_model import AnyModel
 from tanager.network.json_values import DocumentError, Json, array, arrays, mapping, sequence, text
 from tanager.posterior.any_posterior import AnyPosterior
 from tanager.posterior.broad import BroadPosterior, line_steps, whole_steps
@@ -48,7 +48,7 @@ def write_posterior(posterior: AnyPosterior | None) -> dict[str, Json]:
     return {"posterior": document}
 
 
-def read_posterior(document: Json, network: AnyNetwork, attributes: Sequence[ColumnSchema]) -> AnyPosterior | None:
+def read_posterior(document: Json, network: AnyModel, attributes: Sequence[ColumnSchema]) -> AnyPosterior | None:
     """What `write_posterior` wrote for a network, and a table of these attributes."""
     if document is None:
         return None
@@ -60,7 +60,7 @@ def read_posterior(document: Json, network: AnyNetwork, attributes: Sequence[Col
     return readers[text(found.get("kind"), "posterior.kind", tuple(readers))]()
 
 
-def _dirichlet(found: dict[str, Json], network: AnyNetwork) -> DirichletPosterior:
+def _dirichlet(found: dict[str, Json], network: AnyModel) -> DirichletPosterior:
     if network.kind != "tables":
         raise DocumentError("posterior.kind is dirichlet, which is for a network of tables")
     rows = arrays(found.get("rows"), len(network.tables), 2, "posterior.rows")
@@ -70,7 +70,7 @@ def _dirichlet(found: dict[str, Json], network: AnyNetwork) -> DirichletPosterio
     return DirichletPosterior(network, tuple(rows))
 
 
-def _broad(found: dict[str, Json], network: AnyNetwork, columns: Sequence[ColumnSchema]) -> BroadPosterior:
+def _broad(found: dict[str, Json], network: AnyModel, columns: Sequence[ColumnSchema]) -> BroadPosterior:
     look_ups = tuple(column.coarse_codes.astype(np.int64) for column in columns)
     states = np.array([column.coarse.n_states + 1 for column in columns])
     attributes = _places(array(found.get("attributes"), 1, "posterior.attributes"), len(columns))

@@ -13,6 +13,8 @@ def write_trace(trace: ParameterTrace) -> Json:
     """The fields of a trace; one of them may be a trace too."""
     document: dict[str, Json] = {"kind": type(trace).__name__}
     for field in fields(trace):
+        if not field.compare:  # seconds: a file is the same whatever the machine
+            continue
         value = getattr(trace, field.name)
         is_trace = isinstance(value, ParameterTrace)
         document[field.name] = {"trace": write_trace(value)} if is_trace else to_json(value, "trace_", {})
@@ -24,7 +26,7 @@ def read_trace(document: Json) -> ParameterTrace:
     content = mapping(document, "trace.parameters")
     kinds = {kind.__name__: kind for kind in _kinds(ParameterTrace)}
     kind = kinds[text(content.get("kind"), "trace.parameters.kind", tuple(kinds))]
-    names = [field.name for field in fields(kind)]
+    names = [field.name for field in fields(kind) if field.compare]
     if set(content) != {"kind", *names}:
         raise DocumentError(f"trace.parameters must hold {', '.join(names) or 'nothing'} of a {kind.__name__}")
     return kind(**{name: _value(content[name]) for name in names})

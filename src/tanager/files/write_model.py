@@ -5,8 +5,8 @@
      "parents": [...], "tables": [...], "structure_score": -12.5, "trace": {"structure": [...], "parameters": {...}}}
 
 The columns, the parents and the tables are those of the network (`tanager.network.document`), the class last, before it
-as many as "hidden" says that are nodes only, no columns of the table. In place of parents and tables a network of
-effects has "effects" (`tanager.network.additive_document`), a mixture "members", each with a "weight", parents and
+as many as "hidden" says that are nodes only, no columns of the table. In place of parents and tables an additive model,
+whose "format" is 3, has "effects" (`tanager.additive.document`), a mixture "members", each with a "weight", parents and
 tables, and a mean of all trees "trees": the log weights of having no parent ("alone", null for trees) and of "edges" at
 [parent][child], and "members", each with parents and tables (`tanager.network.tree_average`). "class_count" are the
 training rows of each class. "filling" has the parents and tables of the network that says what a missing cell may hold,
@@ -28,7 +28,12 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.additive.any_model import AnyModel
+from tanager.additive.document import effect_parts
+from tanager.additive.model import AdditiveModel
+from tanager.additive.trace import AdditiveTrace
+from tanager.classifiers.base import TableClassifier
+from tanager.classifiers.learning import Trace
 from tanager.files.decision_document import write_decision
 from tanager.files.edits_document import write_revisions
 from tanager.files.model_parts import CLASSIFIERS, known_parts
@@ -38,9 +43,6 @@ from tanager.files.trace_document import write_trace
 from tanager.gaps.filling import Filling
 from tanager.gaps.rule import GapRule
 from tanager.measures import Quality
-from tanager.network.additive import AdditiveNetwork
-from tanager.network.additive_document import effect_parts
-from tanager.network.any_network import AnyNetwork
 from tanager.network.document import network_parts, write_columns
 from tanager.network.json_values import DocumentError, Json, to_json
 from tanager.network.mixture import MixtureNetwork
@@ -49,41 +51,45 @@ from tanager.network.tree_average import TreeAverageNetwork
 from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
 from tanager.version import __version__
 
-MODEL_FORMAT = 2
-"""Number of the form above. A file of another number is refused."""
+MODEL_FORMAT, ADDITIVE_FORMAT = 2, 3
+"""Number of the form above, of networks and of additive models. A file of another number is refused."""
 
 
 def to_document(
-    clf: BayesianNetworkClassifier, quality: Quality | None = None, recipe: Recipe = NOTHING_TO_DO
+    clf: TableClassifier, quality: Quality | None = None, recipe: Recipe = NOTHING_TO_DO
 ) -> dict[str, Json]:
     """Everything needed to predict as `clf` does, and how good it is; a DocumentError names what cannot be kept."""
     name = type(clf).__name__
-    edits = write_revisions(clf.edits_, clf.network_, clf.gaps_, _filling) if clf.network_.kind == "effects" else []
+    edits = write_revisions(clf.edits_, clf.model_, clf.gaps_, _filling) if clf.model_.kind == "effects" else []
     if CLASSIFIERS.get(name) is not type(clf):
         raise DocumentError(f"the classifier is a {name}, expected one of {', '.join(CLASSIFIERS)}")
     options, parts = clf.get_params(deep=False), known_parts()
     return {
-        "format": MODEL_FORMAT,
+        "format": ADDITIVE_FORMAT if clf.model_.kind == "effects" else MODEL_FORMAT,
         "versions": {"tanager": __version__, "numpy": np.__version__, "scikit-learn": sklearn.__version__},
         "classifier": name,
         "options": {key: to_json(value, f"option {key}", parts) for key, value in options.items()},
         "named": clf.encoder_.schema.named,
-        "hidden": len(clf.network_.columns) - 1 - len(clf.encoder_.schema.attributes),
+        "hidden": len(clf.model_.columns) - 1 - len(clf.encoder_.schema.attributes),
         "class_dtype": _dtype(clf.classes_),
         "class_count": clf.class_count_.tolist(),
-        **_network(clf.network_),
+        **_network(clf.model_),
         "filling": _filling(clf.gaps_),
         "recipe": recipe.to_dict(),
-        "structure_score": to_json(clf.structure_score_, "structure_score_", {}),
-        "trace": {
-            "structure": [to_json(asdict(step), "trace_", {}) for step in clf.trace_.structure],
-            "parameters": write_trace(clf.trace_.parameters),
-        },
+        "structure_score": to_json(getattr(clf, "structure_score_", None), "structure_score_", {}),
+        "trace": _trace(clf.trace_),
         "quality": write_quality(clf.quality_ if quality is None else quality),
         "decision": write_decision(clf.decision_, clf.classes_),
         **write_posterior(clf.posterior_),
         **({"edits": edits} if edits else {}),
     }
+
+
+def _trace(trace: Trace | AdditiveTrace) -> Json:
+    if isinstance(trace, AdditiveTrace):
+        return {"structure": [], "parameters": write_trace(trace)}
+    steps: list[Json] = [to_json(asdict(step), "trace_", {}) for step in trace.structure]
+    return {"structure": steps, "parameters": write_trace(trace.parameters)}
 
 
 def _filling(rule: GapRule) -> Json:
@@ -100,8 +106,8 @@ def _filling(rule: GapRule) -> Json:
     }
 
 
-def _network(network: AnyNetwork) -> dict[str, Json]:
-    if isinstance(network, AdditiveNetwork):
+def _network(network: AnyModel) -> dict[str, Json]:
+    if isinstance(network, AdditiveModel):
         return {"columns": write_columns(network.columns), "effects": effect_parts(network)}
     if isinstance(network, MixtureNetwork):
         weighted: list[Json] = [

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tanager.additive.any_model import LookedUpModel
 from tanager.gaps.completions import MAX_COMPLETIONS, N_DRAWS, Completions
 from tanager.gaps.expected import Expected
 from tanager.gaps.filling import Filling, FillingTask
 from tanager.gaps.rule import Classes, Contributions, Floats, GapRule, answer_apart
 from tanager.gaps.skip import Skipped
-from tanager.network.any_network import LookedUpNetwork
 from tanager.network.inference.evidence_rows import distinct_rows
 from tanager.network.network import Network
 from tanager.table.categories import Codes
@@ -48,7 +48,7 @@ class Averaged(GapRule):
     sentence: ClassVar[str] = "Unknown attributes are averaged over, given those known."
     rest: ClassVar[str] = "what is missing"
 
-    network: LookedUpNetwork
+    network: LookedUpModel
     source: Filling | FillingTask
 
     def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:

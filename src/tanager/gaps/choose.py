@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import cast
 
+from tanager.additive.any_model import AnyModel
 from tanager.gaps.average import Averaged
 from tanager.gaps.expected import Expected
 from tanager.gaps.filling import Filling, FillingTask
@@ -17,7 +18,6 @@ from tanager.gaps.mixed import Mixed
 from tanager.gaps.rule import GapRule
 from tanager.gaps.skip import Skipped
 from tanager.gaps.sum_out import SummedOut
-from tanager.network.any_network import AnyNetwork
 
 MISSING = ("auto", "average", "marginalize", "skip", "category")
 
@@ -28,7 +28,7 @@ def needs_filler(missing: str, describes_attributes: bool) -> bool:
 
 
 def choose_rule(
-    network: AnyNetwork, filling: Filling | FillingTask | None = None, missing: str = "marginalize"
+    network: AnyModel, filling: Filling | FillingTask | None = None, missing: str = "marginalize"
 ) -> GapRule:
     """The rule of a network learnt with this `missing`, averaging where there is a filling; or of a network alone."""
     if network.kind == "mixtures":
@@ -42,6 +42,6 @@ def choose_rule(
     return Skipped(network) if missing == "skip" else SummedOut(network)
 
 
-def with_rule(network: AnyNetwork, rule: GapRule) -> AnyNetwork:
+def with_rule(network: AnyModel, rule: GapRule) -> AnyModel:
     """The network that a classifier shows: one of effects, which has no joint to ask, queries the rule."""
     return replace(network, gap_rule=rule) if network.kind == "effects" else network

@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.any_model import LookedUpModel
 from tanager.gaps.filler import FillingTree
 from tanager.gaps.leaves import Leaves
 from tanager.gaps.sums import Sums, sum_completions, sum_draws
-from tanager.network.any_network import LookedUpNetwork
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
 from tanager.table.categories import Codes, code_dtype
@@ -31,7 +31,7 @@ class Completions:
     keeps its fine state.
     """
 
-    network: LookedUpNetwork
+    network: LookedUpModel
     filler: Network
 
     def counts(self, coarse: Codes) -> Floats:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.any_model import LookedUpModel
 from tanager.gaps.completions import MAX_COMPLETIONS, N_DRAWS, Completions
-from tanager.network.any_network import LookedUpNetwork
 from tanager.table.categories import Codes, code_dtype
 
 Floats = NDArray[np.float64]
@@ -75,7 +75,7 @@ def _shift(weights: Floats, posterior: Floats, nothing: Floats, frequencies: Flo
     return np.clip(np.log(ratio), -LARGEST_CORRECTION, LARGEST_CORRECTION)
 
 
-def _own_states(network: LookedUpNetwork, attribute: int, counts: Floats) -> Ints:
+def _own_states(network: LookedUpModel, attribute: int, counts: Floats) -> Ints:
     """The states whose completions are looked at: those that occur, or else a middle one for each coarse state.
 
     States of one coarse state have main effects of their own, which are easily moved; but trees tell them apart too.
@@ -104,7 +104,7 @@ def _known(completions: Completions, owners: Ints, states: Ints) -> tuple[Codes,
     return fine, coarse
 
 
-def _n_trees(network: LookedUpNetwork) -> int:
+def _n_trees(network: LookedUpModel) -> int:
     return len(network.forest.roots) if network.kind == "effects" and network.forest is not None else 0
 
 

@@ -1,4 +1,4 @@
-"""Expected: a missing cell counts with its expected effect, an entry that a network of effects has learnt."""
+"""Expected: a missing cell counts with its expected effect, an entry that an additive model has learnt."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from tanager.additive.model import AdditiveModel
 from tanager.gaps.rule import Classes, Contributions, Floats, GapRule
-from tanager.network.additive import AdditiveNetwork
 from tanager.network.log_joint import normalize_log
 from tanager.table.categories import Codes
 
@@ -24,7 +24,7 @@ class Expected(GapRule):
     name: ClassVar[str] = "expected effect"
     sentence: ClassVar[str] = "An unknown attribute counts with its expected effect."
 
-    network: AdditiveNetwork
+    network: AdditiveModel
 
     def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:
         return self.network.log_joint(codes, normalized)

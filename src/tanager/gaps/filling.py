@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.any_model import LookedUpModel
 from tanager.counts.count_store import CountStore
 from tanager.errors import DataError
 from tanager.gaps.completions import Completions
 from tanager.gaps.corrections import learn_corrections
-from tanager.network.any_network import LookedUpNetwork
 from tanager.network.network import Network
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import ParameterTask
@@ -91,7 +91,7 @@ class FillingTask:
     order     of the nodes in the filling: node k of it is node order[k] of the network here
     """
 
-    network: LookedUpNetwork
+    network: LookedUpModel
     filler: Network
     classes: Floats
     by_state: tuple[Floats, ...]
@@ -100,7 +100,7 @@ class FillingTask:
     @classmethod
     def of(
         cls,
-        network: LookedUpNetwork,
+        network: LookedUpModel,
         counts: CountStore,
         classes: Floats,
         by_state: Sequence[Floats],

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.leaf_masks import SLOTS_PER_WORD
+from tanager.additive.score_kernels import ALL_LEAVES, FIRST_LEAF, slot_of
 from tanager.gaps.leaves import Leaves
 from tanager.gaps.place_kernels import Placed
 from tanager.kernel import kernel
-from tanager.trees.leaf_masks import SLOTS_PER_WORD
-from tanager.trees.score_kernels import ALL_LEAVES, FIRST_LEAF, slot_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.forest import Forest
+from tanager.additive.leaf_masks import LeafMasks
 from tanager.gaps.sums import Sums
-from tanager.trees.forest import Forest
-from tanager.trees.leaf_masks import LeafMasks
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.network.any_network import AnyNetwork
+from tanager.additive.any_model import AnyModel
 from tanager.table.categories import Codes
 
 Floats = NDArray[np.float64]
@@ -57,7 +57,7 @@ class GapRule(ABC):
     rest: ClassVar[str | None] = None
     drops_gaps: ClassVar[bool] = False
 
-    network: AnyNetwork
+    network: AnyModel
 
     @abstractmethod
     def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:

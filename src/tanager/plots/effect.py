@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.additive.importance import effect_strength
+from tanager.additive.model import AdditiveModel
+from tanager.classifiers.base import TableClassifier
 from tanager.errors import OptionError
 from tanager.explain.cells import network_of
-from tanager.network.additive import AdditiveNetwork
-from tanager.network.effect_strength import effect_strength
 from tanager.plots.effect_bars import draw_bars, new_bar_axes
 from tanager.plots.effect_curve import draw_curve, new_curve_axes
 from tanager.plots.effect_pair import draw_pair
@@ -38,7 +38,7 @@ MAX_BARS_IN_GRID = 9
 
 
 def plot_effect(
-    model: BayesianNetworkClassifier | AdditiveNetwork,
+    model: TableClassifier | AdditiveModel,
     attribute: str,
     partner: str | None = None,
     ax: Axes | None = None,
@@ -55,7 +55,7 @@ def plot_effect(
 
     Parameters
     ----------
-    model : classifier with structure "pairwise", or its AdditiveNetwork
+    model : AdditiveClassifier, or its AdditiveModel
     attribute, partner : str
     ax : matplotlib Axes, optional
     of : class, optional
@@ -74,18 +74,18 @@ def plot_effect(
     return ax
 
 
-def effects_of(model: BayesianNetworkClassifier | AdditiveNetwork) -> AdditiveNetwork:
+def effects_of(model: TableClassifier | AdditiveModel) -> AdditiveModel:
     network = network_of(model)
-    if isinstance(network, AdditiveNetwork):
+    if isinstance(network, AdditiveModel):
         return network
     raise OptionError(
         "the network has tables, not effects to draw.",
-        hint="plot_table(network.table(attribute)) draws a table; structure='pairwise' learns effects.",
+        hint="plot_table(network.table(attribute)) draws a table; AdditiveClassifier learns effects.",
     )
 
 
 def plot_effects(
-    model: BayesianNetworkClassifier | AdditiveNetwork, *, max_effects: int = 12, of: Category | None = None
+    model: TableClassifier | AdditiveModel, *, max_effects: int = 12, of: Category | None = None
 ) -> list[Axes]:
     """Draw the strongest main and pair effects on a figure of their own, the strongest first; see `plot_effect`.
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.network.additive import AdditiveNetwork
-from tanager.network.effect_strength import class_odds, coarse_density
+from tanager.additive.importance import class_odds, coarse_density
+from tanager.additive.model import AdditiveModel
 from tanager.plots.network import shorten
 from tanager.table.schema import Category, ColumnSchema
 
@@ -62,7 +62,7 @@ class PairValues:
     odds: Floats
 
 
-def main_values(network: AdditiveNetwork, attribute: str, shown: Sequence[int]) -> MainValues:
+def main_values(network: AdditiveModel, attribute: str, shown: Sequence[int]) -> MainValues:
     """The main effect on the classes `shown` (`main_classes`)."""
     odds = class_odds(network.main(attribute))
     node, spread = network.number(attribute), None
@@ -76,7 +76,7 @@ def main_values(network: AdditiveNetwork, attribute: str, shown: Sequence[int]) 
     )
 
 
-def main_classes(network: AdditiveNetwork, attributes: Sequence[str], of: Category | None) -> list[int]:
+def main_classes(network: AdditiveModel, attributes: Sequence[str], of: Category | None) -> list[int]:
     """The class `of`, the second of two, or the six of which the attributes say most."""
     mean_squares = np.zeros(network.n_states[-1])
     for attribute in attributes:
@@ -85,7 +85,7 @@ def main_classes(network: AdditiveNetwork, attributes: Sequence[str], of: Catego
     return _classes(network, mean_squares, of, MAX_CLASSES_DRAWN)
 
 
-def pair_values(network: AdditiveNetwork, first: str, second: str, of: Category | None = None) -> PairValues:
+def pair_values(network: AdditiveModel, first: str, second: str, of: Category | None = None) -> PairValues:
     """See `plot_effect`."""
     odds = class_odds(network.pair(first, second))
     numbers = network.number(first), network.number(second)
@@ -96,7 +96,7 @@ def pair_values(network: AdditiveNetwork, first: str, second: str, of: Category 
     return PairValues((one, other), _label(network, (str(network.columns[-1].states[shown]),)), odds[..., shown])
 
 
-def _classes(network: AdditiveNetwork, mean_squares: Floats, of: Category | None, most: int) -> list[int]:
+def _classes(network: AdditiveModel, mean_squares: Floats, of: Category | None, most: int) -> list[int]:
     """The classes to draw, in their order."""
     if of is not None:
         return [network.code(network.target, of)]
@@ -105,7 +105,7 @@ def _classes(network: AdditiveNetwork, mean_squares: Floats, of: Category | None
     return sorted(np.argsort(-mean_squares, kind="stable")[:most].tolist())
 
 
-def _label(network: AdditiveNetwork, names: Sequence[str]) -> str:
+def _label(network: AdditiveModel, names: Sequence[str]) -> str:
     if len(names) == 1:
         return f"log odds of {shorten(names[0], MAX_LABEL_LETTERS)}"
     n_classes = network.n_states[-1]

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.any_model import AnyModel
+from tanager.additive.importance import edge_strength, effect_strength
+from tanager.additive.model import AdditiveModel
 from tanager.errors import OptionError
 from tanager.explain.explanation import RowExplanation
-from tanager.network.additive import AdditiveNetwork
-from tanager.network.any_network import AnyNetwork
-from tanager.network.effect_strength import edge_strength, effect_strength
 from tanager.network.tree_average import TreeAverageNetwork
 from tanager.plots.network_layout import BOX_HEIGHT, Layout, drawn_parents
 from tanager.structure.dag import Dag
@@ -32,7 +32,7 @@ LEAST_SHOWN = 0.05  # probability of an edge
 
 
 def plot_network(
-    network: AnyNetwork, ax: Axes | None = None, *, row: RowExplanation | None = None, max_attributes: int = 60
+    network: AnyModel, ax: Axes | None = None, *, row: RowExplanation | None = None, max_attributes: int = 60
 ) -> Axes:
     """Draw a network, on axes large enough for its names unless others are given.
 
@@ -41,7 +41,7 @@ def plot_network(
     A node below the first attributes whose box is outlined in the colour of the class is a child of the class too; its
     edge is not drawn. Of a network with more than `max_attributes` attributes the strongest are drawn.
 
-    Of a network of effects an edge is as wide as the effect of its pair is strong, and nodes are coloured by the
+    Of an additive model an edge is as wide as the effect of its pair is strong, and nodes are coloured by the
     strength of their main effects, or with `row` by these and half of their pairs. Its strongest pairs are drawn,
     12 or as many as there are attributes.
 
@@ -50,7 +50,7 @@ def plot_network(
 
     Parameters
     ----------
-    network : Network, AdditiveNetwork, MixtureNetwork or TreeAverageNetwork
+    network : Network, AdditiveModel, MixtureNetwork or TreeAverageNetwork
     ax : matplotlib Axes, optional
         Names are made smaller where they would not fit.
     row : RowExplanation, optional
@@ -97,7 +97,7 @@ def text_inches(text: str, size: float = FONT_SIZE) -> float:
     return 1.08 * float(width) / 72
 
 
-def _node_strength(network: AnyNetwork, strength: NDArray[np.float64]) -> NDArray[np.float64]:
+def _node_strength(network: AnyModel, strength: NDArray[np.float64]) -> NDArray[np.float64]:
     """What each node tells of the class; in a network without a class, all its edges together."""
     found = np.zeros(len(network.nodes))
     for edge, nats in zip(network.dag.edges, strength, strict=True):
@@ -113,9 +113,9 @@ def _strongest(weights: NDArray[np.float64], target: int | None, most: int) -> s
     return {*attributes[:most], *([] if target is None else [target])}
 
 
-def _strongest_pairs(network: AnyNetwork, shown: set[int]) -> AnyNetwork:
+def _strongest_pairs(network: AnyModel, shown: set[int]) -> AnyModel:
     """The network with the strongest of the pairs between nodes shown."""
-    if not isinstance(network, AdditiveNetwork):
+    if not isinstance(network, AdditiveModel):
         return network
     most = max(FEW_PAIRS, len(shown) - 1)
     order = np.argsort(-effect_strength(network)[len(network.mains) :], kind="stable").tolist()
@@ -125,7 +125,7 @@ def _strongest_pairs(network: AnyNetwork, shown: set[int]) -> AnyNetwork:
     )
 
 
-def _drawn_edges(network: AnyNetwork, shown: set[int]) -> tuple[Dag, NDArray[np.float64]]:
+def _drawn_edges(network: AnyModel, shown: set[int]) -> tuple[Dag, NDArray[np.float64]]:
     """The edges to draw and their strengths; of all trees the most probable ones, from the first attribute named."""
     strength = edge_strength(network)
     if not isinstance(network, TreeAverageNetwork):
@@ -137,11 +137,11 @@ def _drawn_edges(network: AnyNetwork, shown: set[int]) -> tuple[Dag, NDArray[np.
     return dag, np.array([strength[child] if parent == target else pairs[parent, child] for parent, child in dag.edges])
 
 
-def _note(network: AnyNetwork, drawn: AnyNetwork, n_shown: int, row: RowExplanation | None) -> str:
+def _note(network: AnyModel, drawn: AnyModel, n_shown: int, row: RowExplanation | None) -> str:
     n_attributes = len(network.nodes) - (network.target is not None)
     part = f"the {n_shown} strongest of {n_attributes} attributes; " if n_shown < n_attributes else ""
     edges = "wider edge: more information between its ends"
-    if isinstance(network, AdditiveNetwork) and isinstance(drawn, AdditiveNetwork):
+    if isinstance(network, AdditiveModel) and isinstance(drawn, AdditiveModel):
         if len(drawn.pairs) < len(network.pairs):
             part += f"the {len(drawn.pairs)} strongest of {len(network.pairs)} pairs; "
         edges = "wider edge: stronger effect of the pair"
@@ -155,7 +155,7 @@ def _note(network: AnyNetwork, drawn: AnyNetwork, n_shown: int, row: RowExplanat
     else:
         favoured, against = (shorten(name, MAX_NODE_LETTERS) for name in (row.favoured, row.against))
         colour = f"row {row.row}: red for {favoured}, blue for {against}"
-    if isinstance(network, AdditiveNetwork):
+    if isinstance(network, AdditiveModel):
         return f"{part}{colour}; {edges}"  # every attribute is a child of the class
     return f"{part}{colour}; {edges}; orange outline: child of {target}"
 
@@ -176,7 +176,7 @@ def _axes(ax: Axes | None, layout: Layout, note_width: float) -> tuple[Axes, flo
     return ax, min(1.0, box.width / width, box.height / height)
 
 
-def _fills(network: AnyNetwork, weights: NDArray[np.float64], row: RowExplanation | None) -> list[Colour]:
+def _fills(network: AnyModel, weights: NDArray[np.float64], row: RowExplanation | None) -> list[Colour]:
     """A colour for every node: pale to dark by strength, or red and blue by contribution."""
     import matplotlib as mpl
 
@@ -227,7 +227,7 @@ def _draw_edges(
         )
 
 
-def _largest(network: AnyNetwork, dag: Dag, strength: NDArray[np.float64], top: int | None) -> tuple[float, float]:
+def _largest(network: AnyModel, dag: Dag, strength: NDArray[np.float64], top: int | None) -> tuple[float, float]:
     """What the widest edge between attributes and the widest one from `top` stand for.
 
     Pair effects are compared with each other: beside main effects all of them would be thin. The widest edge of all
@@ -237,7 +237,7 @@ def _largest(network: AnyNetwork, dag: Dag, strength: NDArray[np.float64], top: 
     between, beside = (max(strength[which].max(initial=0.0), 1e-12) for which in (~from_top, from_top))
     if isinstance(network, TreeAverageNetwork):
         return 1.0, beside
-    return (between, beside) if isinstance(network, AdditiveNetwork) else (max(between, beside),) * 2
+    return (between, beside) if isinstance(network, AdditiveModel) else (max(between, beside),) * 2
 
 
 def _draw_box(

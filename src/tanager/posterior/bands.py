@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.network.additive import AdditiveNetwork
-from tanager.network.any_network import AnyNetwork
+from tanager.additive.any_model import AnyModel
+from tanager.additive.model import AdditiveModel
 from tanager.network.columns import Term
 from tanager.posterior.any_posterior import AnyPosterior
 from tanager.table.categories import Codes
@@ -16,7 +16,7 @@ from tanager.table.categories import Codes
 Array = NDArray[np.float64]
 
 
-def effect_deviations(network: AdditiveNetwork, posterior: AnyPosterior, term: Term) -> Array | None:
+def effect_deviations(network: AdditiveModel, posterior: AnyPosterior, term: Term) -> Array | None:
     """(states, classes) or (states, states, classes) of an attribute or pair, without those of missing cells."""
     turned = len(term) == 2 and term not in network.pairs
     found = posterior.effect_deviations(network, term[::-1] if turned else term)
@@ -27,7 +27,7 @@ def effect_deviations(network: AdditiveNetwork, posterior: AnyPosterior, term: T
     return table.swapaxes(0, 1) if turned else table
 
 
-def term_deviations(network: AnyNetwork, posterior: AnyPosterior, codes: Codes, classes: NDArray[np.intp]) -> Array:
+def term_deviations(network: AnyModel, posterior: AnyPosterior, codes: Codes, classes: NDArray[np.intp]) -> Array:
     """(n_rows, n_terms): of what each term adds to the log odds of a class of the row against the others.
 
     NaN where the posterior does not say: a pair that the broad model lacks, a table with a missing cell.
@@ -42,7 +42,7 @@ def term_deviations(network: AnyNetwork, posterior: AnyPosterior, codes: Codes, 
     return found
 
 
-def term_cells(network: AnyNetwork, term: Term, codes: Codes, n_cells: int) -> NDArray[np.int64]:
+def term_cells(network: AnyModel, term: Term, codes: Codes, n_cells: int) -> NDArray[np.int64]:
     """(n_rows,) the cell of a term of so many cells; -1 for a missing cell beside others of a table."""
     if len(term) == 2:
         coarse = [network.columns[node].coarse_codes[codes[:, node]].astype(np.int64) for node in term]
@@ -56,7 +56,7 @@ def term_cells(network: AnyNetwork, term: Term, codes: Codes, n_cells: int) -> N
     return np.where(gaps, -1, codes[:, nodes].astype(np.int64) @ strides)
 
 
-def with_bands(network: AdditiveNetwork, posterior: AnyPosterior) -> AdditiveNetwork:
+def with_bands(network: AdditiveModel, posterior: AnyPosterior) -> AdditiveModel:
     """The network with the posterior's deviations of main effects as its spreads, which page and plots draw."""
     n_classes = network.n_states[-1]
     found = [effect_deviations(network, posterior, (attribute,)) for attribute in range(len(network.mains))]

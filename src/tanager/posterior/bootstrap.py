@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t
 
+from tanager.additive.any_model import AnyModel
+from tanager.additive.model import AdditiveModel
 from tanager.gaps.rule import GapRule
-from tanager.network.additive import AdditiveNetwork
-from tanager.network.any_network import AnyNetwork
 from tanager.network.columns import Term
 from tanager.parameters.effects.layout import tables_by_pair
 from tanager.posterior.interval import Interval, around, log_odds_of_each
@@ -47,14 +47,14 @@ class BootstrapPosterior:
         found: Array = np.std(drawn, axis=0, ddof=1)
         return found
 
-    def effect_deviations(self, network: AnyNetwork, term: Term) -> Array | None:
+    def effect_deviations(self, network: AnyModel, term: Term) -> Array | None:
         """(cells, classes): of what a main or pair effect adds to the log odds of each class against the others.
 
         A missing cell is a state, the last; a pair that a draw has not is zero in it. None for tables.
         """
         if network.kind != "effects":
             return None
-        drawn = [cast(AdditiveNetwork, rule.network) for rule in self.rules]
+        drawn = [cast(AdditiveModel, rule.network) for rule in self.rules]
         if len(term) == 1:
             tables = [own.mains[term[0]] for own in drawn]
         else:

@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.special import expit, logit
 
+from tanager.additive.any_model import AnyModel
 from tanager.gaps.rule import GapRule
-from tanager.network.any_network import AnyNetwork
 from tanager.network.columns import Term
 from tanager.posterior.features import Features, choose_terms, make_features
 from tanager.posterior.interval import Interval, around, log_odds_of_each, reach
@@ -117,7 +117,7 @@ class BroadPosterior:
             found[:, k] = np.sqrt((varied**2).sum(axis=1) + (logit(average) - odds[:, k]) ** 2)
         return found
 
-    def effect_deviations(self, network: AnyNetwork, term: Term) -> Array | None:
+    def effect_deviations(self, network: AnyModel, term: Term) -> Array | None:
         """(cells, classes): of the log odds of each class by an attribute, or a pair, in each of its coarse states.
 
         A missing cell is a state, the last. None for a pair that the broad model does not have.

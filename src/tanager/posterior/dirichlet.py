@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 from scipy.special import digamma, expit, polygamma
 from scipy.stats import norm
 
+from tanager.additive.any_model import AnyModel
 from tanager.counts.family import Family
 from tanager.gaps.rule import GapRule
-from tanager.network.any_network import AnyNetwork
 from tanager.network.columns import Term
 from tanager.network.inference.junction_tree import JunctionTree
 from tanager.network.inference.triangulate import relevant_nodes
@@ -66,7 +66,7 @@ class DirichletPosterior:
             found[:, hard] = np.stack([self._summed_out(row, ends) for row in codes[hard]], axis=1)
         return Interval(*expit(np.sort(found, axis=0)))
 
-    def effect_deviations(self, network: AnyNetwork, term: Term) -> Array | None:
+    def effect_deviations(self, network: AnyModel, term: Term) -> Array | None:
         """(cells, classes): of what an attribute adds to the log odds of each class against the mean of the others.
 
         The cells are those of the network's look-ups. Lines of different classes are independent.

@@ -12,7 +12,7 @@ its factor F: exact for few effects, else by so many draws from it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,8 +32,6 @@ MAX_WORK = 4e11
 BLOCK_CELLS = 1 << 24
 # Of the rows: what holds an effect that no penalty does.
 FREE_PRECISION = 1e-9
-EVIDENCE_STEPS = 8
-LEAST_GAIN = 1e-3
 
 
 @dataclass(frozen=True)
@@ -91,30 +89,6 @@ def laplace_factor(design: Design, weights: Array, p: Array) -> list[Array]:
         for block, part in zip(blocks, parts, strict=True):
             found[block][:, list(odds)] = part
     return found
-
-
-def by_evidence(design: Design, weights: Array, p: Array, effects: Sequence[Array], chosen: Sequence[int]) -> Design:
-    """The design with the precision of the `chosen` blocks by their evidence: gamma / |u|^2 (MacKay 1992, eq. 4.9).
-
-    gamma = effects - precision trace(H^-1) is how many of the block's effects the rows determine.
-
-    effects  (effects, n_odds) of each block, at the optimum
-    """
-    n_odds = 1 if p.shape[1] == 2 else p.shape[1]
-    squares = {block: max(float((effects[block] ** 2).sum()), 1e-12) for block in chosen}
-    gammas = {block: float(design.sizes[block] * n_odds) for block in chosen}
-    for _ in range(EVIDENCE_STEPS):
-        precision = list(design.precision)
-        for block in chosen:
-            precision[block] = np.full(design.sizes[block], max(gammas[block], LEAST_GAIN) / squares[block])
-        design = replace(design, precision=tuple(precision))
-        if sum(design.sizes) * n_odds > MAX_RANK:
-            break
-        factors = laplace_factor(design, weights, p)
-        for block in chosen:
-            trace = float((factors[block] ** 2).sum())
-            gammas[block] = design.sizes[block] * n_odds - float(design.precision[block][0]) * trace
-    return design
 
 
 def _groups(design: Design, n_odds: int) -> list[tuple[list[int], tuple[int, ...]]]:

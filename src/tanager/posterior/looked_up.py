@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.any_model import AnyModel
 from tanager.gaps.rule import GapRule
-from tanager.network.any_network import AnyNetwork, LookedUpNetwork
 from tanager.network.columns import Term
+from tanager.network.network import Network
 from tanager.posterior.interval import Interval, around, log_odds_of_each, reach
 from tanager.table.categories import Codes
 from tanager.threads import map_threads
@@ -31,7 +32,7 @@ class LookedUpPosterior:
 
     kind: ClassVar[str] = "laplace"
 
-    network: LookedUpNetwork
+    network: Network
     factor: Array
 
     def interval(self, codes: Codes, logs: Array, level: float, rule: GapRule) -> Interval:
@@ -52,31 +53,14 @@ class LookedUpPosterior:
         return found
 
     def cells(self, codes: Codes) -> Ints:
-        """(n_rows, n_terms) the cell that each term looks up; -1 where tables have none, since a cell is missing."""
+        """(n_rows, n_terms) the cell that each term looks up; -1 where a cell is missing."""
         look_up, codes = self.network.look_ups(codes)
         own = codes[:, look_up.nodes].astype(np.int64)
         cells: Ints = look_up.offsets + (own * look_up.strides).sum(axis=2)
-        if self.network.kind == "tables":
-            gaps = (own == np.array(self.network.n_states)[look_up.nodes]) & (look_up.strides > 0)
-            cells[gaps.any(axis=2)] = -1
+        gaps = (own == np.array(self.network.n_states)[look_up.nodes]) & (look_up.strides > 0)
+        cells[gaps.any(axis=2)] = -1
         return cells
 
-    def effect_deviations(self, network: AnyNetwork, term: Term) -> Array | None:
-        """(cells, classes): of what a main or pair effect adds to the log odds of each class against the others.
-
-        A missing cell is a state, the last. None for tables, whose terms are no effects.
-        """
-        if self.network.kind != "effects":
-            return None
-        own = self.network
-        if len(term) == 1 and not own.mains[term[0]].any():
-            return np.zeros((len(own.mains[term[0]]), own.n_states[-1]))
-        used = [(attribute,) for attribute, main in enumerate(own.mains) if main.any()]
-        place = [*used, *own.pairs].index(term)
-        offsets = np.append(own.look_ups(np.zeros((0, len(own.mains)), dtype=np.uint8))[0].offsets, len(self.factor))
-        lines = self.factor[offsets[place] : offsets[place + 1]]
-        n_classes = own.n_states[-1]
-        if n_classes > 2:
-            # Against the mean of the others.
-            lines = (lines - lines.mean(axis=1, keepdims=True)) * (n_classes / (n_classes - 1))
-        return np.broadcast_to(np.sqrt((lines**2).sum(axis=2)), (len(lines), n_classes))
+    def effect_deviations(self, network: AnyModel, term: Term) -> Array | None:
+        """None: the terms of tables are no effects."""
+        return None

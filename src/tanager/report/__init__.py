@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from tanager.classifiers import BayesianNetworkClassifier
+    from tanager.classifiers.base import TableClassifier
     from tanager.measures import Quality
     from tanager.sure.curve import LearningCurve
 
@@ -18,7 +18,7 @@ __all__ = ["report"]
 
 
 def report(
-    clf: BayesianNetworkClassifier,
+    clf: TableClassifier,
     X: object = None,
     y: ArrayLike | None = None,
     path: str | os.PathLike[str] | None = None,
@@ -48,7 +48,7 @@ def report(
         The file to write, all at once.
     quality : Quality, optional
         As `cross_validate_model` gives it; by default that of a classifier that was read from a file. It is the
-        headline where the rows are those that the model was learnt from, and where there are none. A network of effects
+        headline where the rows are those that the model was learnt from, and where there are none. An additive model
         that is given the rows it was learnt from, and no quality, is cross-validated here.
     curve : LearningCurve, optional
         As `learning_curve` gives it: the page draws whether more rows would help.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.base import TableClassifier
 from tanager.measures.quality_text import NAMES, show
 from tanager.report.json_page import Json, number
 from tanager.report.learning import plural
@@ -32,13 +32,14 @@ class About:
     author: str | None = None
     date: str = field(default_factory=lambda: datetime.date.today().isoformat())
 
-    def describe(self, clf: BayesianNetworkClassifier) -> dict[str, Json]:
+    def describe(self, clf: TableClassifier) -> dict[str, Json]:
         """Title, class, date, and the rows and columns that the model was learnt from."""
-        target = clf.network_.nodes[-1]
+        target = clf.model_.nodes[-1]
         counts = clf.class_count_
         return {
             "title": f"Predicting {target}" if self.title is None else self.title,
             "target": target,
+            "model": clf.model_.summary if clf.model_.kind == "effects" else None,
             "date": self.date,
             "learnt_rows": number(float(counts.sum())),
             "columns": clf.n_features_in_,
@@ -63,6 +64,7 @@ def make_card(content: dict[str, Any]) -> dict[str, Json]:
     }
     return {
         "title": about["title"],
+        "model": about["model"],
         "class": about["target"],
         "date": about["date"],
         "version": content["version"],
@@ -141,6 +143,8 @@ def limit_sentences(content: dict[str, Any]) -> list[str]:
 def card_markdown(card: dict[str, Any]) -> str:
     """The card as Markdown; names are text, whatever they hold."""
     lines = [f"# {_plain(card['title'])}", "", f"Model card for {_plain(card['class'])}, {card['date']}.", ""]
+    if card["model"]:
+        lines[2:2] = [f"{_plain(card['model'])}.", ""]
     for name, sentences in card["sections"]:
         lines += [f"## {name}", "", *(f"- {_plain(sentence)}" for sentence in sentences), ""]
         if name == "Quality" and card["measures"]:

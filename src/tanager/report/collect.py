@@ -8,13 +8,13 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.additive.model import AdditiveModel
+from tanager.classifiers.base import TableClassifier
 from tanager.doctor import check
 from tanager.errors import DataError, MemoryLimitError, OptionError
 from tanager.explain import explain
 from tanager.explain.base_rate import baseline_words, log_base_rates
 from tanager.measures import Quality
-from tanager.network.additive import AdditiveNetwork
 from tanager.network.network import Network
 from tanager.report.about import About, make_card
 from tanager.report.associations import describe_associations
@@ -57,7 +57,7 @@ class Rows:
 
 
 def collect(
-    clf: BayesianNetworkClassifier,
+    clf: TableClassifier,
     X: object = None,
     y: ArrayLike | None = None,
     quality: Quality | None = None,
@@ -70,7 +70,7 @@ def collect(
     if y is not None:
         class_codes = read_rows(X if rows is None else rows.table, y, None, clf.classes_).class_codes.astype(np.intp)
         clf = clf if rows is None else with_bands(clf, X, y, rows.codes, class_codes)
-    network = clf.network_
+    network = clf.model_
     if network.kind == "mixtures" or network.kind == "trees":
         raise OptionError(
             "the page answers for one network; this classifier is a mean of several.",
@@ -103,7 +103,7 @@ def collect(
     return {**page, "intervals": intervals, "card": make_card(page)}
 
 
-def _describe_judged(clf: BayesianNetworkClassifier, rows: Rows | None, judged: JudgedRows | None) -> dict[str, Json]:
+def _describe_judged(clf: TableClassifier, rows: Rows | None, judged: JudgedRows | None) -> dict[str, Json]:
     """Examples, mistakes and groups, where it is known which row each prediction is of."""
     if rows is None or judged is None or judged.rows is None:
         return {"examples": None, "mistakes": None, "groups": None}
@@ -111,12 +111,12 @@ def _describe_judged(clf: BayesianNetworkClassifier, rows: Rows | None, judged: 
     return {
         "examples": describe_examples(judged, on_page),
         "mistakes": describe_mistakes(judged, on_page),
-        "groups": describe_groups(clf.network_.columns[: clf.n_features_in_], rows.codes, judged),
+        "groups": describe_groups(clf.model_.columns[: clf.n_features_in_], rows.codes, judged),
     }
 
 
 def _describe_data(
-    clf: BayesianNetworkClassifier,
+    clf: TableClassifier,
     X: object,
     y: ArrayLike | None,
     rows: Rows | None,
@@ -125,7 +125,7 @@ def _describe_data(
     """The columns of the rows given, what the table doctor finds in them, and how they go together."""
     if rows is None:
         return {"columns": None, "class_groups": None, "findings": None, "associations": None}
-    network = cast(Network | AdditiveNetwork, clf.network_)
+    network = cast(Network | AdditiveModel, clf.model_)
     columns = network.columns[: clf.n_features_in_]
     ranked = np.argsort(-clf.feature_importances_, kind="stable").tolist()
     try:
@@ -184,7 +184,7 @@ def _strongest_part(network: Network, strengths: list[list[float]]) -> dict[str,
     return {"nodes": list(kept), "x": [box.x for box in boxes], "y": [box.y for box in boxes]}
 
 
-def _read_rows(clf: BayesianNetworkClassifier, X: object) -> Rows:
+def _read_rows(clf: TableClassifier, X: object) -> Rows:
     table, codes = clf.encode(X)
     return Rows(table, codes, np.exp(clf.gaps_.log_posterior(codes)))
 

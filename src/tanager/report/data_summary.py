@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.network.additive import AdditiveNetwork
+from tanager.additive.model import AdditiveModel
 from tanager.network.network import Network
 from tanager.report.json_page import Json, number
 from tanager.table.categories import Codes
@@ -28,7 +28,7 @@ def group_classes(class_codes: NDArray[np.intp] | None, n_classes: int) -> list[
 
 
 def summarize_columns(
-    table: RawTable, codes: Codes, network: Network | AdditiveNetwork, class_codes: NDArray[np.intp] | None
+    table: RawTable, codes: Codes, network: Network | AdditiveModel, class_codes: NDArray[np.intp] | None
 ) -> list[Json]:
     """One entry per column of the table: gaps, cells unseen in training, and bars: (bar, group of classes) counts.
 

@@ -7,8 +7,8 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.classifiers import BayesianNetworkClassifier
-from tanager.network.effect_strength import term_strength
+from tanager.additive.importance import term_strength
+from tanager.classifiers.base import TableClassifier
 from tanager.report.json_page import Json, number
 from tanager.table.categories import Codes
 
@@ -18,7 +18,7 @@ FEWEST_ROWS = 30
 
 
 def describe_drivers(
-    clf: BayesianNetworkClassifier, codes: Codes | None, class_codes: NDArray[np.intp] | None
+    clf: TableClassifier, codes: Codes | None, class_codes: NDArray[np.intp] | None
 ) -> dict[str, Json]:
     """Terms that say something, the strongest first, as `explain` ranks them.
 
@@ -26,7 +26,7 @@ def describe_drivers(
           others; or "bits", what attribute and class tell of each other in a network of tables (`term_strength`)
     lost  share of the rows given that are classified rightly with the term, less that without it; None without classes
     """
-    network = clf.network_
+    network = clf.model_
     effects = network.kind == "effects"
     changes = term_strength(network) / (1.0 if effects else np.log(2))
     lost, n_rows = accuracy_lost(clf, codes, class_codes)
@@ -45,13 +45,13 @@ def describe_drivers(
 
 
 def accuracy_lost(
-    clf: BayesianNetworkClassifier, codes: Codes | None, class_codes: NDArray[np.intp] | None
+    clf: TableClassifier, codes: Codes | None, class_codes: NDArray[np.intp] | None
 ) -> tuple[list[float | None], int]:
     """For each effect, and how many rows, evenly spaced, were looked at; of tables, and of few rows, None.
 
     A missing cell counts with its expected effect: to average over what it may hold takes minutes for all effects.
     """
-    network = clf.network_
+    network = clf.model_
     if network.kind != "effects" or codes is None or class_codes is None or len(codes) < FEWEST_ROWS:
         return list(repeat(None, len(network.terms))), 0
     every = -(-len(codes) // MAX_ROWS_AVERAGED)

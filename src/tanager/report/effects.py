@@ -1,17 +1,17 @@
-"""A network of effects as the page shows it: shapes, how much they matter, and the ring of pairs."""
+"""An additive model as the page shows it: shapes, how much they matter, and the ring of pairs."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from tanager.additive.forest import Forest
+from tanager.additive.importance import effect_strength
+from tanager.additive.model import AdditiveModel
 from tanager.edits.revision import model_digest
-from tanager.network.additive import AdditiveNetwork
-from tanager.network.effect_strength import effect_strength
 from tanager.report.json_page import Json, number, pack, pack_rounded, rounded
 from tanager.report.layout import HEIGHT, LONGEST
 from tanager.report.nodes import describe_coarse, describe_node
 from tanager.report.ring_layout import place_ring, ring_order
-from tanager.trees.forest import Forest
 
 MANY_ATTRIBUTES, STRONGEST = 40, 30
 """Of more attributes than the first, the page shows the second many at first."""
@@ -19,7 +19,7 @@ FEW_PAIRS, PAIRS_PER_ATTRIBUTE = 12, 1.0
 """Pairs shown at first: so many, or so many for each attribute shown."""
 
 
-def describe_effects(network: AdditiveNetwork) -> dict[str, Json]:
+def describe_effects(network: AdditiveModel) -> dict[str, Json]:
     """Nodes, pairs, and arrays laid end to end: the effects, what is drawn."""
     strength = effect_strength(network).tolist()
     mains, pairs = strength[: len(network.mains)], strength[len(network.mains) :]
@@ -50,7 +50,7 @@ def describe_effects(network: AdditiveNetwork) -> dict[str, Json]:
     }
 
 
-def describe_numbers(network: AdditiveNetwork) -> dict[str, Json]:
+def describe_numbers(network: AdditiveModel) -> dict[str, Json]:
     """Intercept, mains, pairs and densities, one after the other.
 
     mirrored  whether the effects of the first of two classes are those of the second, negated; then it has none here
@@ -75,7 +75,7 @@ def describe_trees(forest: Forest) -> dict[str, Json]:
     }
 
 
-def _strongest_part(network: AdditiveNetwork, mains: list[float], pairs: list[float]) -> dict[str, Json] | None:
+def _strongest_part(network: AdditiveModel, mains: list[float], pairs: list[float]) -> dict[str, Json] | None:
     """The attributes that matter most, alone and in pairs, and their strongest pairs; None if that is all there is."""
     target = len(network.nodes) - 1
     weights = np.array(mains)

@@ -7,7 +7,7 @@ from copy import copy
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.base import TableClassifier
 from tanager.posterior.any_posterior import AnyPosterior
 from tanager.posterior.interval import reach
 from tanager.progress import working
@@ -21,7 +21,7 @@ MAX_BYTES = 1_000_000
 """Characters that the intervals of the rows may take, where the posterior does not fit."""
 
 
-def describe_intervals(clf: BayesianNetworkClassifier, codes: Codes | None, room: int) -> dict[str, Json] | None:
+def describe_intervals(clf: TableClassifier, codes: Codes | None, room: int) -> dict[str, Json] | None:
     """What `prepare_intervals` found, None where it was not called.
 
     codes      of the rows on the page
@@ -33,7 +33,7 @@ def describe_intervals(clf: BayesianNetworkClassifier, codes: Codes | None, room
     posterior  which answers for any evidence; None for one that is too large
     ends       then: (rows, classes, 2) the ends of the intervals of the rows, in steps of 1 / 65535
     """
-    posterior, network = clf.posterior_, clf.network_
+    posterior, network = clf.posterior_, clf.model_
     if posterior is None:
         return None
     pairs = network.pairs if network.kind == "effects" else ()
@@ -50,13 +50,13 @@ def describe_intervals(clf: BayesianNetworkClassifier, codes: Codes | None, room
 
 
 def with_bands(
-    clf: BayesianNetworkClassifier, X: object, y: ArrayLike, codes: Codes, class_codes: NDArray[np.intp]
-) -> BayesianNetworkClassifier:
+    clf: TableClassifier, X: object, y: ArrayLike, codes: Codes, class_codes: NDArray[np.intp]
+) -> TableClassifier:
     """A model that has no bands, prepared from its training rows where these are the rows given; else as it is.
 
     A fit on many rows has no folds, and trees have no spread between folds.
     """
-    network = clf.network_
+    network = clf.model_
     if clf.posterior_ is not None or clf.edits_ or network.kind != "effects":
         return clf
     if (network.spreads and network.forest is None) or not is_training_table(clf, codes, class_codes):
@@ -65,9 +65,9 @@ def with_bands(
         return copy(clf).prepare_intervals(X, y)
 
 
-def _deviations(clf: BayesianNetworkClassifier, posterior: AnyPosterior, terms: list[tuple[int, ...]]) -> str:
+def _deviations(clf: TableClassifier, posterior: AnyPosterior, terms: list[tuple[int, ...]]) -> str:
     """Of the terms one after the other, without those of missing cells."""
-    network, n_classes = clf.network_, len(clf.classes_)
+    network, n_classes = clf.model_, len(clf.classes_)
     found = [np.empty(0)]
     for term in terms:
         columns = [network.columns[node] for node in term]
@@ -81,7 +81,7 @@ def _deviations(clf: BayesianNetworkClassifier, posterior: AnyPosterior, terms: 
     return pack(np.concatenate(found).astype(np.float32))
 
 
-def _ends(clf: BayesianNetworkClassifier, posterior: AnyPosterior, codes: Codes) -> str | None:
+def _ends(clf: TableClassifier, posterior: AnyPosterior, codes: Codes) -> str | None:
     found = posterior.interval(codes, clf.gaps_.log_posterior(codes), LEVEL, clf.gaps_)
     ends = np.round(np.stack([found.lower, found.upper], axis=2) * 65_535).astype(np.uint16)
     packed = pack(ends)

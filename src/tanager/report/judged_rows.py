@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.training_rows import quality_of_training_table
 from tanager.errors import DataError, DataWarning
 from tanager.experiments.cross_validate import cross_validate_model
@@ -44,7 +44,7 @@ class JudgedRows:
 
 
 def judge_rows(
-    clf: BayesianNetworkClassifier,
+    clf: TableClassifier,
     X: object,
     codes: Codes,
     class_codes: Numbers,
@@ -81,12 +81,12 @@ def match_rows(quality: Quality, class_codes: Numbers) -> Numbers | None:
     return rows if np.array_equal(class_codes[rows], predictions.class_codes) else None
 
 
-def is_training_table(clf: BayesianNetworkClassifier, codes: Codes, class_codes: Numbers) -> bool:
-    """Whether rows are those that a network of effects was learnt from, by all shares of states that it remembers.
+def is_training_table(clf: TableClassifier, codes: Codes, class_codes: Numbers) -> bool:
+    """Whether rows are those that an additive model was learnt from, by all shares of states that it remembers.
 
     A network of tables does not remember them: its rows are never taken for those learnt from.
     """
-    network = clf.network_
+    network = clf.model_
     counts = np.bincount(class_codes, minlength=len(clf.classes_))
     if network.kind != "effects" or not np.array_equal(counts, clf.class_count_):
         return False

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers import BayesianNetworkClassifier
-from tanager.network.any_network import AnyNetwork
+from tanager.additive.any_model import AnyModel
+from tanager.additive.trace import AdditiveTrace
+from tanager.classifiers.base import TableClassifier
 from tanager.parameters.protocol import ParameterTrace
 from tanager.report.json_page import Json, number
 from tanager.version import __version__
@@ -25,35 +26,35 @@ LIBRARIES = ("numpy", "scipy", "scikit-learn")
 Words = Callable[[Any], str]
 
 
-def describe_learning(clf: BayesianNetworkClassifier) -> dict[str, Json]:
+def describe_learning(clf: TableClassifier) -> dict[str, Json]:
     """Sentences, options that are not the default, versions, the structure's score and the steps that led to it."""
-    # The steps of a search for pairs only rank them; what became of them the sentences say.
-    steps = clf.trace_.structure if clf.network_.kind == "tables" else ()
+    trace = clf.trace_
+    steps = () if isinstance(trace, AdditiveTrace) else trace.structure if clf.model_.kind == "tables" else ()
     libraries = (f"{name} {version(name)}" for name in LIBRARIES)
     return {
         "classifier": type(clf).__name__,
         "sentences": [
-            *network_sentences(clf.network_),
-            *trace_sentences(clf.trace_.parameters),
-            *time_sentences(clf.trace_.seconds),
+            *network_sentences(clf.model_),
+            *trace_sentences(trace if isinstance(trace, AdditiveTrace) else trace.parameters),
+            *time_sentences(trace.seconds),
             clf.gaps_.sentence,
         ],
         "options": changed_options(clf),
         "versions": [f"Tanager {__version__}", f"Python {platform.python_version()}", *libraries],
-        "score": number(clf.structure_score_),
+        "score": number(getattr(clf, "structure_score_", None)),
         "n_steps": len(steps),
         "steps": [[step.action, number(step.gain, 8), number(step.score, 10)] for step in steps[:MAX_STEPS_LISTED]],
     }
 
 
-def changed_options(clf: BayesianNetworkClassifier) -> list[Json]:
+def changed_options(clf: TableClassifier) -> list[Json]:
     """[option, value] of those that differ from the default."""
     default = type(clf)().get_params(deep=False)
     given = clf.get_params(deep=False)
     return [[name, _words(value)] for name, value in given.items() if repr(value) != repr(default[name])]
 
 
-def network_sentences(network: AnyNetwork) -> list[str]:
+def network_sentences(network: AnyModel) -> list[str]:
     """What kind of model it is."""
     target = network.nodes[-1]
     if network.kind != "effects":
@@ -71,15 +72,16 @@ def network_sentences(network: AnyNetwork) -> list[str]:
     if network.forest is not None:
         parts.append(f"{plural(len(network.forest.roots), 'boosted tree')}")
     if not parts:
-        return [f"The model says the base rate of {target} of every row: no attribute says anything."]
-    return [f"The model adds up log odds of {target}: {_listed(parts)}."]
+        return [
+            f"{network.summary}.",
+            f"The model gives every row the base rate of {target}: no attribute is informative.",
+        ]
+    return [f"{network.summary}.", f"The model adds up log odds of {target}: {_listed(parts)}."]
 
 
 def trace_sentences(trace: ParameterTrace) -> list[str]:
-    """What the parameter learner noted, in words; nested traces too. Where trees are all of it, of effects nothing."""
+    """What the learner noted, in words; nested traces too."""
     found = []
-    if getattr(trace, "tree_share", 0.0) == 1.0:
-        return [SENTENCES["tree_share"](1.0)]
     for field in fields(trace):
         value = getattr(trace, field.name)
         if isinstance(value, ParameterTrace):
@@ -97,6 +99,13 @@ def time_sentences(seconds: float | None) -> list[str]:
     return [f"Learning took {seconds:.3g} s{minutes}."]
 
 
+def _validated(tried: tuple[tuple[str, float], ...]) -> str:
+    if len(tried) < 2:
+        return ""
+    best, loss = min(tried, key=lambda each: each[1])
+    return f"Cross-validation tried {len(tried)} settings; the best has a validation loss of {loss:.4g} ({best})."
+
+
 def _held_out(tried: tuple[tuple[object, float], ...]) -> str:
     if len(tried) < 2:
         return ""
@@ -111,11 +120,15 @@ def _zero(names: tuple[str, ...]) -> str:
     if not names:
         return ""
     more = f" and {len(names) - NAMES_LISTED} more" if len(names) > NAMES_LISTED else ""
-    return f"{plural(len(names), 'attribute')} turned out to say nothing: {', '.join(names[:NAMES_LISTED])}{more}."
+    return (
+        f"The effects of {plural(len(names), 'attribute')} are exactly zero: {', '.join(names[:NAMES_LISTED])}{more}."
+    )
 
 
-def _share(what: str) -> Words:
-    return lambda share: f"{100 * share:.0f} % of the {what}." if share > 0 else ""
+def _change(change: float | None) -> str:
+    if change is None or change > LOOSE_BOUND:
+        return ""
+    return f"If the fit went on, no probability of a training row would change by more than about {change:.2g}."
 
 
 def _bound(bound: float | None) -> str:
@@ -127,10 +140,13 @@ def _bound(bound: float | None) -> str:
 SENTENCES: dict[str, Words] = {
     "held_out": _held_out,
     "zero_attributes": _zero,
-    "naive_bayes_share": _share("effects are of a fit that shrinks them to those of naive Bayes"),
-    "norm_share": _share("effects are of a fit in which those vanish as a whole that say too little"),
-    "tree_share": _share("model is boosted trees, kept because rows held out gained clearly"),
-    "share_of_folds": _share("model is the mean of the fits on parts of the rows, as there are few of them"),
+    "tree_share": lambda weight: (
+        f"Boosted trees have a weight of {100 * weight:.0f} %: they improve the log-loss in cross-validation."
+        if weight > 0
+        else ""
+    ),
+    "validation_losses": _validated,
+    "change_of_p": _change,
     "p_bound": _bound,
     "iterations": lambda n: f"The fit took {plural(int(n), 'iteration')}." if isinstance(n, int | np.integer) else "",
 }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tanager.network.any_network import AnyNetwork
+from tanager.additive.any_model import AnyModel
 from tanager.report.json_page import Json
 from tanager.report.layout import Box
 from tanager.table.schema import ColumnSchema, format_values
 
 
-def describe_node(network: AnyNetwork, node: int, box: Box) -> dict[str, Json]:
+def describe_node(network: AnyModel, node: int, box: Box) -> dict[str, Json]:
     """What the page knows of a node, whatever kind of network it is in."""
     column = network.columns[node]
     return {

@@ -16,7 +16,7 @@ from jinja2 import Environment
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.base import TableClassifier
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.files.atomic import atomic_write, check_writable
 from tanager.files.output_path import OutputKind, begins_with
@@ -68,7 +68,7 @@ SCRIPTS = (
 
 
 def write_page(
-    clf: BayesianNetworkClassifier,
+    clf: TableClassifier,
     X: object,
     y: ArrayLike | None,
     path: str | os.PathLike[str] | None,

@@ -11,7 +11,6 @@ from tanager.structure.fixed import Fixed
 from tanager.structure.hill_climb import HillClimb
 from tanager.structure.k_dependence import KDependence
 from tanager.structure.naive import NaiveBayes
-from tanager.structure.pairwise import Pairwise
 from tanager.structure.protocol import LearntStructure, Step, StructureLearner, StructureTask
 from tanager.structure.selective import Selective
 from tanager.structure.selective_kdb import SelectiveKDependence
@@ -29,7 +28,6 @@ STRUCTURES: dict[str, Callable[[], StructureLearner]] = {
     "selective": Selective,
     "aode": AnDE,
     "tree-average": TreeAverage,
-    "pairwise": Pairwise,
 }
 
 __all__ = [
@@ -42,7 +40,6 @@ __all__ = [
     "KDependence",
     "LearntStructure",
     "NaiveBayes",
-    "Pairwise",
     "Selective",
     "SelectiveKDependence",
     "Step",

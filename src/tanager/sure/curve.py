@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.classifiers.base import TableClassifier
 from tanager.errors import DataError, OptionError
 from tanager.experiments.cross_validate import labelled_rows
 from tanager.experiments.held_out import HeldOut
 from tanager.experiments.measured_fold import judge_fold, take_rows
-from tanager.explain.frame import make_frame
 from tanager.html_table import html_table
 from tanager.measures.basic import log_true
 from tanager.posterior.interval import Interval
 from tanager.progress import Update
+from tanager.table.frame import make_frame
 from tanager.table.training_table import read_training
 
 Floats = NDArray[np.float64]
@@ -128,7 +128,7 @@ class LearningCurve:
 
 
 def learning_curve(
-    clf: BayesianNetworkClassifier,
+    clf: TableClassifier,
     X: object,
     y: ArrayLike,
     *,

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from tanager.classifiers import BayesianNetworkClassifier
+from tanager.additive.any_model import AnyModel
+from tanager.additive.importance import attribute_importance, class_odds
+from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.posteriors import Preparation
 from tanager.errors import OptionError
-from tanager.explain.frame import make_frame
 from tanager.html_table import Bar, html_table
-from tanager.network.any_network import AnyNetwork
-from tanager.network.effect_strength import attribute_importance, class_odds
+from tanager.table.frame import make_frame
 from tanager.threads import thread_limit
 
 Floats = NDArray[np.float64]
@@ -152,7 +152,7 @@ class Stability:
 
 
 def stability(
-    clf: BayesianNetworkClassifier,
+    clf: TableClassifier,
     X: object,
     y: ArrayLike,
     sample_weight: ArrayLike | None = None,
@@ -194,10 +194,10 @@ def stability(
     """
     if n_draws < FEWEST_DRAWS:
         raise OptionError(f"n_draws={n_draws!r} must be a number of fits, {FEWEST_DRAWS} at least.")
-    model = clf if hasattr(clf, "network_") else clone(clf).fit(X, y, sample_weight)
+    model = clf if hasattr(clf, "model_") else clone(clf).fit(X, y, sample_weight)
     with thread_limit(model.n_jobs):
         refits = Preparation.of(model, X, y, sample_weight).refits(n_draws, random_state)
-    networks = [learnt.network for learnt in refits]
+    networks = [learnt.model for learnt in refits]
     n_attributes = model.n_features_in_
     importance = np.array([attribute_importance(network)[:n_attributes] for network in networks])
     directed = networks[0].kind != "effects"
@@ -205,7 +205,7 @@ def stability(
     links = sorted(counted, key=lambda link: (-counted[link], link))
     rising = np.array([_rising(network)[:n_attributes] for network in networks]).mean(axis=0)
     return Stability(
-        tuple(model.network_.nodes[:n_attributes]),
+        tuple(model.model_.nodes[:n_attributes]),
         importance,
         tuple(links),
         np.array([counted[link] / n_draws for link in links]),
@@ -215,14 +215,14 @@ def stability(
     )
 
 
-def _links(network: AnyNetwork, directed: bool) -> set[tuple[str, str]]:
+def _links(network: AnyModel, directed: bool) -> set[tuple[str, str]]:
     """Between attributes."""
     target = network.nodes[-1]
     found = {edge for edge in network.edges if target not in edge}
     return found if directed else {(min(edge), max(edge)) for edge in found}
 
 
-def _rising(network: AnyNetwork) -> Floats:
+def _rising(network: AnyModel) -> Floats:
     """(n_attributes,) 1 where the main effect on the last class is larger on the high half of the rows, else 0."""
     found = np.full(len(network.nodes) - 1, np.nan)
     if network.kind != "effects":

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
+from tanager.additive.forest import Tree
 from tanager.table.categories import Codes
 from tanager.threads import count_threads, map_threads
-from tanager.trees.forest import Tree
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]

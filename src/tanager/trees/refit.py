@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize
 
+from tanager.additive.forest import Forest
 from tanager.table.categories import Codes
 from tanager.trees.boost import losses
-from tanager.trees.forest import Forest
 
 Array = NDArray[np.float64]
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.forest import Forest, Tree
 from tanager.structure.ties import level
 from tanager.table.categories import Codes
 from tanager.threads import map_threads
 from tanager.trees.boost import one_type
-from tanager.trees.forest import Forest, Tree
 
 Array = NDArray[np.float64]
 Triple = tuple[int, int, int]

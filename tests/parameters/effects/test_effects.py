@@ -11,8 +11,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from tanager import BayesianNetworkClassifier, TANClassifier
+from tanager.additive.model import AdditiveModel
 from tanager.errors import OptionError
-from tanager.network.additive import AdditiveNetwork
 from tanager.parameters import Conditional
 from tanager.parameters.conditional import strengths
 from tanager.parameters.conditional.fit import FOLD_SEED
@@ -62,7 +62,7 @@ def smoothest(features: np.ndarray, most: int) -> np.ndarray:
     return features @ np.linalg.svd(features, full_matrices=False)[2][:most].T
 
 
-def design(network: AdditiveNetwork, X: pd.DataFrame, strengths: tuple[float, float]) -> np.ndarray:
+def design(network: AdditiveModel, X: pd.DataFrame, strengths: tuple[float, float]) -> np.ndarray:
     """Thresholds of ordered columns, one-hot of the others, and in pairs their products, scaled by their strengths."""
     codes = np.column_stack([[network.code(name, value) for value in X[name]] for name in X])
     mains, in_pairs = [], []

@@ -11,7 +11,6 @@ from tanager.errors import OptionError
 from tanager.parameters.conditional.fit import ConditionalFit, FitOptions
 from tanager.parameters.conditional.losses import MIXED, POWERS
 from tanager.parameters.conditional.priors import PRIORS
-from tanager.parameters.effects.fit import EffectsFit
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.registry import check_option
 from tanager.threads import one_blas_thread
@@ -43,9 +42,7 @@ class Conditional(ParameterLearner):
         The L2 penalty, of each level for "hierarchical" (main effects, pairs, ...; the last number serves all higher
         levels). Infinity is allowed. "auto" walks from strong to weak on three held-out folds (above 10,000 rows:
         fits 5,000 and judges by 5,000 others, by the objective) and takes the strongest that is not clearly worse than
-        the best. In every fold the structure, and cut points that see the class, are learnt from its rows alone. For
-        structure="pairwise" it also chooses between models that shrink to zero and to naive Bayes, or takes their
-        mean; a strength given shrinks to zero.
+        the best. In every fold the structure, and cut points that see the class, are learnt from its rows alone.
     alpha : float or None
         Share of the joint log likelihood in what is mixed, from 0 (`cll`, `margin`) to 1 (frequencies); None means 0.5.
     stopping : "tolerance" or "cross-tuning"
@@ -56,20 +53,14 @@ class Conditional(ParameterLearner):
         How far P(class | row) of a training row may be from the optimum's. Proved for "cll" on structures of perfect
         canonical form with an L2 prior, likely elsewhere, and likely in the root mean square above 20,000 rows.
         `trace.bound` tells.
-    penalty : "auto", "squared" or "norm"
-        For structure="pairwise", what is made small of the effects u of an attribute or pair: half the strength times
-        their squares, or the strength times their norm sqrt(sum u^2), in units of what it is by chance. The norm makes
-        an attribute or pair that says too little exactly zero (`effects.block_problem`). "auto" chooses on the folds
-        or takes their mean; with a strength given it is "squared".
     """
 
     needs = "passes"
-    fits = ("tables", "effects")
     learns_hidden = True
     tunes_hidden = True
     holds_out = True
     posterior = "laplace"
-    bytes_per_cell = MappingProxyType({"tables": 1_800, "effects": 600})  # measured: gradients, folds and strengths
+    bytes_per_cell = MappingProxyType({"tables": 1_800})  # measured: gradients, folds and strengths
 
     def __init__(
         self,
@@ -80,7 +71,6 @@ class Conditional(ParameterLearner):
         stopping: str = "tolerance",
         max_iter: int = 500,
         tol: float = 1e-3,
-        penalty: str = "auto",
     ) -> None:
         self.objective = objective
         self.prior = prior
@@ -89,16 +79,9 @@ class Conditional(ParameterLearner):
         self.stopping = stopping
         self.max_iter = max_iter
         self.tol = tol
-        self.penalty = penalty
 
     def learn(self, task: ParameterTask) -> LearntNetwork:
-        options = self.fit_options()
-        if task.pairs is None and options.penalty != "auto":
-            raise OptionError(
-                f"penalty={self.penalty!r} of Conditional is for sums of effects, and this structure has tables.",
-                hint="leave it out, or use structure='pairwise'.",
-            )
-        fit = ConditionalFit(task, options) if task.pairs is None else EffectsFit(task, options)
+        fit = ConditionalFit(task, self.fit_options())
         with one_blas_thread():
             return fit.learn()
 
@@ -107,7 +90,6 @@ class Conditional(ParameterLearner):
         objective = check_option("objective", self.objective, POWERS)
         prior = check_option("prior", "none" if self.prior is None else self.prior, PRIORS)
         stopping = check_option("stopping", self.stopping, ["tolerance", "cross-tuning"])
-        penalty = check_option("penalty", self.penalty, ["auto", "squared", "norm"])
         alpha = DEFAULT_ALPHA if self.alpha is None else self.alpha
         if not 0.0 <= alpha <= 1.0:
             raise OptionError(f"alpha={alpha!r} of Conditional must be a number from 0 to 1.")
@@ -116,16 +98,11 @@ class Conditional(ParameterLearner):
                 f"prior='hierarchical' is not defined for objective={objective!r}: it pulls to equal shares.",
                 hint="use prior='generative' or prior='uniform'.",
             )
-        if penalty == "norm" and (objective != "cll" or prior != "hierarchical"):
-            raise OptionError(
-                f"penalty='norm' of Conditional needs objective='cll' and prior='hierarchical', not {objective!r} and "
-                f"{self.prior!r}."
-            )
         if not self.max_iter > 0 or not self.tol > 0:
             raise OptionError(
                 f"max_iter={self.max_iter!r} and tol={self.tol!r} of Conditional must be numbers above zero."
             )
-        return FitOptions(objective, prior, self._strengths(prior), alpha, stopping, self.max_iter, self.tol, penalty)
+        return FitOptions(objective, prior, self._strengths(prior), alpha, stopping, self.max_iter, self.tol)
 
     def _strengths(self, prior: str) -> tuple[float, ...] | None:
         """The strengths given, or None for those to be chosen."""

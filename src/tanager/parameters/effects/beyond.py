@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tanager.network.additive import AdditiveNetwork
+from tanager.additive.model import AdditiveModel
 from tanager.parameters.effects.models import LEAST_SHARE
 from tanager.parameters.effects.trees import ChosenTrees, choose_trees
 from tanager.parameters.effects.triples import (
@@ -34,7 +34,7 @@ class Beyond:
         """What an error of the effects' log odds counts in the model."""
         return max(1.0 - self.trees.choice.share, LEAST_SHARE)
 
-    def added_to(self, network: AdditiveNetwork, rows: Rows) -> AdditiveNetwork:
+    def added_to(self, network: AdditiveModel, rows: Rows) -> AdditiveModel:
         """A network of all rows with them; the trees must have grown."""
         return self.trees.added_to(add_triples(network, self.triples, rows))
 

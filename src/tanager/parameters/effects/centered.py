@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Effects:
-    """What a model of effects consists of; shapes as in `AdditiveNetwork`."""
+    """What a model of effects consists of; shapes as in `AdditiveModel`."""
 
     intercept: Array
     mains: tuple[Array, ...]

@@ -15,8 +15,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.model import AdditiveModel
 from tanager.errors import OptionError
-from tanager.network.additive import AdditiveNetwork
 from tanager.parameters.conditional.descent import (
     DAMPING,
     MAX_ROWS_FOR_EACH,
@@ -99,7 +99,7 @@ class EffectsFit:
         if ranked.monotone:
             free = EffectsFit(replace(self._task, pairs=replace(ranked, monotone=())), self._options)
             learnt = free.learn()
-            if obeys(cast(AdditiveNetwork, learnt.network), ranked.monotone):
+            if obeys(cast(AdditiveModel, learnt.network), ranked.monotone):
                 return learnt
             # The free fit's choices: with other strengths the constraint could end below it.
             choices = [constrain(self._problems, choice) for choice in free.choices]
@@ -147,11 +147,11 @@ class EffectsFit:
             tree_forests=trees.n_forests,
             monotone=tuple(self._task.columns[k].name for k in np.flatnonzero(ranked.monotone)),
         )
-        return LearntNetwork(network, trace)
+        return LearntNetwork(network, trace)  # type: ignore[arg-type]
 
-    def _network(self, effects: Effects, pairs: Pairs, spreads: tuple[Array, ...] = ()) -> AdditiveNetwork:
+    def _network(self, effects: Effects, pairs: Pairs, spreads: tuple[Array, ...] = ()) -> AdditiveModel:
         columns, densities = self._task.columns, effects.densities
-        return AdditiveNetwork(columns, effects.intercept, effects.mains, pairs, effects.tables, densities, spreads)
+        return AdditiveModel(columns, effects.intercept, effects.mains, pairs, effects.tables, densities, spreads)
 
     def _choose_beyond(self, models: Sequence[Model]) -> Beyond | None:
         """What three attributes and more say together, None where they are not asked."""
@@ -171,7 +171,7 @@ class EffectsFit:
         """Of a table whose strengths were chosen on one fold; `share` is what the effects have of the model."""
         heard = with_say(models, share)
 
-        def fit(split: RowSplit) -> AdditiveNetwork:
+        def fit(split: RowSplit) -> AdditiveModel:
             fits = [model.center(fit_more(self._problems, split, model.choice, rough=True)) for model in heard]
             return self._network(*mean_of(fits, heard))
 

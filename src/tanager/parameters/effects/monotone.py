@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tanager.network.additive import AdditiveNetwork
+from tanager.additive.model import AdditiveModel
 from tanager.parameters.effects.layout import EffectLayout
 
 Array = NDArray[np.float64]
@@ -161,7 +161,7 @@ def _fill(own: Array, pairs: Sequence[Array]) -> tuple[Array, list[Array]]:
     return own + multiplier, [np.maximum(pair, level[:, [number]]) for number, pair in enumerate(pairs)]
 
 
-def obeys(network: AdditiveNetwork, directions: Sequence[int]) -> bool:
+def obeys(network: AdditiveModel, directions: Sequence[int]) -> bool:
     """Whether the log odds of the second class never turn back along the constrained attributes."""
     layout = EffectLayout(network.columns[:-1], len(network.intercept), network.pairs)
     tables = [table.reshape(-1, len(network.intercept)) for table in network.tables]

@@ -14,7 +14,8 @@ from functools import partial
 
 import numpy as np
 
-from tanager.network.additive import AdditiveNetwork
+from tanager.additive.forest import Forest
+from tanager.additive.model import AdditiveModel
 from tanager.parameters.effects.problems import MAX_ROWS_FOR_FOLDS
 from tanager.parameters.effects.tree_folds import TreeChoice, TreeFolds, begin_trees
 from tanager.parameters.effects.triples import JudgedFold
@@ -23,7 +24,6 @@ from tanager.table.rows import Rows, evenly_spaced, gather
 from tanager.table.schema import ColumnSchema
 from tanager.threads import run_threads
 from tanager.trees.boost import Boosting, TreeOptions, rounds_as_far
-from tanager.trees.forest import Forest
 
 # Trees are grown on so many rows at most, evenly spaced ones.
 MAX_ROWS = 200_000
@@ -75,7 +75,7 @@ class ChosenTrees:
         run_threads([*work, *(partial(forest.grow, self.choice.rounds) for forest in forests)])
         self._grown += forests
 
-    def added_to(self, network: AdditiveNetwork) -> AdditiveNetwork:
+    def added_to(self, network: AdditiveModel) -> AdditiveModel:
         """(1 - share) of the network and the share of the forests' mean, whose trees' means go into the intercept."""
         share, forests = self.choice.share, self._grown
         if not forests:

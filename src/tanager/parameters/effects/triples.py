@@ -13,7 +13,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.network.additive import AdditiveNetwork
+from tanager.additive.forest import Forest
+from tanager.additive.model import AdditiveModel
 from tanager.parameters.conditional.strengths import excess_errors
 from tanager.parameters.effects.completed import completed_codes
 from tanager.parameters.effects.problems import RowSplit
@@ -22,7 +23,6 @@ from tanager.table.granularity import n_codes
 from tanager.table.rows import Rows, evenly_spaced
 from tanager.threads import map_threads
 from tanager.trees.boost import losses
-from tanager.trees.forest import Forest
 from tanager.trees.refit import Refit
 from tanager.trees.triples import Triple, find_triples, triple_forest
 
@@ -40,12 +40,12 @@ CLEAR_ERRORS = 2.25
 class JudgedFold:
     """A split of the rows, and a network of those kept, which is fitted when it is first asked for."""
 
-    def __init__(self, split: RowSplit, fit: Callable[[], AdditiveNetwork]) -> None:
+    def __init__(self, split: RowSplit, fit: Callable[[], AdditiveModel]) -> None:
         self.split, self._fit = split, fit
-        self._network: AdditiveNetwork | None = None
+        self._network: AdditiveModel | None = None
 
     @property
-    def network(self) -> AdditiveNetwork:
+    def network(self) -> AdditiveModel:
         # `cached_property` of Python 3.11 would have one lock for all folds.
         if self._network is None:
             self._network = self._fit()
@@ -87,14 +87,14 @@ def choose_triples(folds: Sequence[JudgedFold], rows: Rows) -> tuple[list[Judged
     return with_triples, TripleChoice(_found_most_often([fit.triples for fit in fits]), best_penalty)
 
 
-def add_triples(network: AdditiveNetwork, choice: TripleChoice, rows: Rows) -> AdditiveNetwork:
+def add_triples(network: AdditiveModel, choice: TripleChoice, rows: Rows) -> AdditiveModel:
     """A network of all rows with the effects chosen."""
     if not choice.triples:
         return network
     return _TripleFit(network, evenly_spaced(rows, MAX_ROWS), choice.triples).fit(choice.penalty)
 
 
-def _judged(network: AdditiveNetwork, split: RowSplit) -> JudgedFold:
+def _judged(network: AdditiveModel, split: RowSplit) -> JudgedFold:
     return JudgedFold(split, lambda: network)
 
 
@@ -118,7 +118,7 @@ def fold_with_triples(fold: JudgedFold, choice: TripleChoice) -> JudgedFold:
     return JudgedFold(fold.split, lambda: _TripleFit(fold.network, fold.split.kept).fit(choice.penalty, rough=True))
 
 
-def _few_states(network: AdditiveNetwork) -> NDArray[np.intp]:
+def _few_states(network: AdditiveModel) -> NDArray[np.intp]:
     states = np.array([column.n_states for column in network.columns[:-1]])
     return np.flatnonzero((states > 1) & (states <= MAX_STATES))
 
@@ -126,7 +126,7 @@ def _few_states(network: AdditiveNetwork) -> NDArray[np.intp]:
 class _TripleFit:
     """Triples beside a network, the best of some rows unless they are given, and the forest of their effects."""
 
-    def __init__(self, network: AdditiveNetwork, rows: EncodedBatch, triples: Sequence[Triple] | None = None) -> None:
+    def __init__(self, network: AdditiveModel, rows: EncodedBatch, triples: Sequence[Triple] | None = None) -> None:
         columns, few = network.columns[:-1], _few_states(network)
         self._network = network
         codes, sizes = completed_codes(rows, columns), n_codes(columns)
@@ -139,7 +139,7 @@ class _TripleFit:
         forest: Forest = triple_forest(triples, codes, weights, sizes.tolist(), len(offset))
         self._refit = Refit(forest, codes, classes, weights, offset)
 
-    def fit(self, penalty: float, rough: bool = False) -> AdditiveNetwork:
+    def fit(self, penalty: float, rough: bool = False) -> AdditiveModel:
         """The network with the triples' effects; the fit starts at the one before it. `rough` is enough for a fold."""
         forest, means = self._refit.fit(penalty, rough)[0].centered()
         intercept = self._network.intercept + means

@@ -1,4 +1,4 @@
-// Corrections by hand of a network of effects, as `tanager.edits` makes them: all of them anew from the model as it came.
+// Corrections by hand of an additive model, as `tanager.edits` makes them: all of them anew from the model as it came.
 
 const LEAST_SHARE = 1e-12; // what a state that no training row is in weighs in a mean
 

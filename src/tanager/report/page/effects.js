@@ -1,4 +1,4 @@
-// A network of effects: the log odds are sums of looked-up numbers, one for each attribute and one for each pair, and of
+// An additive model: the log odds are sums of looked-up numbers, one for each attribute and one for each pair, and of
 // what trees add.
 
 // A row walks down every tree. What is expected of the tree changes at each split, and visit(attribute, class, change) is

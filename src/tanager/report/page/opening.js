@@ -27,6 +27,7 @@ function showOpening(content, network, target) {
   const order = range(classes.length).sort((a, b) => about.shares[b] - about.shares[a] || a - b);
   const named = order.slice(0, 4).map((c) => `${classes[c]} ${percent(about.shares[c])}`).join(", ") + (classes.length > 4 ? ` and ${classes.length - 4} more` : "");
   byId("summary").textContent = `Class: ${about.target} (${named}) · learnt from ${plural(Math.round(about.learnt_rows), "row")} and ${plural(about.columns, "column")} · ${about.date}`;
+  if (about.model) byId("summary").before(el("p", { class: "lead" }, about.model));
   if (about.purpose) section.append(el("p", { class: "purpose" }, about.purpose));
   section.append(el("p", { id: "worth", class: "worth" }, ...worth(quality, measures)));
   if (content.decision_quality) {

@@ -7,15 +7,15 @@ from itertools import product
 import numpy as np
 import pytest
 
+from additive.random_forests import random_forest, walk
+from tanager.additive import forest as forest_module
+from tanager.additive.document import read_forest, write_forest
+from tanager.additive.forest import Forest
 from tanager.errors import DataError
-from tanager.network.forest_document import read_forest, write_forest
 from tanager.network.json_values import DocumentError
 from tanager.table.schema import ColumnSchema
-from tanager.trees import forest as forest_module
 from tanager.trees.boost import Boosting, TreeOptions
-from tanager.trees.forest import Forest
 from trees.grow_by_hand import Table
-from trees.random_forests import random_forest, walk
 
 N_CLASSES = 3
 

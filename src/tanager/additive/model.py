@@ -1,4 +1,4 @@
-"""AdditiveNetwork: a network whose families are sums of effects; it gives P(class | attributes) alone."""
+"""AdditiveModel: the log odds of the class as a sum of effects and trees; it gives P(class | attributes) alone."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.forest import Forest, by_sets
 from tanager.errors import DataError, OptionError
 from tanager.network.columns import HasColumns, Term
 from tanager.network.log_joint import LogJoint, normalize_log
@@ -17,8 +18,6 @@ from tanager.structure.dag import Dag
 from tanager.table.categories import Codes, code_dtype
 from tanager.table.schema import Category, ColumnSchema
 from tanager.threads import map_threads
-from tanager.trees.forest import Forest
-from tanager.trees.leaf_sets import by_sets
 
 Array = NDArray[np.float64]
 
@@ -33,17 +32,16 @@ class AnswersGaps(Protocol):
 
 
 @dataclass(frozen=True)
-class AdditiveNetwork(HasColumns):
-    """P(class | attributes) as a sum of effects: the logistic model of the network's structure.
+class AdditiveModel(HasColumns):
+    """P(class | attributes) from a sum of effects of attributes, of pairs, and of boosted trees.
 
     log P(c | x) = intercept[c] + sum_i mains[i][x_i, c] + sum_(i, j) tables[i, j][x_i, x_j, c] + forest(x)[c]
                    - log sum_c' exp(...)
 
-    The family of an attribute j is its main effect and its pair effects with its parents i. A network with a table over
-    all parents can be written so with effects of any order, so this one is more general in that the sums need no
-    normalising (Roos et al. 2005, theorem 2) and narrower in that they stop at pairs. What three attributes and more
-    say together is in the trees of the forest, where there is one. There is no P(attributes): it cannot be sampled, and
-    only the class can be asked for.
+    A Bayesian network with a table over all parents can be written so with effects of any order. The additive model is
+    more general, as the sums need no normalising (Roos et al. 2005, theorem 2), and narrower, as readable terms stop at
+    pairs: three attributes and more act together through the trees alone. There is no P(attributes): the model cannot
+    be sampled, and only the class can be asked for.
 
     Parameters
     ----------
@@ -64,6 +62,11 @@ class AdditiveNetwork(HasColumns):
         training rows; none where there was only one.
     forest : Forest or None
         Trees over the attributes' states, each with a mean of zero over the training rows.
+    tree_share : float
+        The sum over the training rows of |tree part| of the log odds divided by that of |tree part| + |readable part|,
+        both centred (`importance.tree_share`); of the model as it was fitted, whatever was edited since.
+    pair_densities : tuple of arrays (parent's coarse states, child's)
+        For each pair the share of the training rows in each cell, of those that have both; none where it is not known.
     gap_rule : object with `log_posterior`, or None
         What a missing cell means to the classifier that learnt the network; without one it counts with its expected
         effect.
@@ -73,7 +76,7 @@ class AdditiveNetwork(HasColumns):
     >>> from tanager.table.schema import ColumnSchema
     >>> wet, rain = (ColumnSchema(name, "categorical", (False, True)) for name in ("wet", "rain"))
     >>> main = np.array([[0.0, -1.0], [0.0, 1.0], [0.0, 0.0]])
-    >>> network = AdditiveNetwork((wet, rain), np.zeros(2), (main,), (), (), (np.full(2, 0.5),))
+    >>> network = AdditiveModel((wet, rain), np.zeros(2), (main,), (), (), (np.full(2, 0.5),))
     >>> round(network.query("rain", {"wet": True})[True], 4)
     0.7311
     """
@@ -88,6 +91,8 @@ class AdditiveNetwork(HasColumns):
     densities: tuple[Array, ...]
     spreads: tuple[Array, ...] = ()
     forest: Forest | None = None
+    tree_share: float = 0.0
+    pair_densities: tuple[Array, ...] = ()
     gap_rule: AnswersGaps | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -101,6 +106,10 @@ class AdditiveNetwork(HasColumns):
             parts.append(("spread of", (k,), spread, (n, n_classes)))
         for pair, table in zip(self.pairs, self.tables, strict=True):
             parts.append(("effect of the pair", pair, table, (coarse[pair[0]], coarse[pair[1]], n_classes)))
+        for pair, cells in zip(self.pairs, self.pair_densities, strict=True) if self.pair_densities else ():
+            parts.append(("density of the pair", pair, cells, (coarse[pair[0]] - 1, coarse[pair[1]] - 1)))
+        if not 0.0 <= self.tree_share <= (self.forest is not None):
+            raise DataError(f"the share of the trees is {self.tree_share!r}; expected 0 to 1, and 0 without trees.")
         finite = bool(np.isfinite(np.concatenate([part[2].reshape(-1) for part in parts])).all())  # one call for all
         for what, owners, array, shape in parts:
             name = " ".join([what, ", ".join(repr(attributes[k].name) for k in owners)]).strip()
@@ -115,14 +124,23 @@ class AdditiveNetwork(HasColumns):
     def dag(self) -> Dag:  # type: ignore[override]
         return Dag.of_pairs(len(self.columns) - 1, self.pairs)
 
+    @property
+    def summary(self) -> str:
+        """What the model is made of, in a line: the first that every output says of it."""
+        counts = [(len(self.columns) - 1, "attribute"), (len(self.pairs), "pair")]
+        parts = ", ".join(f"{number:,} {word}{'' if number == 1 else 's'}" for number, word in counts)
+        trees = round(100 * self.tree_share)
+        boosted = "" if self.forest is None else f", {trees} % from boosted trees"
+        return f"additive model: {parts}; {100 - trees} % of the log odds from readable terms{boosted}"
+
     def __repr__(self) -> str:
         """A line: the effects of a real network are pages."""
         n_attributes, n_pairs = len(self.columns) - 1, len(self.pairs)
         trees = "" if self.forest is None else f", {len(self.forest.roots)} trees"
-        return f"AdditiveNetwork({n_attributes} attributes, {n_pairs} pairs{trees}, target={self.target!r})"
+        return f"AdditiveModel({n_attributes} attributes, {n_pairs} pairs{trees}, target={self.target!r})"
 
     def _repr_html_(self) -> str:
-        from tanager.network.html import effects_html
+        from tanager.additive.importance import effects_html
 
         return effects_html(self)
 
@@ -150,14 +168,14 @@ class AdditiveNetwork(HasColumns):
             return self.tables[self.pairs.index(numbers)][:-1, :-1]
         if numbers[::-1] in self.pairs:
             return self.tables[self.pairs.index(numbers[::-1])][:-1, :-1].swapaxes(0, 1)
-        raise OptionError(f"the network has no effect of the pair {parent!r}, {child!r}.", hint="`edges` lists them.")
+        raise OptionError(f"the model has no effect of the pair {parent!r}, {child!r}.", hint="`edges` lists them.")
 
     def query(self, variables: str, evidence: Mapping[str, Category] | None = None) -> dict[object, float]:
         """P(class | evidence): state -> probability, as the classifier gives it to a row that has these cells only."""
         if variables != self.target:
             raise OptionError(
-                f"a network of effects has the probabilities of the class {self.target!r} only, not of {variables!r}.",
-                hint="structure='tan' learns a network that answers every query.",
+                f"an additive model has the probabilities of the class {self.target!r} only, not of {variables!r}.",
+                hint="BayesianNetworkClassifier learns a network that answers every query.",
             )
         codes = np.array([self.n_states[:-1]], dtype=code_dtype(max(self.n_states)))
         for node, value in (evidence or {}).items():
@@ -205,7 +223,7 @@ class AdditiveNetwork(HasColumns):
     def set_effects(self, codes: Codes) -> dict[Term, Array]:
         """What each set of attributes adds, (n_rows, n_classes): main effects, pairs, and what trees say of sets.
 
-        Trees speak of up to three attributes together, and of more through single ones (`trees.leaf_sets`).
+        Trees speak of up to three attributes together, and of more through single ones (`forest.by_sets`).
         """
         coarse = self.coarsen(codes)
         found: dict[Term, Array] = {(i,): main[codes[:, i]] for i, main in enumerate(self.mains)}
@@ -215,13 +233,13 @@ class AdditiveNetwork(HasColumns):
             found[term] = found[term] + part if term in found else part
         return found
 
-    def reordered(self, order: Sequence[int]) -> AdditiveNetwork:
+    def reordered(self, order: Sequence[int]) -> AdditiveModel:
         """The same network with its nodes in another order: node k of the new one is node order[k] of this one."""
         if list(order) == list(range(len(self.columns))):
             return self
         place = np.argsort(np.asarray(order, dtype=np.intp)).tolist()
         attributes = order[:-1]
-        return AdditiveNetwork(
+        return AdditiveModel(
             tuple(self.columns[node] for node in order),
             self.intercept,
             tuple(self.mains[attribute] for attribute in attributes),
@@ -230,9 +248,11 @@ class AdditiveNetwork(HasColumns):
             tuple(self.densities[attribute] for attribute in attributes),
             tuple(self.spreads[attribute] for attribute in attributes) if self.spreads else (),
             None if self.forest is None else self.forest.with_attributes(np.array(place)),
+            self.tree_share,
+            self.pair_densities,
         )
 
-    def without_term(self, term: int) -> AdditiveNetwork:
+    def without_term(self, term: int) -> AdditiveModel:
         """The same network with one of its `terms` zero."""
         effects = [effect * (k != term) for k, effect in enumerate((*self.mains, *self.tables))]
         n_mains = len(self.mains)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.forest import Array, Flags, Ints
+from tanager.additive.leaf_masks import LEAVES_PER_WORD, SLOT_SHIFT, SLOTS_PER_WORD, TO_SLOT, LeafMasks
 from tanager.kernel import kernel, kernel_part
 from tanager.table.categories import Codes
-from tanager.trees.forest import Array, Flags, Ints
-from tanager.trees.leaf_masks import LEAVES_PER_WORD, SLOT_SHIFT, SLOTS_PER_WORD, TO_SLOT, LeafMasks
 
 ALL_LEAVES, FIRST_LEAF = np.uint64(2**64 - 1), np.uint64(2)
 

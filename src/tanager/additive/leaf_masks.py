@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from tanager.trees.forest import Forest
+    from tanager.additive.forest import Forest
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -45,7 +45,7 @@ class LeafMasks(NamedTuple):
 
     @classmethod
     def of(cls, forest: Forest) -> LeafMasks:
-        from tanager.trees.score_kernels import fill_words
+        from tanager.additive.score_kernels import fill_words
 
         n_splits, n_trees = len(forest.attributes), len(forest.roots)
         trees, places, sizes = _number_leaves(forest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any, Literal, cast
 
 import narwhals as nw
@@ -24,3 +25,11 @@ def make_frame(columns: Mapping[str, Sequence[object]], library: str) -> Any:
             f"{library} is not installed, so no frame of it can be made.",
             hint="library='pyarrow' always works; or use to_dict().",
         ) from None
+
+
+def any_frame(columns: Mapping[str, Sequence[object]]) -> Any:
+    """A frame of pandas, or else of polars; where neither is installed the columns themselves, as a dict."""
+    for library in LIBRARIES[:2]:
+        if find_spec(library) is not None:
+            return make_frame(columns, library)
+    return dict(columns)

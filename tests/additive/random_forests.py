@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tanager.trees.forest import Forest, Tree
+from tanager.additive.forest import Forest, Tree
 
 
 def random_forest(seed: int, n_leaves: list[int], n_codes: list[int], n_classes: int) -> Forest:

@@ -1,0 +1,241 @@
+"""AdditiveClassifier: what it says of itself, its table of effects, its share of trees, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from report.models import mixed_table, with_trees
+from tanager import (
+    AdditiveClassifier,
+    BayesianNetworkClassifier,
+    FileError,
+    OptionError,
+    TANClassifier,
+    counterfactuals,
+    explain,
+    load_model,
+    report,
+    save_model,
+    write_network,
+)
+from tanager.cli.main import run
+from tanager.files.parse_model import OLD_ADDITIVE
+from tanager.parameters import Conditional
+from tanager.report.collect import collect
+from tanager.table import frame
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return mixed_table(4, n_rows=2_000, n_classes=3, gaps=0.05)
+
+
+@pytest.fixture(scope="module")
+def boosted():
+    return with_trees(4)
+
+
+@pytest.fixture(scope="module")
+def readable(rows):
+    return AdditiveClassifier(trees=False).fit(*rows)
+
+
+def odds(scores):
+    """Of each class against the mean of the others."""
+    others = (scores.sum(axis=1, keepdims=True) - scores) / (scores.shape[1] - 1)
+    return scores - others
+
+
+def test_the_share_of_trees_is_that_of_the_training_rows_counted_one_by_one(boosted, rows):
+    model = boosted.model_
+    _, codes = boosted.encode(rows[0])
+    trees = np.zeros((len(codes), 3))
+    for root, label in zip(model.forest.roots.tolist(), model.forest.of_class.tolist(), strict=True):
+        for row, cells in enumerate(codes.tolist()):
+            at = root
+            while at >= 0:
+                code = model.forest.offsets[at] + cells[model.forest.attributes[at]]
+                at = model.forest.ends[at, int(model.forest.left[code])]
+            trees[row, label] += model.forest.values[~at]
+    terms = odds(model.log_joint(codes) - trees)
+    trees = odds(trees)
+    trees, terms = (np.abs(each - each.mean(axis=0)).sum() for each in (trees, terms))
+    assert boosted.tree_share_ == pytest.approx(trees / (trees + terms), abs=1e-9)
+    assert 0.0 < boosted.tree_share_ < 1.0
+
+
+def test_the_share_of_trees_is_the_same_in_a_stream_in_a_file_and_on_the_page(boosted, rows, tmp_path):
+    X, y = rows
+    batches = (part.assign(y=y.loc[part.index]) for part in (X.iloc[:700], X.iloc[700:]))
+    streamed = AdditiveClassifier().fit(batches, "y")
+    assert streamed.tree_share_ == pytest.approx(boosted.tree_share_, abs=1e-5)
+    save_model(boosted, tmp_path / "model.json")
+    read = load_model(tmp_path / "model.json")
+    assert read.tree_share_ == boosted.tree_share_
+    assert read.model_.summary == boosted.model_.summary
+    content = collect(boosted)
+    assert content["about"]["model"] == content["card"]["model"] == boosted.model_.summary
+    report(boosted, path=tmp_path / "page.html", card=tmp_path / "card.md")
+    assert (tmp_path / "card.md").read_text().splitlines()[2] == f"{boosted.model_.summary}."
+
+
+def test_the_first_line_says_what_the_model_is_made_of(boosted, readable, capsys):
+    trees = round(100 * boosted.tree_share_)
+    first = repr(boosted).splitlines()[0]
+    assert first == (
+        f"additive model: 5 attributes, {len(boosted.model_.pairs)} pair{'s' * (len(boosted.model_.pairs) != 1)}; "
+        f"{100 - trees} % of the log odds from readable terms, {trees} % from boosted trees"
+    )
+    assert repr(readable).splitlines()[0].endswith("pairs; 100 % of the log odds from readable terms")
+    assert repr(readable).splitlines()[1] == "AdditiveClassifier(trees=False)"
+    assert repr(clone(readable)) == "AdditiveClassifier(trees=False)"
+    X, y = mixed_table(1, n_rows=100)
+    clf = AdditiveClassifier(verbose=1).fit(X, y)
+    assert capsys.readouterr().out.splitlines()[0] == clf.model_.summary
+
+
+def test_the_command_says_first_what_the_model_is_made_of(rows, tmp_path, monkeypatch):
+    said: list[str] = []
+    monkeypatch.setattr("tanager.cli.fit.say", said.append)
+    monkeypatch.chdir(tmp_path)
+    rows[0].head(200).assign(y=rows[1].head(200)).to_csv("t.csv", index=False)
+    assert run(["fit", "t.csv", "--class", "y", "--no-trees", "--no-validate", "-o", "m.json"]) == 0
+    assert said[0] == load_model("m.json").model_.summary
+
+
+def test_effects_are_the_terms_of_the_model_and_shares_those_of_the_rows(readable, rows):
+    X, _ = rows
+    table, model = readable.effects_, readable.model_
+    assert list(table.columns) == ["term", "state", "class", "value", "share"]
+    assert model.pairs
+    names = [*X.columns, *(f"{model.nodes[i]} x {model.nodes[j]}" for i, j in model.pairs)]
+    assert list(dict.fromkeys(table["term"])) == names
+    towns = table[(table["term"] == "town") & (table["class"] == "class 0")].set_index("state")
+    expected = X["town"].fillna("(missing)").value_counts(normalize=True)
+    for state, share in expected.items():
+        assert towns.loc[state, "share"] == pytest.approx(share, abs=1e-12)
+        assert towns.loc[state, "value"] == model.main("town")[model.code("town", state), 0]
+    sums = table[table["class"] == "class 0"].groupby("term")["share"].sum()
+    assert sums.to_numpy() == pytest.approx(1.0)
+    _, codes = readable.encode(X)
+    coarse = model.coarsen(codes)
+    for (i, j), cells in zip(model.pairs, model.pair_densities, strict=True):
+        counted = np.zeros_like(cells)
+        np.add.at(counted, (coarse[:, i], coarse[:, j]), 1.0 / len(X))
+        np.testing.assert_allclose(cells, counted, atol=1e-12)
+
+
+@pytest.mark.parametrize(("installed", "kind"), [(("polars",), "polars"), ((), "builtins")])
+def test_effects_are_a_frame_of_the_library_that_is_installed(readable, monkeypatch, installed, kind):
+    monkeypatch.setattr(frame, "find_spec", lambda name: True if name in installed else None)
+    assert type(readable.effects_).__module__.split(".")[0] == kind
+
+
+def test_intercept_effects_and_trees_add_up_to_the_log_odds(readable, rows):
+    X = rows[0].dropna().head(50)
+    _, codes = readable.encode(X)
+    model = readable.model_
+    total = readable.intercept_ + sum(model.effects(codes))
+    total -= np.log(np.exp(total).sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(total, readable.predict_log_proba(X), atol=1e-9)
+
+
+def test_a_query_is_what_is_predicted_for_a_row_of_these_cells_alone(rows):
+    X, y = rows[0].dropna(), rows[1][rows[0].notna().all(axis=1)]
+    clf = AdditiveClassifier(trees=False).fit(X, y)
+    for evidence in ({}, {"age": 33.0}, {"town": "Bo", "pay": 12.5}, X.iloc[3].to_dict()):
+        row = pd.DataFrame([{name: evidence.get(name) for name in X}], columns=X.columns)
+        row = row.astype({"age": float, "pay": float, "noise": float})
+        found = clf.query(evidence)
+        assert list(found) == clf.classes_.tolist()
+        np.testing.assert_allclose(list(found.values()), clf.predict_proba(row)[0], atol=1e-9)
+        assert found == clf.model_.query(clf.model_.target, evidence)
+    frequencies = clf.class_count_ / clf.class_count_.sum()
+    np.testing.assert_allclose(list(clf.query().values()), frequencies, atol=1e-3)
+
+
+def test_missing_is_a_state_where_training_has_missing_cells(rows):
+    X, y = rows
+    auto, average = AdditiveClassifier(trees=False).fit(X, y), AdditiveClassifier(trees=False, missing="average")
+    average.fit(X, y)
+    states = {column.name: column.gap_state for column in auto.model_.columns}
+    assert states == {"age": True, "pay": False, "town": True, "job": False, "noise": False, "y": False}
+    assert not any(column.gap_state for column in average.model_.columns)
+    assert "(missing)" in auto.effects_["state"].tolist()
+
+
+def test_no_change_to_missing_is_proposed_and_a_missing_cell_stays(rows):
+    clf = AdditiveClassifier(trees=False).fit(*rows)
+    X = rows[0][rows[0].isna().any(axis=1)].head(12)
+    for row, found in enumerate(counterfactuals(clf, X)):
+        for change in found.changes:
+            for cell in change.cells:
+                assert cell.after != "(missing)"
+                assert not pd.isna(X.iloc[row][cell.attribute])
+
+
+@pytest.mark.parametrize(("option", "value"), [("missing", "category"), ("handle_unknown", "marginalize")])
+def test_only_the_meanings_of_the_contract_are_taken(rows, option, value):
+    with pytest.raises(OptionError, match=f"{option}='{value}' is not known"):
+        AdditiveClassifier(**{option: value}).fit(*rows)
+
+
+def test_a_category_unseen_in_training_is_averaged_over_or_an_error(rows):
+    X, y = rows[0].dropna(), rows[1][rows[0].notna().all(axis=1)]
+    unseen, unknown = (X.head(3).assign(town=town) for town in ("Zz", None))
+    clf = AdditiveClassifier(trees=False).fit(X, y)
+    np.testing.assert_allclose(clf.predict_proba(unseen), clf.predict_proba(unknown), atol=1e-12)
+    with pytest.raises(ValueError, match="Zz"):
+        AdditiveClassifier(trees=False, handle_unknown="error").fit(X, y).predict(unseen)
+
+
+def test_the_default_network_is_a_tan_by_fcll_with_conditional_tables(rows):
+    X, y = rows[0].head(300), rows[1].head(300)
+    clf = BayesianNetworkClassifier().fit(X, y)
+    expected = TANClassifier(criterion="fcll", parameters="conditional").fit(X, y)
+    assert clf.network_.edges == expected.network_.edges
+    np.testing.assert_array_equal(clf.predict_proba(X), expected.predict_proba(X))
+    with pytest.raises(OptionError, match="structure='pairwise' is not known"):
+        BayesianNetworkClassifier("pairwise").fit(X, y)
+
+
+def test_an_additive_model_of_0_2_is_refused_in_one_line_that_says_what_to_do(readable, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    save_model(readable, "new.json")
+    document = json.loads((tmp_path / "new.json").read_text())
+    assert document["format"] == 3
+    old = {**document, "format": 2, "classifier": "BayesianNetworkClassifier", "options": {"structure": "pairwise"}}
+    (tmp_path / "old.json").write_text(json.dumps(old))
+    with pytest.raises(FileError, match="fit it again: tanager fit TABLE -o MODEL") as refused:
+        load_model("old.json")
+    assert "\n" not in str(refused.value).strip()
+    assert run(["predict", "old.json", "old.json"]) == 2
+    assert OLD_ADDITIVE in capsys.readouterr().err
+
+
+def test_a_network_of_0_2_is_read(rows, tmp_path):
+    X, y = rows[0].head(200), rows[1].head(200)
+    clf = TANClassifier(parameters=Conditional(strength=1.0)).fit(X, y)
+    save_model(clf, tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text())
+    assert document["format"] == 2
+    document["options"]["parameters"]["options"]["penalty"] = "auto"  # which it had
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    np.testing.assert_array_equal(load_model(tmp_path / "model.json").predict_proba(X), clf.predict_proba(X))
+
+
+def test_no_network_file_is_written_of_a_model_that_is_no_network(readable, tmp_path):
+    with pytest.raises(OptionError) as refused:
+        write_network(readable, tmp_path / "network.bif")
+    assert "additive model" in str(refused.value)
+
+
+def test_contributions_of_terms_and_trees_add_up(boosted, rows):
+    found = explain(boosted, rows[0].head(30))
+    added = found.base_rate + found.baseline + found.contributions.sum(axis=1) + found.remainder
+    np.testing.assert_allclose(added, found.log_odds, atol=1e-9)
