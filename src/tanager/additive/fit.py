@@ -1,15 +1,32 @@
-"""fit_additive: coded rows -> an additive model. For now by the learners of effects and of trees."""
+"""The additive model from rows: what is chosen on folds, then terms and trees on all rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.additive.bases import Pairs, Terms, coarse_shares
+from tanager.additive.choose import CLOSE, PAIRS_PER_ATTRIBUTE, ROUGH, Fitter, Mixture, Search
+from tanager.additive.folds import MAX_ROWS, N_FOLDS, Folds, Sample
 from tanager.additive.model import AdditiveModel
+from tanager.additive.objective import Objective, probabilities
+from tanager.additive.pairs import MAX_PAIRED, rank_pairs
 from tanager.additive.trace import AdditiveTrace
+from tanager.additive.trees import choose_trees, grow_forest
+from tanager.table.batch import EncodedBatch
+from tanager.table.granularity import fine_places
 from tanager.table.rows import Rows
 from tanager.table.schema import ColumnSchema
+from tanager.threads import one_blas_thread
+
+Array = NDArray[np.float64]
+Columns = tuple[ColumnSchema, ...]
+
+# Folds see two rows of three: on all rows lambda, and the rounds of trees, grow in proportion.
+TO_ALL_ROWS = N_FOLDS / (N_FOLDS - 1)
 
 
 @dataclass(frozen=True)
@@ -23,15 +40,15 @@ class AdditiveOptions:
                0; () where nothing is constrained
     """
 
-    pairs: str | int | tuple[tuple[int, int], ...] = "auto"
-    forbidden: tuple[tuple[int, int], ...] = ()
+    pairs: str | int | Pairs = "auto"
+    forbidden: Pairs = ()
     trees: bool = True
     monotone: tuple[int, ...] = ()
 
 
 def fit_additive(
     rows: Rows,
-    columns: tuple[ColumnSchema, ...],
+    columns: Columns,
     options: AdditiveOptions,
     *,
     random_state: int = 0,
@@ -41,53 +58,209 @@ def fit_additive(
 
     rows          at both granularities (`table.granularity`)
     columns       the attributes in the order of the rows, and then the class
-    random_state  seed of everything drawn at random
+    random_state  seed of the attributes that trees may split on
     report        called with a line of text now and then, for progress; None for nobody
     """
-    from tanager.counts.count_store import CountStore
-    from tanager.counts.engine import choose_engine
-    from tanager.parameters.conditional.learner import Conditional
-    from tanager.parameters.effects.fit import EffectsFit
-    from tanager.parameters.effects.trace import EffectsTrace
-    from tanager.parameters.protocol import ParameterTask
-    from tanager.structure.protocol import StructureTask
-    from tanager.threads import one_blas_thread
-
-    names = tuple(column.name for column in columns)
-    counts = CountStore.coarse(rows, choose_engine("auto", None), names)
-    structure = _pairwise(options, len(columns) - 1).learn(
-        StructureTask(counts, None, names, random_state, schema=columns)
-    )
-    task = ParameterTask(structure.dag, counts, schema=columns, pairs=structure.pairs, rows=rows, report=report)
+    places = fine_places(columns[:-1])
+    sample = Sample.of(rows, places)
+    used = np.flatnonzero((sample.codes != sample.codes[:1]).any(axis=0)).tolist()
+    if len(used) < len(places):  # columns without information change nothing, not even the order of rows
+        sample = Sample.of(rows, places[used])
     with one_blas_thread():
-        learnt = EffectsFit(task, Conditional().fit_options()).learn()
-    found = cast(EffectsTrace, learnt.trace)
-    trace = AdditiveTrace(
-        pairs=found.pairs,
-        tree_share=found.tree_share,
-        tree_rounds=found.tree_rounds,
-        tree_forests=found.tree_forests,
-        zero_attributes=found.zero_attributes,
-        monotone=found.monotone,
-        validation_losses=tuple(
-            (f"regularisation strength {', '.join(f'{each:g}' for each in strengths)}", float(loss))
-            for strengths, loss in found.held_out
-        ),
-        change_of_p=found.p_bound,
+        fit = _Fit(sample, (*(columns[a] for a in used), columns[-1]), _among(options, used), random_state, report)
+        model = fit.model() if used and fit.n_classes > 1 else None
+    whole = _without_effects(columns, sample, fit.n_classes) if model is None else _with_columns(model, columns, used)
+    nothing = {column.name for column, main in zip(columns, whole.mains, strict=False) if not main.any()}
+    nothing -= {columns[a].name for pair in whole.pairs for a in pair}
+    return whole, replace(fit.trace, zero_attributes=tuple(c.name for c in columns if c.name in nothing))
+
+
+class _Fit:
+    """The fit of attributes that have at least two states in the rows."""
+
+    def __init__(
+        self,
+        sample: Sample,
+        columns: Columns,
+        options: AdditiveOptions,
+        seed: int,
+        report: Callable[[str], None] | None,
+    ) -> None:
+        self.sample, self.columns, self.options, self.seed, self.report = sample, columns, options, seed, report
+        self.attributes, self.n_classes = columns[:-1], columns[-1].n_states
+        self.trace = AdditiveTrace()
+
+    def model(self) -> AdditiveModel:
+        sample, n_classes = self.sample, self.n_classes
+        shares = [_shares(sample, a, column) for a, column in enumerate(self.attributes)]
+        terms = Terms.of(self.attributes, shares, sample.n_rows, self.options.monotone)
+        folds, more = (Folds.of(sample, n_classes, times * MAX_ROWS) for times in (1, 2))
+        search = Search(folds, terms, n_classes, self._rank)
+        mixture = search.choose(self._n_pairs, must=self.options.pairs != "auto")
+        choice = None
+        if self.options.trees:
+            fitted = mixture.scores if more.sample.n_rows == folds.sample.n_rows else _scores_on(more, mixture, n_classes)
+            choice = choose_trees(more, self.attributes, n_classes, fitted, self.seed)
+        weight = 0.0 if choice is None else choice.weight
+        model, change = self._fit_terms(terms, mixture, shares, 1.0 - weight)
+        forests = 0
+        if choice is not None:
+            choice = replace(choice, rounds=round(TO_ALL_ROWS * choice.rounds))
+            forest, intercept, forests = grow_forest(choice, sample, self.attributes, n_classes, self.seed)
+            intercept = model.intercept + intercept
+            model = replace(model, forest=forest, intercept=intercept - intercept.mean())
+        self.trace = AdditiveTrace(
+            pairs=len(model.pairs),
+            tree_share=weight,
+            tree_rounds=0 if choice is None else choice.rounds,
+            tree_forests=forests,
+            monotone=tuple(self.attributes[a].name for a in np.flatnonzero(self.options.monotone)),
+            validation_losses=tuple(search.tried),
+            change_of_p=change,
+        )
+        if self.report is not None:
+            self.report(mixture.describe())
+            self.report("no trees" if choice is None else choice.describe())
+        return model
+
+    @property
+    def _n_pairs(self) -> int:
+        """How many pairs may be taken."""
+        pairs, n = self.options.pairs, min(len(self.attributes), MAX_PAIRED)
+        if isinstance(pairs, tuple):
+            return len(pairs)
+        return min(PAIRS_PER_ATTRIBUTE * n if isinstance(pairs, str) else pairs, n * (n - 1) // 2)
+
+    def _rank(self, sample: Sample, weights: Array, most: int) -> Pairs:
+        """The best pairs by the rows with these weights; an attribute with a constraint has none."""
+        if isinstance(self.options.pairs, tuple):
+            return self.options.pairs
+        allowed = np.ones((len(self.attributes), len(self.attributes)), dtype=bool)
+        for i, j in self.options.forbidden:
+            allowed[i, j] = allowed[j, i] = False
+        constrained = np.flatnonzero(self.options.monotone)
+        allowed[constrained] = allowed[:, constrained] = False
+        return rank_pairs(self._coarse(sample, weights), self.attributes, most, allowed)
+
+    def _coarse(self, sample: Sample, weights: Array) -> EncodedBatch:
+        """Rows at the coarse granularity, as counting takes them."""
+        used = weights > 0
+        codes = np.empty((int(used.sum()), len(self.attributes)), sample.codes.dtype, order="F")
+        for a, column in enumerate(self.attributes):
+            codes[:, a] = column.coarse_codes.astype(codes.dtype)[sample.codes[used, a]]
+        n_states = (*(column.coarse.n_states for column in self.attributes), self.n_classes)
+        incomplete = (codes >= np.array(n_states[:-1])).any(axis=0)
+        return EncodedBatch(codes, sample.classes[used].astype(np.uint16), n_states, incomplete, weights[used])
+
+    def _fit_terms(
+        self, terms: Terms, mixture: Mixture, shares: Sequence[Array], factor: float
+    ) -> tuple[AdditiveModel, float]:
+        """The variants on all rows, averaged, times a factor; and how far P would change if the fits went on."""
+        sample, n_pairs = self.sample, max(each.variant.n_pairs for each in mixture.candidates)
+        pairs = self._rank(sample, sample.totals, n_pairs) if n_pairs else ()
+        terms = terms.only([*((a,) for a in range(len(self.attributes))), *pairs])
+        objective = Objective(terms, sample.codes, sample.classes, sample.totals[:, np.newaxis], self.n_classes)
+        fitter = Fitter(objective, np.ones((len(terms.terms), 1), dtype=bool))
+        effects, ahead = np.zeros(objective.shape), np.zeros(objective.shape)
+        for candidate, weight in zip(mixture.candidates, mixture.weights, strict=True):
+            start = fitter.take(candidate.fitter, candidate.effects.mean(axis=2, keepdims=True))
+            fewer, minimum = fitter.replay(candidate.variant, start, CLOSE, TO_ALL_ROWS)
+            effects += weight * fitter.take(fewer, minimum.points)
+            ahead += weight * fitter.take(fewer, minimum.direction)
+        before, after = (probabilities(objective.scores(each)) for each in (effects, effects + ahead))
+        change = factor * float(np.abs(after - before).max())
+        return _model_of(self.columns, terms, factor * effects, shares), change
+
+
+def _scores_on(folds: Folds, mixture: Mixture, n_classes: int) -> Array:
+    """(n, n_columns, n_folds) log odds of the variants' mean, fitted to more rows than they were chosen on."""
+    scores, sample = np.zeros((1, 1, 1)), folds.sample
+    for candidate, weight in zip(mixture.candidates, mixture.weights, strict=True):
+        origin = candidate.origin
+        objective = Objective(origin.terms, sample.codes, sample.classes, folds.training, n_classes, single=True)
+        whole = Fitter(objective, origin.has_term)
+        fitter, minimum = whole.replay(candidate.variant, whole.take(candidate.fitter, candidate.effects), ROUGH)
+        scores = scores + weight * fitter.objective.scores(minimum.points)
+    return scores
+
+
+def _shares(sample: Sample, attribute: int, column: ColumnSchema) -> Array:
+    """(n_states,) of the rows that have a state."""
+    counted = np.bincount(sample.codes[:, attribute], sample.totals, minlength=column.n_states + 1)[: column.n_states]
+    return counted / max(counted.sum(), np.finfo(np.float64).tiny)
+
+
+def _model_of(columns: Columns, terms: Terms, effects: Array, shares: Sequence[Array]) -> AdditiveModel:
+    """Tables of the terms, centred: a pair is left with what its attributes alone do not say."""
+    attributes, n_classes = columns[:-1], columns[-1].n_states
+    tables, intercept = terms.expand(effects[:-1, :, 0]), effects[-1, :, 0]
+    if n_classes == 2:  # half of the log odds to each class
+        tables, intercept = np.concatenate([-tables, tables], axis=1) / 2, np.concatenate([-intercept, intercept]) / 2
+    mains: dict[int, Array] = {}
+    pairs: dict[tuple[int, int], Array] = {}
+    for k, term in enumerate(terms.terms):
+        own = tables[terms.first_cell[k] : terms.first_cell[k + 1]]
+        if len(term) == 1:
+            mains[term[0]] = own
+        elif own.any():
+            i, j = term
+            pairs[i, j] = own.reshape(terms.coarse[i].n_cells, terms.coarse[j].n_cells, n_classes)
+    coarse = [coarse_shares(column, own) for column, own in zip(attributes, shares, strict=True)]
+    for (i, j), table in pairs.items():
+        by_left = np.einsum("ijc,j->ic", table[:, :-1], coarse[j])
+        table -= by_left[:, np.newaxis]
+        by_right = np.einsum("ijc,i->jc", table[:-1], coarse[i])
+        table -= by_right
+        mains[i] += by_left[attributes[i].coarse_codes]
+        mains[j] += by_right[attributes[j].coarse_codes]
+    for a, own in enumerate(shares):
+        mean = own @ mains[a][:-1]
+        mains[a] -= mean
+        intercept = intercept + mean
+    ordered = tuple(mains[a] for a in range(len(attributes)))
+    return AdditiveModel(
+        columns, intercept - intercept.mean(), ordered, tuple(pairs), tuple(pairs.values()), tuple(shares)
     )
-    return cast(AdditiveModel, learnt.network), trace
 
 
-def _pairwise(options: AdditiveOptions, n_attributes: int):  # type: ignore[no-untyped-def]
-    from tanager.structure.pairwise import Pairwise
-    from tanager.table.granularity import MAX_PAIRED
+def _among(options: AdditiveOptions, used: Sequence[int]) -> AdditiveOptions:
+    """The options for some of the attributes, by their numbers there."""
+    at = {a: k for k, a in enumerate(used)}
 
-    pairs, monotone = options.pairs, list(options.monotone) or None
-    chosen = not isinstance(pairs, str | int) or options.forbidden
-    order = None if options.trees and not chosen and monotone is None else 2
-    if isinstance(pairs, str):
-        return Pairwise(order=order, forbidden_pairs=options.forbidden, monotonic_cst=monotone)
-    if isinstance(pairs, int):
-        multiple = pairs / max(1, min(n_attributes, MAX_PAIRED))
-        return Pairwise(multiple, order=order, forbidden_pairs=options.forbidden, monotonic_cst=monotone)
-    return Pairwise(order=order, pairs=pairs, forbidden_pairs=options.forbidden, monotonic_cst=monotone)
+    def renumbered(pairs: Pairs) -> Pairs:
+        return tuple((at[i], at[j]) for i, j in pairs if i in at and j in at)
+
+    return AdditiveOptions(
+        renumbered(options.pairs) if isinstance(options.pairs, tuple) else options.pairs,
+        renumbered(options.forbidden),
+        options.trees,
+        tuple(options.monotone[a] for a in used) if options.monotone else (),
+    )
+
+
+def _with_columns(model: AdditiveModel, columns: Columns, used: Sequence[int]) -> AdditiveModel:
+    """The model with all columns, those that are not used without an effect."""
+    n_classes, at = columns[-1].n_states, {a: k for k, a in enumerate(used)}
+    return replace(
+        model,
+        columns=columns,
+        mains=tuple(
+            model.mains[at[a]] if a in at else np.zeros((column.n_states + 1, n_classes))
+            for a, column in enumerate(columns[:-1])
+        ),
+        pairs=tuple((used[i], used[j]) for i, j in model.pairs),
+        densities=tuple(
+            model.densities[at[a]] if a in at else np.full(column.n_states, 1 / column.n_states)
+            for a, column in enumerate(columns[:-1])
+        ),
+        forest=None if model.forest is None else model.forest.with_attributes(np.array(used)),
+    )
+
+
+def _without_effects(columns: Columns, sample: Sample, n_classes: int) -> AdditiveModel:
+    """The class frequencies."""
+    counted = np.bincount(sample.classes, sample.totals, minlength=n_classes)
+    intercept = np.log(np.maximum(counted, 1 / 2))
+    mains = tuple(np.zeros((column.n_states + 1, n_classes)) for column in columns[:-1])
+    densities = tuple(np.full(column.n_states, 1 / column.n_states) for column in columns[:-1])
+    return AdditiveModel(columns, intercept - intercept.mean(), mains, (), (), densities)

@@ -61,24 +61,24 @@ def split_rows(
 
 
 @dataclass(frozen=True)
-class _Blocks(Generic[Value]):
+class Blocks(Generic[Value]):
     """A value of each block, side by side: what a sum over blocks is of values that do not add up."""
 
     values: tuple[Value, ...]
 
-    def __add__(self, other: _Blocks[Value]) -> _Blocks[Value]:
-        return _Blocks((*self.values, *other.values))
+    def __add__(self, other: Blocks[Value]) -> Blocks[Value]:
+        return Blocks((*self.values, *other.values))
 
 
 def _keys(batch: EncodedBatch, key: Places | None) -> Keys:
     return row_keys(batch.codes if key is None else batch.codes[:, key], batch.class_codes)
 
 
-def _count_kinds(batch: EncodedBatch, key: Places | None, parts: int) -> _Blocks[RowKinds]:
+def _count_kinds(batch: EncodedBatch, key: Places | None, parts: int) -> Blocks[RowKinds]:
     """The kinds of rows with the lowest of all keys: one of so many parts."""
     keys = _keys(batch, key)
     low = keys <= np.iinfo(np.uint64).max // parts
-    return _Blocks((RowKinds.of(keys[low], batch.class_codes[low], batch.row_weights[low]),))
+    return Blocks((RowKinds.of(keys[low], batch.class_codes[low], batch.row_weights[low]),))
 
 
 def _find_rows(rows: Rows, wanted: Keys, key: Places | None) -> EncodedBatch:
@@ -88,11 +88,11 @@ def _find_rows(rows: Rows, wanted: Keys, key: Places | None) -> EncodedBatch:
     return batch.take(np.unique(_keys(batch, key), return_index=True)[1])
 
 
-def _take_kinds(batch: EncodedBatch, wanted: Keys, key: Places | None) -> _Blocks[EncodedBatch]:
+def _take_kinds(batch: EncodedBatch, wanted: Keys, key: Places | None) -> Blocks[EncodedBatch]:
     keys = _keys(batch, key)
     found = np.flatnonzero(wanted[np.searchsorted(wanted[:-1], keys)] == keys)
     first = np.unique(keys[found], return_index=True)[1]
-    return _Blocks((replace(batch.take(found[first]), weights=None),))
+    return Blocks((replace(batch.take(found[first]), weights=None),))
 
 
 def _weighted(batch: EncodedBatch, weights: Array) -> EncodedBatch:

@@ -1,0 +1,355 @@
+"""What is chosen on folds: how strongly terms are regularised, which pairs there are, and a sparse variant.
+
+Every fit that is tried is a variant of the model. The model is a weighted mean of some of them: starting from the best
+on the validation rows, each of the others is averaged in with the weight that lowers the validation loss most, so that
+no choice is a cliff.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.additive.bases import Pairs, Term, Terms
+from tanager.additive.folds import Folds, Sample
+from tanager.additive.lbfgs import Minimum, minimize
+from tanager.additive.objective import Objective, Penalty, loss_and_residuals, row_losses
+
+Array = NDArray[np.float64]
+Rank = Callable[[Sample, Array, int], Pairs]
+
+# Strengths lambda of attributes alone and of pairs, from strong to weak; a path ends where the loss rises.
+PATH = tuple(10.0**k for k in range(2, -3, -1))
+SPARSE_PATH = tuple(10.0 ** (-k / 2) for k in range(1, 7))  # times that of the attributes alone
+PAIRS_PER_ATTRIBUTE = 6
+# Standard errors: pairs and trees are taken if they gain so much, and a variant that is so far behind is left out.
+CLEAR, HOPELESS = 2.0, 3.0
+CLEAR_PAIRS = 1.0
+# A term smaller than this part of the largest is dropped by the sparse variant, which is reweighted so often.
+NEGLIGIBLE = 0.03
+MAX_REWEIGHTED = 6
+LEAST_WEIGHT = 0.05  # of a variant in the mean
+# What a step must gain, in nats per row: on folds, and in the last fit.
+ROUGH, CLOSE = 1e-4, 1e-6
+MAX_STEPS = 500
+HALVINGS = 8  # of the interval of a weight
+PSEUDO_ROWS = 5.0  # of the naive Bayes centre: with 1 rare states have too large effects, with 10 the gain is smaller
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A fit that can be made again on other rows.
+
+    centre   what main effects of categories are shrunk towards: "zero" or "naive Bayes"
+    main     lambda of the attributes
+    pair     lambda of the pairs, None for no pairs
+    n_pairs  how many pairs
+    sparse   lambdas of the reweighted fits that follow
+    """
+
+    centre: str
+    main: float
+    pair: float | None = None
+    n_pairs: int = 0
+    sparse: tuple[float, ...] = ()
+
+    def describe(self) -> str:
+        """In words."""
+        pairs = "" if self.pair is None else f", {self.n_pairs} pairs {self.pair:g}"
+        sparse = "" if not self.sparse else f", sparse {' '.join(f'{each:g}' for each in self.sparse)}"
+        return f"towards {self.centre}: lambda {self.main:g}{pairs}{sparse}"
+
+
+@dataclass
+class Candidate:
+    """A variant on the folds: effects (n_effects + 1, n_columns, n_folds) and losses (n, n_folds).
+
+    origin  the fitter with all terms, of which the sparse variant has some
+    """
+
+    variant: Variant
+    origin: Fitter
+    fitter: Fitter
+    effects: Array = field(repr=False)
+    losses: Array = field(repr=False)
+    loss: float
+
+    def scores(self) -> Array:
+        """(n, n_columns, n_folds) log odds."""
+        return self.fitter.objective.scores(self.effects).astype(np.float64)
+
+
+class Fitter:
+    """Fits of the same terms to the same rows; `has_term` (n_terms, n_fits) says which terms each of them has."""
+
+    def __init__(self, objective: Objective, has_term: NDArray[np.bool_]) -> None:
+        self.objective, self.has_term, self.terms = objective, has_term, objective.terms
+
+    def strengths(self, main: float, pair: float | None) -> Array:
+        """(n_terms, n_fits), infinite for terms that a fit has not."""
+        alone = np.array([len(term) == 1 for term in self.terms.terms])[:, np.newaxis]
+        of_level = np.where(alone, main, np.inf if pair is None else pair)
+        return np.where(self.has_term, of_level, np.inf)
+
+    def fit(self, strengths: Array, start: Array, centre: Array | float = 0.0, tolerance: float = ROUGH) -> Minimum:
+        penalty = Penalty(np.repeat(strengths, self.terms.n_effects, axis=0), centre)
+        start = start.copy()
+        start[:-1] = np.where(np.isinf(penalty.strength)[:, np.newaxis], 0.0, start[:-1])
+        objective = self.objective
+        return minimize(
+            partial(objective, penalty=penalty),
+            start,
+            objective.scale(penalty),
+            tolerance * objective.weights.sum(axis=0),
+            MAX_STEPS,
+            float(np.finfo(objective.dtype).eps),
+            self._lower,
+        )
+
+    @cached_property
+    def _lower(self) -> Array | None:
+        """The least that effects and intercept may be, where attributes are constrained."""
+        lower = self.terms.lower()
+        return None if lower is None else np.append(lower, -np.inf)[:, np.newaxis, np.newaxis]
+
+    def centre(self, name: str) -> Array | float:
+        return 0.0 if name == "zero" else naive_bayes(self.objective)
+
+    def sizes(self, effects: Array) -> Array:
+        """(n_terms, n_fits) the standard deviation over the rows of what each term adds to the log odds."""
+        tables = self.objective.tables(effects).reshape(-1, *self.objective.shape[1:]).astype(np.float64)
+        starts = self.terms.first_cell[:-1]
+        shares = self.objective.shares[:, np.newaxis, np.newaxis]
+        means = np.add.reduceat(shares * tables, starts, axis=0)
+        squares = np.add.reduceat(shares * tables**2, starts, axis=0)
+        return np.sqrt(np.maximum(squares - means**2, 0.0).sum(axis=1))
+
+    def reweighted(self, effects: Array) -> tuple[Fitter, Array]:
+        """Factors (n_terms, n_fits) of lambda, (largest size / size)^2, and a fitter of the terms that are left.
+
+        Repeated, it shrinks every term by an amount that does not depend on its size, so that what is small vanishes
+        and what is large is kept (adaptive ridge: Grandvalet 1998; Frommlet and Nuel 2016).
+        """
+        sizes = self.sizes(effects)
+        relative = sizes / np.maximum(sizes.max(axis=0), np.finfo(np.float64).tiny)
+        factors = np.where(relative < NEGLIGIBLE, np.inf, 1.0 / np.maximum(relative, NEGLIGIBLE) ** 2)
+        active = np.isfinite(factors).any(axis=1)
+        if 2 * active.sum() > len(active):
+            return self, factors
+        terms = [term for term, keep in zip(self.terms.terms, active, strict=True) if keep]
+        return Fitter(self.objective.only(terms), self.has_term[active]), factors[active]
+
+    def replay(self, variant: Variant, start: Array, tolerance: float, times: float = 1.0) -> tuple[Fitter, Minimum]:
+        """A variant on these rows, and the fitter of the terms that it has; lambda is multiplied by `times`."""
+        strengths = times * self.strengths(variant.main, variant.pair)
+        last = ROUGH if variant.sparse else tolerance
+        fitter, found = self, self.fit(strengths, start, self.centre(variant.centre), last)
+        for k, strength in enumerate(variant.sparse, 1):
+            fewer, factors = fitter.reweighted(found.points)
+            last = tolerance if k == len(variant.sparse) else ROUGH
+            found = fewer.fit(times * strength * factors, fewer.take(fitter, found.points), tolerance=last)
+            fitter = fewer
+        return fitter, found
+
+    def take(self, other: Fitter, effects: Array) -> Array:
+        """Effects of another fitter's terms, zero for those that it has not."""
+        return np.concatenate([self.terms.take(other.terms, effects[:-1]), effects[-1:]])
+
+
+def naive_bayes(objective: Objective) -> Array:
+    """(n_effects, n_columns, n_fits) log P(state | class) / P(state) of categories, zero elsewhere."""
+    terms, n_classes = objective.terms, max(2, objective.n_columns)
+    centre = np.zeros((len(objective.rows_moved) - 1, n_classes, objective.n_fits))
+    counted = objective.class_counts
+    for k, term in enumerate(terms.terms):
+        if len(term) == 1 and not terms.columns[term[0]].has_order:
+            own = counted[terms.first_cell[k] : terms.first_cell[k + 1] - 1]
+            total = own.sum(axis=0)
+            shares = own.sum(axis=1, keepdims=True) / np.maximum(total.sum(axis=0), np.finfo(np.float64).tiny)
+            smoothed = (own + PSEUDO_ROWS * shares) / (total + PSEUDO_ROWS)
+            seen = np.broadcast_to(shares > 0, smoothed.shape)
+            ratio = np.divide(smoothed, shares, out=np.ones_like(smoothed), where=seen)
+            centre[terms.first_effect[k] : terms.first_effect[k + 1]] = np.log(ratio)
+    return centre[:, 1:] - centre[:, :1] if objective.n_columns == 1 else centre
+
+
+class Search:
+    """The choice on folds. `rank` gives the best pairs by rows with these weights, at most so many."""
+
+    def __init__(self, folds: Folds, terms: Terms, n_classes: int, rank: Rank) -> None:
+        self.folds, self.terms, self.n_classes, self.rank = folds, terms, n_classes, rank
+        self.tried: list[tuple[str, float]] = []
+
+    def choose(self, n_pairs: int, must: bool = False) -> Mixture:
+        """The variants, and their weights in the model; pairs that `must` be taken need not gain clearly."""
+        alone = fitter_on(self.folds, self.terms, self.n_classes, None)
+        names = ["zero"]
+        if any(not column.has_order for column in self.terms.columns):
+            names.append("naive Bayes")
+        paths = [self._mains(alone, name) for name in names]
+        ends = [min(path, key=_loss) for path in paths]
+        leader = min(ends, key=_loss)
+        begun = [end for end in ends if not self._hopeless(end, leader)]
+        found = [candidate for path in paths for candidate in path]
+        found += self._sparse(ends[0])
+        best = self._mix(found)
+        if n_pairs:
+            with_pairs = self._with_pairs(begun, n_pairs)
+            ends = [end for end in with_pairs if end.variant.centre == "zero"]
+            if ends:
+                with_pairs += self._sparse(min(ends, key=_loss))
+            more = self._mix(found + with_pairs)
+            if must or self.folds.errors_above(best.losses, more.losses) > CLEAR_PAIRS:
+                best = more
+        return best
+
+    def _mix(self, found: Sequence[Candidate]) -> Mixture:
+        """The best, and the others in the order of their losses, where they gain."""
+        ranked = sorted(found, key=_loss)
+        ranked = [candidate for candidate in ranked if not self._hopeless(candidate, ranked[0])]
+        mixture = Mixture(self.folds, [ranked[0]], [1.0], ranked[0].scores())
+        for candidate in ranked[1:]:
+            mixture = mixture.with_candidate(candidate)
+        return mixture
+
+    def _hopeless(self, candidate: Candidate, best: Candidate) -> bool:
+        return self.folds.errors_above(candidate.losses, best.losses) > HOPELESS
+
+    def _try(
+        self,
+        variant: Variant,
+        fitter: Fitter,
+        strengths: Array,
+        start: Array,
+        centre: Array | float = 0.0,
+        origin: Fitter | None = None,
+    ) -> Candidate:
+        effects = fitter.fit(strengths, start, centre).points
+        losses = fitter.objective.losses(effects).astype(np.float64)
+        candidate = Candidate(variant, fitter if origin is None else origin, fitter, effects, losses, self.folds.mean(losses))
+        self.tried.append((variant.describe(), candidate.loss))
+        return candidate
+
+    def _mains(self, fitter: Fitter, name: str) -> list[Candidate]:
+        """The path of the attributes' strength; towards zero it begins without any effect."""
+        start, centre, found = fitter.objective.start(), fitter.centre(name), list[Candidate]()
+        start[:-1] += centre
+        for main in (np.inf, *PATH) if name == "zero" else PATH:
+            found.append(self._try(Variant(name, main), fitter, fitter.strengths(main, None), start, centre))
+            start = found[-1].effects
+            if _rises(found):
+                break
+        return found
+
+    def _with_pairs(self, begun: Sequence[Candidate], n_pairs: int) -> list[Candidate]:
+        """Paths of the pairs' strength, from the best strength of the attributes alone."""
+        pairs = [self.rank(self.folds.sample, weights, n_pairs) for weights in self.folds.training.T]
+        fitter = fitter_on(self.folds, self.terms, self.n_classes, pairs)
+        found = []
+        for candidate in begun:
+            path, centre = [candidate], fitter.centre(candidate.variant.centre)
+            start = fitter.take(candidate.fitter, candidate.effects)
+            for pair in PATH:
+                variant = replace(candidate.variant, pair=pair, n_pairs=n_pairs)
+                path.append(self._try(variant, fitter, fitter.strengths(variant.main, pair), start, centre))
+                start = path[-1].effects
+                if _rises(path):
+                    break
+            found += path[1:]
+        return found
+
+    def _sparse(self, first: Candidate) -> list[Candidate]:
+        """The last of the reweighted fits that follow a candidate, each with the best of some strengths."""
+        steps, best = list[Candidate](), first
+        if np.isinf(first.variant.main):
+            return steps
+        path: Sequence[float] = [first.variant.main * times for times in SPARSE_PATH]
+        while len(steps) < MAX_REWEIGHTED:
+            fitter, factors = best.fitter.reweighted(best.effects)
+            start, found = fitter.take(best.fitter, best.effects), list[Candidate]()
+            for strength in path:
+                variant = replace(best.variant, sparse=(*best.variant.sparse, strength))
+                found.append(self._try(variant, fitter, strength * factors, start, origin=first.origin))
+                start = found[-1].effects
+                if _rises(found):
+                    break
+            now = min(found, key=_loss)
+            if (steps and now.loss > best.loss) or self._hopeless(now, first):
+                break
+            steps.append(now)
+            best, path = now, (now.variant.sparse[-1], now.variant.sparse[-1] / np.sqrt(10.0))
+        return steps[-1:]
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A weighted mean of candidates on the folds; scores (n, n_columns, n_folds)."""
+
+    folds: Folds
+    candidates: list[Candidate]
+    weights: list[float]
+    scores: Array = field(repr=False)
+
+    @cached_property
+    def losses(self) -> Array:
+        return row_losses(self.scores, self.folds.sample.classes)
+
+    @property
+    def loss(self) -> float:
+        return self.folds.mean(self.losses)
+
+    def describe(self) -> str:
+        """In words."""
+        each = zip(self.weights, self.candidates, strict=True)
+        return "; ".join(f"{weight:.0%} {candidate.variant.describe()}" for weight, candidate in each)
+
+    def with_candidate(self, candidate: Candidate) -> Mixture:
+        """The mean with a candidate, if it gets a weight and lowers the loss."""
+        scores = candidate.scores()
+        weight = best_weight(self.folds, self.scores, scores)
+        if weight < LEAST_WEIGHT:
+            return self
+        kept = [(1 - weight) * own for own in self.weights]
+        mixed = Mixture(
+            self.folds, [*self.candidates, candidate], [*kept, weight], (1 - weight) * self.scores + weight * scores
+        )
+        return mixed if mixed.loss < self.loss else self
+
+
+def best_weight(folds: Folds, first: Array, second: Array) -> float:
+    """The weight of the second in the mean of two log odds (n, n_columns, n_folds) with the lowest validation loss.
+
+    The loss is convex in it: its slope is halved down to zero.
+    """
+    classes, change = folds.sample.classes, second - first
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        _, residuals = loss_and_residuals(first + middle * change, classes, folds.validation)
+        if (residuals * change).sum() < 0:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def fitter_on(folds: Folds, terms: Terms, n_classes: int, pairs: Sequence[Pairs] | None) -> Fitter:
+    """Fits on the folds, each with the attributes alone and its own pairs; in single precision, which is enough."""
+    union: list[Term] = [] if pairs is None else list(dict.fromkeys(pair for own in pairs for pair in own))
+    terms = terms.only([*((a,) for a in range(len(terms.columns))), *union])
+    sample = folds.sample
+    objective = Objective(terms, sample.codes, sample.classes, folds.training, n_classes, single=True)
+    of_fold = [set[Term]()] * objective.n_fits if pairs is None else [set[Term](own) for own in pairs]
+    return Fitter(objective, np.array([[len(term) == 1 or term in own for own in of_fold] for term in terms.terms]))
+
+
+def _loss(candidate: Candidate) -> float:
+    return candidate.loss
+
+
+def _rises(path: Sequence[Candidate]) -> bool:
+    return len(path) > 1 and path[-1].loss > path[-2].loss

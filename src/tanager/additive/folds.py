@@ -1,0 +1,153 @@
+"""Rows to learn from: distinct rows in a canonical order, and how they are assigned to folds.
+
+A row is assigned to one fold, whatever its weight, and equal rows are assigned one by one, at random within each class.
+The assignment depends on what rows hold and not on where they stand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.table.batch import EncodedBatch, join_blocks
+from tanager.table.categories import Codes
+from tanager.table.deal import Blocks
+from tanager.table.rows import Rows, gather
+
+Array = NDArray[np.float64]
+Keys = NDArray[np.uint64]
+
+N_FOLDS = 3  # five take twice as long and choose no better
+# Strengths and pairs are chosen on at most so many rows, trees on twice as many: more hardly change the choice.
+MAX_ROWS = 6_000
+# The model is fitted to at most so many rows, drawn at random: the others would move a curve by less than its error.
+MAX_FITTED = 500_000
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Distinct rows.
+
+    codes    (n, n_attributes) fine codes
+    classes  (n,) class codes
+    counts   (n,) how many rows are equal to this one
+    weights  (n,) the weight of each of them
+    """
+
+    codes: Codes
+    classes: NDArray[np.intp]
+    counts: NDArray[np.int64]
+    weights: Array
+
+    @classmethod
+    def of(cls, rows: Rows, places: NDArray[np.intp]) -> Sample:
+        """The rows, wherever they are, in canonical order; `places` are the columns of the fine codes."""
+        share = MAX_FITTED / max(rows.n_rows, 1)
+        if share < 1.0:
+            drawn = rows.sum(partial(_draw, places=places, share=share), "draw").values
+            batch = join_blocks(drawn, rows.n_states)
+        else:
+            batch = gather(rows)
+        codes, classes, weights = batch.codes[:, places], batch.class_codes, batch.row_weights
+        _, first, counts = np.unique(row_keys(codes, classes, weights), return_index=True, return_counts=True)
+        return cls(np.ascontiguousarray(codes[first]), classes[first].astype(np.intp), counts, weights[first])
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def totals(self) -> Array:
+        """(n,) the weight of all copies of a row."""
+        return self.counts * self.weights
+
+    def at_most(self, most: int) -> Sample:
+        """The first of the distinct rows, whose order is random."""
+        return self.take(np.arange(len(self)) < most)
+
+    def take(self, kept: NDArray[np.bool_]) -> Sample:
+        return Sample(self.codes[kept], self.classes[kept], self.counts[kept], self.weights[kept])
+
+
+def _draw(batch: EncodedBatch, places: NDArray[np.intp], share: float) -> Blocks[EncodedBatch]:
+    """A share of the rows of a block, by what they hold; equal rows are told apart by their number."""
+    keys = row_keys(batch.codes[:, places], batch.class_codes, batch.row_weights)
+    order = np.argsort(keys, kind="stable")
+    ranked = keys[order]
+    first = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
+    copy = np.arange(len(keys)) - np.repeat(first, np.diff([*first, len(keys)]))
+    drawn = row_keys(copy[:, np.newaxis], np.zeros(len(keys), np.uint8), ranked.view(np.float64))
+    return Blocks((batch.take(np.sort(order[drawn <= share * np.iinfo(np.uint64).max])),))
+
+
+def row_keys(codes: Codes, classes: Codes, weights: Array) -> Keys:
+    """(n,) a number for what a row holds: equal for equal rows, else different but with a chance of about 2^-60.
+
+    A sum of codes times random odd numbers modulo 2^64, mixed so that the order of the keys is random.
+    """
+    factors = np.random.default_rng(SEED).integers(0, 2**64 - 1, codes.shape[1] + 2, dtype=np.uint64) | np.uint64(1)
+    keys = np.multiply(classes, factors[0], dtype=np.uint64)
+    keys += np.ascontiguousarray(weights).view(np.uint64) * factors[1]
+    for column, factor in zip(codes.T, factors[2:], strict=True):
+        keys += np.multiply(column, factor, dtype=np.uint64)
+    half = np.uint64(32)
+    keys ^= keys >> half
+    keys *= factors[0]
+    keys ^= keys >> half
+    return keys
+
+
+@dataclass(frozen=True)
+class Folds:
+    """A sample, and how many copies of each row every fold validates: held_out (n, n_folds)."""
+
+    sample: Sample
+    held_out: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sample: Sample, n_classes: int, most: int) -> Folds:
+        """Assign every row to a fold, of many rows a random part, with the classes in proportion.
+
+        Fewer rows are a part of more rows, in the same folds. A class of one row is learnt from only.
+        """
+        generator = np.random.default_rng(SEED)
+        rows = np.repeat(np.arange(len(sample)), sample.counts)
+        share = min(1.0, most / len(rows))
+        held_out, used = np.zeros((len(sample), N_FOLDS), np.int64), np.zeros(len(sample), np.int64)
+        for number in range(n_classes):
+            own = generator.permutation(rows[sample.classes[rows] == number])
+            own = own[: int(np.ceil(share * len(own)))]
+            used += np.bincount(own, minlength=len(sample))
+            if len(own) > 1:
+                np.add.at(held_out, (own, (number + np.arange(len(own))) % N_FOLDS), 1)
+        kept = used > 0
+        return cls(replace(sample, counts=used).take(kept), held_out[kept])
+
+    @cached_property
+    def training(self) -> Array:
+        """(n, n_folds) weight of the training rows of each fold."""
+        return (self.sample.counts[:, np.newaxis] - self.held_out) * self.sample.weights[:, np.newaxis]
+
+    @cached_property
+    def validation(self) -> Array:
+        """(n, n_folds) weight of the validation rows of each fold."""
+        return self.held_out * self.sample.weights[:, np.newaxis]
+
+    def mean(self, losses: Array) -> float:
+        """Of the losses (n, n_folds) of validation rows, by their weights."""
+        return float((self.validation * losses).sum() / self.validation.sum())
+
+    def errors_above(self, losses: Array, others: Array) -> float:
+        """How many standard errors of the paired difference the mean loss is above another one; over rows."""
+        difference = self.sample.weights[:, np.newaxis] * (losses - others)
+        n = max(int(self.held_out.sum()), 2)
+        mean = (self.held_out * difference).sum() / n
+        variance = (self.held_out * (difference - mean) ** 2).sum() / (n - 1)
+        return float(mean / max(np.sqrt(variance / n), np.finfo(np.float64).tiny))

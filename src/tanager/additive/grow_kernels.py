@@ -1,0 +1,187 @@
+"""Compiled growing of the trees of a round; `grow` has the same in NumPy, to the last digit.
+
+bins     (n_rows, n_attributes) where a row's code of each attribute stands in a histogram of all attributes
+packed   (n_trees, n_rows) gradient and Hessian of each row in whole units, gradient * 2^32 + Hessian; 0: the row is led
+         to a leaf and has no influence
+asked    (n_trees, n_asked) the attributes that a tree may split on
+starts   (n_attributes + 1,) where the codes of each attribute begin in a histogram
+ordered  (n_attributes,) how many codes, from the first, have an order, 0 for categories; the others of an ordered
+         attribute (missing, unknown) go together to the better side
+
+Sums of whole numbers are exact: a tree does not depend on the number of threads or the order of rows, and one addition
+serves gradient and Hessian. Loops are written out: array expressions take numba several times as long to compile.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.additive.grow import LEAST_GAIN, UNIT_BITS
+from tanager.kernel import kernel
+from tanager.table.categories import Codes
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+HESSIAN = (1 << UNIT_BITS) - 1  # the bits of the Hessian
+
+
+@kernel
+def grow_tree(
+    bins: Codes,
+    packed: Ints,
+    asked: Ints,
+    starts: Ints,
+    ordered: Ints,
+    least: float,
+    penalty: float,
+    depth: int,
+    attributes: Ints,
+    left: Flags,
+    node_of_row: Ints,
+) -> None:
+    """Grow one tree level by level; node k leads to 2 k + 1 (left) and 2 k + 2.
+
+    least, penalty  least Hessian of a node and the L2 penalty on values, in units
+    attributes      (2^depth - 1,) what each node splits on, -1 for none
+    left            (2^depth - 1, codes) which codes go left
+    node_of_row     (n_rows,) where each row ends
+    """
+    n_rows, n_codes = len(packed), starts[-1]
+    above = np.zeros((1, n_codes), np.int64)
+    totals = np.zeros(2 ** (depth + 1) - 1, np.int64)
+    counted = np.ones(1, np.bool_)
+    ranks, keys = np.empty(n_codes, np.int64), np.empty(n_codes)
+    rows = np.empty(n_rows, np.int64)
+    n_used = 0
+    for row in range(n_rows):
+        rows[n_used] = row
+        n_used += packed[row] != 0
+        totals[0] += packed[row]
+        node_of_row[row] = 0
+    for level in range(depth):
+        first, width = 2**level - 1, 2**level
+        histograms = np.zeros((width, n_codes), np.int64)
+        for at in range(n_used):
+            row = rows[at]
+            node = node_of_row[row] - first
+            if node >= 0 and counted[node]:
+                value = packed[row]
+                histogram = histograms[node]
+                for attribute in asked:
+                    histogram[bins[row, attribute]] += value
+        n_open = 0
+        following = np.zeros(2 * width, np.bool_)
+        for node in range(width):
+            sibling = node ^ 1
+            if level > 0 and not counted[node] and counted[sibling]:
+                for code in range(n_codes):
+                    histograms[node, code] = above[node // 2, code] - histograms[sibling, code]
+            attributes[first + node] = -1
+            whole = totals[first + node]
+            if (whole & HESSIAN) < 2 * least or (level > 0 and attributes[(first + node - 1) // 2] < 0):
+                continue
+            best = best_split(histograms[node], whole, asked, starts, ordered, least, penalty, ranks, keys, left[first + node])
+            attributes[first + node] = best
+            if best < 0:
+                continue
+            goes, total = left[first + node], 0
+            for code in range(starts[best], starts[best + 1]):
+                if goes[code - starts[best]]:
+                    total += histograms[node, code]
+            child = 2 * (first + node) + 1
+            totals[child], totals[child + 1] = total, whole - total
+            # The histogram of the lighter child is added up, that of the other is what is left of the whole.
+            lighter = 2 * node if (total & HESSIAN) * 2 <= (whole & HESSIAN) else 2 * node + 1
+            following[lighter] = True
+            n_open += 1
+        for row in range(n_rows):
+            node = node_of_row[row]
+            if node >= first and attributes[node] >= 0:
+                split = attributes[node]
+                node_of_row[row] = 2 * node + 2 - left[node, np.int64(bins[row, split]) - starts[split]]
+        if n_open == 0:
+            for node in range(2 * first + 1, len(attributes)):
+                attributes[node] = -1
+            break
+        above, counted = histograms, following
+
+
+@kernel
+def best_split(
+    histogram: Ints,
+    whole: int,
+    asked: Ints,
+    starts: Ints,
+    ordered: Ints,
+    least: float,
+    penalty: float,
+    ranks: Ints,
+    keys: Floats,
+    left: Flags,
+) -> int:
+    """The attribute of the split that gains most, -1 if none gains; `left` says which of its codes go left.
+
+    Categories are ranked by gradient / (Hessian + penalty): the best of all subsets is then among the first ones
+    (Fisher 1958). Codes without rows go to the side of the larger Hessian.
+    """
+    whole_g, whole_h = float(whole >> UNIT_BITS), float(whole & HESSIAN)
+    nothing = whole_g * whole_g / (whole_h + penalty)
+    best, best_gain = -1, LEAST_GAIN * nothing
+    best_length, best_apart = 0, False
+    for turn in range(len(asked) + 1):
+        # The last turn ranks the best attribute again.
+        attribute = asked[turn] if turn < len(asked) else best
+        if attribute < 0:
+            break
+        start, n, apart = starts[attribute], ordered[attribute], np.int64(0)
+        if n > 0:
+            for code in range(start + n, starts[attribute + 1]):
+                apart += histogram[code]
+            for code in range(n):
+                ranks[code] = code
+        else:
+            for code in range(starts[attribute + 1] - start):
+                own = histogram[start + code]
+                if own != 0:
+                    keys[code] = float(own >> UNIT_BITS) / (float(own & HESSIAN) + penalty)
+                    at = n
+                    while at > 0 and keys[ranks[at - 1]] > keys[code]:
+                        ranks[at] = ranks[at - 1]
+                        at -= 1
+                    ranks[at] = code
+                    n += 1
+        if turn == len(asked):
+            break
+        for with_apart in range(2 if apart != 0 else 1):
+            total = apart if with_apart == 1 else np.int64(0)
+            for length in range(1, n + 1):
+                own = histogram[start + ranks[length - 1]]
+                if own == 0:
+                    continue
+                total += own
+                g, h = float(total >> UNIT_BITS), float(total & HESSIAN)
+                other_g, other_h = whole_g - g, whole_h - h
+                if h >= least and other_h >= least:
+                    gain = g * g / (h + penalty) + other_g * other_g / (other_h + penalty) - nothing
+                    if gain > best_gain:
+                        best, best_gain, best_length, best_apart = attribute, gain, length, with_apart == 1
+    if best < 0:
+        return best
+    n_codes, n_ordered = starts[best + 1] - starts[best], ordered[best]
+    total = np.int64(0)
+    for code in range(n_codes):
+        left[code] = n_ordered > 0 and (code < best_length if code < n_ordered else best_apart)
+    if n_ordered == 0:
+        for position in range(best_length):
+            left[ranks[position]] = True
+    for code in range(n_codes):
+        if left[code]:
+            total += histogram[starts[best] + code]
+    heavier = 2 * (total & HESSIAN) > (whole & HESSIAN)
+    for code in range(n_ordered, n_codes):
+        if histogram[starts[best] + code] == 0:
+            left[code] = heavier
+    return best

@@ -1,0 +1,56 @@
+"""Ranking of pairs: those of two attributes that say more about the class together than apart come first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain, islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.additive.bases import Pairs
+from tanager.counts.count_store import CountStore
+from tanager.counts.engine import AutoEngine
+from tanager.scores.information import class_information, pair_information
+from tanager.structure.ties import SMALLEST_INFORMATION, level
+from tanager.table.batch import EncodedBatch
+from tanager.table.schema import ColumnSchema
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+# Tables of more cells than rows have a column that nearly names rows; so many cells are always allowed.
+FEW_CELLS = 1_024
+# Pairs are looked for among so many attributes that are most informative of the class: counting grows with the square.
+MAX_PAIRED = 300
+
+
+def rank_pairs(rows: EncodedBatch, columns: Sequence[ColumnSchema], most: int, allowed: Mask | None = None) -> Pairs:
+    """The best pairs by the counts of these rows, at most so many: in turn the best by the interaction information
+    I(C; X; Y) and by the conditional one I(X; Y | C), which also finds neighbours in a sequence.
+
+    rows     at the coarse granularity
+    allowed  (n, n) which may be taken; None for any
+    """
+    n = len(columns)
+    if n < 2 or most == 0:
+        return ()
+    counts = CountStore(rows, AutoEngine(), [*(column.name for column in columns), ""])
+    strongest = list(range(n))
+    if n > MAX_PAIRED:
+        alone = level(class_information(counts), SMALLEST_INFORMATION)
+        strongest = np.sort(np.argsort(-alone, kind="stable")[:MAX_PAIRED]).tolist()
+        counts = counts.of_attributes(strongest)
+    information = pair_information(counts.pairs())
+    first, second = np.triu_indices(len(strongest), k=1)
+    states = np.array([columns[a].coarse.n_states for a in strongest])
+    several = (states[first] > 1) & (states[second] > 1)
+    usable = several & (states[first] * states[second] <= max(FEW_CELLS, rows.n_rows))
+    if allowed is not None:
+        usable &= allowed[np.ix_(strongest, strongest)][first, second]
+    orders = []
+    for values in (information.interaction, information.conditional):
+        order = np.argsort(-level(values[first, second], SMALLEST_INFORMATION), kind="stable")
+        orders.append(order[usable[order]].tolist())
+    best = list(islice(dict.fromkeys(chain.from_iterable(zip(*orders, strict=True))), most))
+    return tuple((strongest[first[k]], strongest[second[k]]) for k in best)

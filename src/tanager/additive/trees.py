@@ -1,0 +1,123 @@
+"""Trees beside the terms: chosen on the folds, grown on all rows, averaged with the terms.
+
+The model is (1 - share) terms + share trees, a mean of log odds. Neither is behind the other everywhere, and the folds
+say which share is best; trees are taken where they gain clearly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.additive.boost import Boosting, TreeKind
+from tanager.additive.choose import CLEAR, best_weight
+from tanager.additive.folds import Folds, Sample
+from tanager.additive.forest import Forest, Tree
+from tanager.additive.grow import Codebook
+from tanager.additive.objective import row_losses
+from tanager.table.schema import ColumnSchema
+
+Array = NDArray[np.float64]
+
+# Large trees find what numbers have together, small ones of all attributes what categories have.
+KINDS = (TreeKind(depth=6, fraction=0.5), TreeKind(depth=3, fraction=1.0))
+# Rounds end when so many have brought nothing: in nats per row.
+PATIENCE, NOTHING = 50, 1e-4
+MAX_ROUNDS = 2_000
+# Forests of different attributes are averaged, at most so many and of so many trees in all.
+MAX_FORESTS, MAX_TREES = 4, 800
+MAX_ROWS = 200_000  # that forests are grown on
+
+
+@dataclass(frozen=True)
+class TreeChoice:
+    """Trees that gain on the folds: their kind, rounds, and weight in the mean with the terms."""
+
+    kind: TreeKind
+    rounds: int
+    weight: float
+
+    def describe(self) -> str:
+        """In words."""
+        return f"{self.weight:.0%} trees: {self.rounds} rounds of depth {self.kind.depth}"
+
+
+def codebook(columns: tuple[ColumnSchema, ...]) -> Codebook:
+    ordered = [column.n_states - column.gap_state if column.has_order else 0 for column in columns]
+    return Codebook.of(np.array([column.n_states + 1 for column in columns]), np.array(ordered))
+
+
+def choose_trees(
+    folds: Folds, columns: tuple[ColumnSchema, ...], n_classes: int, terms: Array, seed: int
+) -> TreeChoice | None:
+    """The kind and rounds whose mean with the terms is best, if it gains clearly.
+
+    terms  (n, n_columns, n_folds) log odds by the terms
+    """
+    classes, book = folds.sample.classes, codebook(columns)
+    alone = row_losses(terms, classes)
+    choice, best, halves = None, alone, alone
+    for kind in KINDS:
+        boosting = Boosting(kind, folds.sample.codes, classes, folds.training, n_classes, book, seed)
+        losses, rounds, scores = [folds.mean(boosting.losses())], 0, boosting.scores
+        while len(losses) <= MAX_ROUNDS and not ends(losses):
+            boosting.grow()
+            losses.append(folds.mean(boosting.losses()))
+            if losses[-1] < losses[rounds]:
+                rounds, scores = len(losses) - 1, boosting.scores.copy()
+        trees = scores.transpose(2, 1, 0)
+        weight = best_weight(folds, terms, trees)
+        mixed = row_losses((1 - weight) * terms + weight * trees, classes)
+        if folds.mean(mixed) < folds.mean(best):
+            choice, best = TreeChoice(kind, rounds, weight), mixed
+            halves = row_losses((terms + trees) / 2, classes)
+    gains = [folds.errors_above(alone, losses) for losses in (best, halves)]
+    return choice if gains[0] > CLEAR or min(gains) > CLEAR / 2 else None
+
+
+def ends(losses: list[float]) -> bool:
+    """Whether the last rounds have brought nothing."""
+    return len(losses) > PATIENCE and losses[-1 - PATIENCE] - min(losses[-PATIENCE:]) < NOTHING
+
+
+def grow_forest(
+    choice: TreeChoice, sample: Sample, columns: tuple[ColumnSchema, ...], n_classes: int, seed: int
+) -> tuple[Forest | None, Array, int]:
+    """The mean of forests with different seeds times its weight, what it adds to the intercept, and how many they are."""
+    rounds, sample = choice.rounds, sample.at_most(MAX_ROWS)
+    n_columns = 1 if n_classes == 2 else n_classes
+    averaged = 1 if choice.kind.fraction == 1 else int(np.clip(round(MAX_TREES / (rounds * n_columns)), 1, MAX_FORESTS))
+    weights = np.repeat(sample.totals[:, np.newaxis], averaged, axis=1)
+    boosting = Boosting(choice.kind, sample.codes, sample.classes, weights, n_classes, codebook(columns), seed)
+    for _ in range(rounds):
+        boosting.grow()
+    n_codes = np.array([column.n_states + 1 for column in columns])
+    intercept = np.zeros(n_classes)
+    intercept[-n_columns:] = boosting.start.mean(axis=0)
+    trees = []
+    for grown, values, weights_ in zip(boosting.rounds, boosting.values, boosting.leaf_weights, strict=True):
+        for number in range(len(values)):
+            of_class = n_classes - n_columns + number % n_columns
+            tree = _tree(grown.attributes[number], grown.left[number], values[number], weights_[number], of_class)
+            if len(tree.nodes):
+                trees.append(tree)
+            else:
+                intercept[of_class] += tree.values[0] / averaged
+    if not trees:
+        return None, choice.weight * intercept, averaged
+    forest, means = Forest.of(trees, n_codes, n_classes).scaled(choice.weight / averaged).centered()
+    return forest, choice.weight * intercept + means, averaged
+
+
+def _tree(attributes: NDArray[np.int32], left: NDArray[np.bool_], values: Array, weights: Array, of_class: int) -> Tree:
+    """From a heap: splits in its order, then the nodes that rows end in."""
+    splits = np.flatnonzero(attributes >= 0)
+    number = np.full(len(values), -1)
+    number[splits] = np.arange(len(splits))
+    ends = np.stack([2 * splits + 1, 2 * splits + 2], axis=1) if len(splits) else np.zeros((1, 1), np.intp)
+    leaves = np.unique(ends[number[ends] < 0])
+    number[leaves] = ~np.arange(len(leaves))
+    nodes = np.column_stack([attributes[splits], number[ends]]) if len(splits) else np.zeros((0, 3), np.int64)
+    return Tree(of_class, nodes.astype(np.int64), left[splits], values[leaves], weights[leaves])
