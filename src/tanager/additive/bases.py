@@ -7,7 +7,7 @@ bins share strength. The walk is turned to its smoothest parts, of which a few a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import groupby
 
@@ -20,6 +20,8 @@ Array = NDArray[np.float64]
 Term = tuple[int, ...]
 """The attributes of a term: one, or the two of a pair."""
 Pairs = tuple[tuple[int, int], ...]
+IDENTITY = ((0, 0),)
+"""The shape of a term whose cells are its effects."""
 
 # Smoothest parts of a curve: with more the loss is the same, and a fit takes longer.
 CURVE_PARTS = 32
@@ -54,12 +56,14 @@ def step_size(n: int) -> float:
 class Basis:
     """The states of an attribute as sums of effects.
 
-    matrix  (n_states, n_effects); None where every state has an effect of its own
-    shares  (n_states,) of the training rows: an unknown state, one more, is the mean of the others
+    matrix   (n_states, n_effects); None where every state has an effect of its own
+    shares   (n_states,) of the training rows
+    unknown  whether there is one more cell, of an unknown state: the mean of the others by their shares
     """
 
     matrix: Array | None
     shares: Array
+    unknown: bool = False
 
     @classmethod
     def of(cls, column: ColumnSchema, shares: Array, most: int, direction: int = 0) -> Basis:
@@ -79,104 +83,77 @@ class Basis:
 
     def squared(self) -> Basis:
         """The squares of its entries: how far an effect moves each state."""
-        return Basis(None if self.matrix is None else self.matrix**2, self.shares)
+        return replace(self, matrix=None if self.matrix is None else self.matrix**2)
 
     @property
     def n_cells(self) -> int:
-        return len(self.shares) + 1
+        return len(self.shares) + self.unknown
 
     @property
     def n_effects(self) -> int:
         return len(self.shares) if self.matrix is None else self.matrix.shape[1]
 
     @property
-    def key(self) -> tuple[int, int, bool]:
-        return self.n_cells, self.n_effects, self.matrix is None
+    def is_identity(self) -> bool:
+        return self.matrix is None and not self.unknown
 
 
 @dataclass(frozen=True)
 class _Stack:
-    """Bases of one shape: (n_terms, n_states, n_effects), None for one effect for each state; shares likewise."""
+    """Bases of one shape: matrices (n_terms, n_cells, n_effects), or None where cells are effects."""
 
     matrices: Array | None
-    shares: Array
 
     @classmethod
-    def of(cls, bases: Iterable[Basis]) -> _Stack:
-        bases = list(bases)
-        shares = np.stack([basis.shares for basis in bases])[:, np.newaxis]
-        if bases[0].matrix is None:
-            return cls(None, shares)
-        matrices = np.stack([basis.matrix for basis in bases if basis.matrix is not None])
-        return cls(np.concatenate([matrices, shares @ matrices], axis=1), shares)
+    def of(cls, bases: Sequence[Basis]) -> _Stack:
+        if bases[0].is_identity:
+            return cls(None)
+        matrices = [np.eye(len(basis.shares)) if basis.matrix is None else basis.matrix for basis in bases]
+        if bases[0].unknown:
+            matrices = [np.vstack([own, basis.shares @ own]) for own, basis in zip(matrices, bases, strict=True)]
+        return cls(np.stack(matrices))
 
-    def expand(self, effects: Array) -> Array:
-        """(n_terms, n_cells, k) from (n_terms, n_effects, k)."""
-        matrices, shares = self._in(effects.dtype)
-        if matrices is not None:
-            return matrices @ effects
-        return np.concatenate([effects, shares @ effects], axis=1)
-
-    def collect(self, by_cell: Array) -> Array:
-        """(n_terms, n_effects, k) from (n_terms, n_cells, k): the transpose of `expand`."""
-        matrices, shares = self._in(by_cell.dtype)
-        if matrices is not None:
-            return matrices.swapaxes(1, 2) @ by_cell
-        return by_cell[:, :-1] + shares.swapaxes(1, 2) * by_cell[:, -1:]
-
-    def along(self, values: Array, transposed: bool) -> Array:
-        """`expand` or `collect` along the second axis of (n_terms, m, n, k), for each of the m."""
-        n_terms, m, n, k = values.shape
-        matrices, _ = self._in(values.dtype)
-        if matrices is not None:
-            return (matrices.swapaxes(1, 2) if transposed else matrices)[:, np.newaxis] @ values
-        moved = values.swapaxes(1, 2).reshape(n_terms, n, m * k)
-        found = self.collect(moved) if transposed else self.expand(moved)
-        return found.reshape(n_terms, -1, m, k).swapaxes(1, 2)
-
-    def _in(self, dtype: np.dtype[np.floating]) -> tuple[Array | None, Array]:
-        """Matrices and shares in a precision."""
-        if dtype == np.float64:
-            return self.matrices, self.shares
-        return self._single
+    def times(self, values: Array, transposed: bool) -> Array:
+        """Expand (n_terms, ..., n_effects, k) to cells, or if `transposed` collect cells to effects."""
+        if self.matrices is None:
+            return values
+        matrices = self.matrices if values.dtype == np.float64 else self._single
+        matrices = matrices.swapaxes(1, 2) if transposed else matrices
+        return (matrices if values.ndim == 3 else matrices[:, np.newaxis]) @ values
 
     @cached_property
-    def _single(self) -> tuple[Array | None, Array]:
-        return None if self.matrices is None else self.matrices.astype(np.float32), self.shares.astype(np.float32)
+    def _single(self) -> Array:
+        assert self.matrices is not None
+        return self.matrices.astype(np.float32)
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Neighbouring terms of one shape, which are expanded together."""
+    """Neighbouring terms of one shape, which are expanded together: cells and effects of each of their attributes."""
 
     stacks: tuple[_Stack, ...]
     n_terms: int
     cells: tuple[int, ...]
     effects: tuple[int, ...]
 
-    def expand(self, effects: Array) -> Array:
-        """(cells, k) from (effects, k)."""
-        k = effects.shape[1]
-        if len(self.stacks) == 1:
-            return self.stacks[0].expand(effects.reshape(self.n_terms, -1, k)).reshape(-1, k)
-        left, right = self.stacks
-        table = left.expand(effects.reshape(self.n_terms, self.effects[0], -1))  # (n, left cells, right effects * k)
-        by_right = table.reshape(self.n_terms, self.cells[0], self.effects[1], k)
-        return right.along(by_right, transposed=False).reshape(-1, k)
-
-    def collect(self, by_cell: Array) -> Array:
-        k = by_cell.shape[1]
-        if len(self.stacks) == 1:
-            return self.stacks[0].collect(by_cell.reshape(self.n_terms, -1, k)).reshape(-1, k)
-        left, right = self.stacks
-        by_right = right.along(by_cell.reshape(self.n_terms, *self.cells, k), transposed=True)
-        return left.collect(by_right.reshape(self.n_terms, self.cells[0], -1)).reshape(-1, k)
+    def times(self, values: Array, transposed: bool) -> Array:
+        """(cells, k) from (effects, k), or the other way round."""
+        if not self.stacks:
+            return values
+        n, k = self.n_terms, values.shape[1]
+        before = self.cells if transposed else self.effects
+        values = values.reshape(n, *before, k)
+        if len(self.stacks) == 2:
+            values = self.stacks[1].times(values, transposed)
+            last = values.shape[2]
+            values = values.reshape(n, before[0], last * k)
+        return self.stacks[0].times(values, transposed).reshape(-1, k)
 
 
 class Terms:
     """The terms of a model in an order in which those of one shape are neighbours, and where their cells lie.
 
-    A cell is a state of an attribute or two states of a pair, unknown counted as one more state of each.
+    A cell is a state of an attribute or two states of a pair; unknown may be one more state of each.
 
     columns  all attributes
     fine     their bases alone
@@ -195,7 +172,7 @@ class Terms:
     ) -> None:
         self.columns, self.fine, self.coarse, self.monotone = tuple(columns), tuple(fine), tuple(coarse), monotone
         every = ((a,) for a in range(len(columns))) if terms is None else terms
-        self.terms = tuple(sorted(every, key=lambda term: [len(term), *(basis.key for basis in self.bases(term)), term]))
+        self.terms = tuple(sorted(every, key=lambda term: (*self._shape(term), term)))
         self.n_cells = np.array([_product(b.n_cells for b in self.bases(term)) for term in self.terms], dtype=np.intp)
         self.n_effects = np.array([_product(b.n_effects for b in self.bases(term)) for term in self.terms], np.intp)
         self.first_cell = np.concatenate([[0], np.cumsum(self.n_cells)]).astype(np.intp)
@@ -203,7 +180,12 @@ class Terms:
 
     @classmethod
     def of(
-        cls, columns: Sequence[ColumnSchema], shares: Sequence[Array], n_rows: int, monotone: Sequence[int] = ()
+        cls,
+        columns: Sequence[ColumnSchema],
+        shares: Sequence[Array],
+        n_rows: int,
+        unknown: bool = True,
+        monotone: Sequence[int] = (),
     ) -> Terms:
         """The attributes alone. `shares` (n_states,) of the rows are those of the fine states."""
         parts = max(2, round(PAIR_PARTS * n_rows**BINS_EXPONENT))
@@ -213,11 +195,16 @@ class Terms:
             Basis.of(column.coarse, coarse_shares(column, own), parts)
             for column, own in zip(columns, shares, strict=True)
         ]
-        return cls(columns, fine, coarse, monotone=monotone)
+        return cls(columns, fine, coarse, monotone=monotone).with_unknown(unknown)
 
     def only(self, terms: Iterable[Term]) -> Terms:
         """The same attributes with other terms."""
         return Terms(self.columns, self.fine, self.coarse, terms, self.monotone)
+
+    def with_unknown(self, unknown: bool) -> Terms:
+        """The same with or without cells of unknown states; effects are the same."""
+        fine, coarse = ([replace(basis, unknown=unknown) for basis in bases] for bases in (self.fine, self.coarse))
+        return Terms(self.columns, fine, coarse, self.terms, self.monotone)
 
     def squared(self) -> Terms:
         """The squares of the entries of all bases: how far an effect moves each cell."""
@@ -227,19 +214,25 @@ class Terms:
     def bases(self, term: Term) -> tuple[Basis, ...]:
         return (self.fine[term[0]],) if len(term) == 1 else tuple(self.coarse[a] for a in term)
 
+    def _shape(self, term: Term) -> tuple[tuple[int, int], ...]:
+        """Terms whose cells are effects have one shape, whatever their number of states is."""
+        bases = self.bases(term)
+        if all(basis.is_identity for basis in bases):
+            return IDENTITY
+        return tuple((basis.n_cells, basis.n_effects) for basis in bases)
+
     @cached_property
     def _groups(self) -> list[tuple[slice, slice, _Group]]:
         """Effects, cells and the group of the terms of each shape."""
         found, first = [], 0
-        for _, members in groupby(self.terms, lambda term: [basis.key for basis in self.bases(term)]):
+        for shape, members in groupby(self.terms, self._shape):
             terms = [self.bases(term) for term in members]
-            stacks = tuple(_Stack.of(column) for column in zip(*terms, strict=True))
-            group = _Group(
-                stacks, len(terms), tuple(b.n_cells for b in terms[0]), tuple(b.n_effects for b in terms[0])
-            )
             last = first + len(terms)
+            stacks = () if shape == IDENTITY else tuple(_Stack.of(column) for column in zip(*terms, strict=True))
+            sizes = [tuple(sizes) for sizes in zip(*((b.n_cells, b.n_effects) for b in terms[0]), strict=True)]
             effects = slice(self.first_effect[first], self.first_effect[last])
-            found.append((effects, slice(self.first_cell[first], self.first_cell[last]), group))
+            cells = slice(self.first_cell[first], self.first_cell[last])
+            found.append((effects, cells, _Group(stacks, len(terms), *sizes)))
             first = last
         return found
 
@@ -247,14 +240,14 @@ class Terms:
         """(cells, k) what each cell adds, from effects (n_effects, k)."""
         tables = np.empty((self.first_cell[-1], effects.shape[1]), effects.dtype)
         for own, cells, group in self._groups:
-            tables[cells] = group.expand(effects[own])
+            tables[cells] = group.times(effects[own], transposed=False)
         return tables
 
     def collect(self, by_cell: Array) -> Array:
         """(n_effects, k) the transpose of `expand`: slopes by the effects from slopes by the cells."""
         found = np.empty((self.first_effect[-1], by_cell.shape[1]), by_cell.dtype)
         for own, cells, group in self._groups:
-            found[own] = group.collect(by_cell[cells])
+            found[own] = group.times(by_cell[cells], transposed=True)
         return found
 
     def cells(self, codes: NDArray[np.integer], first: int, last: int) -> NDArray[np.int32]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.grow import UNIT_BITS, Codebook, Grown, grow_trees
-from tanager.additive.objective import probabilities, row_losses
+from tanager.additive.objective import probabilities
 from tanager.table.categories import Codes
 
 Array = NDArray[np.float64]
@@ -104,7 +104,3 @@ class Boosting:
         n_asked = math.ceil(self.kind.fraction * n)
         drawn = [np.sort(random.permutation(n)[:n_asked]) for random in self._random]
         return np.repeat(np.stack(drawn), self.n_columns, axis=0)
-
-    def losses(self) -> Array:
-        """(n_rows, n_runs) of every row."""
-        return row_losses(self.scores.transpose(2, 1, 0), self.classes)

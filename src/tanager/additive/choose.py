@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tanager.additive.bases import Pairs, Term, Terms
 from tanager.additive.folds import Folds, Sample
 from tanager.additive.lbfgs import Minimum, minimize
-from tanager.additive.objective import Objective, Penalty, loss_and_residuals, row_losses
+from tanager.additive.objective import Objective, Penalty
 
 Array = NDArray[np.float64]
 Rank = Callable[[Sample, Array, int], Pairs]
@@ -26,15 +26,15 @@ Rank = Callable[[Sample, Array, int], Pairs]
 PATH = tuple(10.0**k for k in range(2, -3, -1))
 SPARSE_PATH = tuple(10.0 ** (-k / 2) for k in range(1, 7))  # times that of the attributes alone
 PAIRS_PER_ATTRIBUTE = 6
-# Standard errors: pairs and trees are taken if they gain so much, and a variant that is so far behind is left out.
-CLEAR, HOPELESS = 2.0, 3.0
-CLEAR_PAIRS = 1.0
+# Standard errors: pairs, the sparse variant and trees are taken if they gain so much; a variant that is so far behind
+# is left out.
+CLEAR, HOPELESS = 1.0, 3.0
 # A term smaller than this part of the largest is dropped by the sparse variant, which is reweighted so often.
 NEGLIGIBLE = 0.03
 MAX_REWEIGHTED = 6
-LEAST_WEIGHT = 0.05  # of a variant in the mean
-# What a step must gain, in nats per row: on folds, and in the last fit.
-ROUGH, CLOSE = 1e-4, 1e-6
+LEAST_WEIGHT, MAX_VARIANTS = 0.05, 3  # in the mean
+# What a step must gain, as a part of the objective: on folds, and in the last fit.
+ROUGH, CLOSE = 1e-3, 3e-6
 MAX_STEPS = 500
 HALVINGS = 8  # of the interval of a weight
 PSEUDO_ROWS = 5.0  # of the naive Bayes centre: with 1 rare states have too large effects, with 10 the gain is smaller
@@ -104,7 +104,7 @@ class Fitter:
             partial(objective, penalty=penalty),
             start,
             objective.scale(penalty),
-            tolerance * objective.weights.sum(axis=0),
+            tolerance,
             MAX_STEPS,
             float(np.finfo(objective.dtype).eps),
             self._lower,
@@ -167,7 +167,7 @@ def naive_bayes(objective: Objective) -> Array:
     counted = objective.class_counts
     for k, term in enumerate(terms.terms):
         if len(term) == 1 and not terms.columns[term[0]].has_order:
-            own = counted[terms.first_cell[k] : terms.first_cell[k + 1] - 1]
+            own = counted[terms.first_cell[k] : terms.first_cell[k] + terms.n_effects[k]]
             total = own.sum(axis=0)
             shares = own.sum(axis=1, keepdims=True) / np.maximum(total.sum(axis=0), np.finfo(np.float64).tiny)
             smoothed = (own + PSEUDO_ROWS * shares) / (total + PSEUDO_ROWS)
@@ -193,19 +193,18 @@ class Search:
         paths = [self._mains(alone, name) for name in names]
         ends = [min(path, key=_loss) for path in paths]
         leader = min(ends, key=_loss)
-        begun = [end for end in ends if not self._hopeless(end, leader)]
         found = [candidate for path in paths for candidate in path]
-        found += self._sparse(ends[0])
         best = self._mix(found)
         if n_pairs:
-            with_pairs = self._with_pairs(begun, n_pairs)
-            ends = [end for end in with_pairs if end.variant.centre == "zero"]
-            if ends:
-                with_pairs += self._sparse(min(ends, key=_loss))
-            more = self._mix(found + with_pairs)
-            if must or self.folds.errors_above(best.losses, more.losses) > CLEAR_PAIRS:
-                best = more
-        return best
+            with_pairs = self._mix(found + self._with_pairs(leader, n_pairs))
+            best = with_pairs if must else self._clearly_better(best, with_pairs)
+        zero = [candidate for candidate in best.candidates if candidate.variant.centre == "zero"]
+        sparse = self._sparse(min(zero or paths[0], key=_loss))
+        return self._clearly_better(best, self._mix([*best.candidates, *sparse]))
+
+    def _clearly_better(self, first: Mixture, second: Mixture) -> Mixture:
+        """The second if it gains clearly, else the first."""
+        return second if self.folds.errors_above(first.losses, second.losses) > CLEAR else first
 
     def _mix(self, found: Sequence[Candidate]) -> Mixture:
         """The best, and the others in the order of their losses, where they gain."""
@@ -214,7 +213,10 @@ class Search:
         mixture = Mixture(self.folds, [ranked[0]], [1.0], ranked[0].scores())
         for candidate in ranked[1:]:
             mixture = mixture.with_candidate(candidate)
-        return mixture
+        if len(mixture.candidates) <= MAX_VARIANTS:
+            return mixture
+        heaviest = np.argsort(-np.array(mixture.weights), kind="stable")[:MAX_VARIANTS]
+        return self._mix([mixture.candidates[k] for k in heaviest])
 
     def _hopeless(self, candidate: Candidate, best: Candidate) -> bool:
         return self.folds.errors_above(candidate.losses, best.losses) > HOPELESS
@@ -229,7 +231,7 @@ class Search:
         origin: Fitter | None = None,
     ) -> Candidate:
         effects = fitter.fit(strengths, start, centre).points
-        losses = fitter.objective.losses(effects).astype(np.float64)
+        losses = self.folds.losses(fitter.objective.scores(effects).astype(np.float64))
         candidate = Candidate(variant, fitter if origin is None else origin, fitter, effects, losses, self.folds.mean(losses))
         self.tried.append((variant.describe(), candidate.loss))
         return candidate
@@ -245,22 +247,19 @@ class Search:
                 break
         return found
 
-    def _with_pairs(self, begun: Sequence[Candidate], n_pairs: int) -> list[Candidate]:
-        """Paths of the pairs' strength, from the best strength of the attributes alone."""
+    def _with_pairs(self, first: Candidate, n_pairs: int) -> list[Candidate]:
+        """The path of the pairs' strength, from the best strength of the attributes alone."""
         pairs = [self.rank(self.folds.sample, weights, n_pairs) for weights in self.folds.training.T]
         fitter = fitter_on(self.folds, self.terms, self.n_classes, pairs)
-        found = []
-        for candidate in begun:
-            path, centre = [candidate], fitter.centre(candidate.variant.centre)
-            start = fitter.take(candidate.fitter, candidate.effects)
-            for pair in PATH:
-                variant = replace(candidate.variant, pair=pair, n_pairs=n_pairs)
-                path.append(self._try(variant, fitter, fitter.strengths(variant.main, pair), start, centre))
-                start = path[-1].effects
-                if _rises(path):
-                    break
-            found += path[1:]
-        return found
+        path, centre = [first], fitter.centre(first.variant.centre)
+        start = fitter.take(first.fitter, first.effects)
+        for pair in PATH:
+            variant = replace(first.variant, pair=pair, n_pairs=n_pairs)
+            path.append(self._try(variant, fitter, fitter.strengths(variant.main, pair), start, centre))
+            start = path[-1].effects
+            if _rises(path):
+                break
+        return path[1:]
 
     def _sparse(self, first: Candidate) -> list[Candidate]:
         """The last of the reweighted fits that follow a candidate, each with the best of some strengths."""
@@ -296,7 +295,7 @@ class Mixture:
 
     @cached_property
     def losses(self) -> Array:
-        return row_losses(self.scores, self.folds.sample.classes)
+        return self.folds.losses(self.scores)
 
     @property
     def loss(self) -> float:
@@ -323,14 +322,16 @@ class Mixture:
 def best_weight(folds: Folds, first: Array, second: Array) -> float:
     """The weight of the second in the mean of two log odds (n, n_columns, n_folds) with the lowest validation loss.
 
-    The loss is convex in it: its slope is halved down to zero.
+    The loss is convex in it: the interval is halved towards the side where it falls.
     """
-    classes, change = folds.sample.classes, second - first
-    low, high = 0.0, 1.0
+    low, high, step = 0.0, 1.0, 1 / 2**HALVINGS
+
+    def loss(weight: float) -> float:
+        return folds.mean(folds.losses((1 - weight) * first + weight * second))
+
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        _, residuals = loss_and_residuals(first + middle * change, classes, folds.validation)
-        if (residuals * change).sum() < 0:
+        if loss(middle + step) < loss(middle):
             low = middle
         else:
             high = middle

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tanager.additive.bases import Pairs, Terms, coarse_shares
 from tanager.additive.choose import CLOSE, PAIRS_PER_ATTRIBUTE, ROUGH, Fitter, Mixture, Search
-from tanager.additive.folds import MAX_ROWS, N_FOLDS, Folds, Sample
+from tanager.additive.folds import MAX_FITTED, MAX_ROWS, N_FOLDS, Folds, Sample
 from tanager.additive.model import AdditiveModel
 from tanager.additive.objective import Objective, probabilities
 from tanager.additive.pairs import MAX_PAIRED, rank_pairs
@@ -93,7 +93,8 @@ class _Fit:
     def model(self) -> AdditiveModel:
         sample, n_classes = self.sample, self.n_classes
         shares = [_shares(sample, a, column) for a, column in enumerate(self.attributes)]
-        terms = Terms.of(self.attributes, shares, sample.n_rows, self.options.monotone)
+        unknown = bool((sample.codes == [column.n_states for column in self.attributes]).any())
+        terms = Terms.of(self.attributes, shares, sample.n_rows, unknown, self.options.monotone)
         folds, more = (Folds.of(sample, n_classes, times * MAX_ROWS) for times in (1, 2))
         search = Search(folds, terms, n_classes, self._rank)
         mixture = search.choose(self._n_pairs, must=self.options.pairs != "auto")
@@ -156,7 +157,7 @@ class _Fit:
         self, terms: Terms, mixture: Mixture, shares: Sequence[Array], factor: float
     ) -> tuple[AdditiveModel, float]:
         """The variants on all rows, averaged, times a factor; and how far P would change if the fits went on."""
-        sample, n_pairs = self.sample, max(each.variant.n_pairs for each in mixture.candidates)
+        sample, n_pairs = self.sample.at_most(MAX_FITTED // 4), max(each.variant.n_pairs for each in mixture.candidates)
         pairs = self._rank(sample, sample.totals, n_pairs) if n_pairs else ()
         terms = terms.only([*((a,) for a in range(len(self.attributes))), *pairs])
         objective = Objective(terms, sample.codes, sample.classes, sample.totals[:, np.newaxis], self.n_classes)
@@ -193,7 +194,9 @@ def _shares(sample: Sample, attribute: int, column: ColumnSchema) -> Array:
 def _model_of(columns: Columns, terms: Terms, effects: Array, shares: Sequence[Array]) -> AdditiveModel:
     """Tables of the terms, centred: a pair is left with what its attributes alone do not say."""
     attributes, n_classes = columns[:-1], columns[-1].n_states
-    tables, intercept = terms.expand(effects[:-1, :, 0]), effects[-1, :, 0]
+    whole = terms.with_unknown(True)
+    tables, intercept = whole.expand(whole.take(terms, effects[:-1, :, 0])), effects[-1, :, 0]
+    terms = whole
     if n_classes == 2:  # half of the log odds to each class
         tables, intercept = np.concatenate([-tables, tables], axis=1) / 2, np.concatenate([-intercept, intercept]) / 2
     mains: dict[int, Array] = {}

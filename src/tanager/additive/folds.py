@@ -12,6 +12,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.objective import row_losses
 from tanager.table.batch import EncodedBatch, join_blocks
 from tanager.table.categories import Codes
 from tanager.table.deal import Blocks
@@ -23,8 +24,9 @@ Keys = NDArray[np.uint64]
 N_FOLDS = 3  # five take twice as long and choose no better
 # Strengths and pairs are chosen on at most so many rows, trees on twice as many: more hardly change the choice.
 MAX_ROWS = 6_000
-# The model is fitted to at most so many rows, drawn at random: the others would move a curve by less than its error.
-MAX_FITTED = 500_000
+# Trees are grown on at most so many rows, drawn at random, and terms are fitted to a quarter of them: the others would
+# move a curve by less than its error.
+MAX_FITTED = 200_000
 SEED = 0
 
 
@@ -139,6 +141,14 @@ class Folds:
     def validation(self) -> Array:
         """(n, n_folds) weight of the validation rows of each fold."""
         return self.held_out * self.sample.weights[:, np.newaxis]
+
+    def losses(self, scores: Array) -> Array:
+        """(n, n_folds) by which fits are judged, from scores (n, n_columns, n_folds).
+
+        To the validation rows is added half a row whose class is any of all: few rows of which a fit is certain do not
+        prove that it is right to be certain (as the estimate of Krichevsky and Trofimov adds half a row).
+        """
+        return row_losses(scores, self.sample.classes, 1 / (2 * max(int(self.held_out.sum()), 1)))
 
     def mean(self, losses: Array) -> float:
         """Of the losses (n, n_folds) of validation rows, by their weights."""

@@ -34,9 +34,9 @@ class Minimum:
 
 
 def minimize(
-    problem: Problem, start: Array, scale: Array, tolerance: Array, max_steps: int, precision: float, lower: Array | None = None
+    problem: Problem, start: Array, scale: Array, tolerance: float, max_steps: int, precision: float, lower: Array | None = None
 ) -> Minimum:
-    """Descend until no problem expects to gain more than its `tolerance`, half of -gradient' direction.
+    """Descend until no problem expects to gain more than `tolerance` times its value: half of -gradient' direction.
 
     precision  of the values, relative
     scale  of the points' shape, or broadcast to it: a first guess of the inverse Hessian's diagonal, zero where fixed
@@ -57,7 +57,7 @@ def minimize(
             direction = np.where(uphill, -scale * free, direction)
             slopes = _dot(gradient, direction)
         decrease = -slopes / 2
-        active = decrease > tolerance
+        active = decrease > tolerance * values
         if not active.any() or n_steps == max_steps:
             return Minimum(points, values, direction, decrease, n_steps, not active.any())
         lengths = np.where(active, 1.0, 0.0)

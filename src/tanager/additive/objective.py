@@ -21,7 +21,8 @@ from tanager.table.categories import Codes
 from tanager.threads import map_threads
 
 Array = NDArray[np.float64]
-Block = tuple[slice, list[sparse.csr_array] | None]
+Matrices = tuple[sparse.csr_array, sparse.csc_array]
+Block = tuple[slice, list[Matrices] | None]
 """Rows, and their cells in the terms of each tile; None where there is no room to keep them."""
 
 # Entries of a sparse matrix, 64 MB with indices and values, and of all that are kept: above, passes make them again.
@@ -94,14 +95,15 @@ class Objective:
             first = last
         return tiles
 
-    def _matrices(self, rows: slice) -> list[sparse.csr_array]:
-        """Rows by the cells of the terms of each tile."""
+    def _matrices(self, rows: slice) -> list[Matrices]:
+        """Rows by the cells of the terms of each tile, and the transpose."""
         found = []
         for own, first, last in self._tiles:
             cells = self.terms.cells(self.codes[rows], first, last)
             starts = np.arange(len(cells) + 1, dtype=np.int32) * np.int32(last - first)
             entries = (self._ones[: cells.size], cells.reshape(-1), starts)
-            found.append(sparse.csr_array(entries, shape=(len(cells), own.stop - own.start)))
+            matrix = sparse.csr_array(entries, shape=(len(cells), own.stop - own.start))
+            found.append((matrix, matrix.T))
         return found
 
     def only(self, terms: Iterable[Term]) -> Objective:
@@ -120,13 +122,13 @@ class Objective:
 
     def _collect(self, block: Block, values: Array, by_cell: Array) -> None:
         """Add the values (n_rows, ...) of a block to their cells."""
-        for (own, _, _), matrix in zip(self._tiles, block[1] or self._matrices(block[0]), strict=True):
-            by_cell[own] += matrix.T @ values
+        for (own, _, _), (_, transposed) in zip(self._tiles, block[1] or self._matrices(block[0]), strict=True):
+            by_cell[own] += transposed @ values
 
     def _scores(self, block: Block, tables: Array, intercept: Array) -> Array:
         """(n_rows, n_columns, n_fits) of a block."""
         total = np.tile(intercept.reshape(-1), (block[0].stop - block[0].start, 1))
-        for (own, _, _), matrix in zip(self._tiles, block[1] or self._matrices(block[0]), strict=True):
+        for (own, _, _), (matrix, _) in zip(self._tiles, block[1] or self._matrices(block[0]), strict=True):
             total += matrix @ tables[own]
         return total.reshape(-1, *self.shape[1:])
 
@@ -171,10 +173,6 @@ class Objective:
 
         map_threads(fill, self._blocks)
         return found
-
-    def losses(self, effects: Array) -> Array:
-        """(n_rows, n_fits) of each row."""
-        return row_losses(self.scores(effects), self.classes)
 
     def __call__(self, effects: Array, penalty: Penalty) -> tuple[Array, Array]:
         """(n_fits,) values and their gradient."""
@@ -232,10 +230,15 @@ def probabilities(scores: Array) -> Array:
     return p
 
 
-def row_losses(scores: Array, classes: NDArray[np.intp]) -> Array:
-    """(n_rows, n_fits) of -log P(class | row), from scores (n_rows, n_columns, n_fits)."""
+def row_losses(scores: Array, classes: NDArray[np.intp], noise: float = 0.0) -> Array:
+    """(n_rows, n_fits) of -log P(class | row) from scores (n_rows, n_columns, n_fits).
+
+    To it is added `noise` times what the loss would be in the mean over all classes.
+    """
     if scores.shape[1] == 1:
-        odds = np.where((classes == 1)[:, np.newaxis], -scores[:, 0], scores[:, 0])
-        return np.logaddexp(0.0, odds)
+        odds = scores[:, 0]
+        lost = np.logaddexp(0.0, odds)  # if the class is the first
+        return np.where((classes == 1)[:, np.newaxis], lost - odds, lost) + noise * (lost - odds / 2)
     top = scores.max(axis=1, keepdims=True)
-    return np.log(np.exp(scores - top).sum(axis=1)) + top[:, 0] - scores[np.arange(len(classes)), classes]
+    total = np.log(np.exp(scores - top).sum(axis=1)) + top[:, 0]
+    return total - scores[np.arange(len(classes)), classes] + noise * (total - scores.mean(axis=1))

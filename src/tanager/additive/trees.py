@@ -16,19 +16,17 @@ from tanager.additive.choose import CLEAR, best_weight
 from tanager.additive.folds import Folds, Sample
 from tanager.additive.forest import Forest, Tree
 from tanager.additive.grow import Codebook
-from tanager.additive.objective import row_losses
 from tanager.table.schema import ColumnSchema
 
 Array = NDArray[np.float64]
 
 # Large trees find what numbers have together, small ones of all attributes what categories have.
 KINDS = (TreeKind(depth=6, fraction=0.5), TreeKind(depth=3, fraction=1.0))
-# Rounds end when so many have brought nothing: in nats per row.
-PATIENCE, NOTHING = 50, 1e-4
+# Rounds end when so many have lowered the loss by less than this part.
+PATIENCE, NOTHING = 50, 0.01
 MAX_ROUNDS = 2_000
 # Forests of different attributes are averaged, at most so many and of so many trees in all.
 MAX_FORESTS, MAX_TREES = 4, 800
-MAX_ROWS = 200_000  # that forests are grown on
 
 
 @dataclass(frozen=True)
@@ -57,36 +55,39 @@ def choose_trees(
     terms  (n, n_columns, n_folds) log odds by the terms
     """
     classes, book = folds.sample.classes, codebook(columns)
-    alone = row_losses(terms, classes)
+    alone = folds.losses(terms)
     choice, best, halves = None, alone, alone
     for kind in KINDS:
         boosting = Boosting(kind, folds.sample.codes, classes, folds.training, n_classes, book, seed)
-        losses, rounds, scores = [folds.mean(boosting.losses())], 0, boosting.scores
+        losses, rounds, scores = [folds.mean(folds.losses(boosting.scores.transpose(2, 1, 0)))], 0, boosting.scores
         while len(losses) <= MAX_ROUNDS and not ends(losses):
             boosting.grow()
-            losses.append(folds.mean(boosting.losses()))
+            losses.append(folds.mean(folds.losses(boosting.scores.transpose(2, 1, 0))))
             if losses[-1] < losses[rounds]:
                 rounds, scores = len(losses) - 1, boosting.scores.copy()
         trees = scores.transpose(2, 1, 0)
         weight = best_weight(folds, terms, trees)
-        mixed = row_losses((1 - weight) * terms + weight * trees, classes)
+        mixed = folds.losses((1 - weight) * terms + weight * trees)
         if folds.mean(mixed) < folds.mean(best):
             choice, best = TreeChoice(kind, rounds, weight), mixed
-            halves = row_losses((terms + trees) / 2, classes)
+            halves = folds.losses((terms + trees) / 2)
     gains = [folds.errors_above(alone, losses) for losses in (best, halves)]
-    return choice if gains[0] > CLEAR or min(gains) > CLEAR / 2 else None
+    return choice if gains[0] > 2 * CLEAR or min(gains) > CLEAR else None
 
 
 def ends(losses: list[float]) -> bool:
     """Whether the last rounds have brought nothing."""
-    return len(losses) > PATIENCE and losses[-1 - PATIENCE] - min(losses[-PATIENCE:]) < NOTHING
+    if len(losses) <= PATIENCE:
+        return False
+    before = losses[-1 - PATIENCE]
+    return before - min(losses[-PATIENCE:]) < NOTHING * (before + NOTHING)  # of a loss near zero, of nothing
 
 
 def grow_forest(
     choice: TreeChoice, sample: Sample, columns: tuple[ColumnSchema, ...], n_classes: int, seed: int
 ) -> tuple[Forest | None, Array, int]:
     """The mean of forests with different seeds times its weight, what it adds to the intercept, and how many they are."""
-    rounds, sample = choice.rounds, sample.at_most(MAX_ROWS)
+    rounds = choice.rounds
     n_columns = 1 if n_classes == 2 else n_classes
     averaged = 1 if choice.kind.fraction == 1 else int(np.clip(round(MAX_TREES / (rounds * n_columns)), 1, MAX_FORESTS))
     weights = np.repeat(sample.totals[:, np.newaxis], averaged, axis=1)
