@@ -84,8 +84,8 @@ def section(records: pd.DataFrame) -> list[str]:
         "## Near enough to the optimum",
         "",
         "P(class | row) of the default tolerance against a fit with the same choices and a smaller tolerance "
-        f"({TIMES_TIGHTER:,} times smaller for the additive model, whose trees are left out, {TIGHT:g} for tables): the "
-        f"highest difference over all training rows and classes (asked {ASKED:g}), and what the trace reports "
+        f"({TIMES_TIGHTER:,} times smaller for the additive model, whose trees are left out, {TIGHT:g} for tables): "
+        f"the highest difference over all training rows and classes (asked {ASKED:g}), and what the trace reports "
         "(`change_of_p`, an estimate, and `p_bound`). Missing cells are filled by the column's most frequent value; "
         f"the difference of rows as they are is beside it. Sets of up to {MAX_ROWS:,} rows.",
         "",
