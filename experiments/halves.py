@@ -1,9 +1,9 @@
-"""Two halves of the benchmark tables: rules of the additive model are settled on the first, confirmed once on the second.
+"""Two halves of the benchmark tables: rules of the additive model are settled on the first, confirmed on the second.
 
     python -m experiments.halves [FOLDER]
 
-writes experiments/halves.json from the names in FOLDER/manifest.json ($TANAGER_DATA, ../shared/data by default). A table
-is assigned by a hash of the name of its family, so that tables with common rows are in one half.
+writes experiments/halves.json from the names in FOLDER/manifest.json ($TANAGER_DATA, ../shared/data by default). A
+table is assigned by a hash of the name of its family, so that tables with common rows are in one half.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def section(records: pd.DataFrame) -> list[str]:
             lines.append(f"| {shape} | {structure} | {figures} |")
     lines += [
         "",
-        "Classes drawn from main effects and pairs alone. Refused: no tree and no triple.",
+        "Classes drawn from main effects and pairs alone. Refused: no tree.",
         "",
         f"| data | structure | seeds | refused (asked {ASKED_REFUSED}) | pairs kept, mean |",
         "| --- | --- | ---: | ---: | ---: |",

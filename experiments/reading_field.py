@@ -49,7 +49,7 @@ def by_inner_folds(sets: Sequence[DataSet]) -> TextTable:
     others = [record for record in field.records if record["classifier"] != DEFAULT]
     rows = []
     for seed in INNER_SEEDS:
-        with patch("tanager.parameters.effects.models.FOLD_SEED", seed):
+        with patch("tanager.additive.folds.SEED", seed):
             own = run(study, make_entries({DEFAULT: OURS[DEFAULT]})).records
         results = Results(field.sets, field.classifiers, [*own, *others])
         excess = _excess(_losses(results))[[data_set.n_rows > LEAST_ROWS for data_set in study.data_sets]]

@@ -28,14 +28,6 @@ def kernel(function: F) -> F:
     return _decorate(function)
 
 
-def summing_kernel(function: F) -> F:
-    """A kernel whose sums may be taken in another order, several terms at a time.
-
-    The order is fixed when it is compiled: the same rows give the same sums, whatever the number of threads.
-    """
-    return _decorate(function, fastmath={"reassoc", "nsz", "contract"})
-
-
 def kernel_part(function: F) -> F:
     """A piece of a kernel, compiled within the kernel that calls it and never for itself.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -63,11 +63,6 @@ def map_threads(function: Callable[[Item], Result], items: Iterable[Item]) -> li
     for other in begun:
         other.result()
     return [results[position] for position in range(len(work))]
-
-
-def run_threads(tasks: Sequence[Callable[[], object]]) -> None:
-    """Call each, as `map_threads` does."""
-    map_threads(lambda task: task(), tasks)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from all_parts import make_classifier
-from tanager import AdditiveClassifier, BayesianNetworkClassifier
+from tanager import BayesianNetworkClassifier
 from tanager.additive.trace import AdditiveTrace
 from tanager.parameters import Conditional
 from tanager.parameters.conditional.held_out import split_folds

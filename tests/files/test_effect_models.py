@@ -52,7 +52,7 @@ def test_a_model_of_effects_is_no_network_of_tables(table, tmp_path):
         (lambda effects: effects["mains"].pop(), "effects.mains"),
         (lambda effects: effects["intercept"].append(0.0), "intercept"),
         (lambda effects: effects["pairs"].__setitem__(0, [0, 0]), r"effects.pairs\[0\]"),
-        (lambda effects: effects["pairs"].__setitem__(0, effects["pairs"][1]), "twice"),
+        (lambda effects: [effects[name].append(effects[name][0]) for name in ("pairs", "tables")], "twice"),
         (lambda effects: effects["tables"][0].pop(), "shape"),
         (lambda effects: effects["mains"][0][0].pop(), "one length"),
         (lambda effects: effects.pop("densities"), "effects.densities"),

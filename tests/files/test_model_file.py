@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 
 import numpy as np
 import pytest
@@ -30,6 +31,16 @@ def test_a_loaded_model_predicts_bit_by_bit_the_same(tmp_path):
             assert type(loaded) is make
             np.testing.assert_array_equal(loaded.predict_proba(X), clf.predict_proba(X), strict=True)
             np.testing.assert_array_equal(loaded.predict(X), clf.predict(X), strict=True)
+
+
+def test_a_network_whose_trace_is_of_version_0_2_is_read(tmp_path):
+    path, (X, y) = tmp_path / "model.json", load_iris(return_X_y=True)
+    clf = BayesianNetworkClassifier("naive-bayes", parameters="conditional").fit(X, y)
+    save_model(clf, path)
+    document = json.loads(path.read_text())
+    document["trace"]["parameters"]["mean_of_fits"] = 1
+    path.write_text(json.dumps(document))
+    assert load_model(path).trace_ == clf.trace_
 
 
 def test_categories_keep_their_values_and_types(tmp_path):

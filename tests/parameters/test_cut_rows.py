@@ -24,7 +24,6 @@ from tanager.parameters import (
 )
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.structure.dag import Dag
-from tanager.structure.protocol import RankedPairs
 from tanager.table.batch import EncodedBatch
 from tanager.table.rows import Rows
 
@@ -110,18 +109,6 @@ def test_a_node_hidden_in_some_blocks_alone_is_not_hidden():
     codes = batch.codes.copy()
     codes[:100, 2] = N_STATES[2]
     assert_same(*both(EM(max_iter=1, tol=1e9), TREE, batch_of(codes, batch.class_codes, N_STATES)), rtol=1e-12)
-
-
-def test_effects_are_the_same():
-    pairs = ((0, 1), (1, 3), (0, 2))
-    ranked = RankedPairs(pairs, (0, 3), lambda counts: pairs)
-    learner, batch = Conditional(strength=(1.0, 2.0), **CLOSE), informative()
-    whole, cut = (
-        learner.learn(replace(task(NAIVE, rows), pairs=ranked, rows=rows)).network
-        for rows in (batch, CutRows.of(batch))
-    )
-    for one, other in zip((*cut.mains, *cut.tables), (*whole.mains, *whole.tables), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("leave_one_out", [False, True])

@@ -8,6 +8,9 @@ from typing import cast
 from tanager.network.json_values import DocumentError, Json, from_json, mapping, text, to_json
 from tanager.parameters.protocol import ParameterTrace
 
+# Fields of traces in files of version 0.2 that mean nothing any more.
+FORMER = ("mean_of_fits",)
+
 
 def write_trace(trace: ParameterTrace) -> Json:
     """The fields of a trace; one of them may be a trace too."""
@@ -27,7 +30,7 @@ def read_trace(document: Json) -> ParameterTrace:
     kinds = {kind.__name__: kind for kind in _kinds(ParameterTrace)}
     kind = kinds[text(content.get("kind"), "trace.parameters.kind", tuple(kinds))]
     names = [field.name for field in fields(kind) if field.compare]
-    if set(content) != {"kind", *names}:
+    if set(content).difference(FORMER) != {"kind", *names}:
         raise DocumentError(f"trace.parameters must hold {', '.join(names) or 'nothing'} of a {kind.__name__}")
     return kind(**{name: _value(content[name]) for name in names})
 

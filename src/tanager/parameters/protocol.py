@@ -1,4 +1,4 @@
-"""ParameterLearner: the role of whatever fills the tables, or fits the effects, of a structure."""
+"""ParameterLearner: the role of whatever fills the tables of a structure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tanager.errors import OptionError
 from tanager.network.any_network import AnyNetwork
 from tanager.network.network import Network
 from tanager.structure.dag import Dag
-from tanager.structure.protocol import NetworkKind, RankedPairs
+from tanager.structure.protocol import NetworkKind
 from tanager.table.needs import Needs
 from tanager.table.rows import Rows
 from tanager.table.schema import ColumnSchema
@@ -32,8 +32,6 @@ class ParameterTask:
     dag         the structure
     counts      counts of the training table, by family; `counts.rows` are its rows
     schema      what each node holds, the class last; by default states are numbered
-    pairs       None where a family is a table. Otherwise the structure's pairs: a family is a sum of effects
-    rows        for effects: the rows at both granularities (`table.granularity`)
     unlabelled  rows whose class is missing, beside those counted
     values      the rows in codes that have not seen the class, where those of `counts` have
     relearn     the structure by the counts of other rows; None where it is always the same
@@ -44,8 +42,6 @@ class ParameterTask:
     dag: Dag
     counts: CountStore
     schema: tuple[ColumnSchema, ...] = field(default=(), kw_only=True)
-    pairs: RankedPairs | None = field(default=None, kw_only=True)
-    rows: Rows | None = field(default=None, kw_only=True)
     unlabelled: Rows | None = field(default=None, kw_only=True)
     values: ValueRows | None = field(default=None, kw_only=True)
     relearn: Callable[[CountStore], Dag] | None = field(default=None, kw_only=True, compare=False)
@@ -94,8 +90,7 @@ class ParameterLearner(BaseEstimator, ABC):
     smooths_counts        its `pseudo_rows` are what counts are smoothed by, in searches that judge classifiers too
     posterior             of its parameters, where there is one: "dirichlet" of every line of a table, "laplace" at the
                           optimum of a penalised likelihood, or None
-    bytes_per_cell        memory for each cell of tables, effects or mixed networks, about; a fit that needs too much is
-                          refused
+    bytes_per_cell        memory for each cell of tables or mixed networks, about; a fit that needs too much is refused
     """
 
     needs: ClassVar[Needs] = "counts"
@@ -108,9 +103,7 @@ class ParameterLearner(BaseEstimator, ABC):
     naive_bayes_only: ClassVar[bool] = False
     smooths_counts: ClassVar[bool] = False
     posterior: ClassVar[Literal["dirichlet", "laplace"] | None] = None
-    bytes_per_cell: ClassVar[Mapping[NetworkKind, int]] = MappingProxyType(
-        {"tables": 100, "effects": 400, "mixtures": 32}
-    )
+    bytes_per_cell: ClassVar[Mapping[NetworkKind, int]] = MappingProxyType({"tables": 100, "mixtures": 32})
 
     @abstractmethod
     def learn(self, task: ParameterTask) -> LearntNetwork:

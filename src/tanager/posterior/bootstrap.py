@@ -17,7 +17,6 @@ from tanager.additive.any_model import AnyModel
 from tanager.additive.model import AdditiveModel
 from tanager.gaps.rule import GapRule
 from tanager.network.columns import Term
-from tanager.parameters.effects.layout import tables_by_pair
 from tanager.posterior.interval import Interval, around, log_odds_of_each
 from tanager.table.batch import EncodedBatch
 from tanager.table.categories import Codes
@@ -59,10 +58,18 @@ class BootstrapPosterior:
             tables = [own.mains[term[0]] for own in drawn]
         else:
             nothing = np.zeros_like(network.tables[network.pairs.index((term[0], term[1]))])
-            tables = [tables_by_pair(own.pairs, own.tables).get((term[0], term[1]), nothing) for own in drawn]
+            tables = [_pair_table(own, (term[0], term[1]), nothing) for own in drawn]
         found = np.std(tables, axis=0, ddof=1).reshape(-1, network.n_states[-1])
         # Effects of the classes sum to zero, so that of the others follows.
         return np.asarray(found * (found.shape[1] / (found.shape[1] - 1)))
+
+
+def _pair_table(model: AdditiveModel, pair: tuple[int, int], otherwise: Array) -> Array:
+    """The table of a pair, whichever of the two is named first."""
+    if pair in model.pairs:
+        return model.tables[model.pairs.index(pair)]
+    turned = (pair[1], pair[0])
+    return model.tables[model.pairs.index(turned)].swapaxes(0, 1) if turned in model.pairs else otherwise
 
 
 def draw_weights(rows: EncodedBatch, rng: np.random.Generator) -> EncodedBatch:

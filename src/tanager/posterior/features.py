@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.parameters.effects.layout import shares_of, walk_effects
+from tanager.additive.bases import random_walk
 from tanager.table.categories import Codes
 from tanager.table.schema import ColumnSchema
 
@@ -187,11 +187,12 @@ def _draw_split(column: ColumnSchema, width: int, rng: np.random.Generator) -> N
 def _states(column: ColumnSchema, rows: NDArray[np.number], parts: int) -> Array:
     """(states + 1, features): the smoothest parts of a walk, and categories; zero for a missing cell."""
     n_ordered = column.n_states - column.gap_state if column.has_order else 0
-    walk = walk_effects(np.asarray(rows[:n_ordered], dtype=np.float64), parts) if n_ordered > 1 else np.zeros((0, 0))
+    walk = random_walk(n_ordered, parts) if n_ordered > 1 else np.zeros((0, 0))
     others = np.arange(n_ordered, column.n_states)
     frequent = others[np.argsort(-rows[others], kind="stable")][: 2 * parts]
     found = np.zeros((column.n_states + 1, walk.shape[1] + len(frequent)))
     found[: len(walk), : walk.shape[1]] = walk
     found[frequent, walk.shape[1] + np.arange(len(frequent))] = 1.0
-    found[:-1] -= shares_of(np.asarray(rows[:-1], dtype=np.float64)) @ found[:-1]
+    total = rows[:-1].sum()
+    found[:-1] -= (rows[:-1] / total if total > 0 else np.full(column.n_states, 1 / column.n_states)) @ found[:-1]
     return found

@@ -21,11 +21,8 @@ from tanager.structure.subsumption import Subsumption
 from tanager.table.needs import Needs
 from tanager.table.schema import ColumnSchema
 
-NetworkKind = Literal["tables", "effects", "mixtures", "trees"]
-"""What a network is made of: tables of families; effects of attributes and of pairs that add up; other networks; all
-trees over the attributes."""
-Pairs = tuple[tuple[int, int], ...]
-"""(parent, child) attributes, the most telling pair first."""
+NetworkKind = Literal["tables", "mixtures", "trees"]
+"""What a network is made of: tables of families; other networks; all trees over the attributes."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +79,6 @@ class LearntStructure:
     """A structure over attributes and class (the last node), its score, and how it was found.
 
     score  by the task's criterion; None where the learner asks for none
-    pairs  None where a family is a table over all its parents. Otherwise the family of a child is a sum of effects,
-           its own and one for each of these pairs that it is the child of
     members  the structures of the networks of a mixture, of which `dag` has the edges in common; else none. Of all
              trees: for each attribute the structure with the tables of every edge from it
     weights  of the members, summing to one
@@ -94,30 +89,10 @@ class LearntStructure:
     dag: Dag
     score: float | None = None
     steps: tuple[Step, ...] = ()
-    pairs: RankedPairs | None = None
     members: tuple[Dag, ...] = ()
     weights: tuple[float, ...] = ()
     subsumption: Subsumption | None = None
     log_weights: NDArray[np.float64] | None = field(default=None, compare=False)
-
-
-@dataclass(frozen=True)
-class RankedPairs:
-    """Pairs of attributes to choose from.
-
-    pairs    the most telling first
-    numbers  how many of them may be taken, ascending
-    rank     the pairs by the counts of other rows
-    order    how many attributes an effect may have; None for any number
-    monotone of each attribute 1 or -1 where the log odds of the second class may only rise or fall along it, else 0;
-             none where there is no such attribute
-    """
-
-    pairs: Pairs
-    numbers: tuple[int, ...]
-    rank: Callable[[CountStore], Pairs] = field(compare=False)
-    order: int | None = 2
-    monotone: tuple[int, ...] = ()
 
 
 class StructureLearner(BaseEstimator, ABC):
@@ -127,7 +102,6 @@ class StructureLearner(BaseEstimator, ABC):
 
     needs           of the rows; what needs no more than counts or passes learns from a stream and on a cluster
     learns          the kind of network it is the structure of
-    granularities   at how many of them it wants numeric columns: one, or coarse bins and fine ones
     asks_criterion  whether the structure is chosen by `task.criterion`; where not, giving one is an error
     default_criterion  the one used where none is given
     evaluates       whether it asks `task.evaluate`, which a criterion that does not decompose asks for it
@@ -136,7 +110,6 @@ class StructureLearner(BaseEstimator, ABC):
 
     needs: ClassVar[Needs] = "counts"
     learns: ClassVar[NetworkKind] = "tables"
-    granularities: ClassVar[Literal[1, 2]] = 1
     asks_criterion: ClassVar[bool] = True
     default_criterion: ClassVar[str] = "fcll"
     evaluates: ClassVar[bool] = False

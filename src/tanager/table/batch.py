@@ -91,11 +91,6 @@ class EncodedBatch:
         codes = np.asfortranarray(self.codes[:, places])
         return replace(self, codes=codes, n_states=n_states, incomplete=self.incomplete[places])
 
-    def with_gaps_as_states(self) -> EncodedBatch:
-        """The same codes with a missing cell as one more state of every attribute: a view."""
-        n_states = (*(n + 1 for n in self.n_states[:-1]), self.n_classes)
-        return replace(self, n_states=n_states, incomplete=np.zeros(self.n_attributes, dtype=bool))
-
     def map(self, function: Callable[[EncodedBatch], EncodedBatch], name: str = "map") -> EncodedBatch:
         return function(self)
 

@@ -21,7 +21,6 @@ from tanager.table.rows import Rows, Value
 Array = NDArray[np.float64]
 Keys = NDArray[np.uint64]
 Sizes = NDArray[np.integer]
-Places = NDArray[np.integer]
 
 KEY_SEED = 0
 # What NumPy can draw from. A stratum of more weight is dealt in larger units.
@@ -36,26 +35,24 @@ ONE_FOLD_ROWS = 3_000
 MAX_ROWS_TO_DRAW_FROM = 1 << 26
 
 
-def split_rows(
-    rows: Rows, most_rows: int, seed: int, key: Places | None = None, one_fold_rows: int = ONE_FOLD_ROWS
-) -> Iterator[tuple[EncodedBatch, EncodedBatch]]:
+def split_rows(rows: Rows, most_rows: int, seed: int) -> Iterator[tuple[EncodedBatch, EncodedBatch]]:
     """(rows to fit on, rows held out) of each fold, in memory, dealt at random within each class.
 
-    Three folds; above `one_fold_rows`, where a third of the rows is many, the first of them; and where there are twice
-    `most_rows`, so many rows to fit on and so many others: more would hardly say more. `key` are the columns that tell
-    rows apart, all by default. A class of one row is only learnt from. Equal rows are one row of their weight.
+    Three folds; above `ONE_FOLD_ROWS`, where a third of the rows is many, the first of them; and where there are twice
+    `most_rows`, so many rows to fit on and so many others: more would hardly say more. A class of one row is only
+    learnt from. Equal rows are one row of their weight.
     """
     parts = max(1, -(-rows.n_rows // MAX_ROWS_TO_DRAW_FROM))
-    kinds = RowKinds.join(rows.sum(partial(_count_kinds, key=key, parts=parts), "kinds").values)
+    kinds = RowKinds.join(rows.sum(partial(_count_kinds, parts=parts), "kinds").values)
     if kinds.n_units > 2 * most_rows:
         kept, held_out = kinds.draw(most_rows, seed).T
         shares = [(kept, held_out)]
     else:
         dealt = kinds.deal(N_FOLDS, seed).T
         dealt[:, np.bincount(kinds.strata, kinds.weights)[kinds.strata] <= 1.0 + SLACK] = 0.0
-        shares = [(kinds.weights - own, own) for own in dealt[: N_FOLDS if kinds.n_units <= one_fold_rows else 1]]
+        shares = [(kinds.weights - own, own) for own in dealt[: N_FOLDS if kinds.n_units <= ONE_FOLD_ROWS else 1]]
     used = np.any([share > 0 for fold in shares for share in fold], axis=0)
-    batch = _find_rows(rows, kinds.keys[used], key)
+    batch = _find_rows(rows, kinds.keys[used])
     for kept, held_out in shares:
         yield _weighted(batch, kept[used]), _weighted(batch, held_out[used])
 
@@ -70,26 +67,22 @@ class Blocks(Generic[Value]):
         return Blocks((*self.values, *other.values))
 
 
-def _keys(batch: EncodedBatch, key: Places | None) -> Keys:
-    return row_keys(batch.codes if key is None else batch.codes[:, key], batch.class_codes)
-
-
-def _count_kinds(batch: EncodedBatch, key: Places | None, parts: int) -> Blocks[RowKinds]:
+def _count_kinds(batch: EncodedBatch, parts: int) -> Blocks[RowKinds]:
     """The kinds of rows with the lowest of all keys: one of so many parts."""
-    keys = _keys(batch, key)
+    keys = row_keys(batch.codes, batch.class_codes)
     low = keys <= np.iinfo(np.uint64).max // parts
     return Blocks((RowKinds.of(keys[low], batch.class_codes[low], batch.row_weights[low]),))
 
 
-def _find_rows(rows: Rows, wanted: Keys, key: Places | None) -> EncodedBatch:
+def _find_rows(rows: Rows, wanted: Keys) -> EncodedBatch:
     """A row of each kind, by ascending key."""
-    found = rows.sum(partial(_take_kinds, wanted=wanted, key=key), "take").values
+    found = rows.sum(partial(_take_kinds, wanted=wanted), "take").values
     batch = join_blocks(found, rows.n_states)
-    return batch.take(np.unique(_keys(batch, key), return_index=True)[1])
+    return batch.take(np.unique(row_keys(batch.codes, batch.class_codes), return_index=True)[1])
 
 
-def _take_kinds(batch: EncodedBatch, wanted: Keys, key: Places | None) -> Blocks[EncodedBatch]:
-    keys = _keys(batch, key)
+def _take_kinds(batch: EncodedBatch, wanted: Keys) -> Blocks[EncodedBatch]:
+    keys = row_keys(batch.codes, batch.class_codes)
     found = np.flatnonzero(wanted[np.searchsorted(wanted[:-1], keys)] == keys)
     first = np.unique(keys[found], return_index=True)[1]
     return Blocks((replace(batch.take(found[first]), weights=None),))

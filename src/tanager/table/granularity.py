@@ -26,8 +26,6 @@ Places = NDArray[np.intp]
 # curve best shrinks about as slowly with n (n^(-1/5) to n^(-1/3)); 1,000 rows have 64 fine bins and 16 coarse ones.
 FINE, COARSE = 16, 4
 GROWTH = 0.2
-# Pairs are looked for among so many attributes that tell most about the class.
-MAX_PAIRED = 300
 
 
 def learn_column(
@@ -83,11 +81,6 @@ def fine_places(columns: Sequence[ColumnSchema]) -> Places:
 def fine_codes(rows: EncodedBatch, columns: Sequence[ColumnSchema]) -> Codes:
     """(n_rows, n_attributes) the codes of rows at both granularities, at the fine one alone."""
     return rows.codes[:, fine_places(columns)]
-
-
-def n_codes(columns: Sequence[ColumnSchema]) -> NDArray[np.int64]:
-    """(n_attributes,) how many fine codes there are, that of a missing cell too."""
-    return np.array([column.n_states + 1 for column in columns])
 
 
 def states_of_both(columns: Sequence[ColumnSchema], n_classes: int) -> tuple[int, ...]:

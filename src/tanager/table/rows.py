@@ -142,11 +142,6 @@ def gather(rows: Rows) -> EncodedBatch:
     return cast("EncodedBatch", rows) if rows.place == "memory" else rows.take(np.arange(rows.n_rows))
 
 
-def evenly_spaced(rows: Rows, most: int) -> EncodedBatch:
-    """So many rows at most, in memory."""
-    return rows.take(np.linspace(0, rows.n_rows - 1, min(rows.n_rows, most)).astype(np.intp))
-
-
 def add(total: Value, more: Value) -> Value:
     """The sum of two values of one shape: numbers, arrays, objects with `+`, and tuples or lists of these.
 

@@ -60,13 +60,9 @@ class ClassCells:
 
     def pack(self, tables: Sequence[NDArray[np.number]]) -> Array:
         """beta (n_cells, n_classes) from one array per node, shaped `Family.shape` or `Family.class_shape`."""
-        return self.pack_families([tables[family.child] for family in self.families])
-
-    def pack_families(self, tables: Sequence[NDArray[np.number]]) -> Array:
-        """The same from one array per family."""
         parts = []
-        for family, own in zip(self.families, tables, strict=True):
-            table = np.asarray(own, dtype=np.float64)
+        for family in self.families:
+            table = np.asarray(tables[family.child], dtype=np.float64)
             if family.child < len(self.n_states) - 1:
                 table = table.reshape(family.class_shape(self.n_states)).swapaxes(1, 2)
             parts.append(table.reshape(-1, self.n_classes))

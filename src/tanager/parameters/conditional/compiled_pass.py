@@ -176,7 +176,7 @@ def _along_structure(cells: ClassCells) -> list[int]:
     while stack:
         f = stack.pop()
         order.append(f)
-        stack.extend(reversed(below.pop(cells.families[f].child, [])))  # several families may have one child
+        stack.extend(reversed(below[cells.families[f].child]))
     return order
 
 

@@ -90,19 +90,17 @@ def minimize_closely(
     max_iter: int,
     tol: float,
     bound: float = np.inf,
-    every_row: bool = True,
-    proved: bool = True,
 ) -> Descent:
     """Descend until P(class | row) is within `tol` of the optimum's for every training row.
 
-    This is proved where the objective is convex and the prior quadratic, and likely elsewhere, and without `proved`. Of
-    many rows, and without `every_row`, it is likely in the root mean square. An effect beyond `bound` ends the descent.
+    This is proved where the objective is convex and the prior quadratic, and likely elsewhere. Of many rows it is
+    likely in the root mean square. An effect beyond `bound` ends the descent.
     """
-    many = not every_row or problem.n_rows > MAX_ROWS_FOR_EACH
+    many = problem.n_rows > MAX_ROWS_FOR_EACH
     goal = 2.0 * tol**2 * (problem.n_rows if many else 1.0)
 
     def rule(values: list[float], gradient: Array) -> tuple[float, float]:
-        if problem.bounded and proved and not many:
+        if problem.bounded and not many:
             return problem.gap_bound(gradient), BEFORE_INTERCEPTS * goal
         left = min(0.5 * float(gradient @ gradient) / SMALL_GRADIENT, _gain_of_late(values) / SMALL_GAIN)
         return left, goal if many else UNPROVED * goal
@@ -213,8 +211,7 @@ class Certificate:
     ) -> Certificate:
         """`n_rows` is the sum of the weights; `least_weight` None means that all are one.
 
-        `of_p` says that the bound is one of divergences, as it is for the conditional likelihood alone; and that the
-        model is what was fitted, with no trees beside it.
+        `of_p` says that the bound is one of divergences, as it is for the conditional likelihood alone.
         """
         if bound is None:
             return cls("global, how near is not known" if convex else "maybe local", None, None, None)

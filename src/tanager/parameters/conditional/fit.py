@@ -54,7 +54,6 @@ class FitOptions:
     stopping: str
     max_iter: int
     tol: float
-    penalty: str = "auto"
 
 
 class ConditionalFit:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,6 @@ from scipy.special import logsumexp
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.parameters.conditional.class_cells import ClassCells
-from tanager.parameters.conditional.descent import Descent
 from tanager.parameters.conditional.losses import POWERS, losses_and_slopes
 from tanager.parameters.conditional.objectives import indicators
 from tanager.parameters.conditional.penalized import Penalized
@@ -47,38 +45,6 @@ class HeldOut:
         log_p = own - logsumexp(scores, axis=0)
         losses: Array = (1.0 - self._alpha) * losses_and_slopes(log_p, self._power)[0] - self._alpha * own
         return losses
-
-
-class TunedProblem(Protocol):
-    """What a choice of strengths asks of a problem."""
-
-    @property
-    def n_levels(self) -> int: ...
-    @property
-    def n_passes(self) -> int: ...
-    def set_strengths(self, strengths: Sequence[float]) -> None: ...
-    def descend(self, u: Array, max_iter: int, tolerance: float) -> Descent: ...
-    def beta(self, u: Array) -> Array: ...
-    def is_zero(self, u: Array, level: int) -> bool: ...
-
-
-class HeldOutRows(Protocol):
-    """Rows that a fit has not seen, and their losses at a beta."""
-
-    weights: Array
-
-    def losses(self, beta: Array) -> Array: ...
-
-
-class TunedFold(Protocol):
-    """What a choice of strengths asks of a fold."""
-
-    u: Array
-
-    @property
-    def problem(self) -> TunedProblem: ...
-    @property
-    def held_out(self) -> HeldOutRows: ...
 
 
 @dataclass

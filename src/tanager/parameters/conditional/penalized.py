@@ -47,25 +47,22 @@ class Penalized:
         prior: Prior,
         rows: Array,
         mirrored: bool = False,
-        damped: bool = True,
     ) -> None:
         """`rows` (n_cells,) are the training rows in every cell, or the sums of their weights.
 
         `mirrored` is for two classes of which the objective sees the difference only: the effects of the second are
-        then minus those of the first, and half of the variables are enough. Without `damped` the scale has the rows in
-        place of their root: better for effects that are apart in the Hessian, when the rows outweigh the prior.
+        then minus those of the first, and half of the variables are enough.
         """
         self._cells = cells
         self._objective = objective
         self.prior = prior
-        self.start = prior.start
         self._mirrored = mirrored
         self._transposed = [factor.T.tocsr() for factor in prior.factors]
         moved = rows  # behind an effect, by the square of how far it moves them
         for factor in self._transposed:
             moved = factor.power(2) @ moved
         moved = np.maximum(moved, 1.0)
-        self._least = 0.25 * (np.sqrt(moved) if damped else moved)[:, np.newaxis]
+        self._least = 0.25 * np.sqrt(moved)[:, np.newaxis]
         self.n_rows = float(rows[cells.first_class_cell :].sum())
         self._visited: deque[tuple[Array, Array]] = deque(maxlen=KEPT_STEPS + 1)
         self.set_strengths(())
@@ -79,10 +76,6 @@ class Penalized:
         self._used = np.isfinite(precision)
         self._precision = precision[self._used]
         self._scale = (1.0 / np.sqrt(precision + least))[self._used]
-
-    def set_prior_mean(self, mean: Array | float) -> None:
-        """Where the penalty pulls to, (n_cells, n_classes) as seen from the prior's start, or 0 for that start."""
-        self.start = self.prior.start + mean
 
     def descend(self, u: Array, max_iter: int, tolerance: float) -> Descent:
         """`minimize` from effects u."""
@@ -160,7 +153,7 @@ class Penalized:
 
     def beta(self, u: Array) -> Array:
         """The merged log tables, (n_cells, n_classes)."""
-        return self.start + self._to_cells(u)
+        return self.prior.start + self._to_cells(u)
 
     def _to_cells(self, u: Array) -> Array:
         for factor in reversed(self.prior.factors):
@@ -184,7 +177,7 @@ class Penalized:
 
     def __call__(self, vector: Array) -> tuple[float, Array]:
         """Value and gradient by v."""
-        beta = self.start + self._both(self._to_cells(self._own_effects(vector)))
+        beta = self.prior.start + self._both(self._to_cells(self._own_effects(vector)))
         value, slopes = self._objective(beta)
         if self.prior.log_entries > 0.0:
             logs = self._cells.log_normalize(beta)

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.parameters.conditional.held_out import TunedFold
+from tanager.parameters.conditional.held_out import Fold
 from tanager.threads import map_threads
 
 Array = NDArray[np.float64]
@@ -71,7 +71,7 @@ class Chosen:
     n_passes: int = 0
 
 
-def choose_strengths(folds: Sequence[TunedFold], walk: Walk) -> Chosen:
+def choose_strengths(folds: Sequence[Fold], walk: Walk) -> Chosen:
     """Level by level, higher ones still absent: the strongest prior that is not clearly worse than the best.
 
     The folds are left at the effects of that prior.
@@ -110,16 +110,7 @@ def choose_strengths(folds: Sequence[TunedFold], walk: Walk) -> Chosen:
     return Chosen(best.strengths, losses[best.strengths], losses, _passes(folds) - n_before)
 
 
-def visit_strengths(folds: Sequence[TunedFold], strengths: Strengths, walk: Walk) -> Chosen:
-    """Fit the folds with given strengths."""
-    n_before = _passes(folds)
-    losses = _fit_folds(folds, strengths, walk)
-    weights = np.concatenate([fold.held_out.weights for fold in folds])
-    loss = mean_loss(losses, weights) if len(losses) else np.nan
-    return Chosen(strengths, loss, {strengths: loss}, _passes(folds) - n_before)
-
-
-def _passes(folds: Sequence[TunedFold]) -> int:
+def _passes(folds: Sequence[Fold]) -> int:
     return sum(fold.problem.n_passes for fold in folds)
 
 
@@ -132,12 +123,12 @@ class _Visit:
     effects: list[Array]
 
 
-def _fit_folds(folds: Sequence[TunedFold], strengths: Strengths, walk: Walk) -> Array:
+def _fit_folds(folds: Sequence[Fold], strengths: Strengths, walk: Walk) -> Array:
     """Losses of the rows held out, of one fold after the other; folds are fitted side by side."""
     return np.concatenate(map_threads(lambda fold: _fit_fold(fold, strengths, walk.tolerance), folds))
 
 
-def _fit_fold(fold: TunedFold, strengths: Strengths, tolerance: float) -> Array:
+def _fit_fold(fold: Fold, strengths: Strengths, tolerance: float) -> Array:
     """Losses of the rows held out; the fit starts where the fold was on the path."""
     fold.problem.set_strengths(strengths)
     fold.u = fold.problem.descend(fold.u, FOLD_MAX_ITER, tolerance).u

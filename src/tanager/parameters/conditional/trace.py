@@ -24,8 +24,6 @@ class ConditionalTrace(ParameterTrace):
     bound                nats by which the objective can be above the global optimum at most; None if not known
     p_bound              how far P(class | row) of a training row can be from that at the optimum at most
     p_rms_bound          the same in the root mean square over the training rows
-    mean_of_fits         how many fits the network is the mean of; the bounds are the largest of those on all rows.
-                         Where trees have a share `bound` is of the effects alone, and nothing is proved of P
     by_iteration         mean held-out loss after 0, 1, ... iterations, for stopping="cross-tuning"
     marginal_difference  of the tables' class-free marginals from those of the rows, the largest; None where they are
                          not made to agree
@@ -42,6 +40,5 @@ class ConditionalTrace(ParameterTrace):
     bound: float | None = None
     p_bound: float | None = None
     p_rms_bound: float | None = None
-    mean_of_fits: int = 1
     by_iteration: tuple[float, ...] = ()
     marginal_difference: float | None = None

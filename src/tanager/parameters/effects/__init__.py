@@ -1,1 +1,0 @@
-"""Networks of effects: their layout, prior, folds and fit."""

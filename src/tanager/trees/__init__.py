@@ -1,1 +1,0 @@
-"""Boosted trees over coded attributes: what effects of one and two attributes leave."""
