@@ -198,8 +198,7 @@ class Search:
         if n_pairs:
             with_pairs = self._mix(found + self._with_pairs(leader, n_pairs))
             best = with_pairs if must else self._clearly_better(best, with_pairs)
-        zero = [candidate for candidate in best.candidates if candidate.variant.centre == "zero"]
-        sparse = self._sparse(min(zero or paths[0], key=_loss))
+        sparse = self._sparse(min(best.candidates, key=_loss))
         return self._clearly_better(best, self._mix([*best.candidates, *sparse]))
 
     def _clearly_better(self, first: Mixture, second: Mixture) -> Mixture:
@@ -262,7 +261,7 @@ class Search:
         return path[1:]
 
     def _sparse(self, first: Candidate) -> list[Candidate]:
-        """The last of the reweighted fits that follow a candidate, each with the best of some strengths."""
+        """The last of the reweighted fits that follow a candidate, each towards zero with the best of some strengths."""
         steps, best = list[Candidate](), first
         if np.isinf(first.variant.main):
             return steps
