@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from itertools import groupby
 
 import numpy as np
@@ -32,7 +32,7 @@ BINS_EXPONENT = 0.2
 FULL_STEPS = 4
 
 
-@lru_cache(maxsize=None)
+@cache
 def random_walk(n: int, most: int) -> Array:
     """(n, parts) a random walk along n bins, in its smoothest parts, at most so many.
 

@@ -96,7 +96,7 @@ class Boosting:
         self.scores += np.take_along_axis(values, grown.node_of_row, axis=1).reshape(self.scores.shape)
         self.rounds.append(Grown(grown.attributes.astype(np.int32), grown.left, np.zeros(0, np.int64)))
         self.values.append(values)
-        self.leaf_weights.append(sum_w)
+        self.leaf_weights.append(sum_w.astype(np.float64))
 
     def _draw(self) -> NDArray[np.int64]:
         """(n_trees, n_asked) the attributes that each tree may split on: the trees of a run and round share them."""

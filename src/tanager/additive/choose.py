@@ -28,7 +28,7 @@ SPARSE_PATH = tuple(10.0 ** (-k / 2) for k in range(1, 7))  # times that of the 
 PAIRS_PER_ATTRIBUTE = 6
 # Standard errors: pairs, the sparse variant and trees are taken if they gain so much; a variant that is so far behind
 # is left out.
-CLEAR, HOPELESS = 1.0, 3.0
+CLEAR, HOPELESS = 1.5, 3.0
 # A term smaller than this part of the largest is dropped by the sparse variant, which is reweighted so often.
 NEGLIGIBLE = 0.03
 MAX_REWEIGHTED = 6
@@ -137,7 +137,7 @@ class Fitter:
         sizes = self.sizes(effects)
         relative = sizes / np.maximum(sizes.max(axis=0), np.finfo(np.float64).tiny)
         factors = np.where(relative < NEGLIGIBLE, np.inf, 1.0 / np.maximum(relative, NEGLIGIBLE) ** 2)
-        active = np.isfinite(factors).any(axis=1)
+        active: NDArray[np.bool_] = np.isfinite(factors).any(axis=1)
         if 2 * active.sum() > len(active):
             return self, factors
         terms = [term for term, keep in zip(self.terms.terms, active, strict=True) if keep]
@@ -231,7 +231,9 @@ class Search:
     ) -> Candidate:
         effects = fitter.fit(strengths, start, centre).points
         losses = self.folds.losses(fitter.objective.scores(effects).astype(np.float64))
-        candidate = Candidate(variant, fitter if origin is None else origin, fitter, effects, losses, self.folds.mean(losses))
+        candidate = Candidate(
+            variant, fitter if origin is None else origin, fitter, effects, losses, self.folds.mean(losses)
+        )
         self.tried.append((variant.describe(), candidate.loss))
         return candidate
 
@@ -261,7 +263,7 @@ class Search:
         return path[1:]
 
     def _sparse(self, first: Candidate) -> list[Candidate]:
-        """The last of the reweighted fits that follow a candidate, each towards zero with the best of some strengths."""
+        """The last of the reweighted fits after a candidate, each towards zero with the best of some strengths."""
         steps, best = list[Candidate](), first
         if np.isinf(first.variant.main):
             return steps

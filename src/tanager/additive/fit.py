@@ -100,7 +100,9 @@ class _Fit:
         mixture = search.choose(self._n_pairs, must=self.options.pairs != "auto")
         choice = None
         if self.options.trees:
-            fitted = mixture.scores if more.sample.n_rows == folds.sample.n_rows else _scores_on(more, mixture, n_classes)
+            fitted = (
+                mixture.scores if more.sample.n_rows == folds.sample.n_rows else _scores_on(more, mixture, n_classes)
+            )
             choice = choose_trees(more, self.attributes, n_classes, fitted, self.seed)
         weight = 0.0 if choice is None else choice.weight
         model, change = self._fit_terms(terms, mixture, shares, 1.0 - weight)
@@ -150,7 +152,7 @@ class _Fit:
         for a, column in enumerate(self.attributes):
             codes[:, a] = column.coarse_codes.astype(codes.dtype)[sample.codes[used, a]]
         n_states = (*(column.coarse.n_states for column in self.attributes), self.n_classes)
-        incomplete = (codes >= np.array(n_states[:-1])).any(axis=0)
+        incomplete: NDArray[np.bool_] = (codes >= np.array(n_states[:-1])).any(axis=0)
         return EncodedBatch(codes, sample.classes[used].astype(np.uint16), n_states, incomplete, weights[used])
 
     def _fit_terms(

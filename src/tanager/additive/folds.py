@@ -85,7 +85,7 @@ def _draw(batch: EncodedBatch, places: NDArray[np.intp], share: float) -> Blocks
     ranked = keys[order]
     first = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
     copy = np.arange(len(keys)) - np.repeat(first, np.diff([*first, len(keys)]))
-    drawn = row_keys(copy[:, np.newaxis], np.zeros(len(keys), np.uint8), ranked.view(np.float64))
+    drawn = row_keys(copy[:, np.newaxis].astype(np.uint64), np.zeros(len(keys), np.uint8), ranked.view(np.float64))
     return Blocks((batch.take(np.sort(order[drawn <= share * np.iinfo(np.uint64).max])),))
 
 

@@ -120,7 +120,9 @@ def _grow_in_numpy(
         at = (own[:, np.newaxis] * (book.starts[-1] + 1) + bins[rows]).ravel()
         size = len(open_nodes) * (book.starts[-1] + 1)
         g, h = (
-            np.bincount(at, np.repeat(values[trees, rows], n_attributes), size).reshape(len(open_nodes), -1)[:, places]
+            np.bincount(at, np.repeat(values[trees, rows], n_attributes), size)
+            .reshape(len(open_nodes), -1)[:, places]
+            .astype(np.float64)
             for values in (gradients, hessians)
         )
         tree = open_nodes // n_nodes

@@ -83,7 +83,9 @@ def grow_tree(
             whole = totals[first + node]
             if (whole & HESSIAN) < 2 * least or (level > 0 and attributes[(first + node - 1) // 2] < 0):
                 continue
-            best = best_split(histograms[node], whole, asked, starts, ordered, least, penalty, ranks, keys, left[first + node])
+            best = best_split(
+                histograms[node], whole, asked, starts, ordered, least, penalty, ranks, keys, left[first + node]
+            )
             attributes[first + node] = best
             if best < 0:
                 continue

@@ -34,7 +34,13 @@ class Minimum:
 
 
 def minimize(
-    problem: Problem, start: Array, scale: Array, tolerance: float, max_steps: int, precision: float, lower: Array | None = None
+    problem: Problem,
+    start: Array,
+    scale: Array,
+    tolerance: float,
+    max_steps: int,
+    precision: float,
+    lower: Array | None = None,
 ) -> Minimum:
     """Descend until no problem expects to gain more than `tolerance` times its value: half of -gradient' direction.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,14 +64,15 @@ class Objective:
         n_classes: int,
         single: bool = False,
     ) -> None:
-        self.dtype = np.float32 if single else np.float64
+        self.dtype: type[np.floating[Any]] = np.float32 if single else np.float64
         self.terms, self.codes, self.n_classes = terms, codes, n_classes
-        self.classes, self.weights = classes, weights.astype(self.dtype)
+        self.classes = classes
+        self.weights = cast(Array, weights.astype(self.dtype))
         self.n_columns = 1 if n_classes == 2 else n_classes
         self._tiles = self._cut_tiles()
         widest = max((last - first for _, first, last in self._tiles), default=1)
         size = max(1, MAX_ENTRIES // widest)
-        self._ones = np.ones(min(size, len(codes)) * widest, self.dtype)
+        self._ones: NDArray[Any] = np.ones(min(size, len(codes)) * widest, self.dtype)
         keep = len(codes) * len(terms.terms) <= MAX_KEPT
         self._blocks: list[Block] = []
         for first in range(0, len(codes), size):
@@ -186,7 +188,8 @@ class Objective:
             self._collect(block, residuals.reshape(len(residuals), -1), by_cell)
             return losses, by_cell, residuals.sum(axis=0, dtype=np.float64)
 
-        values, by_cell, intercept = map(sum, zip(*map_threads(add, self._blocks), strict=True))
+        parts = zip(*map_threads(add, self._blocks), strict=True)
+        values, by_cell, intercept = (cast(Array, sum(part)) for part in parts)
         gradient = np.empty(self.shape)
         gradient[:-1] = self.terms.collect(by_cell).reshape(-1, *self.shape[1:])
         gradient[-1] = intercept

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 # Large trees find what numbers have together, small ones of all attributes what categories have.
 KINDS = (TreeKind(depth=6, fraction=0.5), TreeKind(depth=3, fraction=1.0))
 # Rounds end when so many have lowered the loss by less than this part.
-PATIENCE, NOTHING = 50, 0.01
+PATIENCE, NOTHING = 50, 0.003
 MAX_ROUNDS = 2_000
 # Forests of different attributes are averaged, at most so many and of so many trees in all.
 MAX_FORESTS, MAX_TREES = 4, 800
@@ -86,7 +86,7 @@ def ends(losses: list[float]) -> bool:
 def grow_forest(
     choice: TreeChoice, sample: Sample, columns: tuple[ColumnSchema, ...], n_classes: int, seed: int
 ) -> tuple[Forest | None, Array, int]:
-    """The mean of forests with different seeds times its weight, what it adds to the intercept, and how many they are."""
+    """The mean of forests with different seeds times its weight, what it adds to the intercept, and their number."""
     rounds = choice.rounds
     n_columns = 1 if n_classes == 2 else n_classes
     averaged = 1 if choice.kind.fraction == 1 else int(np.clip(round(MAX_TREES / (rounds * n_columns)), 1, MAX_FORESTS))

@@ -73,7 +73,7 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
     n_jobs : int or None
         Threads; None means all cores.
     random_state : int, RandomState or None
-        Seed of what is drawn at random.
+        Seed of the attributes that each tree may split on. None means 0: the same rows give the same model.
     verbose : int
         1 prints what was chosen, in a few lines, with a bar on a terminal.
 
@@ -178,6 +178,11 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
         return read_options(
             self.pairs, self.forbidden_pairs, self.trees, self.monotonic_cst, table.columns, table.table_order()
         )
+
+    @property
+    def _seed(self) -> int:
+        """None is 0: the same rows give the same model."""
+        return 0 if self.random_state is None else super()._seed
 
     def _needed_memory(self, table: CodedTable) -> int:
         """Of pairs to be found, as many as may be tried are taken to have the mean size of all pairs."""
