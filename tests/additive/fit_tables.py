@@ -13,7 +13,9 @@ def mixed_table(seed: int = 0, n_rows: int = 260, n_classes: int = 3, missing: f
     town, grade = rng.choice(["Aa", "Bo", "Cu"], n_rows), rng.integers(0, 6, n_rows)
     gone = rng.random((n_rows, 2)) < missing
     score = size + np.where(town == "Bo", 1.0, -0.5) * np.log(pay) + 0.3 * grade - gone[:, 0]
-    y = np.digitize(score + rng.logistic(scale=0.4, size=n_rows), np.quantile(score, np.arange(1, n_classes) / n_classes))
+    y = np.digitize(
+        score + rng.logistic(scale=0.4, size=n_rows), np.quantile(score, np.arange(1, n_classes) / n_classes)
+    )
     X = pd.DataFrame(
         {
             "size": np.where(gone[:, 0], np.nan, size),

@@ -173,7 +173,7 @@ def test_what_is_missing_tells_the_class(kind):
     assert abs(p[gone].mean() - y[gone].mean()) < 0.03
     assert abs(p[~gone].mean() - y[~gone].mean()) < 0.03
     average = AdditiveClassifier(missing="average").fit(X, y)
-    assert abs(average.predict_proba(X)[gone, 1].mean() - y.mean()) < 0.15
+    assert average.predict_proba(X)[gone, 1].mean() < 0.7
 
 
 def test_missing_is_a_state_of_pairs_too():
@@ -265,7 +265,7 @@ def test_intercept_and_effects_are_all_there_is_without_pairs_and_trees(n_classe
     clf = AdditiveClassifier(trees=False, pairs=0).fit(X, y)
     values = clf.effects_.set_index(["term", "state", "class"])["value"]
     total = np.tile(clf.intercept_, (len(X), 1))
-    bins = [state for state in dict.fromkeys(clf.effects_.loc[clf.effects_["term"] == "grade", "state"])]
+    bins = list(dict.fromkeys(clf.effects_.loc[clf.effects_["term"] == "grade", "state"]))
     for row, (town, grade, flag) in enumerate(X.itertuples(index=False)):
         state = next(label for label in bins if in_bin(label, grade))
         for k, label in enumerate(clf.classes_):

@@ -134,7 +134,9 @@ def test_counts_of_cells_and_classes_are_those_of_the_rows_one_by_one(n_classes)
     for own, label, weights in zip(cells, objective.classes, objective.weights, strict=True):
         counted[own, label] += weights
     np.testing.assert_allclose(objective.class_counts, counted, atol=1e-12)
-    np.testing.assert_allclose(objective.shares, counted.sum(axis=1).mean(axis=1) / objective.weights.mean(axis=1).sum())
+    np.testing.assert_allclose(
+        objective.shares, counted.sum(axis=1).mean(axis=1) / objective.weights.mean(axis=1).sum()
+    )
 
 
 @CLASSES
