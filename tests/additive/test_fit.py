@@ -13,6 +13,7 @@ import pytest
 from additive.fit_tables import mixed_table, three_together
 from tanager import AdditiveClassifier
 from tanager.additive import fit as fit_module
+from tanager.additive import folds as folds_module
 from tanager.additive import trees as trees_module
 from tanager.errors import DataError
 
@@ -150,6 +151,19 @@ def test_a_row_of_weight_zero_is_a_row_left_out(name):
     np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
 
 
+@pytest.mark.parametrize("times", [0.5, 2.0])
+def test_all_weights_multiplied_use_the_same_folds(times):
+    """There the class frequencies, which have no strength to choose, have the same loss."""
+    X, y = table("mixed")
+    weights = np.random.default_rng(2).uniform(0.5, 2.0, len(y))
+    losses = [
+        dict(AdditiveClassifier(trees=False, pairs=0).fit(X, y, w).trace_.validation_losses)
+        for w in (weights, times * weights)
+    ]
+    without = "towards zero: lambda inf"
+    assert losses[0][without] == pytest.approx(losses[1][without], abs=1e-6)
+
+
 def test_weights_of_one_are_no_weights():
     X, y = table("mixed")
     clf = AdditiveClassifier().fit(X, y, np.ones(len(y)))
@@ -159,6 +173,29 @@ def test_weights_of_one_are_no_weights():
 def test_a_fit_made_again_is_the_same_bit_for_bit():
     X, y = table("trees")
     np.testing.assert_array_equal(AdditiveClassifier().fit(X, y).predict_proba(X), fitted("trees").predict_proba(X))
+
+
+@EACH
+def test_where_choices_are_made_on_some_of_the_rows_the_order_of_rows_changes_nothing(name, monkeypatch):
+    """Terms are chosen on so many rows, and trees on twice as many, with the terms fitted to these again."""
+    monkeypatch.setattr(fit_module, "MAX_ROWS", 120)
+    X, y = table(name)
+    order = np.random.default_rng(3).permutation(len(y))
+    one, other = (AdditiveClassifier().fit(X.iloc[rows], y.iloc[rows]) for rows in (np.arange(len(y)), order))
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), rtol=0, atol=1e-9)
+    assert one.trace_.validation_losses != fitted(name).trace_.validation_losses
+    assert (one.predict(X) == y).mean() > 0.6
+
+
+@EACH
+def test_a_model_of_some_of_the_rows_is_the_same_from_batches(name, monkeypatch):
+    monkeypatch.setattr(folds_module, "MAX_FITTED", 200)
+    X, y = table(name)
+    rows = X.assign(y=y)
+    batches = (rows.iloc[first:last] for first, last in ((0, 90), (90, len(rows))))
+    one, other = AdditiveClassifier().fit(X, y), AdditiveClassifier().fit(batches, "y")
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), rtol=0, atol=1e-5)
+    assert np.abs(one.predict_proba(X) - fitted(name).predict_proba(X)).max() > 1e-3
 
 
 @pytest.mark.parametrize("kind", ["number", "text"])

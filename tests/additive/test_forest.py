@@ -1,7 +1,7 @@
 """What is asked of a forest besides its sums: credits, worst cases, files."""
 
 import pickle
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -9,30 +9,51 @@ import pytest
 
 from additive.random_forests import random_forest, walk
 from tanager.additive import forest as forest_module
+from tanager.additive.boost import Boosting, TreeKind
 from tanager.additive.document import read_forest, write_forest
 from tanager.additive.forest import Forest
+from tanager.additive.grow import Codebook
+from tanager.additive.trees import _tree
 from tanager.errors import DataError
 from tanager.network.json_values import DocumentError
 from tanager.table.schema import ColumnSchema
-from tanager.trees.boost import Boosting, TreeOptions
-from trees.grow_by_hand import Table
 
 N_CLASSES = 3
+N_CODES, ORDERED = (6, 4, 4, 3), (5, 0, 3, 0)
+
+
+@dataclass
+class Table:
+    """Rows that trees are grown on."""
+
+    codes: np.ndarray
+    weights: np.ndarray
+    n_codes: np.ndarray
 
 
 @pytest.fixture(scope="module")
 def table():
-    return Table(5, n_rows=200)
+    rng = np.random.default_rng(5)
+    codes = np.column_stack([rng.integers(0, n, 200) for n in N_CODES]).astype(np.uint8)
+    return Table(codes, rng.integers(1, 3, 200).astype(float), np.array(N_CODES))
 
 
 @pytest.fixture(scope="module")
 def trees(table):
     classes = (table.codes[:, 0] + table.codes[:, 1]) % N_CLASSES
-    options = TreeOptions()
-    start = np.zeros(N_CLASSES)
-    boosting = Boosting(table.codes, classes, table.weights, start, table.n_codes, table.ordered, options)
-    boosting.grow(4)
-    return boosting.trees()
+    book = Codebook.of(table.n_codes, np.array(ORDERED))
+    weights = table.weights[:, np.newaxis]
+    boosting = Boosting(TreeKind(4, 1.0), table.codes, classes.astype(np.intp), weights, N_CLASSES, book)
+    found = []
+    for _ in range(4):
+        boosting.grow()
+        grown = boosting.rounds[-1], boosting.values[-1], boosting.leaf_weights[-1]
+        for label in range(N_CLASSES):
+            attributes, left, values, leaf_weights = (
+                each[label] for each in (grown[0].attributes, grown[0].left, *grown[1:])
+            )
+            found.append(_tree(attributes, left, values, leaf_weights, label))
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +118,7 @@ def test_the_least_sum_of_a_tree_is_that_of_its_worst_completion(trees, table):
             np.testing.assert_allclose(found, worst)
 
 
-COLUMNS = [ColumnSchema(f"x{k}", "categorical", tuple(range(n - 1))) for k, n in enumerate((6, 4, 4, 3))]
+COLUMNS = [ColumnSchema(f"x{k}", "categorical", tuple(range(n - 1))) for k, n in enumerate(N_CODES)]
 COLUMNS = (*COLUMNS, ColumnSchema("y", "categorical", tuple(range(N_CLASSES))))
 
 

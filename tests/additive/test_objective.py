@@ -95,6 +95,22 @@ def test_fits_side_by_side_are_those_of_each_alone(n_classes):
 
 
 @CLASSES
+def test_a_row_of_weight_two_is_the_row_twice(n_classes):
+    objective = small_objective(21, n_classes)
+    penalty, effects = random_penalty(objective, 22), random_effects(objective, 23)
+    times = np.where(np.arange(len(objective.classes)) % 3 == 0, 2, 1)
+    heavy, twice = (
+        Objective(objective.terms, codes, classes, weights, n_classes)
+        for codes, classes, weights in (
+            (objective.codes, objective.classes, times[:, np.newaxis] * objective.weights),
+            tuple(np.repeat(each, times, axis=0) for each in (objective.codes, objective.classes, objective.weights)),
+        )
+    )
+    for found, expected in zip(twice(effects, penalty), heavy(effects, penalty), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+
+
+@CLASSES
 def test_single_precision_agrees_with_double(n_classes):
     double, single = (small_objective(11, n_classes, single=single) for single in (False, True))
     penalty = random_penalty(double, 12)
