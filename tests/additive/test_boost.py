@@ -152,6 +152,27 @@ def test_the_forest_adds_what_boosting_adds_on_its_rows_and_on_others(n_classes,
     forest.check(N_CODES.tolist(), n_classes)
 
 
+@CLASSES
+def test_a_tree_without_a_split_adds_to_the_intercept(n_classes):
+    """As where a tree may split on columns without information alone."""
+    codes, classes, weights = rows(12, 120, n_classes)
+    codes[:, 1:] = 0
+    kind = TreeKind(3, 0.5)
+    forest, intercept, averaged = grow_forest(
+        TreeChoice(kind, 8, 1.0), sample_of(codes, classes, weights), COLUMNS, n_classes, seed=1
+    )
+    many = np.repeat(weights[:, np.newaxis], averaged, axis=1)
+    boosting = Boosting(kind, codes, classes, many, n_classes, codebook(COLUMNS), 1)
+    for _ in range(8):
+        boosting.grow()
+    alone = [
+        values[:, 0][grown.attributes[:, 0] < 0] for grown, values in zip(boosting.rounds, boosting.values, strict=True)
+    ]
+    assert np.abs(np.concatenate(alone)).max() > 1e-4
+    found = (forest.scores(codes) + intercept)[:, -boosting.n_columns :]
+    np.testing.assert_allclose(found, boosting.scores.mean(axis=0).T, atol=1e-10)
+
+
 def test_a_forest_adds_nothing_on_average_over_its_rows():
     codes, classes, weights = rows(9, 150, 3)
     forest, _, _ = grow_forest(TreeChoice(TreeKind(3, 1.0), 4, 1.0), sample_of(codes, classes, weights), COLUMNS, 3, 0)

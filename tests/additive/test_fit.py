@@ -11,11 +11,14 @@ import pyarrow as pa
 import pytest
 
 from additive.fit_tables import mixed_table, three_together
+from additive.small_terms import COLUMNS, PAIRS, design, random_codes, small_terms
 from tanager import AdditiveClassifier
 from tanager.additive import fit as fit_module
 from tanager.additive import folds as folds_module
 from tanager.additive import trees as trees_module
+from tanager.additive.fit import _model_of
 from tanager.errors import DataError
+from tanager.table.schema import ColumnSchema
 
 pytestmark = pytest.mark.filterwarnings("ignore:column .* holds no value")
 TABLES = {"mixed": mixed_table, "trees": three_together}
@@ -138,6 +141,51 @@ def test_a_column_without_information_changes_nothing(name, column):
     np.testing.assert_array_equal(clf.predict_proba(more), fitted(name).predict_proba(X))
     assert "because" in clf.trace_.zero_attributes
     assert clf.tree_share_ == fitted(name).tree_share_
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"pairs": [("town", "pay")]},
+        {"forbidden_pairs": [("town", "pay")]},
+        {"monotonic_cst": {"pay": 1}, "pairs": 0},
+    ],
+    ids=["given pairs", "forbidden pairs", "constraint"],
+)
+def test_options_name_the_same_columns_beside_one_without_information(options):
+    X, y = mixed_table(9, n_classes=2)
+    more = X.assign(first="same")  # by name before most of the others
+    one, other = (AdditiveClassifier(**options).fit(frame, y) for frame in (X, more))
+    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(more))
+    assert pair_names(one) == pair_names(other)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_centred_effects_add_up_to_the_log_odds_of_the_fit(n_classes):
+    """Of every row, with unknown cells too; and no effect has a mean over the training rows that another may have."""
+    rng = np.random.default_rng(10)
+    terms, codes = small_terms(rng), random_codes(rng, 80)
+    n_columns = 1 if n_classes == 2 else n_classes
+    effects = rng.normal(size=(terms.first_effect[-1] + 1, n_columns, 1))
+    columns = (*COLUMNS, ColumnSchema("y", "categorical", tuple(range(n_classes))))
+    shares = [basis.shares for basis in terms.fine]
+    model = _model_of(columns, terms, effects, shares)
+    total = np.tile(model.intercept, (80, 1))
+    for a, main in enumerate(model.mains):
+        total += main[codes[:, a]]
+        np.testing.assert_allclose(shares[a] @ main[:-1], 0.0, atol=1e-12)
+    coarse = [column.coarse_codes[codes[:, a]] for a, column in enumerate(COLUMNS)]
+    for (i, j), pair in zip(model.pairs, model.tables, strict=True):
+        total += pair[coarse[i], coarse[j]]
+        np.testing.assert_allclose(np.einsum("i,ijc->jc", terms.coarse[i].shares, pair[:-1]), 0.0, atol=1e-12)
+        np.testing.assert_allclose(np.einsum("j,ijc->ic", terms.coarse[j].shares, pair[:, :-1]), 0.0, atol=1e-12)
+    expected = design(terms, codes) @ effects[:-1, :, 0] + effects[-1, :, 0]
+    if n_classes == 2:
+        np.testing.assert_allclose(total[:, 1] - total[:, 0], expected[:, 0], atol=1e-10)
+    else:
+        differences = (each - each.mean(axis=1, keepdims=True) for each in (total, expected))
+        np.testing.assert_allclose(*differences, atol=1e-10)
+    assert set(model.pairs) == set(PAIRS)
 
 
 @EACH
