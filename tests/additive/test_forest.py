@@ -1,53 +1,64 @@
 """What is asked of a forest besides its sums: credits, worst cases, files."""
 
 import pickle
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 import pytest
 
-from additive.random_forests import random_forest, random_tree, walk
+from additive.random_forests import random_forest, walk
 from tanager.additive import forest as forest_module
-from tanager.additive.boost import TreeKind
+from tanager.additive.boost import Boosting, TreeKind
 from tanager.additive.document import read_forest, write_forest
-from tanager.additive.folds import Sample
 from tanager.additive.forest import Forest
-from tanager.additive.trees import TreeChoice, grow_forest
+from tanager.additive.grow import Codebook
+from tanager.additive.trees import _tree
 from tanager.errors import DataError
 from tanager.network.json_values import DocumentError
 from tanager.table.schema import ColumnSchema
 
 N_CLASSES = 3
+N_CODES, ORDERED = (6, 4, 4, 3), (5, 0, 3, 0)
 
 
-N_CODES = (6, 4, 4, 3)
-COLUMNS = (
-    *(ColumnSchema(f"x{k}", "categorical", tuple(range(n - 1)), ordered=k % 2 == 0) for k, n in enumerate(N_CODES)),
-    ColumnSchema("y", "categorical", tuple(range(N_CLASSES))),
-)
+@dataclass
+class Table:
+    """Rows that trees are grown on."""
+
+    codes: np.ndarray
+    weights: np.ndarray
+    n_codes: np.ndarray
 
 
 @pytest.fixture(scope="module")
 def table():
-    """Rows of weight 1 and 2, some of whose cells are missing."""
-    generator = np.random.default_rng(5)
-    codes = np.stack([generator.integers(0, n, 200) for n in N_CODES], axis=1).astype(np.uint8)
-    return Sample(
-        codes, (codes[:, 0] + codes[:, 1]) % N_CLASSES, np.ones(200, np.int64), generator.integers(1, 3, 200) + 0.0
-    )
+    rng = np.random.default_rng(5)
+    codes = np.column_stack([rng.integers(0, n, 200) for n in N_CODES]).astype(np.uint8)
+    return Table(codes, rng.integers(1, 3, 200).astype(float), np.array(N_CODES))
 
 
 @pytest.fixture(scope="module")
-def forest(table):
-    choice = TreeChoice(TreeKind(depth=3, fraction=1.0), rounds=4, weight=1.0)
-    return grow_forest(choice, table, COLUMNS[:-1], N_CLASSES, seed=0)[0]
+def trees(table):
+    classes = (table.codes[:, 0] + table.codes[:, 1]) % N_CLASSES
+    book = Codebook.of(table.n_codes, np.array(ORDERED))
+    weights = table.weights[:, np.newaxis]
+    boosting = Boosting(TreeKind(4, 1.0), table.codes, classes.astype(np.intp), weights, N_CLASSES, book)
+    found = []
+    for _ in range(4):
+        boosting.grow()
+        grown = boosting.rounds[-1], boosting.values[-1], boosting.leaf_weights[-1]
+        for label in range(N_CLASSES):
+            attributes, left, values, leaf_weights = (
+                each[label] for each in (grown[0].attributes, grown[0].left, *grown[1:])
+            )
+            found.append(_tree(attributes, left, values, leaf_weights, label))
+    return found
 
 
 @pytest.fixture(scope="module")
-def trees():
-    generator = np.random.default_rng(6)
-    return [random_tree(generator, n, list(N_CODES), n % N_CLASSES) for n in (4, 6, 9, 5, 7, 3)]
+def forest(trees, table):
+    return Forest.of(trees, table.n_codes, N_CLASSES)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -74,7 +85,7 @@ def test_a_pickled_forest_holds_its_fields_alone(forest, table):
 def test_credits_add_up_to_what_the_forest_adds_beyond_its_means(forest, table, work, monkeypatch):
     monkeypatch.setattr(forest_module, "WORK_WORTH_COMPILING", work)
     means = np.average(forest.scores(table.codes), axis=0, weights=table.weights)
-    found = forest.credits(table.codes, len(N_CODES)).sum(axis=1)
+    found = forest.credits(table.codes, len(table.n_codes)).sum(axis=1)
     np.testing.assert_allclose(found, forest.scores(table.codes) - means, rtol=0, atol=1e-12)
 
 
@@ -86,7 +97,7 @@ def test_a_tree_of_one_split_credits_its_attribute_alone(trees, table):
         values=np.array([1.0, -3.0]),
         weights=np.array([3.0, 1.0]),
     )
-    credits = Forest.of([stump], N_CODES, N_CLASSES).credits(table.codes, len(N_CODES))
+    credits = Forest.of([stump], table.n_codes, N_CLASSES).credits(table.codes, len(table.n_codes))
     assert not credits[:, [0, 1, 3]].any()
     goes_left = stump.left[0, table.codes[:, 2]]
     np.testing.assert_allclose(credits[:, 2, stump.of_class], np.where(goes_left, 1.0, -3.0))  # the mean is zero
@@ -94,10 +105,10 @@ def test_a_tree_of_one_split_credits_its_attribute_alone(trees, table):
 
 def test_the_least_sum_of_a_tree_is_that_of_its_worst_completion(trees, table):
     row = table.codes[0]
-    rows = np.array(list(product(*map(range, N_CODES))), dtype=np.uint8)
+    rows = np.array(list(product(*map(range, table.n_codes))), dtype=np.uint8)
     fixed = np.array(list(product([False, True], repeat=4)))
     for some in (trees[:1], trees[:6]):
-        forest = Forest.of(some, N_CODES, N_CLASSES)
+        forest = Forest.of(some, table.n_codes, N_CLASSES)
         odds = forest.scores(rows)[:, 1] - forest.scores(rows)[:, 0]
         worst = np.array([odds[(rows[:, keep] == row[keep]).all(axis=1)].min() for keep in fixed])
         found = forest.least(forest.odds(1, 0), row, fixed)
@@ -105,6 +116,10 @@ def test_the_least_sum_of_a_tree_is_that_of_its_worst_completion(trees, table):
         np.testing.assert_allclose(found[-1], worst[-1])
         if len(some) == 1:
             np.testing.assert_allclose(found, worst)
+
+
+COLUMNS = [ColumnSchema(f"x{k}", "categorical", tuple(range(n - 1))) for k, n in enumerate(N_CODES)]
+COLUMNS = (*COLUMNS, ColumnSchema("y", "categorical", tuple(range(N_CLASSES))))
 
 
 def test_a_forest_comes_back_from_its_document_bit_by_bit(forest):
@@ -142,14 +157,14 @@ def test_a_document_of_something_else_is_refused(forest, key, value, message):
     ],
 )
 def test_what_is_no_forest_is_refused(forest, table, changes, message):
-    forest.check(N_CODES, N_CLASSES)
+    forest.check(table.n_codes, N_CLASSES)
     broken = replace(forest, **{name: change(getattr(forest, name)) for name, change in changes.items()})
     with pytest.raises(DataError, match=message):
-        broken.check(N_CODES, N_CLASSES)
+        broken.check(table.n_codes, N_CLASSES)
 
 
 def test_without_an_attribute_means_without_its_credit(forest, table):
-    credits = forest.credits(table.codes, len(N_CODES))
-    for attribute in range(len(N_CODES)):
+    credits = forest.credits(table.codes, len(table.n_codes))
+    for attribute in range(len(table.n_codes)):
         found = forest.without(attribute).scores(table.codes)
         np.testing.assert_allclose(found, forest.scores(table.codes) - credits[:, attribute], rtol=0, atol=1e-12)

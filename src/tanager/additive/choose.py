@@ -137,7 +137,7 @@ class Fitter:
         sizes = self.sizes(effects)
         relative = sizes / np.maximum(sizes.max(axis=0), np.finfo(np.float64).tiny)
         factors = np.where(relative < NEGLIGIBLE, np.inf, 1.0 / np.maximum(relative, NEGLIGIBLE) ** 2)
-        active: NDArray[np.bool_] = np.isfinite(factors).any(axis=1)
+        active = np.isfinite(factors).max(axis=1)
         if 2 * active.sum() > len(active):
             return self, factors
         terms = [term for term, keep in zip(self.terms.terms, active, strict=True) if keep]

@@ -152,7 +152,7 @@ class _Fit:
         for a, column in enumerate(self.attributes):
             codes[:, a] = column.coarse_codes.astype(codes.dtype)[sample.codes[used, a]]
         n_states = (*(column.coarse.n_states for column in self.attributes), self.n_classes)
-        incomplete: NDArray[np.bool_] = (codes >= np.array(n_states[:-1])).any(axis=0)
+        incomplete = (codes >= np.array(n_states[:-1])).max(axis=0, initial=False)
         return EncodedBatch(codes, sample.classes[used].astype(np.uint16), n_states, incomplete, weights[used])
 
     def _fit_terms(

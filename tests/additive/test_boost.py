@@ -1,0 +1,253 @@
+"""Boosting against the second-order formula, and the forest built of it against its scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tanager.additive import boost as boost_module
+from tanager.additive.boost import LARGEST_VALUE, PENALTY, RATE, Boosting, TreeKind
+from tanager.additive.folds import Folds, Sample
+from tanager.additive.trees import TreeChoice, choose_trees, codebook, ends, grow_forest
+from tanager.table.schema import ColumnSchema
+
+COLUMNS = (
+    ColumnSchema("x", "numeric", cuts=tuple(range(7))),
+    ColumnSchema("kind", "categorical", ("a", "b", "c", "d")),
+    ColumnSchema("holes", "numeric", cuts=tuple(range(4)), gap_state=True),
+    ColumnSchema("more", "numeric", cuts=tuple(range(7))),
+)
+N_CODES = np.array([column.n_states + 1 for column in COLUMNS])
+CLASSES = pytest.mark.parametrize("n_classes", [2, 3])
+
+
+def rows(seed, n_rows, n_classes):
+    rng = np.random.default_rng(seed)
+    codes = np.column_stack([rng.integers(0, n, n_rows) for n in N_CODES]).astype(np.uint8)
+    classes = (codes[:, 0] // 4 + codes[:, 1] % 2 + (rng.random(n_rows) < 0.3)) % n_classes
+    return codes, classes.astype(np.intp), rng.uniform(0.5, 2.0, n_rows)
+
+
+def sample_of(codes, classes, weights=None):
+    counts = np.ones(len(classes), dtype=np.int64)
+    return Sample(codes, classes, counts, np.ones(len(classes)) if weights is None else weights)
+
+
+def leaf(grown, tree, codes):
+    """The node that a row ends in, by walking."""
+    node, attributes = 0, grown.attributes[tree]
+    while node < len(attributes) and attributes[node] >= 0:
+        node = 2 * node + 2 - grown.left[tree, node, codes[attributes[node]]]
+    return node
+
+
+@CLASSES
+def test_a_round_adds_the_second_order_steps_of_its_leaves(n_classes):
+    """Validation rows are led to leaves and have no influence on them."""
+    codes, classes, weights = rows(1, 150, n_classes)
+    weights = np.stack([weights, weights * (np.arange(150) % 3 > 0)], axis=1)
+    boosting = Boosting(TreeKind(3, 1.0), codes, classes, weights, n_classes, codebook(COLUMNS))
+    boosting.grow()
+    before = boosting.scores.copy()
+    boosting.grow()
+    grown, n_columns = boosting.rounds[-1], boosting.n_columns
+    for run in range(2):
+        logs = before[run] - np.logaddexp(0, before[run]) if n_classes == 2 else log_softmax(before[run])
+        for column in range(n_columns):
+            p, own = np.exp(logs[column]), classes == (1 if n_classes == 2 else column)
+            tree = run * n_columns + column
+            ends_in = np.array([leaf(grown, tree, each) for each in codes])
+            assert len(np.unique(ends_in)) > 2
+            for node in np.unique(ends_in):
+                here = ends_in == node
+                w = weights[here, run]
+                g, h = (w * (p - own)[here]).sum(), (w * (p * (1 - p))[here]).sum()
+                step = np.clip(-RATE * g / (h + PENALTY), -LARGEST_VALUE, LARGEST_VALUE)
+                np.testing.assert_allclose(boosting.scores[run, column, here] - before[run, column, here], step)
+                assert boosting.leaf_weights[-1][tree, node] == pytest.approx(w.sum())
+
+
+def log_softmax(scores):
+    return scores - np.log(np.exp(scores).sum(axis=0))
+
+
+@CLASSES
+def test_boosting_starts_at_the_class_frequencies(n_classes):
+    codes, classes, weights = rows(2, 100, n_classes)
+    boosting = Boosting(TreeKind(2, 1.0), codes, classes, weights[:, np.newaxis], n_classes, codebook(COLUMNS))
+    frequencies = np.bincount(classes, weights) / weights.sum()
+    expected = -(weights * np.log(frequencies[classes])).sum()
+    assert (weights * boosting.losses()[:, 0]).sum() == pytest.approx(expected)
+
+
+def test_every_round_lowers_the_loss_of_the_training_rows():
+    codes, classes, weights = rows(3, 200, 3)
+    boosting = Boosting(TreeKind(3, 1.0), codes, classes, weights[:, np.newaxis], 3, codebook(COLUMNS))
+    losses = []
+    for _ in range(15):
+        losses.append(weights @ boosting.losses()[:, 0])
+        boosting.grow()
+    assert (np.diff(losses) < 0).all()
+
+
+def test_runs_side_by_side_are_those_of_each_alone():
+    """Where all attributes are asked for, runs differ by their weights alone."""
+    codes, classes, weights = rows(4, 120, 2)
+    both = np.stack([weights, weights[::-1]], axis=1)
+    together = Boosting(TreeKind(3, 1.0), codes, classes, both, 2, codebook(COLUMNS))
+    for _ in range(3):
+        together.grow()
+    for run in range(2):
+        alone = Boosting(TreeKind(3, 1.0), codes, classes, both[:, [run]], 2, codebook(COLUMNS))
+        for _ in range(3):
+            alone.grow()
+        np.testing.assert_array_equal(alone.scores[0], together.scores[run])
+
+
+def test_a_fraction_of_the_attributes_is_asked_for_and_differs_by_seed_and_run():
+    codes, classes, _ = rows(5, 60, 2)
+    kind = TreeKind(2, 0.5)
+    drawn = {}
+    for seed in range(3):
+        boosting = Boosting(kind, codes, classes, np.ones((60, 2)), 2, codebook(COLUMNS), seed)
+        drawn[seed] = np.stack([boosting._draw() for _ in range(30)])
+        assert drawn[seed].shape == (30, 2, 2)
+        np.testing.assert_array_equal(np.unique(drawn[seed]), np.arange(4))
+        assert (drawn[seed][:, 0] != drawn[seed][:, 1]).any()
+    assert (drawn[0] != drawn[1]).any()
+
+
+def test_trimmed_rows_have_no_influence_on_splits_but_on_values(monkeypatch):
+    """Where everything below the mean is trimmed, values are still those of all rows in a leaf."""
+    codes, classes, weights = rows(6, 200, 2)
+    monkeypatch.setattr(boost_module, "TRIMMED", 1.0)
+    boosting = Boosting(TreeKind(2, 1.0), codes, classes, weights[:, np.newaxis], 2, codebook(COLUMNS))
+    boosting.grow()
+    ends_in = np.array([leaf(boosting.rounds[0], 0, each) for each in codes])
+    counted = np.bincount(ends_in, weights, minlength=7)
+    np.testing.assert_allclose(boosting.leaf_weights[0][0], counted)
+
+
+@CLASSES
+@pytest.mark.parametrize("kind", [TreeKind(4, 0.5), TreeKind(2, 1.0)])
+def test_the_forest_adds_what_boosting_adds_on_its_rows_and_on_others(n_classes, kind):
+    codes, classes, weights = rows(7, 200, n_classes)
+    choice = TreeChoice(kind, rounds=6, weight=0.7)
+    forest, intercept, averaged = grow_forest(choice, sample_of(codes, classes, weights), COLUMNS, n_classes, seed=3)
+    many = np.repeat(weights[:, np.newaxis], averaged, axis=1)
+    boosting = Boosting(kind, codes, classes, many, n_classes, codebook(COLUMNS), 3)
+    for _ in range(6):
+        boosting.grow()
+    n_columns = boosting.n_columns
+    found = forest.scores(codes) + intercept
+    expected = 0.7 * boosting.scores.mean(axis=0).T
+    np.testing.assert_allclose(found[:, -n_columns:], expected, atol=1e-10)
+    others, _, _ = rows(8, 60, n_classes)
+    expected = np.zeros((60, n_columns)) + boosting.start.mean(axis=0)
+    for grown, values in zip(boosting.rounds, boosting.values, strict=True):
+        for tree in range(len(values)):
+            for row, each in enumerate(others):
+                expected[row, tree % n_columns] += values[tree, leaf(grown, tree, each)] / averaged
+    np.testing.assert_allclose((forest.scores(others) + intercept)[:, -n_columns:], 0.7 * expected, atol=1e-10)
+    forest.check(N_CODES.tolist(), n_classes)
+
+
+@CLASSES
+def test_a_tree_without_a_split_adds_to_the_intercept(n_classes):
+    """As where a tree may split on columns without information alone."""
+    codes, classes, weights = rows(12, 120, n_classes)
+    codes[:, 1:] = 0
+    kind = TreeKind(3, 0.5)
+    forest, intercept, averaged = grow_forest(
+        TreeChoice(kind, 8, 1.0), sample_of(codes, classes, weights), COLUMNS, n_classes, seed=1
+    )
+    many = np.repeat(weights[:, np.newaxis], averaged, axis=1)
+    boosting = Boosting(kind, codes, classes, many, n_classes, codebook(COLUMNS), 1)
+    for _ in range(8):
+        boosting.grow()
+    alone = [
+        values[:, 0][grown.attributes[:, 0] < 0] for grown, values in zip(boosting.rounds, boosting.values, strict=True)
+    ]
+    assert np.abs(np.concatenate(alone)).max() > 1e-4
+    found = (forest.scores(codes) + intercept)[:, -boosting.n_columns :]
+    np.testing.assert_allclose(found, boosting.scores.mean(axis=0).T, atol=1e-10)
+
+
+def test_a_forest_adds_nothing_on_average_over_its_rows():
+    codes, classes, weights = rows(9, 150, 3)
+    forest, _, _ = grow_forest(TreeChoice(TreeKind(3, 1.0), 4, 1.0), sample_of(codes, classes, weights), COLUMNS, 3, 0)
+    np.testing.assert_allclose(np.average(forest.scores(codes), axis=0, weights=weights), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("fraction", [0.5, 1.0])
+def test_no_rounds_are_the_class_frequencies(fraction):
+    """If the mean with the class frequencies is best, there is no tree to grow."""
+    codes, classes, weights = rows(10, 60, 2)
+    choice = TreeChoice(TreeKind(3, fraction), 0, 0.4)
+    forest, intercept, _ = grow_forest(choice, sample_of(codes, classes, weights), COLUMNS, 2, 0)
+    frequencies = np.bincount(classes, weights) / weights.sum()
+    assert forest is None
+    assert intercept[1] - intercept[0] == pytest.approx(0.4 * np.log(frequencies[1] / frequencies[0]))
+
+
+def binned(X, n_bins=8):
+    """Codes of equally frequent bins, and their columns."""
+    cuts = [np.quantile(x, np.arange(1, n_bins) / n_bins) for x in X.T]
+    columns = tuple(ColumnSchema(f"x{k}", "numeric", cuts=tuple(own)) for k, own in enumerate(cuts))
+    return np.column_stack([np.searchsorted(own, x) for own, x in zip(cuts, X.T, strict=True)]), columns
+
+
+def folds_of(seed, n_rows, noise):
+    """The class is the sign of a product of three columns, or nothing at all."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 4))
+    classes = rng.integers(0, 2, n_rows) if noise else (X[:, :3].prod(axis=1) > 0).astype(np.intp)
+    codes, columns = binned(X)
+    return Folds.of(sample_of(codes.astype(np.uint8), classes), 2, n_rows), columns
+
+
+def frequencies(folds):
+    """(n, 1, n_folds) log odds of the class frequencies in each fold's training rows."""
+    by_class = np.stack([np.bincount(folds.sample.classes, w) for w in folds.training.T], axis=1)
+    return np.tile(np.log(by_class[1] / by_class[0]), (len(folds.sample), 1, 1))
+
+
+def test_trees_are_refused_on_noise():
+    """In 19 of 20 tables: three or more of 20 have a chance of 8 %."""
+    taken = []
+    for seed in range(20):
+        folds, columns = folds_of(seed, 400, noise=True)
+        taken.append(choose_trees(folds, columns, 2, frequencies(folds), seed) is not None)
+    assert sum(taken) <= 2
+
+
+def test_trees_are_taken_where_three_columns_decide_together():
+    folds, columns = folds_of(5, 1_000, noise=False)
+    choice = choose_trees(folds, columns, 2, frequencies(folds), 0)
+    assert choice is not None
+    assert choice.weight > 0.5
+    assert choice.rounds > 10
+    assert "trees" in choice.describe()
+
+
+def test_trees_are_refused_beside_terms_that_know_the_truth():
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(600, 3))
+    odds = 1.5 * X[:, 0] - X[:, 1]
+    classes = (odds + rng.logistic(size=600) > 0).astype(np.intp)
+    codes, columns = binned(X)
+    sample = sample_of(codes.astype(np.uint8), classes)
+    folds = Folds.of(sample, 2, 600)
+    terms = np.repeat(odds[:, np.newaxis, np.newaxis], 3, axis=2)
+    assert len(folds.sample) == 600
+    assert choose_trees(folds, columns, 2, terms, 0) is None
+
+
+def test_rounds_end_when_the_last_ones_brought_nothing():
+    falling = np.linspace(1.0, 0.5, 200).tolist()
+    assert not ends(falling)
+    assert not ends([0.5] * 50)
+    assert ends([0.5] * 51)
+    assert ends(falling + [0.5] * 50)
+    assert not ends([*falling, *[0.5] * 48, 0.4])
+    assert ends(falling + np.linspace(0.5, 0.7, 51).tolist())

@@ -1,0 +1,253 @@
+"""What is chosen on folds: weights by grid search, sizes and centres by hand, and tables whose truth is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from additive.small_terms import COLUMNS, design, small_objective
+from oracle import batch_of
+from tanager import AdditiveClassifier
+from tanager.additive.bases import Terms
+from tanager.additive.choose import (
+    PSEUDO_ROWS,
+    Fitter,
+    Search,
+    Variant,
+    best_weight,
+    fitter_on,
+    naive_bayes,
+)
+from tanager.additive.folds import Folds, Sample
+from tanager.additive.lbfgs import minimize
+from tanager.additive.objective import Penalty, row_losses
+from tanager.table.schema import ColumnSchema
+
+CLASSES = pytest.mark.parametrize("n_classes", [2, 3])
+
+
+def two_of_many(seed, n_rows, n_columns):
+    """Two informative columns among many; the log-loss of the truth is .3753."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_columns))
+    return X, (X[:, 0] + X[:, 1] + rng.logistic(size=n_rows) / 2 > 0).astype(int)
+
+
+def log_loss(clf, X, y):
+    return -clf.predict_log_proba(X)[np.arange(len(y)), y].mean()
+
+
+def small_folds(seed, n_rows=240, n_classes=2, informative=True):
+    """Categories and curves of which two matter, on folds."""
+    rng = np.random.default_rng(seed)
+    columns = (
+        ColumnSchema("curve", "numeric", cuts=tuple(range(11))),
+        ColumnSchema("kind", "categorical", ("a", "b", "c")),
+        ColumnSchema("noise", "numeric", cuts=tuple(range(11))),
+        ColumnSchema("other", "categorical", ("a", "b", "c", "d")),
+    )
+    codes = np.column_stack([rng.integers(0, column.n_states, n_rows) for column in columns])
+    odds = 0.4 * (codes[:, 0] - 5.5) + 1.0 * (codes[:, 1] == 1) if informative else np.zeros(n_rows)
+    classes = (rng.random(n_rows) < expit(odds)).astype(int) + (n_classes == 3) * (rng.random(n_rows) < 0.2)
+    sample = Sample.of(batch_of(codes, classes, (*(c.n_states for c in columns), n_classes)), np.arange(4))
+    shares = [np.bincount(sample.codes[:, a], sample.totals, c.n_states) / n_rows for a, c in enumerate(columns)]
+    return Folds.of(sample, n_classes, n_rows), Terms.of(columns, shares, n_rows)
+
+
+@CLASSES
+def test_the_best_weight_is_that_of_a_fine_grid(n_classes):
+    folds, _ = small_folds(1, n_classes=n_classes)
+    rng, n_columns = np.random.default_rng(2), 1 if n_classes == 2 else n_classes
+    grid = np.linspace(0, 1, 401)
+    inner = 0
+    for scale in (0.1, 0.5, 1.0, 3.0):
+        truth = np.eye(n_classes)[folds.sample.classes][:, -n_columns:, np.newaxis] - 0.5
+        first, second = (
+            scale * (truth + rng.normal(scale=2.0, size=(len(folds.sample), n_columns, 3))) for _ in range(2)
+        )
+        losses = [folds.mean(row_losses((1 - w) * first + w * second, folds.sample.classes)) for w in grid]
+        found = best_weight(folds, first, second)
+        assert found == pytest.approx(grid[np.argmin(losses)], abs=2**-8 + 1 / 400)
+        inner += 0.05 < found < 0.95
+    assert inner > 1
+
+
+def test_a_second_model_that_is_worse_everywhere_gets_no_weight():
+    folds, _ = small_folds(3)
+    truth = 2.0 * folds.sample.classes[:, np.newaxis, np.newaxis] - 1.0
+    right = np.repeat(truth, 3, axis=2)
+    assert best_weight(folds, right, -right) < 0.01
+    assert best_weight(folds, -right, right) > 0.99
+
+
+@CLASSES
+def test_the_size_of_a_term_is_its_standard_deviation_over_the_rows(n_classes):
+    objective = small_objective(4, n_classes, n_fits=1)
+    fitter = Fitter(objective, np.ones((len(objective.terms.terms), 1), dtype=bool))
+    effects = np.random.default_rng(5).normal(size=objective.shape)
+    sizes, X = fitter.sizes(effects), design(objective.terms, objective.codes)
+    weights = objective.weights[:, 0]
+    for k in range(len(objective.terms.terms)):
+        own = slice(objective.terms.first_effect[k], objective.terms.first_effect[k + 1])
+        added = X[:, own] @ effects[own, :, 0]
+        mean = np.average(added, axis=0, weights=weights)
+        variance = np.average((added - mean) ** 2, axis=0, weights=weights).sum()
+        assert sizes[k, 0] == pytest.approx(np.sqrt(variance))
+
+
+@CLASSES
+def test_the_centre_is_the_smoothed_log_ratio_of_naive_bayes_for_categories_alone(n_classes):
+    objective = small_objective(6, n_classes, n_fits=2, n_rows=90)
+    found, terms = naive_bayes(objective), objective.terms
+    for k, term in enumerate(terms.terms):
+        own = found[terms.first_effect[k] : terms.first_effect[k + 1]]
+        if len(term) > 1 or COLUMNS[term[0]].has_order:
+            assert not own.any()
+            continue
+        for fit in range(2):
+            counts, n_states = np.zeros((COLUMNS[term[0]].n_states, n_classes)), COLUMNS[term[0]].n_states
+            for code, label, weight in zip(
+                objective.codes[:, term[0]], objective.classes, objective.weights[:, fit], strict=True
+            ):
+                if code < n_states:
+                    counts[code, label] += weight
+            share = counts.sum(axis=1) / counts.sum()
+            smoothed = (counts + PSEUDO_ROWS * share[:, np.newaxis]) / (counts.sum(axis=0) + PSEUDO_ROWS)
+            expected = np.log(smoothed / share[:, np.newaxis])
+            if n_classes == 2:
+                expected = expected[:, 1:] - expected[:, :1]
+            np.testing.assert_allclose(own[:, :, fit], expected, atol=1e-10)
+
+
+def test_a_fit_on_folds_is_that_of_the_training_rows_of_each_fold_alone():
+    folds, terms = small_folds(7)
+    fitter = fitter_on(folds, terms, 2, None)
+    strengths = fitter.strengths(2.0, None)
+    found = fitter.fit(strengths, fitter.objective.start(), tolerance=1e-7)
+    X = design_of(terms, folds.sample.codes)
+    for fold in range(3):
+        weights = folds.training[:, fold]
+
+        def value(points, weights=weights):
+            w = points[:, 0, 0]
+            odds = X @ w[:-1] + w[-1]
+            residuals = weights * (expit(odds) - folds.sample.classes)
+            gradient = np.append(X.T @ residuals + w[:-1], residuals.sum())  # half of lambda = 2
+            total = weights @ np.logaddexp(0, odds * (1 - 2 * folds.sample.classes)) + w[:-1] @ w[:-1] / 2
+            return np.array([total]), gradient[:, np.newaxis, np.newaxis]
+
+        start = np.zeros((X.shape[1] + 1, 1, 1))
+        alone = minimize(value, start, np.full_like(start, 0.05), np.full(1, 1e-10), 2_000, 1e-16)
+        np.testing.assert_allclose(found.values[fold], alone.values[0], rtol=1e-5)
+        np.testing.assert_allclose(found.points[:, 0, fold], alone.points[:, 0, 0], atol=0.02)
+
+
+def design_of(terms, codes):
+    """(n_rows, n_effects) of attributes alone."""
+    lines = []
+    for (a,) in terms.terms:
+        matrix = terms.fine[a].matrix
+        lines.append((np.eye(terms.fine[a].n_effects) if matrix is None else matrix)[codes[:, a]])
+    return np.hstack(lines)
+
+
+def test_terms_that_the_sparse_variant_drops_are_exactly_zero():
+    folds, terms = small_folds(8, n_rows=400)
+    fitter = fitter_on(folds, terms, 2, [((0, 1), (2, 3))] * 3)
+    variant = Variant("zero", 1.0, pair=1.0, n_pairs=2, sparse=(1.0, 1.0, 1.0, 1.0, 1.0))
+    fewer, minimum = fitter.replay(variant, fitter.objective.start(), 1e-6)
+    effects = fitter.take(fewer, minimum.points)
+    sizes = fitter.sizes(effects)
+    first = fitter.terms.first_effect
+    zero = [not effects[first[k] : first[k + 1]].any() for k in range(len(fitter.terms.terms))]
+    at = {term: k for k, term in enumerate(fitter.terms.terms)}
+    assert not zero[at[0,]]
+    assert not zero[at[1,]]
+    assert sum(zero) > 1
+    for k in np.flatnonzero(zero):
+        assert not sizes[k].any()
+    assert len(fewer.terms.terms) >= len(zero) - sum(zero)
+
+
+def test_a_term_that_a_fold_has_not_is_exactly_zero_there():
+    folds, terms = small_folds(9)
+    pairs = [((0, 1),), ((0, 1), (2, 3)), ((1, 3),)]
+    fitter = fitter_on(folds, terms, 2, pairs)
+    found = fitter.fit(fitter.strengths(1.0, 1.0), fitter.objective.start()).points
+    sizes = fitter.sizes(found)
+    for k, term in enumerate(fitter.terms.terms):
+        for fold, own in enumerate(pairs):
+            assert (sizes[k, fold] > 0) == (len(term) == 1 or term in own)
+
+
+def test_a_mixture_is_a_weighted_mean_and_no_worse_than_its_best():
+    folds, terms = small_folds(10)
+    search = Search(folds, terms, 2, lambda sample, weights, most: ((0, 1), (0, 3))[:most])
+    mixture = search.choose(2)
+    assert sum(mixture.weights) == pytest.approx(1.0)
+    assert min(mixture.weights) > 0
+    scores = sum(w * each.scores() for w, each in zip(mixture.weights, mixture.candidates, strict=True))
+    np.testing.assert_allclose(mixture.scores, scores, atol=1e-9)
+    assert mixture.loss <= min(each.loss for each in mixture.candidates) + 1e-12
+    assert {variant for variant, _ in search.tried} >= {each.variant.describe() for each in mixture.candidates}
+
+
+def test_pairs_that_gain_nothing_are_not_taken():
+    folds, terms = small_folds(11, informative=False)
+    search = Search(folds, terms, 2, lambda sample, weights, most: ((2, 3),))
+    assert all(each.variant.pair is None for each in search.choose(1).candidates)
+
+
+@CLASSES
+def test_a_variant_made_again_on_the_same_folds_is_the_same(n_classes):
+    folds, terms = small_folds(12, n_classes=n_classes)
+    search = Search(folds, terms, n_classes, lambda sample, weights, most: ((0, 1),))
+    for candidate in search.choose(1).candidates:
+        origin = candidate.origin
+        fitter, minimum = origin.replay(candidate.variant, origin.objective.start(), 1e-4)
+        losses = fitter.objective.losses(minimum.points).astype(float)
+        assert folds.mean(losses) == pytest.approx(candidate.loss, abs=2e-3)
+
+
+def test_on_noise_there_are_no_pairs_and_the_loss_is_the_entropy():
+    excess = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(600, 6)), rng.integers(0, 2, 600)
+        clf = AdditiveClassifier(trees=False).fit(X, y)
+        assert not clf.model_.pairs
+        excess.append(log_loss(clf, rng.normal(size=(4_000, 6)), rng.integers(0, 2, 4_000)) - np.log(2))
+    assert np.mean(excess) < 0.003
+
+
+def test_of_many_columns_those_that_matter_are_kept_and_the_loss_is_near_the_truth():
+    losses = []
+    for seed in range(3):
+        clf = AdditiveClassifier(trees=False).fit(*two_of_many(seed, 500, 40))
+        zero = set(clf.trace_.zero_attributes)
+        assert not zero & {"x0", "x1"}
+        assert len(zero) >= 20
+        strengths = clf.feature_importances_
+        assert set(np.argsort(-strengths)[:2].tolist()) == {0, 1}
+        losses.append(log_loss(clf, *two_of_many(seed + 100, 20_000, 40)))
+    assert np.mean(losses) < 0.41
+
+
+def test_zero_attributes_are_those_whose_effects_are_exactly_zero():
+    clf = AdditiveClassifier(trees=False).fit(*two_of_many(7, 500, 40))
+    sums = clf.effects_.groupby("term")["value"].apply(lambda values: np.abs(values).sum())
+    assert set(sums.index[sums == 0.0]) == set(clf.trace_.zero_attributes)
+
+
+def test_infinite_strength_leaves_an_effect_where_it_is_zero():
+    objective = small_objective(13, 2, n_fits=1)
+    strengths = np.where(np.arange(len(objective.terms.terms)) % 2, np.inf, 1.0)[:, np.newaxis]
+    fitter = Fitter(objective, np.ones_like(strengths, dtype=bool))
+    found = fitter.fit(strengths, objective.start(), tolerance=1e-9)
+    fixed = np.isinf(np.repeat(strengths, objective.terms.n_effects, axis=0))[:, 0]
+    assert not found.points[:-1][fixed].any()
+    assert found.points[:-1][~fixed].all()
+    penalty = Penalty(np.repeat(strengths, objective.terms.n_effects, axis=0))
+    _, gradient = objective(found.points, penalty)
+    np.testing.assert_allclose(gradient, 0.0, atol=1e-2)

@@ -1,0 +1,215 @@
+"""The objective against dense matrices, finite differences and scikit-learn."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.special import log_softmax, softmax
+from sklearn.linear_model import LogisticRegression
+
+from additive.small_terms import design, small_objective
+from tanager.additive import objective as objective_module
+from tanager.additive.bases import Terms
+from tanager.additive.lbfgs import minimize
+from tanager.additive.objective import Objective, Penalty, loss_and_residuals, probabilities, row_losses
+from tanager.table.schema import ColumnSchema
+from tanager.threads import thread_limit
+
+CLASSES = pytest.mark.parametrize("n_classes", [2, 3])
+
+
+def random_penalty(objective, seed, fixed=0.0, centred=True):
+    rng = np.random.default_rng(seed)
+    n_effects, n_columns, n_fits = objective.shape
+    strength = rng.uniform(0.1, 5.0, (n_effects - 1, n_fits))
+    strength[rng.random(strength.shape) < fixed] = np.inf
+    return Penalty(strength, rng.normal(size=(n_effects - 1, n_columns, n_fits)) if centred else 0.0)
+
+
+def random_effects(objective, seed, penalty=None):
+    effects = np.random.default_rng(seed).normal(size=objective.shape)
+    if penalty is not None:
+        effects[:-1] *= np.isfinite(penalty.strength)[:, np.newaxis]
+    return effects
+
+
+def by_hand(objective, effects, penalty):
+    """(n_fits,) values, with dense matrices and a log odds for every class."""
+    X, rows = design(objective.terms, objective.codes), np.arange(len(objective.classes))
+    found = []
+    for fit in range(objective.n_fits):
+        scores = X @ effects[:-1, :, fit] + effects[-1, :, fit]
+        away = effects[:-1, :, fit] - (penalty.centre[:, :, fit] if np.ndim(penalty.centre) else 0.0)
+        if objective.n_classes == 2:  # half of the log odds to each class, which both are penalised
+            scores, away = np.hstack([-scores, scores]) / 2, np.hstack([-away, away]) / 2
+        losses = -log_softmax(scores, axis=1)[rows, objective.classes]
+        finite = np.isfinite(penalty.strength[:, fit])
+        squares = penalty.strength[finite, fit] @ away[finite] ** 2
+        found.append(objective.weights[:, fit] @ losses + squares.sum() / 2)
+    return np.array(found)
+
+
+@CLASSES
+def test_the_value_is_the_penalised_loss_of_dense_matrices(n_classes):
+    objective = small_objective(1, n_classes)
+    for fixed in (0.0, 0.3):
+        penalty = random_penalty(objective, 2, fixed)
+        effects = random_effects(objective, 3, penalty)
+        np.testing.assert_allclose(objective(effects, penalty)[0], by_hand(objective, effects, penalty), rtol=1e-12)
+
+
+@CLASSES
+@pytest.mark.parametrize("fixed", [0.0, 0.3])
+def test_the_gradient_is_that_of_finite_differences(n_classes, fixed):
+    objective = small_objective(4, n_classes)
+    penalty = random_penalty(objective, 5, fixed)
+    effects = random_effects(objective, 6, penalty)
+    _, gradient = objective(effects, penalty)
+    rng, step = np.random.default_rng(7), 1e-5
+    free = np.ones(objective.shape, dtype=bool)
+    free[:-1] &= np.isfinite(penalty.strength)[:, np.newaxis]
+    assert not gradient[~free].any()
+    for _ in range(8):
+        direction = rng.normal(size=objective.shape) * free
+        high, low = (objective(effects + sign * step * direction, penalty)[0] for sign in (1, -1))
+        slopes = (gradient * direction).sum(axis=(0, 1))
+        np.testing.assert_allclose(slopes, (high - low) / (2 * step), rtol=1e-6, atol=1e-5)
+
+
+@CLASSES
+def test_fits_side_by_side_are_those_of_each_alone(n_classes):
+    objective = small_objective(8, n_classes, n_fits=3)
+    penalty = random_penalty(objective, 9, fixed=0.2)
+    effects = random_effects(objective, 10, penalty)
+    values, gradient = objective(effects, penalty)
+    for fit in range(3):
+        own = slice(fit, fit + 1)
+        alone = Objective(
+            objective.terms, objective.codes, objective.classes, objective.weights[:, own], objective.n_classes
+        )
+        found = alone(effects[:, :, own], Penalty(penalty.strength[:, own], penalty.centre[:, :, own]))
+        np.testing.assert_allclose(found[0], values[own], rtol=1e-12)
+        np.testing.assert_allclose(found[1], gradient[:, :, own], rtol=0, atol=1e-10)
+
+
+@CLASSES
+def test_a_row_of_weight_two_is_the_row_twice(n_classes):
+    objective = small_objective(21, n_classes)
+    penalty, effects = random_penalty(objective, 22), random_effects(objective, 23)
+    times = np.where(np.arange(len(objective.classes)) % 3 == 0, 2, 1)
+    heavy, twice = (
+        Objective(objective.terms, codes, classes, weights, n_classes)
+        for codes, classes, weights in (
+            (objective.codes, objective.classes, times[:, np.newaxis] * objective.weights),
+            tuple(np.repeat(each, times, axis=0) for each in (objective.codes, objective.classes, objective.weights)),
+        )
+    )
+    for found, expected in zip(twice(effects, penalty), heavy(effects, penalty), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+
+
+@CLASSES
+def test_single_precision_agrees_with_double(n_classes):
+    double, single = (small_objective(11, n_classes, single=single) for single in (False, True))
+    penalty = random_penalty(double, 12)
+    effects = random_effects(double, 13)
+    (values, gradient), (other_values, other_gradient) = (each(effects, penalty) for each in (double, single))
+    np.testing.assert_allclose(other_values, values, rtol=1e-4)
+    np.testing.assert_allclose(other_gradient, gradient, rtol=0, atol=1e-4 * np.abs(gradient).max())
+    np.testing.assert_allclose(single.losses(effects), double.losses(effects), rtol=0, atol=1e-4)
+
+
+@CLASSES
+@pytest.mark.parametrize("threads", [1, 3])
+def test_blocks_that_every_pass_makes_again_give_the_same_numbers(n_classes, threads, monkeypatch):
+    whole = small_objective(14, n_classes)
+    penalty = random_penalty(whole, 15)
+    effects = random_effects(whole, 16)
+    for limits in ({"MAX_KEPT": 0}, {"MAX_ENTRIES": 50}, {"MAX_KEPT": 0, "MAX_ENTRIES": 12, "TILE_BYTES": 300}):
+        with monkeypatch.context() as patched, thread_limit(threads):
+            for name, value in limits.items():
+                patched.setattr(objective_module, name, value)
+            cut = small_objective(14, n_classes)
+            if "MAX_ENTRIES" in limits:
+                assert len(cut._blocks) > 3
+            for found, expected in zip(cut(effects, penalty), whole(effects, penalty), strict=True):
+                np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+            np.testing.assert_allclose(cut.scores(effects), whole.scores(effects), rtol=0, atol=1e-9)
+            np.testing.assert_allclose(cut.class_counts, whole.class_counts, rtol=0, atol=1e-9)
+            np.testing.assert_allclose(cut.rows_moved, whole.rows_moved, rtol=0, atol=1e-9)
+
+
+@CLASSES
+def test_counts_of_cells_and_classes_are_those_of_the_rows_one_by_one(n_classes):
+    objective = small_objective(17, n_classes)
+    terms = objective.terms
+    cells = terms.cells(objective.codes, 0, len(terms.terms))
+    counted = np.zeros((terms.first_cell[-1], n_classes, objective.n_fits))
+    for own, label, weights in zip(cells, objective.classes, objective.weights, strict=True):
+        counted[own, label] += weights
+    np.testing.assert_allclose(objective.class_counts, counted, atol=1e-12)
+    np.testing.assert_allclose(
+        objective.shares, counted.sum(axis=1).mean(axis=1) / objective.weights.mean(axis=1).sum()
+    )
+
+
+@CLASSES
+def test_the_start_has_the_class_frequencies_of_each_fit(n_classes):
+    objective = small_objective(18, n_classes)
+    p = probabilities(objective.scores(objective.start()))
+    for fit in range(objective.n_fits):
+        counted = np.bincount(objective.classes, objective.weights[:, fit]) / objective.weights[:, fit].sum()
+        expected = counted[1:] if n_classes == 2 else counted
+        np.testing.assert_allclose(p[:, :, fit], np.tile(expected, (len(p), 1)), atol=1e-12)
+
+
+@CLASSES
+def test_the_optimum_is_that_of_scikit_learn(n_classes):
+    """Categories alone, one-hot, with the same L2 penalty on every effect."""
+    rng = np.random.default_rng(19)
+    columns = [ColumnSchema(f"x{k}", "categorical", tuple(range(n))) for k, n in enumerate((2, 3, 4))]
+    codes = np.stack([rng.integers(0, column.n_states, 80) for column in columns], axis=1)
+    classes = (codes.sum(axis=1) + rng.integers(0, 2, 80)) % n_classes
+    weights, strength = rng.uniform(0.5, 2.0, 80), 0.7
+    shares = [np.bincount(own, weights) / weights.sum() for own in codes.T]
+    objective = Objective(Terms.of(columns, shares, 80), codes, classes, weights[:, np.newaxis], n_classes)
+    penalty = Penalty(np.full((9, 1), strength))
+    scale, least = objective.scale(penalty), np.full(1, 1e-14)
+    found = minimize(lambda effects: objective(effects, penalty), objective.start(), scale, least, 2_000, 1e-16)
+    # The penalty on each of two classes is half of it on their log odds.
+    oracle = LogisticRegression(C=1 / (strength / 2 if n_classes == 2 else strength), tol=1e-12, max_iter=10_000)
+    one_hot = np.hstack([np.eye(column.n_states)[own] for column, own in zip(columns, codes.T, strict=True)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of its own line search at the last digit
+        oracle.fit(one_hot, classes, weights)
+    p = probabilities(objective.scores(found.points))[:, :, 0]
+    expected = oracle.predict_proba(one_hot)
+    np.testing.assert_allclose(p, expected[:, 1:] if n_classes == 2 else expected, atol=1e-5)
+
+
+@CLASSES
+def test_losses_residuals_and_probabilities_are_those_of_softmax(n_classes):
+    rng = np.random.default_rng(20)
+    scores = 10 * rng.normal(size=(30, 1 if n_classes == 2 else n_classes, 2))
+    classes, weights = rng.integers(0, n_classes, 30), rng.uniform(size=(30, 2))
+    every = np.concatenate([np.zeros_like(scores), scores], axis=1) if n_classes == 2 else scores
+    expected = -np.take_along_axis(log_softmax(every, axis=1), classes[:, np.newaxis, np.newaxis], axis=1)[:, 0]
+    p = softmax(every, axis=1)[:, -scores.shape[1] :]
+    np.testing.assert_allclose(row_losses(scores, classes), expected, atol=1e-12)
+    np.testing.assert_allclose(probabilities(scores), p, atol=1e-12)
+    own = (np.arange(n_classes)[-scores.shape[1] :] == classes[:, np.newaxis])[:, :, np.newaxis]
+    values, residuals = loss_and_residuals(scores, classes, weights)
+    np.testing.assert_allclose(values, (weights * expected).sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(residuals, weights[:, np.newaxis] * (p - own), atol=1e-12)
+
+
+def test_scores_of_any_size_have_finite_losses():
+    for scores in (np.array([[[1e4]], [[-1e4]]]), np.array([[[1e4], [-1e4], [0.0]], [[-1e4], [1e4], [0.0]]])):
+        classes = np.array([0, 1])
+        for found in (row_losses(scores, classes), probabilities(scores)):
+            assert np.isfinite(found).all()
+        values, residuals = loss_and_residuals(scores, classes, np.ones((2, 1)))
+        assert np.isfinite(values).all()
+        assert np.isfinite(residuals).all()
