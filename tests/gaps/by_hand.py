@@ -8,7 +8,7 @@ import numpy as np
 
 from additive.random_forests import walk
 from random_networks import joint
-from tanager.additive.any_model import AnyModel
+from tanager.additive.model import AnyModel
 from tanager.gaps.filling import Filling
 from tanager.network.network import Network
 from tanager.structure.dag import Dag

@@ -14,6 +14,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.table.granularity import GROWTH
 from tanager.table.schema import ColumnSchema
 
 Array = NDArray[np.float64]
@@ -27,7 +28,6 @@ IDENTITY = ((0, 0),)
 CURVE_PARTS = 32
 # Of a curve in a pair, times the fifth root of the rows, as the numbers of bins are (`table.granularity`).
 PAIR_PARTS = 1.25
-BINS_EXPONENT = 0.2
 # A walk of more steps has smaller ones, so that its ends are no further apart: finer bins mean no larger effects.
 FULL_STEPS = 4
 
@@ -119,7 +119,7 @@ class _Stack:
             return values
         matrices = self.matrices if values.dtype == np.float64 else self._single
         matrices = matrices.swapaxes(1, 2) if transposed else matrices
-        return (matrices if values.ndim == 3 else matrices[:, np.newaxis]) @ values
+        return (matrices if values.ndim == matrices.ndim else matrices[:, np.newaxis]) @ values
 
     @cached_property
     def _single(self) -> Array:
@@ -188,7 +188,7 @@ class Terms:
         monotone: Sequence[int] = (),
     ) -> Terms:
         """The attributes alone. `shares` (n_states,) of the rows are those of the fine states."""
-        parts = max(2, round(PAIR_PARTS * n_rows**BINS_EXPONENT))
+        parts = max(2, round(PAIR_PARTS * n_rows**GROWTH))
         directions = monotone or [0] * len(columns)
         fine = [Basis.of(*each[:2], CURVE_PARTS, each[2]) for each in zip(columns, shares, directions, strict=True)]
         coarse = [

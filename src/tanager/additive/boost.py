@@ -19,12 +19,12 @@ from tanager.table.categories import Codes
 Array = NDArray[np.float64]
 
 RATE = 0.1  # part of the best step that a tree takes
-LEAST_HESSIAN = 0.05  # of a node, in rows of variance p (1 - p)
 PENALTY = 1.0  # L2, on leaf values
 # Rows whose gradient is below this part of the mean have no influence on splits (weight trimming: Friedman, Hastie and
 # Tibshirani 2000); late rounds are several times as fast.
 TRIMMED = 0.05
-LARGEST_VALUE = 8.0  # of a leaf: rows of great weight that are all wrong would have no bound
+LEAST_HESSIAN = TRIMMED  # of a node, in rows of variance p (1 - p)
+LARGEST_VALUE = 1 / RATE  # of a leaf: rows of great weight that are all wrong would have no bound
 
 
 @dataclass(frozen=True)

@@ -23,20 +23,20 @@ Array = NDArray[np.float64]
 Rank = Callable[[Sample, Array, int], Pairs]
 
 # Strengths lambda of attributes alone and of pairs, from strong to weak; a path ends where the loss rises.
-PATH = tuple(10.0**k for k in range(2, -3, -1))
-SPARSE_PATH = tuple(10.0 ** (-k / 2) for k in range(1, 7))  # times that of the attributes alone
+STEP = 10.0
+PATH = tuple(STEP**k for k in range(2, -3, -1))
+SPARSE_PATH = tuple(STEP ** (-k / 2) for k in range(1, len(PATH) + 2))  # times that of the attributes alone
 PAIRS_PER_ATTRIBUTE = 6
 # Standard errors: pairs, the sparse variant and trees are taken if they gain so much; a variant that is so far behind
 # is left out.
 CLEAR, HOPELESS = 1.5, 3.0
+# A variant of a smaller weight is left out of the mean, which has at most so many.
+LEAST_WEIGHT, MAX_VARIANTS = 0.05, 3
 # A term smaller than this part of the largest is dropped by the sparse variant, which is reweighted so often.
-NEGLIGIBLE = 0.03
-MAX_REWEIGHTED = 6
-LEAST_WEIGHT, MAX_VARIANTS = 0.05, 3  # in the mean
+NEGLIGIBLE, MAX_REWEIGHTED = LEAST_WEIGHT, 2 * MAX_VARIANTS
 # What a step must gain, as a part of the objective: on folds, and in the last fit.
 ROUGH, CLOSE = 1e-3, 3e-6
 MAX_STEPS = 500
-HALVINGS = 8  # of the interval of a weight
 PSEUDO_ROWS = 5.0  # of the naive Bayes centre: with 1 rare states have too large effects, with 10 the gain is smaller
 
 
@@ -281,7 +281,7 @@ class Search:
             if (steps and now.loss > best.loss) or self._hopeless(now, first):
                 break
             steps.append(now)
-            best, path = now, (now.variant.sparse[-1], now.variant.sparse[-1] / np.sqrt(10.0))
+            best, path = now, (now.variant.sparse[-1], now.variant.sparse[-1] / np.sqrt(STEP))
         return steps[-1:]
 
 
@@ -325,14 +325,14 @@ def best_weight(folds: Folds, first: Array, second: Array) -> float:
 
     The loss is convex in it: the interval is halved towards the side where it falls.
     """
-    low, high, step = 0.0, 1.0, 1 / 2**HALVINGS
+    low, high = 0.0, 1.0
 
     def loss(weight: float) -> float:
         return folds.mean(folds.losses((1 - weight) * first + weight * second))
 
-    for _ in range(HALVINGS):
+    while high - low > ROUGH:
         middle = (low + high) / 2
-        if loss(middle + step) < loss(middle):
+        if loss(middle + ROUGH) < loss(middle):
             low = middle
         else:
             high = middle
@@ -354,4 +354,4 @@ def _loss(candidate: Candidate) -> float:
 
 
 def _rises(path: Sequence[Candidate]) -> bool:
-    return len(path) > 1 and path[-1].loss > path[-2].loss
+    return len(path) > 1 and path[-1].loss > path[len(path) - 2].loss

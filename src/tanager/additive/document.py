@@ -68,7 +68,7 @@ def read_effect_parts(columns: tuple[ColumnSchema, ...], document: Json) -> Addi
         array(found.get("intercept"), 1, "effects.intercept"),
         tuple(arrays(found.get("mains"), n_attributes, 2, "effects.mains")),
         tuple(pairs),
-        tuple(arrays(found.get("tables"), len(pairs), 3, "effects.tables")),
+        tuple(arrays(found.get("tables"), len(pairs), 1 + 2, "effects.tables")),
         tuple(arrays(found.get("densities"), n_attributes, 1, "effects.densities")),
         tuple(arrays(spreads, n_attributes, 2, "effects.spreads")) if spreads else (),
         read_forest(found.get("trees"), columns),
@@ -150,6 +150,7 @@ def _left(document: Json, n_codes: int, where: str) -> Flags:
 
 def _integers(document: Json, where: str) -> Ints:
     values = sequence(document, where)
-    if not set(map(type, values)) <= {int} or not all(abs(value) < 2**31 for value in cast(list[int], values)):
+    most = np.iinfo(np.int32).max
+    if not set(map(type, values)) <= {int} or not all(abs(value) < most for value in cast(list[int], values)):
         raise DocumentError(f"{where} must hold whole numbers")
     return np.array(values, dtype=np.int64)

@@ -68,8 +68,7 @@ def fit_additive(
         sample = Sample.of(rows, places[used])
     with one_blas_thread():
         fit = _Fit(sample, (*(columns[a] for a in used), columns[-1]), _among(options, used), random_state, report)
-        model = fit.model() if used and fit.n_classes > 1 else None
-    whole = _without_effects(columns, sample, fit.n_classes) if model is None else _with_columns(model, columns, used)
+        whole = _with_columns(fit.model() if used and fit.n_classes > 1 else fit.frequencies(), columns, used)
     nothing = {column.name for column, main in zip(columns, whole.mains, strict=False) if not main.any()}
     nothing -= {columns[a].name for pair in whole.pairs for a in pair}
     return whole, replace(fit.trace, zero_attributes=tuple(c.name for c in columns if c.name in nothing))
@@ -89,6 +88,11 @@ class _Fit:
         self.sample, self.columns, self.options, self.seed, self.report = sample, columns, options, seed, report
         self.attributes, self.n_classes = columns[:-1], columns[-1].n_states
         self.trace = AdditiveTrace()
+
+    def frequencies(self) -> AdditiveModel:
+        """The class frequencies: no attribute has an effect."""
+        logs = np.log(np.maximum(np.bincount(self.sample.classes, self.sample.totals, self.n_classes), 1 / 2))
+        return AdditiveModel(self.columns[-1:], logs - logs.mean(), (), (), (), ())
 
     def model(self) -> AdditiveModel:
         sample, n_classes = self.sample, self.n_classes
@@ -159,7 +163,7 @@ class _Fit:
         self, terms: Terms, mixture: Mixture, shares: Sequence[Array], factor: float
     ) -> tuple[AdditiveModel, float]:
         """The variants on all rows, averaged, times a factor; and how far P would change if the fits went on."""
-        sample, n_pairs = self.sample.at_most(MAX_FITTED // 4), max(each.variant.n_pairs for each in mixture.candidates)
+        sample, n_pairs = self.sample.at_most(MAX_FITTED // 2), max(each.variant.n_pairs for each in mixture.candidates)
         pairs = self._rank(sample, sample.totals, n_pairs) if n_pairs else ()
         terms = terms.only([*((a,) for a in range(len(self.attributes))), *pairs])
         objective = Objective(terms, sample.codes, sample.classes, sample.totals[:, np.newaxis], self.n_classes)
@@ -245,27 +249,15 @@ def _among(options: AdditiveOptions, used: Sequence[int]) -> AdditiveOptions:
 
 def _with_columns(model: AdditiveModel, columns: Columns, used: Sequence[int]) -> AdditiveModel:
     """The model with all columns, those that are not used without an effect."""
-    n_classes, at = columns[-1].n_states, {a: k for k, a in enumerate(used)}
+    mains = [np.zeros((column.n_states + 1, columns[-1].n_states)) for column in columns[:-1]]
+    densities = [np.full(column.n_states, 1 / column.n_states) for column in columns[:-1]]
+    for a, main, density in zip(used, model.mains, model.densities, strict=False):
+        mains[a], densities[a] = main, density
     return replace(
         model,
         columns=columns,
-        mains=tuple(
-            model.mains[at[a]] if a in at else np.zeros((column.n_states + 1, n_classes))
-            for a, column in enumerate(columns[:-1])
-        ),
+        mains=tuple(mains),
         pairs=tuple((used[i], used[j]) for i, j in model.pairs),
-        densities=tuple(
-            model.densities[at[a]] if a in at else np.full(column.n_states, 1 / column.n_states)
-            for a, column in enumerate(columns[:-1])
-        ),
+        densities=tuple(densities),
         forest=None if model.forest is None else model.forest.with_attributes(np.array(used)),
     )
-
-
-def _without_effects(columns: Columns, sample: Sample, n_classes: int) -> AdditiveModel:
-    """The class frequencies."""
-    counted = np.bincount(sample.classes, sample.totals, minlength=n_classes)
-    intercept = np.log(np.maximum(counted, 1 / 2))
-    mains = tuple(np.zeros((column.n_states + 1, n_classes)) for column in columns[:-1])
-    densities = tuple(np.full(column.n_states, 1 / column.n_states) for column in columns[:-1])
-    return AdditiveModel(columns, intercept - intercept.mean(), mains, (), (), densities)

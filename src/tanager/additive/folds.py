@@ -24,10 +24,11 @@ Keys = NDArray[np.uint64]
 N_FOLDS = 3  # five take twice as long and choose no better
 # Strengths and pairs are chosen on at most so many rows, trees on twice as many: more hardly change the choice.
 MAX_ROWS = 6_000
-# Trees are grown on at most so many rows, drawn at random, and terms are fitted to a quarter of them: the others would
+# Trees are grown on at most so many rows, drawn at random, and terms are fitted to half of them: the others would
 # move a curve by less than its error.
 MAX_FITTED = 200_000
 SEED = 0
+LARGEST = np.iinfo(np.uint64).max
 
 
 @dataclass(frozen=True)
@@ -49,13 +50,14 @@ class Sample:
     def of(cls, rows: Rows, places: NDArray[np.intp]) -> Sample:
         """The rows, wherever they are, in canonical order; `places` are the columns of the fine codes."""
         share = MAX_FITTED / max(rows.n_rows, 1)
+        unit = rows.outline.least_weight or 1.0  # so that rows are the same whatever weights are measured in
         if share < 1.0:
-            drawn = rows.sum(partial(_draw, places=places, share=share), "draw").values
+            drawn = rows.sum(partial(_draw, places=places, share=share, unit=unit), "draw").values
             batch = join_blocks(drawn, rows.n_states)
         else:
             batch = gather(rows)
         codes, classes, weights = batch.codes[:, places], batch.class_codes, batch.row_weights
-        _, first, counts = np.unique(row_keys(codes, classes, weights), return_index=True, return_counts=True)
+        _, first, counts = np.unique(row_keys(codes, classes, weights / unit), return_index=True, return_counts=True)
         return cls(np.ascontiguousarray(codes[first]), classes[first].astype(np.intp), counts, weights[first])
 
     def __len__(self) -> int:
@@ -78,15 +80,15 @@ class Sample:
         return Sample(self.codes[kept], self.classes[kept], self.counts[kept], self.weights[kept])
 
 
-def _draw(batch: EncodedBatch, places: NDArray[np.intp], share: float) -> Blocks[EncodedBatch]:
+def _draw(batch: EncodedBatch, places: NDArray[np.intp], share: float, unit: float) -> Blocks[EncodedBatch]:
     """A share of the rows of a block, by what they hold; equal rows are told apart by their number."""
-    keys = row_keys(batch.codes[:, places], batch.class_codes, batch.row_weights)
+    keys = row_keys(batch.codes[:, places], batch.class_codes, batch.row_weights / unit)
     order = np.argsort(keys, kind="stable")
     ranked = keys[order]
     first = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
     copy = np.arange(len(keys)) - np.repeat(first, np.diff([*first, len(keys)]))
     drawn = row_keys(copy[:, np.newaxis].astype(np.uint64), np.zeros(len(keys), np.uint8), ranked.view(np.float64))
-    return Blocks((batch.take(np.sort(order[drawn <= share * np.iinfo(np.uint64).max])),))
+    return Blocks((batch.take(np.sort(order[drawn <= share * LARGEST])),))
 
 
 def row_keys(codes: Codes, classes: Codes, weights: Array) -> Keys:
@@ -94,12 +96,12 @@ def row_keys(codes: Codes, classes: Codes, weights: Array) -> Keys:
 
     A sum of codes times random odd numbers modulo 2^64, mixed so that the order of the keys is random.
     """
-    factors = np.random.default_rng(SEED).integers(0, 2**64 - 1, codes.shape[1] + 2, dtype=np.uint64) | np.uint64(1)
+    factors = np.random.default_rng(SEED).integers(0, LARGEST, codes.shape[1] + 2, dtype=np.uint64) | np.uint64(1)
     keys = np.multiply(classes, factors[0], dtype=np.uint64)
     keys += np.ascontiguousarray(weights).view(np.uint64) * factors[1]
     for column, factor in zip(codes.T, factors[2:], strict=True):
         keys += np.multiply(column, factor, dtype=np.uint64)
-    half = np.uint64(32)
+    half = np.uint64(np.iinfo(np.uint64).bits // 2)
     keys ^= keys >> half
     keys *= factors[0]
     keys ^= keys >> half
@@ -152,7 +154,7 @@ class Folds:
 
     def mean(self, losses: Array) -> float:
         """Of the losses (n, n_folds) of validation rows, by their weights."""
-        return float((self.validation * losses).sum() / self.validation.sum())
+        return float((self.validation * losses).sum() / max(self.validation.sum(), np.finfo(np.float64).tiny))
 
     def errors_above(self, losses: Array, others: Array) -> float:
         """How many standard errors of the paired difference the mean loss is above another one; over rows."""

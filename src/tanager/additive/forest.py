@@ -77,7 +77,7 @@ class Forest:
         counts = np.array([len(tree.nodes) for tree in trees], dtype=np.int64)
         splits = np.cumsum([0, *counts])
         leaves = np.cumsum([0, *(len(tree.values) for tree in trees)])
-        nodes = np.concatenate([*(tree.nodes for tree in trees), np.empty((0, 3), np.int64)])
+        nodes = np.concatenate([*(tree.nodes for tree in trees), np.empty((0, 1 + 2), np.int64)])
         children, attributes = nodes[:, [2, 1]], nodes[:, 0]
         later, next_leaf = (np.repeat(first[:-1], counts)[:, np.newaxis] for first in (splits, leaves))
         left = np.zeros((len(nodes), max((tree.left.shape[1] for tree in trees), default=0)), dtype=np.bool_)
@@ -219,25 +219,6 @@ class Forest:
             lower[self.place(self.ends[splits])] = lower[splits, np.newaxis]
         means = np.bincount(self.of_class, self.means[roots], minlength=self.n_classes).astype(np.float64)
         return self._with_values(self.values - lower[len(self.attributes) :]), means
-
-    def joined(self, other: Forest) -> Forest:
-        """The trees of both."""
-        n_splits, n_leaves = len(self.attributes), len(self.values)
-
-        def shifted(ends: Ints) -> Ints:
-            return np.where(ends >= 0, ends + n_splits, ends - n_leaves)
-
-        return Forest(
-            self.n_classes,
-            np.concatenate([self.roots, shifted(other.roots)]),
-            np.concatenate([self.of_class, other.of_class]),
-            np.concatenate([self.attributes, other.attributes]),
-            np.concatenate([self.ends, shifted(other.ends)]),
-            np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),
-            np.concatenate([self.left, other.left]),
-            np.concatenate([self.values, other.values]),
-            np.concatenate([self.weights, other.weights]),
-        )
 
     def odds(self, favoured: int, against: int) -> Array:
         """(n_leaves,) what a leaf adds to the log odds of one class against another."""

@@ -18,7 +18,7 @@ Flags = NDArray[np.bool_]
 KERNELS = "tanager.additive.grow_kernels"
 # Rows times attributes times trees of a round below which NumPy has grown them before a kernel is compiled.
 SMALL = 40_000
-UNIT_BITS = 32
+UNIT_BITS = np.iinfo(np.int32).bits
 LEAST_GAIN = 1e-9  # of the score without a split: below it is rounding
 
 

@@ -10,17 +10,14 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.additive.any_model import AnyModel
-from tanager.additive.forest import Forest
-from tanager.additive.model import AdditiveModel
+from tanager.additive.forest import BLOCK_ROWS, Forest
+from tanager.additive.model import AdditiveModel, AnyModel
 from tanager.html_table import bars, html_table
 from tanager.network.edge_information import Floats, edge_information
 from tanager.table.batch import EncodedBatch
 from tanager.table.categories import Codes, code_dtype
 from tanager.table.granularity import fine_codes
 from tanager.table.rows import Rows
-
-N_DRAWS = 2_048
 
 
 def effect_strength(network: AdditiveModel) -> Floats:
@@ -47,12 +44,12 @@ def effect_strength(network: AdditiveModel) -> Floats:
 
 
 def _draw_rows(network: AdditiveModel) -> Codes:
-    """(N_DRAWS, n_attributes) codes, independent of each other: the same rows every time."""
+    """(BLOCK_ROWS, n_attributes) codes, independent of each other: the same rows every time."""
     random = np.random.default_rng(0)
-    rows = np.empty((N_DRAWS, len(network.densities)), dtype=code_dtype(max(network.n_states)))
+    rows = np.empty((BLOCK_ROWS, len(network.densities)), dtype=code_dtype(max(network.n_states)))
     for attribute in sorted(range(rows.shape[1]), key=network.nodes.__getitem__):  # whatever the order of columns is
         density = network.densities[attribute]
-        rows[:, attribute] = random.choice(len(density), N_DRAWS, p=density)
+        rows[:, attribute] = random.choice(len(density), BLOCK_ROWS, p=density)
     return rows
 
 

@@ -12,9 +12,11 @@ Array = NDArray[np.float64]
 Problem = Callable[[Array], tuple[Array, Array]]
 """Points (..., n_problems) -> values (n_problems,) and gradients of the points' shape."""
 
+Step = tuple[Array, Array, Array]
+"""A step, the change of the gradient along it, and the inverse of their product for each problem."""
+
 MEMORY = 10  # steps: more cost as much as they save
 ENOUGH = 1e-4  # of the decrease that the slope promises (Armijo)
-MAX_HALVINGS = 30
 
 
 @dataclass
@@ -50,38 +52,34 @@ def minimize(
     """
     points = start
     values, gradient = problem(points)
-    memory: list[tuple[Array, Array, Array]] = []
+    memory: list[Step] = []
     size = np.ones_like(values)  # of the diagonal, by the last step
     for n_steps in range(max_steps + 1):
-        free = gradient if lower is None else np.where((points <= lower) & (gradient > 0), 0.0, gradient)
-        direction = -_times_inverse(free, memory, scale * size)
-        if lower is not None:
-            direction = np.where((points <= lower) & (direction < 0), 0.0, direction)
-        slopes = _dot(gradient, direction)
-        uphill = slopes > 0  # by rounding or at a bound: forget, and follow the gradient
+        direction = _direction(points, gradient, memory, scale * size, lower)
+        uphill = _dot(gradient, direction) > 0  # by rounding or at a bound: forget, and follow the gradient
         if uphill.any():
-            direction = np.where(uphill, -scale * free, direction)
-            slopes = _dot(gradient, direction)
-        decrease = -slopes / 2
-        active = decrease > tolerance * values
+            direction = np.where(uphill, -scale * size * gradient, direction)
+        within = direction if lower is None else np.maximum(direction, lower - points)
+        decrease = -_dot(gradient, within) / 2
+        active = decrease > tolerance * np.abs(values)
         if not active.any() or n_steps == max_steps:
-            return Minimum(points, values, direction, decrease, n_steps, not active.any())
+            return Minimum(points, values, within, decrease, n_steps, not active.any())
         lengths = np.where(active, 1.0, 0.0)
-        for _ in range(MAX_HALVINGS):
+        for _ in range(np.finfo(np.float64).nmant):  # less would change nothing
             trial = points + lengths * direction
             if lower is not None:
                 trial = np.maximum(trial, lower)
             new_values, new_gradient = problem(trial)
-            rounding = precision * np.abs(values)
-            high = new_values > values + ENOUGH * lengths * slopes + rounding
+            promised = _dot(gradient, trial - points)
+            high = new_values > values + ENOUGH * promised + precision * np.abs(values)
             if not high.any():
                 break
-            # The least of the parabola through both values and the slope at the start.
-            bend = new_values - values - lengths * slopes
-            guess = -slopes * lengths**2 / (2 * np.where(high, bend, 1.0))
-            lengths = np.where(high, np.clip(guess, lengths / 8, lengths / 2), lengths)
+            # The least of the parabola through both values and the slope at the start, or half of the step.
+            bend = new_values - values - promised
+            guess = -promised * lengths / (2 * np.where(high, bend, 1.0))
+            lengths = np.where(high, np.minimum(guess, lengths / 2), lengths)
         else:
-            return Minimum(points, values, direction, decrease, n_steps, False)
+            return Minimum(points, values, within, decrease, n_steps, False)
         step, change = trial - points, new_gradient - gradient
         curvature = _dot(step, change)
         norm = _dot(scale * change, change)
@@ -98,7 +96,25 @@ def _dot(left: Array, right: Array) -> Array:
     return np.einsum("ijk,ijk->k", left, right)
 
 
-def _times_inverse(gradient: Array, memory: list[tuple[Array, Array, Array]], scale: Array) -> Array:
+def _direction(points: Array, gradient: Array, memory: list[Step], scale: Array, lower: Array | None) -> Array:
+    """The inverse Hessian times the gradient, downhill; among bounds that of the variables which are free.
+
+    What a step along the gradient would take to its bound goes there, and the others move as if it had always been
+    fixed (the two-metric projection of Bertsekas 1982): the memory is cut to them.
+    """
+    if lower is None:
+        return -_times_inverse(gradient, memory, scale)
+    free = (gradient <= 0) | (points - scale * gradient > lower)
+    cut = []
+    for step, change, _ in memory:
+        step, change = step * free, change * free
+        curvature = _dot(step, change)
+        cut.append((step, change, np.divide(1.0, curvature, out=np.zeros_like(curvature), where=curvature > 0)))
+    to_bound = np.where(free, 0.0, lower) - points
+    return np.where(free, -_times_inverse(gradient * free, cut, scale), to_bound)
+
+
+def _times_inverse(gradient: Array, memory: list[Step], scale: Array) -> Array:
     """The inverse Hessian times a gradient: the two loops of Nocedal (1980)."""
     result, factors = gradient, []
     for step, change, inverse in reversed(memory):

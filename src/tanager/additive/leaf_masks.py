@@ -13,9 +13,11 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
-LEAVES_PER_WORD = 63  # bit 0 of a word is no leaf: a word without a leaf of the row finds a value of zero
-SLOTS_PER_WORD = 64
-TO_SLOT, SLOT_SHIFT = 0x03F79D71B4CB0A89, 58
+SLOTS_PER_WORD = np.iinfo(np.uint64).bits
+LEAVES_PER_WORD = (
+    SLOTS_PER_WORD - 1
+)  # bit 0 of a word is no leaf: a word without a leaf of the row finds a value of zero
+TO_SLOT, SLOT_SHIFT = 0x03F79D71B4CB0A89, SLOTS_PER_WORD - LEAVES_PER_WORD.bit_length()
 """A de Bruijn number: times a power of two, its six highest bits tell the power (Leiserson et al. 1998)."""
 
 

@@ -10,18 +10,18 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.additive.forest import Forest, by_sets
+from tanager.additive.forest import BLOCK_ROWS, Forest, by_sets
 from tanager.errors import DataError, OptionError
+from tanager.network.any_network import AnyNetwork
 from tanager.network.columns import HasColumns, Term
 from tanager.network.log_joint import LogJoint, normalize_log
+from tanager.network.network import Network
 from tanager.structure.dag import Dag
 from tanager.table.categories import Codes, code_dtype
 from tanager.table.schema import Category, ColumnSchema
 from tanager.threads import map_threads
 
 Array = NDArray[np.float64]
-
-BLOCK_ROWS = 2_048
 
 
 class AnswersGaps(Protocol):
@@ -129,9 +129,9 @@ class AdditiveModel(HasColumns):
         """What the model is made of, in a line: the first that every output says of it."""
         counts = [(len(self.columns) - 1, "attribute"), (len(self.pairs), "pair")]
         parts = ", ".join(f"{number:,} {word}{'' if number == 1 else 's'}" for number, word in counts)
-        trees = round(100 * self.tree_share)
-        boosted = "" if self.forest is None else f", {trees} % from boosted trees"
-        return f"additive model: {parts}; {100 - trees} % of the log odds from readable terms{boosted}"
+        trees = round(self.tree_share, 2)
+        boosted = "" if self.forest is None else f", {_percent(trees)} from boosted trees"
+        return f"additive model: {parts}; {_percent(1 - trees)} of the log odds from readable terms{boosted}"
 
     def __repr__(self) -> str:
         """A line: the effects of a real network are pages."""
@@ -317,3 +317,12 @@ class AdditiveModel(HasColumns):
         cells = [*(self.mains[attribute] for attribute in mains), *tables, self.intercept[np.newaxis]]
         ends = np.cumsum([len(part) for part in cells])
         return LogJoint(nodes, strides, np.concatenate([[0], ends[:-1]]), np.concatenate(cells))
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")
+
+
+LookedUpModel = Network | AdditiveModel
+"""One whose log odds are a sum of look-ups."""
+AnyModel = AnyNetwork | AdditiveModel

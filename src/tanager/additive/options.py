@@ -64,6 +64,13 @@ def read_options(
             if pair in forbidden:
                 i, j = (names[node] for node in pair)
                 raise OptionError(f"the pair {i!r}, {j!r} is in pairs and in forbidden_pairs.")
+        for pair in taken:
+            constrained = [names[node] for node in pair if monotone and monotone[node]]
+            if constrained:
+                raise OptionError(
+                    f"monotonic_cst constrains {constrained[0]!r}, which is also in the pairs given.",
+                    hint="leave the pair out: an attribute with a constraint has an effect of its own only.",
+                )
     given = isinstance(taken, tuple) or bool(forbidden) or bool(monotone)
     return AdditiveOptions(taken, forbidden, bool(trees) and not given, monotone)
 

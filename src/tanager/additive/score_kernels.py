@@ -10,7 +10,7 @@ from tanager.additive.leaf_masks import LEAVES_PER_WORD, SLOT_SHIFT, SLOTS_PER_W
 from tanager.kernel import kernel, kernel_part
 from tanager.table.categories import Codes
 
-ALL_LEAVES, FIRST_LEAF = np.uint64(2**64 - 1), np.uint64(2)
+ALL_LEAVES, FIRST_LEAF = np.uint64(np.iinfo(np.uint64).max), np.uint64(2)
 
 
 @kernel

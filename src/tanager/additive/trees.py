@@ -21,12 +21,13 @@ from tanager.table.schema import ColumnSchema
 Array = NDArray[np.float64]
 
 # Large trees find what numbers have together, small ones of all attributes what categories have.
-KINDS = (TreeKind(depth=6, fraction=0.5), TreeKind(depth=3, fraction=1.0))
+DEPTH = 3
+KINDS = (TreeKind(2 * DEPTH, fraction=1 / 2), TreeKind(DEPTH, fraction=1.0))
 # Rounds end when so many have lowered the loss by less than this part.
 PATIENCE, NOTHING = 50, 0.003
 MAX_ROUNDS = 2_000
-# Forests of different attributes are averaged, at most so many and of so many trees in all.
-MAX_FORESTS, MAX_TREES = 4, 800
+# Forests of different attributes are averaged, of about so many trees in all.
+N_TREES = 800
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def choose_trees(
     """
     classes, book = folds.sample.classes, codebook(columns)
     alone = folds.losses(terms)
-    choice, best, halves = None, alone, alone
+    choice, best = None, alone
     for kind in KINDS:
         boosting = Boosting(kind, folds.sample.codes, classes, folds.training, n_classes, book, seed)
         losses, rounds, scores = [folds.mean(folds.losses(boosting.scores.transpose(2, 1, 0)))], 0, boosting.scores
@@ -70,9 +71,7 @@ def choose_trees(
         mixed = folds.losses((1 - weight) * terms + weight * trees)
         if folds.mean(mixed) < folds.mean(best):
             choice, best = TreeChoice(kind, rounds, weight), mixed
-            halves = folds.losses((terms + trees) / 2)
-    gains = [folds.errors_above(alone, losses) for losses in (best, halves)]
-    return choice if gains[0] > 2 * CLEAR or min(gains) > CLEAR else None
+    return choice if folds.errors_above(alone, best) > CLEAR else None
 
 
 def ends(losses: list[float]) -> bool:
@@ -89,7 +88,7 @@ def grow_forest(
     """The mean of forests with different seeds times its weight, what it adds to the intercept, and their number."""
     rounds = choice.rounds
     n_columns = 1 if n_classes == 2 else n_classes
-    averaged = 1 if choice.kind.fraction == 1 else int(np.clip(round(MAX_TREES / (rounds * n_columns)), 1, MAX_FORESTS))
+    averaged = 1 if choice.kind.fraction == 1 else max(1, round(N_TREES / max(1, rounds * n_columns)))
     weights = np.repeat(sample.totals[:, np.newaxis], averaged, axis=1)
     boosting = Boosting(choice.kind, sample.codes, sample.classes, weights, n_classes, codebook(columns), seed)
     for _ in range(rounds):
@@ -120,5 +119,5 @@ def _tree(attributes: NDArray[np.int32], left: NDArray[np.bool_], values: Array,
     ends = np.stack([2 * splits + 1, 2 * splits + 2], axis=1) if len(splits) else np.zeros((1, 1), np.intp)
     leaves = np.unique(ends[number[ends] < 0])
     number[leaves] = ~np.arange(len(leaves))
-    nodes = np.column_stack([attributes[splits], number[ends]]) if len(splits) else np.zeros((0, 3), np.int64)
+    nodes = np.column_stack([attributes[splits], number[ends]]) if len(splits) else np.zeros((0, 1 + 2), np.int64)
     return Tree(of_class, nodes.astype(np.int64), left[splits], values[leaves], weights[leaves])

@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tanager.additive.any_model import AnyModel
 from tanager.additive.importance import attribute_importance
+from tanager.additive.model import AnyModel
 from tanager.additive.trace import AdditiveTrace
 from tanager.classifiers.hidden import add_hidden_codes
 from tanager.classifiers.intervals import GivesIntervals

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from tanager.additive.any_model import AnyModel
 from tanager.additive.importance import class_odds
+from tanager.additive.model import AnyModel
 from tanager.classifiers.reading import ReadsTables
 from tanager.errors import MissingMethodError, OptionError
 from tanager.gaps.rule import GapRule

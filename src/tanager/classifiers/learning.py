@@ -11,7 +11,7 @@ from typing import cast
 
 import numpy as np
 
-from tanager.additive.any_model import AnyModel
+from tanager.additive.model import AnyModel
 from tanager.additive.trace import AdditiveTrace
 from tanager.classifiers.hidden import add_hidden, count_with_hidden, hidden_columns, tune_hidden
 from tanager.classifiers.parts import Parts

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.additive.any_model import AnyModel
+from tanager.additive.model import AnyModel
 from tanager.classifiers.base import TableClassifier
 from tanager.errors import DataError, OptionError
 from tanager.gaps.choose import choose_rule

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.additive.any_model import AnyModel
+from tanager.additive.model import AnyModel
 from tanager.table.schema import Category as State
 from tanager.table.schema import ColumnSchema
 

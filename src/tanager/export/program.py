@@ -18,8 +18,7 @@ from tanager.registry import list_names, nearest_first
 from tanager.table.schema import Category, ColumnSchema
 
 if TYPE_CHECKING:
-    from tanager.additive.any_model import LookedUpModel
-    from tanager.additive.model import AdditiveModel
+    from tanager.additive.model import AdditiveModel, LookedUpModel
     from tanager.classifiers.base import TableClassifier
     from tanager.network.mixture import MixtureNetwork
     from tanager.network.network import Network

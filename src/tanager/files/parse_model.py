@@ -8,8 +8,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.additive.any_model import AnyModel
 from tanager.additive.document import read_effect_parts
+from tanager.additive.model import AnyModel
 from tanager.additive.options import check_options
 from tanager.additive.trace import AdditiveTrace
 from tanager.classifiers import AdditiveClassifier, BayesianNetworkClassifier

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.additive.any_model import AnyModel
+from tanager.additive.model import AnyModel
 from tanager.network.json_values import DocumentError, Json, array, arrays, mapping, sequence, text
 from tanager.posterior.any_posterior import AnyPosterior
 from tanager.posterior.broad import BroadPosterior, line_steps, whole_steps

@@ -28,9 +28,8 @@ import numpy as np
 import sklearn
 from numpy.typing import NDArray
 
-from tanager.additive.any_model import AnyModel
 from tanager.additive.document import effect_parts
-from tanager.additive.model import AdditiveModel
+from tanager.additive.model import AdditiveModel, AnyModel
 from tanager.additive.trace import AdditiveTrace
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.learning import Trace

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tanager.additive.any_model import LookedUpModel
+from tanager.additive.model import LookedUpModel
 from tanager.gaps.completions import MAX_COMPLETIONS, N_DRAWS, Completions
 from tanager.gaps.expected import Expected
 from tanager.gaps.filling import Filling, FillingTask

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import cast
 
-from tanager.additive.any_model import AnyModel
+from tanager.additive.model import AnyModel
 from tanager.gaps.average import Averaged
 from tanager.gaps.expected import Expected
 from tanager.gaps.filling import Filling, FillingTask

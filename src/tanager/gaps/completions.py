@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.additive.any_model import LookedUpModel
+from tanager.additive.model import LookedUpModel
 from tanager.gaps.filler import FillingTree
 from tanager.gaps.leaves import Leaves
 from tanager.gaps.sums import Sums, sum_completions, sum_draws

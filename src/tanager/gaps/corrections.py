@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.additive.any_model import LookedUpModel
+from tanager.additive.model import LookedUpModel
 from tanager.gaps.completions import MAX_COMPLETIONS, N_DRAWS, Completions
 from tanager.table.categories import Codes, code_dtype
 

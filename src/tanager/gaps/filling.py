@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.additive.any_model import LookedUpModel
+from tanager.additive.model import LookedUpModel
 from tanager.counts.count_store import CountStore
 from tanager.errors import DataError
 from tanager.gaps.completions import Completions

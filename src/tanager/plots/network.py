@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.additive.any_model import AnyModel
 from tanager.additive.importance import edge_strength, effect_strength
-from tanager.additive.model import AdditiveModel
+from tanager.additive.model import AdditiveModel, AnyModel
 from tanager.errors import OptionError
 from tanager.explain.explanation import RowExplanation
 from tanager.network.tree_average import TreeAverageNetwork

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.additive.any_model import AnyModel
-from tanager.additive.model import AdditiveModel
+from tanager.additive.model import AdditiveModel, AnyModel
 from tanager.network.columns import Term
 from tanager.posterior.any_posterior import AnyPosterior
 from tanager.table.categories import Codes

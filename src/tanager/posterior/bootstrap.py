@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t
 
-from tanager.additive.any_model import AnyModel
-from tanager.additive.model import AdditiveModel
+from tanager.additive.model import AdditiveModel, AnyModel
 from tanager.gaps.rule import GapRule
 from tanager.network.columns import Term
 from tanager.posterior.interval import Interval, around, log_odds_of_each

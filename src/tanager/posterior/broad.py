@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.special import expit, logit
 
-from tanager.additive.any_model import AnyModel
+from tanager.additive.model import AnyModel
 from tanager.gaps.rule import GapRule
 from tanager.network.columns import Term
 from tanager.posterior.features import Features, choose_terms, make_features

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy.special import digamma, expit, polygamma
 from scipy.stats import norm
 
-from tanager.additive.any_model import AnyModel
+from tanager.additive.model import AnyModel
 from tanager.counts.family import Family
 from tanager.gaps.rule import GapRule
 from tanager.network.columns import Term

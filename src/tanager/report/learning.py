@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager.additive.any_model import AnyModel
+from tanager.additive.model import AnyModel
 from tanager.additive.trace import AdditiveTrace
 from tanager.classifiers.base import TableClassifier
 from tanager.parameters.protocol import ParameterTrace

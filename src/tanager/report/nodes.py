@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tanager.additive.any_model import AnyModel
+from tanager.additive.model import AnyModel
 from tanager.report.json_page import Json
 from tanager.report.layout import Box
 from tanager.table.schema import ColumnSchema, format_values

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from tanager.additive.any_model import AnyModel
 from tanager.additive.importance import attribute_importance, class_odds
+from tanager.additive.model import AnyModel
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.posteriors import Preparation
 from tanager.errors import OptionError
