@@ -7,7 +7,7 @@ expansion of the log-loss (Friedman 2001; Chen and Guestrin 2016).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,8 +69,12 @@ class Boosting:
         self._weights = self.weights.T[:, np.newaxis]
         self._random = [np.random.default_rng((self.seed, run)) for run in range(n_runs)]
 
-    def grow(self) -> None:
-        """One more round."""
+    def by_row(self) -> Array:
+        """(n_rows, n_columns, n_runs) the scores."""
+        return self.scores.transpose(2, 1, 0)
+
+    def grow(self, keep: bool = False) -> None:
+        """One more round; its trees are needed only where they are kept."""
         p = probabilities(self.scores)
         g, h = self._weights * (p - self._is_class), self._weights * (p * (1.0 - p))
         n_rows = g.shape[2]
@@ -94,9 +98,10 @@ class Boosting:
         )
         values = np.clip(-RATE * sum_g / (sum_h + PENALTY), -LARGEST_VALUE, LARGEST_VALUE)
         self.scores += np.take_along_axis(values, grown.node_of_row, axis=1).reshape(self.scores.shape)
-        self.rounds.append(Grown(grown.attributes.astype(np.int32), grown.left, np.zeros(0, np.int64)))
-        self.values.append(values)
-        self.leaf_weights.append(sum_w.astype(np.float64))
+        if keep:
+            self.rounds.append(replace(grown, node_of_row=np.zeros(0, np.int64)))
+            self.values.append(values)
+            self.leaf_weights.append(sum_w.astype(np.float64))
 
     def _draw(self) -> NDArray[np.int64]:
         """(n_trees, n_asked) the attributes that each tree may split on: the trees of a run and round share them."""

@@ -99,16 +99,9 @@ class Fitter:
         penalty = Penalty(np.repeat(strengths, self.terms.n_effects, axis=0), centre)
         start = start.copy()
         start[:-1] = np.where(np.isinf(penalty.strength)[:, np.newaxis], 0.0, start[:-1])
-        objective = self.objective
-        return minimize(
-            partial(objective, penalty=penalty),
-            start,
-            objective.scale(penalty),
-            tolerance,
-            MAX_STEPS,
-            float(np.finfo(objective.dtype).eps),
-            self._lower,
-        )
+        problem, scale = partial(self.objective, penalty=penalty), self.objective.scale(penalty)
+        precision = float(np.finfo(self.objective.dtype).eps)
+        return minimize(problem, start, scale, tolerance, MAX_STEPS, precision, self._lower)
 
     @cached_property
     def _lower(self) -> Array | None:
@@ -221,21 +214,12 @@ class Search:
         return self.folds.errors_above(candidate.losses, best.losses) > HOPELESS
 
     def _try(
-        self,
-        variant: Variant,
-        fitter: Fitter,
-        strengths: Array,
-        start: Array,
-        centre: Array | float = 0.0,
-        origin: Fitter | None = None,
+        self, variant: Variant, fitter: Fitter, strengths: Array, start: Array, centre: Array | float = 0.0
     ) -> Candidate:
         effects = fitter.fit(strengths, start, centre).points
         losses = self.folds.losses(fitter.objective.scores(effects).astype(np.float64))
-        candidate = Candidate(
-            variant, fitter if origin is None else origin, fitter, effects, losses, self.folds.mean(losses)
-        )
-        self.tried.append((variant.describe(), candidate.loss))
-        return candidate
+        self.tried.append((variant.describe(), self.folds.mean(losses)))
+        return Candidate(variant, fitter, fitter, effects, losses, self.tried[-1][1])
 
     def _mains(self, fitter: Fitter, name: str) -> list[Candidate]:
         """The path of the attributes' strength; towards zero it begins without any effect."""
@@ -273,7 +257,7 @@ class Search:
             start, found = fitter.take(best.fitter, best.effects), list[Candidate]()
             for strength in path:
                 variant = replace(best.variant, sparse=(*best.variant.sparse, strength))
-                found.append(self._try(variant, fitter, strength * factors, start, origin=first.origin))
+                found.append(replace(self._try(variant, fitter, strength * factors, start), origin=first.origin))
                 start = found[-1].effects
                 if _rises(found):
                     break

@@ -65,8 +65,7 @@ class Objective:
         single: bool = False,
     ) -> None:
         self.dtype: type[np.floating[Any]] = np.float32 if single else np.float64
-        self.terms, self.codes, self.n_classes = terms, codes, n_classes
-        self.classes = classes
+        self.terms, self.codes, self.classes, self.n_classes = terms, codes, classes, n_classes
         self.weights = cast(Array, weights.astype(self.dtype))
         self.n_columns = 1 if n_classes == 2 else n_classes
         self._tiles = self._cut_tiles()
@@ -78,13 +77,11 @@ class Objective:
         for first in range(0, len(codes), size):
             rows = slice(first, min(first + size, len(codes)))
             self._blocks.append((rows, self._matrices(rows) if keep else None))
-        n_cells = int(terms.first_cell[-1])
-        counted = np.zeros(n_cells)
+        counted = np.zeros(int(terms.first_cell[-1]))
         for block in self._blocks:
             self._collect(block, self.weights[block[0]].mean(axis=1), counted)
         self.shares = counted / weights.mean(axis=1).sum()
         self.rows_moved = np.append(terms.squared().collect(counted[:, np.newaxis])[:, 0], weights.mean(axis=1).sum())
-        self.n_passes = 0
 
     def _cut_tiles(self) -> list[tuple[slice, int, int]]:
         """Cells, first and last term of neighbouring terms whose tables together stay in the cache."""
@@ -178,7 +175,6 @@ class Objective:
 
     def __call__(self, effects: Array, penalty: Penalty) -> tuple[Array, Array]:
         """(n_fits,) values and their gradient."""
-        self.n_passes += 1
         tables, level = self.tables(effects), effects[-1].astype(self.dtype)
 
         def add(block: Block) -> tuple[Array, Array, Array]:

@@ -27,7 +27,7 @@ KINDS = (TreeKind(2 * DEPTH, fraction=1 / 2), TreeKind(DEPTH, fraction=1.0))
 PATIENCE, NOTHING = 50, 0.003
 MAX_ROUNDS = 2_000
 # Forests of different attributes are averaged, of about so many trees in all.
-N_TREES = 800
+N_TREES = 400
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,13 @@ def choose_trees(
     choice, best = None, alone
     for kind in KINDS:
         boosting = Boosting(kind, folds.sample.codes, classes, folds.training, n_classes, book, seed)
-        losses, rounds, scores = [folds.mean(folds.losses(boosting.scores.transpose(2, 1, 0)))], 0, boosting.scores
+        trees, rounds = boosting.by_row(), 0
+        losses = [folds.mean(folds.losses(trees))]
         while len(losses) <= MAX_ROUNDS and not ends(losses):
             boosting.grow()
-            losses.append(folds.mean(folds.losses(boosting.scores.transpose(2, 1, 0))))
+            losses.append(folds.mean(folds.losses(boosting.by_row())))
             if losses[-1] < losses[rounds]:
-                rounds, scores = len(losses) - 1, boosting.scores.copy()
-        trees = scores.transpose(2, 1, 0)
+                rounds, trees = len(losses) - 1, boosting.by_row().copy()
         weight = best_weight(folds, terms, trees)
         mixed = folds.losses((1 - weight) * terms + weight * trees)
         if folds.mean(mixed) < folds.mean(best):
@@ -86,13 +86,12 @@ def grow_forest(
     choice: TreeChoice, sample: Sample, columns: tuple[ColumnSchema, ...], n_classes: int, seed: int
 ) -> tuple[Forest | None, Array, int]:
     """The mean of forests with different seeds times its weight, what it adds to the intercept, and their number."""
-    rounds = choice.rounds
     n_columns = 1 if n_classes == 2 else n_classes
-    averaged = 1 if choice.kind.fraction == 1 else max(1, round(N_TREES / max(1, rounds * n_columns)))
+    averaged = 1 if choice.kind.fraction == 1 else max(1, round(N_TREES / max(1, choice.rounds * n_columns)))
     weights = np.repeat(sample.totals[:, np.newaxis], averaged, axis=1)
     boosting = Boosting(choice.kind, sample.codes, sample.classes, weights, n_classes, codebook(columns), seed)
-    for _ in range(rounds):
-        boosting.grow()
+    for _ in range(choice.rounds):
+        boosting.grow(keep=True)
     n_codes = np.array([column.n_states + 1 for column in columns])
     intercept = np.zeros(n_classes)
     intercept[-n_columns:] = boosting.start.mean(axis=0)
@@ -111,7 +110,7 @@ def grow_forest(
     return forest, choice.weight * intercept + means, averaged
 
 
-def _tree(attributes: NDArray[np.int32], left: NDArray[np.bool_], values: Array, weights: Array, of_class: int) -> Tree:
+def _tree(attributes: NDArray[np.int64], left: NDArray[np.bool_], values: Array, weights: Array, of_class: int) -> Tree:
     """From a heap: splits in its order, then the nodes that rows end in."""
     splits = np.flatnonzero(attributes >= 0)
     number = np.full(len(values), -1)
