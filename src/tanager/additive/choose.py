@@ -190,13 +190,10 @@ class Search:
         best = self._mix(found)
         if n_pairs:
             with_pairs = self._mix(found + self._with_pairs(leader, n_pairs))
-            best = with_pairs if must else self._clearly_better(best, with_pairs)
+            best = with_pairs if must or gains_clearly(self.folds, best.losses, with_pairs.losses) else best
         sparse = self._sparse(min(best.candidates, key=_loss))
-        return self._clearly_better(best, self._mix([*best.candidates, *sparse]))
-
-    def _clearly_better(self, first: Mixture, second: Mixture) -> Mixture:
-        """The second if it gains clearly, else the first."""
-        return second if self.folds.errors_above(first.losses, second.losses) > CLEAR else first
+        with_sparse = self._mix([*best.candidates, *sparse])
+        return with_sparse if gains_clearly(self.folds, best.losses, with_sparse.losses) else best
 
     def _mix(self, found: Sequence[Candidate]) -> Mixture:
         """The best, and the others in the order of their losses, where they gain."""
@@ -302,6 +299,12 @@ class Mixture:
             self.folds, [*self.candidates, candidate], [*kept, weight], (1 - weight) * self.scores + weight * scores
         )
         return mixed if mixed.loss < self.loss else self
+
+
+def gains_clearly(folds: Folds, before: Array, after: Array) -> bool:
+    """Whether losses (n, n_folds) fall by more than chance, and by more than fits are off where they end."""
+    gain = folds.mean(before) - folds.mean(after)
+    return gain > STEP * ROUGH * folds.mean(before) and folds.errors_above(before, after) > CLEAR
 
 
 def best_weight(folds: Folds, first: Array, second: Array) -> float:

@@ -105,8 +105,7 @@ def grow_tree(
                 split = attributes[node]
                 node_of_row[row] = 2 * node + 2 - left[node, np.int64(bins[row, split]) - starts[split]]
         if n_open == 0:
-            for node in range(2 * first + 1, len(attributes)):
-                attributes[node] = -1
+            attributes[2 * first + 1 :] = -1
             break
         above, counted = histograms, following
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.boost import Boosting, TreeKind
-from tanager.additive.choose import CLEAR, best_weight
+from tanager.additive.choose import best_weight, gains_clearly
 from tanager.additive.folds import Folds, Sample
 from tanager.additive.forest import Forest, Tree
 from tanager.additive.grow import Codebook
@@ -71,7 +71,7 @@ def choose_trees(
         mixed = folds.losses((1 - weight) * terms + weight * trees)
         if folds.mean(mixed) < folds.mean(best):
             choice, best = TreeChoice(kind, rounds, weight), mixed
-    return choice if folds.errors_above(alone, best) > CLEAR else None
+    return choice if gains_clearly(folds, alone, best) else None
 
 
 def ends(losses: list[float]) -> bool:
