@@ -231,9 +231,8 @@ def test_cells_of_unknown_states_come_and_go_and_the_others_stay(monotone):
     rng = np.random.default_rng(12)
     known = small_terms(rng, monotone=monotone, unknown=False)
     whole = known.with_unknown(True)
-    assert {term: n for term, n in zip(known.terms, known.n_effects, strict=True)} == {
-        term: n for term, n in zip(whole.terms, whole.n_effects, strict=True)
-    }
+    one, other = (dict(zip(each.terms, each.n_effects, strict=True)) for each in (known, whole))
+    assert one == other
     effects = rng.normal(size=(known.first_effect[-1], 2))
     more = whole.take(known, effects)
     np.testing.assert_array_equal(known.take(whole, more), effects)
@@ -251,4 +250,6 @@ def test_cells_of_unknown_states_come_and_go_and_the_others_stay(monotone):
         assert (one.lower() is None) == (other.lower() is None) == (not monotone)
         if monotone:
             bounds = other.lower()[:, np.newaxis]
-            np.testing.assert_array_equal(one.take(other, np.maximum(bounds, -1.0))[:, 0], np.maximum(one.lower(), -1.0))
+            np.testing.assert_array_equal(
+                one.take(other, np.maximum(bounds, -1.0))[:, 0], np.maximum(one.lower(), -1.0)
+            )

@@ -268,14 +268,17 @@ def test_what_is_missing_tells_the_class(kind):
     assert average.predict_proba(X)[gone, 1].mean() < 0.7
 
 
-def test_missing_is_a_state_of_pairs_too():
-    """Whether a cell is missing decides with another column, and with neither alone."""
-    rng = np.random.default_rng(3)
-    gone, side = rng.random(500) < 0.5, rng.choice(["l", "r"], 500)
-    X = pd.DataFrame({"x": pd.Series(rng.normal(size=500)).mask(gone), "side": side})
+@pytest.mark.parametrize("seed", range(3, 7))
+@pytest.mark.parametrize(("n_rows", "share"), [(500, 0.5), (4_000, 0.5), (500, 0.2)])
+def test_missing_is_a_state_of_pairs_too(n_rows, share, seed):
+    """Whether a cell is missing decides with another column, and with neither alone: for rows with and without it."""
+    rng = np.random.default_rng(seed)
+    gone, side = rng.random(n_rows) < share, rng.choice(["l", "r"], n_rows)
+    X = pd.DataFrame({"x": pd.Series(rng.normal(size=n_rows)).mask(gone), "side": side})
     y = (gone ^ (side == "l")).astype(int)
-    clf = AdditiveClassifier(trees=False).fit(X, y)
-    assert (clf.predict(X) == y).mean() > 0.97
+    right = AdditiveClassifier(trees=False).fit(X, y).predict(X) == y
+    assert right[gone].mean() > 0.97
+    assert right[~gone].mean() > 0.97
 
 
 def monotone_table(n_rows=500):
@@ -308,7 +311,7 @@ def test_the_log_odds_never_fall_or_rise_where_asked(options):
 
 @pytest.mark.parametrize("pair", [("b", "c"), ("a", "b")], ids=["a pair of one", "the pair of both"])
 def test_a_given_pair_of_a_constrained_attribute_is_refused_in_one_clear_line(pair):
-    with pytest.raises(OptionError, match="monotonic_cst constrains '[ab]', which is also in the pairs given"):
+    with pytest.raises(OptionError, match=r"monotonic_cst constrains '[ab]', which is also in the pairs given"):
         AdditiveClassifier(monotonic_cst={"a": 1, "b": -1}, pairs=[pair]).fit(*monotone_table())
 
 
