@@ -19,22 +19,22 @@ PAIRS = ((0, 1), (0, 2), (1, 4), (2, 3))
 N_CODES = np.array([column.n_states + 1 for column in COLUMNS])
 
 
-def random_codes(rng: np.random.Generator, n_rows: int) -> np.ndarray:
-    """(n_rows, n_attributes) fine codes, unknown ones too."""
-    return (rng.random((n_rows, len(COLUMNS))) * N_CODES).astype(np.uint8)
+def random_codes(rng: np.random.Generator, n_rows: int, unknown: bool = True) -> np.ndarray:
+    """(n_rows, n_attributes) fine codes, with or without unknown ones."""
+    return (rng.random((n_rows, len(COLUMNS))) * (N_CODES - (not unknown))).astype(np.uint8)
 
 
-def small_terms(rng: np.random.Generator, pairs=PAIRS, monotone=(), n_rows: int = 100) -> Terms:
+def small_terms(rng: np.random.Generator, pairs=PAIRS, monotone=(), n_rows: int = 100, unknown: bool = True) -> Terms:
     """All attributes, and some pairs."""
     shares = [rng.dirichlet(np.ones(column.n_states)) for column in COLUMNS]
-    terms = Terms.of(COLUMNS, shares, n_rows, monotone)
+    terms = Terms.of(COLUMNS, shares, n_rows, unknown, monotone)
     return terms.only([*((a,) for a in range(len(COLUMNS))), *pairs])
 
 
 def dense_basis(basis: Basis) -> np.ndarray:
-    """(n_cells, n_effects): the states' matrix, and the mean of its lines for unknown."""
+    """(n_cells, n_effects): the states' matrix, and the mean of its lines for unknown where it has a cell."""
     matrix = np.eye(basis.n_effects) if basis.matrix is None else basis.matrix
-    return np.vstack([matrix, basis.shares @ matrix])
+    return np.vstack([matrix, basis.shares @ matrix]) if basis.unknown else matrix
 
 
 def dense_terms(terms: Terms) -> list[np.ndarray]:
@@ -60,10 +60,12 @@ def design(terms: Terms, codes: np.ndarray) -> np.ndarray:
     return np.hstack(lines)
 
 
-def small_objective(seed: int, n_classes: int, n_fits: int = 2, n_rows: int = 60, pairs=PAIRS, **options) -> Objective:
+def small_objective(
+    seed: int, n_classes: int, n_fits: int = 2, n_rows: int = 60, pairs=PAIRS, unknown: bool = True, **options
+) -> Objective:
     """Random rows with random weights; every fit leaves some rows out."""
     rng = np.random.default_rng(seed)
-    terms = small_terms(rng, pairs)
-    codes, classes = random_codes(rng, n_rows), rng.integers(0, n_classes, n_rows)
+    terms = small_terms(rng, pairs, unknown=unknown)
+    codes, classes = random_codes(rng, n_rows, unknown), rng.integers(0, n_classes, n_rows)
     weights = rng.uniform(0.2, 3.0, (n_rows, n_fits)) * (rng.random((n_rows, n_fits)) < 0.8)
     return Objective(terms, codes, classes, weights, n_classes, **options)

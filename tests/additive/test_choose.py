@@ -11,7 +11,9 @@ from oracle import batch_of
 from tanager import AdditiveClassifier
 from tanager.additive.bases import Terms
 from tanager.additive.choose import (
+    NEGLIGIBLE,
     PSEUDO_ROWS,
+    ROUGH,
     Fitter,
     Search,
     Variant,
@@ -21,7 +23,7 @@ from tanager.additive.choose import (
 )
 from tanager.additive.folds import Folds, Sample
 from tanager.additive.lbfgs import minimize
-from tanager.additive.objective import Penalty, row_losses
+from tanager.additive.objective import Penalty
 from tanager.table.schema import ColumnSchema
 
 CLASSES = pytest.mark.parametrize("n_classes", [2, 3])
@@ -66,9 +68,9 @@ def test_the_best_weight_is_that_of_a_fine_grid(n_classes):
         first, second = (
             scale * (truth + rng.normal(scale=2.0, size=(len(folds.sample), n_columns, 3))) for _ in range(2)
         )
-        losses = [folds.mean(row_losses((1 - w) * first + w * second, folds.sample.classes)) for w in grid]
+        losses = [folds.mean(folds.losses((1 - w) * first + w * second)) for w in grid]
         found = best_weight(folds, first, second)
-        assert found == pytest.approx(grid[np.argmin(losses)], abs=2**-8 + 1 / 400)
+        assert found == pytest.approx(grid[np.argmin(losses)], abs=2 * ROUGH + 1 / 400)
         inner += 0.05 < found < 0.95
     assert inner > 1
 
@@ -138,7 +140,7 @@ def test_a_fit_on_folds_is_that_of_the_training_rows_of_each_fold_alone():
             return np.array([total]), gradient[:, np.newaxis, np.newaxis]
 
         start = np.zeros((X.shape[1] + 1, 1, 1))
-        alone = minimize(value, start, np.full_like(start, 0.05), np.full(1, 1e-10), 2_000, 1e-16)
+        alone = minimize(value, start, np.full_like(start, 0.05), 1e-12, 2_000, 1e-16)
         np.testing.assert_allclose(found.values[fold], alone.values[0], rtol=1e-5)
         np.testing.assert_allclose(found.points[:, 0, fold], alone.points[:, 0, 0], atol=0.02)
 
@@ -150,6 +152,33 @@ def design_of(terms, codes):
         matrix = terms.fine[a].matrix
         lines.append((np.eye(terms.fine[a].n_effects) if matrix is None else matrix)[codes[:, a]])
     return np.hstack(lines)
+
+
+@CLASSES
+@pytest.mark.parametrize("n_small", [2, 7], ids=["few dropped", "most dropped"])
+def test_terms_are_reweighted_by_the_inverse_squares_of_their_sizes(n_classes, n_small):
+    """Negligible ones are dropped, in all fits from the fitter and in one from its factors."""
+    objective = small_objective(14, n_classes, n_fits=2)
+    terms = objective.terms
+    fitter = Fitter(objective, np.ones((len(terms.terms), 2), dtype=bool))
+    effects = np.random.default_rng(15).normal(size=objective.shape)
+    for k in range(n_small):
+        effects[terms.first_effect[k] : terms.first_effect[k + 1]] *= 1e-3
+    last = slice(terms.first_effect[n_small], terms.first_effect[n_small + 1])
+    effects[last, :, 1] *= 1e-3  # in the second fit only
+    sizes = fitter.sizes(effects)
+    relative = sizes / sizes.max(axis=0)
+    expected = np.where(relative < NEGLIGIBLE, np.inf, relative**-2.0)
+    assert np.isinf(expected[:n_small]).all()
+    assert np.isinf(expected[n_small]).tolist() == [False, True]
+    fewer, factors = fitter.reweighted(effects)
+    kept = [k for k, term in enumerate(terms.terms) if term in fewer.terms.terms]
+    assert set(range(len(terms.terms))) - set(kept) <= set(range(n_small))
+    assert (len(kept) < len(terms.terms)) == (n_small == 7)
+    assert fewer.terms.terms == tuple(terms.terms[k] for k in kept)
+    np.testing.assert_allclose(factors, expected[kept])
+    taken = fewer.take(fitter, effects)
+    np.testing.assert_allclose(fewer.sizes(taken), sizes[kept])
 
 
 def test_terms_that_the_sparse_variant_drops_are_exactly_zero():
@@ -206,7 +235,7 @@ def test_a_variant_made_again_on_the_same_folds_is_the_same(n_classes):
     for candidate in search.choose(1).candidates:
         origin = candidate.origin
         fitter, minimum = origin.replay(candidate.variant, origin.objective.start(), 1e-4)
-        losses = fitter.objective.losses(minimum.points).astype(float)
+        losses = folds.losses(fitter.objective.scores(minimum.points).astype(float))
         assert folds.mean(losses) == pytest.approx(candidate.loss, abs=2e-3)
 
 
@@ -232,6 +261,17 @@ def test_of_many_columns_those_that_matter_are_kept_and_the_loss_is_near_the_tru
         assert set(np.argsort(-strengths)[:2].tolist()) == {0, 1}
         losses.append(log_loss(clf, *two_of_many(seed + 100, 20_000, 40)))
     assert np.mean(losses) < 0.41
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_200_columns_the_two_that_matter_are_kept_and_few_others(seed):
+    clf = AdditiveClassifier(trees=False).fit(*two_of_many(seed, 500, 200))
+    kept = {a for a, main in enumerate(clf.model_.mains) if main.any()}
+    names = {clf.model_.columns[a].name for a in kept}
+    assert names >= {"x0", "x1"}
+    assert len(kept) <= 6
+    assert set(clf.trace_.zero_attributes) == {f"x{k}" for k in range(200)} - names
+    assert log_loss(clf, *two_of_many(seed + 100, 20_000, 200)) < 0.41
 
 
 def test_zero_attributes_are_those_whose_effects_are_exactly_zero():

@@ -17,7 +17,7 @@ from tanager.additive import fit as fit_module
 from tanager.additive import folds as folds_module
 from tanager.additive import trees as trees_module
 from tanager.additive.fit import _model_of
-from tanager.errors import DataError
+from tanager.errors import DataError, OptionError
 from tanager.table.schema import ColumnSchema
 
 pytestmark = pytest.mark.filterwarnings("ignore:column .* holds no value")
@@ -160,16 +160,21 @@ def test_options_name_the_same_columns_beside_one_without_information(options):
     assert pair_names(one) == pair_names(other)
 
 
+@pytest.mark.parametrize("unknown", [False, True], ids=["known", "unknown"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_centred_effects_add_up_to_the_log_odds_of_the_fit(n_classes):
-    """Of every row, with unknown cells too; and no effect has a mean over the training rows that another may have."""
+def test_centred_effects_add_up_to_the_log_odds_of_the_fit(n_classes, unknown):
+    """Of every row, with unknown cells too; and no effect has a mean over the training rows that another may have.
+
+    The fit may have seen unknown cells or not: the model has them.
+    """
     rng = np.random.default_rng(10)
     terms, codes = small_terms(rng), random_codes(rng, 80)
+    seen = terms.with_unknown(unknown)
     n_columns = 1 if n_classes == 2 else n_classes
     effects = rng.normal(size=(terms.first_effect[-1] + 1, n_columns, 1))
     columns = (*COLUMNS, ColumnSchema("y", "categorical", tuple(range(n_classes))))
     shares = [basis.shares for basis in terms.fine]
-    model = _model_of(columns, terms, effects, shares)
+    model = _model_of(columns, seen, np.concatenate([seen.take(terms, effects[:-1]), effects[-1:]]), shares)
     total = np.tile(model.intercept, (80, 1))
     for a, main in enumerate(model.mains):
         total += main[codes[:, a]]
@@ -237,7 +242,9 @@ def test_where_choices_are_made_on_some_of_the_rows_the_order_of_rows_changes_no
 
 @EACH
 def test_a_model_of_some_of_the_rows_is_the_same_from_batches(name, monkeypatch):
-    monkeypatch.setattr(folds_module, "MAX_FITTED", 200)
+    """Trees are grown on so many rows, and terms are fitted to half of them."""
+    for module in (folds_module, fit_module):
+        monkeypatch.setattr(module, "MAX_FITTED", 200)
     X, y = table(name)
     rows = X.assign(y=y)
     batches = (rows.iloc[first:last] for first, last in ((0, 90), (90, len(rows))))
@@ -261,32 +268,36 @@ def test_what_is_missing_tells_the_class(kind):
     assert average.predict_proba(X)[gone, 1].mean() < 0.7
 
 
-def test_missing_is_a_state_of_pairs_too():
-    """Whether a cell is missing decides with another column, and with neither alone."""
-    rng = np.random.default_rng(3)
-    gone, side = rng.random(500) < 0.5, rng.choice(["l", "r"], 500)
-    X = pd.DataFrame({"x": pd.Series(rng.normal(size=500)).mask(gone), "side": side})
+@pytest.mark.parametrize("seed", range(3, 7))
+@pytest.mark.parametrize(("n_rows", "share"), [(500, 0.5), (4_000, 0.5), (500, 0.2)])
+def test_missing_is_a_state_of_pairs_too(n_rows, share, seed):
+    """Whether a cell is missing decides with another column, and with neither alone: for rows with and without it."""
+    rng = np.random.default_rng(seed)
+    gone, side = rng.random(n_rows) < share, rng.choice(["l", "r"], n_rows)
+    X = pd.DataFrame({"x": pd.Series(rng.normal(size=n_rows)).mask(gone), "side": side})
     y = (gone ^ (side == "l")).astype(int)
-    clf = AdditiveClassifier(trees=False).fit(X, y)
-    assert (clf.predict(X) == y).mean() > 0.97
+    right = AdditiveClassifier(trees=False).fit(X, y).predict(X) == y
+    assert right[gone].mean() > 0.97
+    assert right[~gone].mean() > 0.97
 
 
 def monotone_table(n_rows=500):
     rng = np.random.default_rng(4)
-    X = pd.DataFrame(rng.normal(size=(n_rows, 3)), columns=list("abc"))
+    X = pd.DataFrame(rng.normal(size=(n_rows, 4)), columns=list("abcd"))
     X.loc[rng.random(n_rows) < 0.1, "a"] = np.nan
-    odds = np.sin(2 * X["a"].fillna(0.0)) + X["a"].fillna(2.0) * X["b"] - X["b"]
+    odds = np.sin(2 * X["a"].fillna(0.0)) + X["a"].fillna(2.0) * X["b"] - X["b"] + X["c"] * X["d"]
     return X, (odds > rng.logistic(scale=0.5, size=n_rows)).astype(int)
 
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"pairs": 3}, {"pairs": [("b", "c")]}, {"pairs": [("a", "b")]}, {"pairs": 0}],
-    ids=["auto", "three pairs", "a pair of one", "the pair of both", "no pairs"],
+    [{}, {"pairs": 3}, {"pairs": [("c", "d")]}, {"pairs": 0}],
+    ids=["auto", "three pairs", "a pair of others", "no pairs"],
 )
 def test_the_log_odds_never_fall_or_rise_where_asked(options):
     X, y = monotone_table()
     clf = AdditiveClassifier(monotonic_cst={"a": 1, "b": -1}, **options).fit(X, y)
+    assert pair_names(clf) <= {frozenset({"c", "d"})}
     grid = np.linspace(-3, 3, 400)
     for row in range(6):
         for name, direction in (("a", 1), ("b", -1)):
@@ -296,6 +307,12 @@ def test_the_log_odds_never_fall_or_rise_where_asked(options):
     free = AdditiveClassifier(trees=False, pairs=0).fit(X, y)
     rows = pd.DataFrame([X.iloc[0]] * len(grid)).assign(a=grid)
     assert np.diff(free.predict_proba(rows)[:, 1]).min() < -1e-3
+
+
+@pytest.mark.parametrize("pair", [("b", "c"), ("a", "b")], ids=["a pair of one", "the pair of both"])
+def test_a_given_pair_of_a_constrained_attribute_is_refused_in_one_clear_line(pair):
+    with pytest.raises(OptionError, match=r"monotonic_cst constrains '[ab]', which is also in the pairs given"):
+        AdditiveClassifier(monotonic_cst={"a": 1, "b": -1}, pairs=[pair]).fit(*monotone_table())
 
 
 def test_a_constraint_that_the_truth_keeps_costs_nothing():
@@ -316,11 +333,21 @@ def pair_names(clf):
 
 
 def test_given_pairs_are_the_only_pairs_and_there_are_no_trees():
-    X, y = table("mixed")
-    clf = AdditiveClassifier(pairs=[("town", "pay"), ("flag", "grade")]).fit(X, y)
-    assert frozenset({"town", "pay"}) in pair_names(clf)
-    assert pair_names(clf) <= {frozenset({"town", "pay"}), frozenset({"flag", "grade"})}
-    assert clf.model_.forest is None
+    """Folds decide how strongly they are shrunk: to nothing where they say nothing, and not where they decide."""
+    given = {frozenset({"town", "pay"}), frozenset({"flag", "grade"})}
+    for X, y in (table("mixed"), mixed_table(1), mixed_table(2, n_classes=2)):
+        clf = AdditiveClassifier(pairs=[tuple(pair) for pair in given]).fit(X, y)
+        assert pair_names(clf) <= given
+        assert clf.model_.forest is None
+    X, y = mixed_table(0, n_rows=1_500)
+    clf = AdditiveClassifier(pairs=[("pay", "town")]).fit(X, y)
+    assert pair_names(clf) == {frozenset({"town", "pay"})}
+    assert clf.trace_.pairs == 1
+    without = AdditiveClassifier(pairs=0, trees=False).fit(X, y)
+    others, labels = mixed_table(1, n_rows=3_000)
+    at = np.searchsorted(clf.classes_, labels)
+    one, other = (-each.predict_log_proba(others)[np.arange(3_000), at].mean() for each in (clf, without))
+    assert one < other - 0.02
 
 
 def test_forbidden_pairs_never_appear_and_there_are_no_trees():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import log_softmax
 
 from cut_rows import CutRows
 from oracle import batch_of, random_batch, take_rows
@@ -132,6 +133,35 @@ def test_rows_go_to_the_same_folds_when_all_weights_are_multiplied(times):
     assert {(*key[:-1], times * key[-1]) for key in rows_of(one.sample)} == set(places)
     for key, k in rows_of(one.sample).items():
         np.testing.assert_array_equal(one.held_out[k], other.held_out[places[(*key[:-1], times * key[-1])]])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_losses_are_those_of_the_validation_rows_and_half_a_row_of_any_class(n_classes):
+    """Of a mean row, over all folds: as many as a fit is certain of, the loss of being wrong is in it."""
+    rng = np.random.default_rng(12)
+    states = (*STATES[:-1], n_classes)
+    folds = Folds.of(sample_of(random_batch(12, 50, states)), n_classes, 1_000)
+    scores = 3 * rng.normal(size=(len(folds.sample), 1 if n_classes == 2 else n_classes, N_FOLDS))
+    every = np.concatenate([np.zeros_like(scores), scores], axis=1) if n_classes == 2 else scores
+    lost = -log_softmax(every, axis=1)
+    own = np.take_along_axis(lost, folds.sample.classes[:, np.newaxis, np.newaxis], axis=1)[:, 0]
+    n = folds.held_out.sum()
+    expected = ((folds.held_out * own).sum() + (folds.held_out * lost.mean(axis=1)).sum() / n / 2) / n
+    assert folds.mean(folds.losses(scores)) == pytest.approx(expected)
+
+
+def test_to_be_certain_of_a_few_rows_is_not_best_and_of_many_rows_nearly_so():
+    """A fit that is right on every row: the best odds grow with the rows."""
+    best = []
+    for n_rows in (6, 60, 600):
+        batch = batch_of(np.zeros((n_rows, 1)), np.arange(n_rows) % 2, (2, 2))
+        folds = Folds.of(sample_of(batch), 2, 1_000)
+        right = (2.0 * folds.sample.classes - 1)[:, np.newaxis, np.newaxis] * np.ones((1, 1, N_FOLDS))
+        odds = np.linspace(0, 30, 3_001)
+        best.append(odds[np.argmin([folds.mean(folds.losses(each * right)) for each in odds])])
+        p = (n_rows + 1 / 4) / (n_rows + 1 / 2)  # half of the half row is of each class
+        assert best[-1] == pytest.approx(np.log(p / (1 - p)), abs=0.01)
+    assert best[0] < best[1] < best[2] < 30
 
 
 def test_a_loss_is_the_mean_over_validation_rows_by_their_weights():

@@ -53,9 +53,7 @@ class Logistics(Quadratics):
 
 def descend(problem, start=None, lower=None, tolerance=1e-12, max_steps=1_000):
     start = np.zeros(problem.shape) if start is None else start
-    return minimize(
-        problem, start, np.ones(problem.shape), np.full(problem.shape[2], tolerance), max_steps, PRECISION, lower
-    )
+    return minimize(problem, start, np.ones(problem.shape), tolerance, max_steps, PRECISION, lower)
 
 
 @given(SEEDS)
@@ -124,7 +122,7 @@ def test_what_has_no_scale_stays_where_it_is():
         values, gradient = problem(points)
         return values, gradient * (scale > 0)
 
-    found = minimize(fixed, start, scale, np.full(3, 1e-12), 500, PRECISION)
+    found = minimize(fixed, start, scale, 1e-12, 500, PRECISION)
     np.testing.assert_array_equal(found.points[:2], start[:2])
     for k, (matrix, target) in enumerate(zip(problem.matrices, problem.targets, strict=True)):
         x = found.points[:, :, k].reshape(-1)
@@ -148,6 +146,27 @@ def test_what_a_step_is_expected_to_gain_is_about_what_is_left_to_gain():
     assert (left > 1e-9).all()
     assert (found.decrease < 4 * left).all()
     assert (found.decrease > left / 4).all()
+
+
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-8])
+def test_what_a_step_must_gain_is_a_part_of_the_value(tolerance):
+    """So that a problem in other units takes the same steps."""
+    problem = Logistics(7)
+    found = descend(problem, tolerance=tolerance)
+    assert found.converged
+    assert (found.decrease <= tolerance * found.values).all()
+    before = descend(problem, tolerance=tolerance, max_steps=found.n_steps - 1)
+    assert not before.converged
+    assert (before.decrease > tolerance * before.values).any()
+
+    def heavy(points):
+        values, gradient = problem(points)
+        return 1_024 * values, 1_024 * gradient
+
+    scale = np.full(problem.shape, 1 / 1_024)
+    again = minimize(heavy, np.zeros(problem.shape), scale, tolerance, 1_000, PRECISION)
+    assert again.n_steps == found.n_steps
+    np.testing.assert_array_equal(again.points, found.points)
 
 
 def test_at_the_optimum_it_stops_at_once():

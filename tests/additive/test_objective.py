@@ -18,6 +18,7 @@ from tanager.table.schema import ColumnSchema
 from tanager.threads import thread_limit
 
 CLASSES = pytest.mark.parametrize("n_classes", [2, 3])
+UNKNOWN = pytest.mark.parametrize("unknown", [False, True], ids=["known", "unknown"])
 
 
 def random_penalty(objective, seed, fixed=0.0, centred=True):
@@ -52,8 +53,9 @@ def by_hand(objective, effects, penalty):
 
 
 @CLASSES
-def test_the_value_is_the_penalised_loss_of_dense_matrices(n_classes):
-    objective = small_objective(1, n_classes)
+@UNKNOWN
+def test_the_value_is_the_penalised_loss_of_dense_matrices(n_classes, unknown):
+    objective = small_objective(1, n_classes, unknown=unknown)
     for fixed in (0.0, 0.3):
         penalty = random_penalty(objective, 2, fixed)
         effects = random_effects(objective, 3, penalty)
@@ -61,9 +63,10 @@ def test_the_value_is_the_penalised_loss_of_dense_matrices(n_classes):
 
 
 @CLASSES
+@UNKNOWN
 @pytest.mark.parametrize("fixed", [0.0, 0.3])
-def test_the_gradient_is_that_of_finite_differences(n_classes, fixed):
-    objective = small_objective(4, n_classes)
+def test_the_gradient_is_that_of_finite_differences(n_classes, unknown, fixed):
+    objective = small_objective(4, n_classes, unknown=unknown)
     penalty = random_penalty(objective, 5, fixed)
     effects = random_effects(objective, 6, penalty)
     _, gradient = objective(effects, penalty)
@@ -118,7 +121,8 @@ def test_single_precision_agrees_with_double(n_classes):
     (values, gradient), (other_values, other_gradient) = (each(effects, penalty) for each in (double, single))
     np.testing.assert_allclose(other_values, values, rtol=1e-4)
     np.testing.assert_allclose(other_gradient, gradient, rtol=0, atol=1e-4 * np.abs(gradient).max())
-    np.testing.assert_allclose(single.losses(effects), double.losses(effects), rtol=0, atol=1e-4)
+    losses = [row_losses(each.scores(effects), each.classes) for each in (single, double)]
+    np.testing.assert_allclose(*losses, rtol=0, atol=1e-4)
 
 
 @CLASSES
@@ -176,8 +180,8 @@ def test_the_optimum_is_that_of_scikit_learn(n_classes):
     shares = [np.bincount(own, weights) / weights.sum() for own in codes.T]
     objective = Objective(Terms.of(columns, shares, 80), codes, classes, weights[:, np.newaxis], n_classes)
     penalty = Penalty(np.full((9, 1), strength))
-    scale, least = objective.scale(penalty), np.full(1, 1e-14)
-    found = minimize(lambda effects: objective(effects, penalty), objective.start(), scale, least, 2_000, 1e-16)
+    scale = objective.scale(penalty)
+    found = minimize(lambda effects: objective(effects, penalty), objective.start(), scale, 1e-15, 2_000, 1e-16)
     # The penalty on each of two classes is half of it on their log odds.
     oracle = LogisticRegression(C=1 / (strength / 2 if n_classes == 2 else strength), tol=1e-12, max_iter=10_000)
     one_hot = np.hstack([np.eye(column.n_states)[own] for column, own in zip(columns, codes.T, strict=True)])
@@ -198,6 +202,8 @@ def test_losses_residuals_and_probabilities_are_those_of_softmax(n_classes):
     expected = -np.take_along_axis(log_softmax(every, axis=1), classes[:, np.newaxis, np.newaxis], axis=1)[:, 0]
     p = softmax(every, axis=1)[:, -scores.shape[1] :]
     np.testing.assert_allclose(row_losses(scores, classes), expected, atol=1e-12)
+    of_any = -log_softmax(every, axis=1).mean(axis=1)
+    np.testing.assert_allclose(row_losses(scores, classes, 0.3), expected + 0.3 * of_any, atol=1e-12)
     np.testing.assert_allclose(probabilities(scores), p, atol=1e-12)
     own = (np.arange(n_classes)[-scores.shape[1] :] == classes[:, np.newaxis])[:, :, np.newaxis]
     values, residuals = loss_and_residuals(scores, classes, weights)
@@ -208,7 +214,7 @@ def test_losses_residuals_and_probabilities_are_those_of_softmax(n_classes):
 def test_scores_of_any_size_have_finite_losses():
     for scores in (np.array([[[1e4]], [[-1e4]]]), np.array([[[1e4], [-1e4], [0.0]], [[-1e4], [1e4], [0.0]]])):
         classes = np.array([0, 1])
-        for found in (row_losses(scores, classes), probabilities(scores)):
+        for found in (row_losses(scores, classes), row_losses(scores, classes, 0.5), probabilities(scores)):
             assert np.isfinite(found).all()
         values, residuals = loss_and_residuals(scores, classes, np.ones((2, 1)))
         assert np.isfinite(values).all()
