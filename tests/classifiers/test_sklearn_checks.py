@@ -24,8 +24,8 @@ ESTIMATORS = [
 ]
 
 
-# A row is assigned to one fold, whatever its weight, and equal rows are assigned one by one: a row of weight 2 and the row
-# twice differ in what is chosen on folds, as they do for scikit-learn's HistGradientBoostingClassifier.
+# A row is assigned to one fold, whatever its weight, and equal rows are assigned one by one: a row of weight 2 and the
+# row twice differ in what is chosen on folds, as they do for scikit-learn's HistGradientBoostingClassifier.
 CHOSEN_ON_FOLDS = {"check_sample_weight_equivalence_on_dense_data": "folds are made of rows, not of units of weight"}
 
 

@@ -83,7 +83,11 @@ class Basis:
 
     def squared(self) -> Basis:
         """The squares of its entries: how far an effect moves each state."""
-        return replace(self, matrix=None if self.matrix is None else self.matrix**2)
+        return self if self.matrix is None else replace(self, matrix=self.matrix**2)
+
+    def centred(self) -> Basis:
+        """With a mean of zero over all rows: in a pair, being missing and being present are opposites."""
+        return self if self.matrix is None else replace(self, matrix=self.matrix - self.shares @ self.matrix)
 
     @property
     def n_cells(self) -> int:
@@ -191,10 +195,8 @@ class Terms:
         parts = max(2, round(PAIR_PARTS * n_rows**GROWTH))
         directions = monotone or [0] * len(columns)
         fine = [Basis.of(*each[:2], CURVE_PARTS, each[2]) for each in zip(columns, shares, directions, strict=True)]
-        coarse = [
-            Basis.of(column.coarse, coarse_shares(column, own), parts)
-            for column, own in zip(columns, shares, strict=True)
-        ]
+        pairs = zip(columns, shares, strict=True)
+        coarse = [Basis.of(c.coarse, coarse_shares(c, own), parts).centred() for c, own in pairs]
         return cls(columns, fine, coarse, monotone=monotone).with_unknown(unknown)
 
     def only(self, terms: Iterable[Term]) -> Terms:

@@ -58,7 +58,6 @@ class Variant:
     sparse: tuple[float, ...] = ()
 
     def describe(self) -> str:
-        """In words."""
         pairs = "" if self.pair is None else f", {self.n_pairs} pairs {self.pair:g}"
         sparse = "" if not self.sparse else f", sparse {' '.join(f'{each:g}' for each in self.sparse)}"
         return f"towards {self.centre}: lambda {self.main:g}{pairs}{sparse}"
@@ -284,7 +283,6 @@ class Mixture:
         return self.folds.mean(self.losses)
 
     def describe(self) -> str:
-        """In words."""
         each = zip(self.weights, self.candidates, strict=True)
         return "; ".join(f"{weight:.0%} {candidate.variant.describe()}" for weight, candidate in each)
 

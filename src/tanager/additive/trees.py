@@ -39,7 +39,6 @@ class TreeChoice:
     weight: float
 
     def describe(self) -> str:
-        """In words."""
         return f"{self.weight:.0%} trees: {self.rounds} rounds of depth {self.kind.depth}"
 
 
