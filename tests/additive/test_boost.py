@@ -53,9 +53,9 @@ def test_a_round_adds_the_second_order_steps_of_its_leaves(n_classes):
     codes, classes, weights = rows(1, 150, n_classes)
     weights = np.stack([weights, weights * (np.arange(150) % 3 > 0)], axis=1)
     boosting = Boosting(TreeKind(3, 1.0), codes, classes, weights, n_classes, codebook(COLUMNS))
-    boosting.grow()
+    boosting.grow(keep=True)
     before = boosting.scores.copy()
-    boosting.grow()
+    boosting.grow(keep=True)
     grown, n_columns = boosting.rounds[-1], boosting.n_columns
     for run in range(2):
         logs = before[run] - np.logaddexp(0, before[run]) if n_classes == 2 else log_softmax(before[run])
@@ -92,7 +92,7 @@ def test_every_round_lowers_the_loss_of_the_training_rows():
     losses = []
     for _ in range(15):
         losses.append(weights @ losses_of(boosting)[:, 0])
-        boosting.grow()
+        boosting.grow(keep=True)
     assert (np.diff(losses) < 0).all()
 
 
@@ -102,11 +102,11 @@ def test_runs_side_by_side_are_those_of_each_alone():
     both = np.stack([weights, weights[::-1]], axis=1)
     together = Boosting(TreeKind(3, 1.0), codes, classes, both, 2, codebook(COLUMNS))
     for _ in range(3):
-        together.grow()
+        together.grow(keep=True)
     for run in range(2):
         alone = Boosting(TreeKind(3, 1.0), codes, classes, both[:, [run]], 2, codebook(COLUMNS))
         for _ in range(3):
-            alone.grow()
+            alone.grow(keep=True)
         np.testing.assert_array_equal(alone.scores[0], together.scores[run])
 
 
@@ -128,7 +128,7 @@ def test_trimmed_rows_have_no_influence_on_splits_but_on_values(monkeypatch):
     codes, classes, weights = rows(6, 200, 2)
     monkeypatch.setattr(boost_module, "TRIMMED", 1.0)
     boosting = Boosting(TreeKind(2, 1.0), codes, classes, weights[:, np.newaxis], 2, codebook(COLUMNS))
-    boosting.grow()
+    boosting.grow(keep=True)
     ends_in = np.array([leaf(boosting.rounds[0], 0, each) for each in codes])
     counted = np.bincount(ends_in, weights, minlength=7)
     np.testing.assert_allclose(boosting.leaf_weights[0][0], counted)
@@ -143,7 +143,7 @@ def test_the_forest_adds_what_boosting_adds_on_its_rows_and_on_others(n_classes,
     many = np.repeat(weights[:, np.newaxis], averaged, axis=1)
     boosting = Boosting(kind, codes, classes, many, n_classes, codebook(COLUMNS), 3)
     for _ in range(6):
-        boosting.grow()
+        boosting.grow(keep=True)
     n_columns = boosting.n_columns
     found = forest.scores(codes) + intercept
     expected = 0.7 * boosting.scores.mean(axis=0).T
@@ -170,7 +170,7 @@ def test_a_tree_without_a_split_adds_to_the_intercept(n_classes):
     many = np.repeat(weights[:, np.newaxis], averaged, axis=1)
     boosting = Boosting(kind, codes, classes, many, n_classes, codebook(COLUMNS), 1)
     for _ in range(8):
-        boosting.grow()
+        boosting.grow(keep=True)
     alone = [
         values[:, 0][grown.attributes[:, 0] < 0] for grown, values in zip(boosting.rounds, boosting.values, strict=True)
     ]

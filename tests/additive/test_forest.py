@@ -46,7 +46,7 @@ def trees(table):
     boosting = Boosting(TreeKind(4, 1.0), table.codes, classes.astype(np.intp), weights, N_CLASSES, book)
     found = []
     for _ in range(4):
-        boosting.grow()
+        boosting.grow(keep=True)
         grown = boosting.rounds[-1], boosting.values[-1], boosting.leaf_weights[-1]
         for label in range(N_CLASSES):
             attributes, left, values, leaf_weights = (

@@ -232,7 +232,7 @@ class Search:
         """The path of the pairs' strength, from the best strength of the attributes alone."""
         pairs = [self.rank(self.folds.sample, weights, n_pairs) for weights in self.folds.training.T]
         fitter = fitter_on(self.folds, self.terms, self.n_classes, pairs)
-        path, centre = [first], fitter.centre(first.variant.centre)
+        path, centre = list[Candidate](), fitter.centre(first.variant.centre)
         start = fitter.take(first.fitter, first.effects)
         for pair in PATH:
             variant = replace(first.variant, pair=pair, n_pairs=n_pairs)
@@ -240,7 +240,7 @@ class Search:
             start = path[-1].effects
             if _rises(path):
                 break
-        return path[1:]
+        return path
 
     def _sparse(self, first: Candidate) -> list[Candidate]:
         """The last of the reweighted fits after a candidate, each towards zero with the best of some strengths."""

@@ -56,10 +56,11 @@ def minimize(
     size = np.ones_like(values)  # of the diagonal, by the last step
     for n_steps in range(max_steps + 1):
         direction = _direction(points, gradient, memory, scale * size, lower)
-        uphill = _dot(gradient, direction) > 0  # by rounding or at a bound: forget, and follow the gradient
+        floor = -np.inf if lower is None else lower - points
+        uphill = _dot(gradient, np.maximum(direction, floor)) > 0  # by rounding or at a bound: follow the gradient
         if uphill.any():
             direction = np.where(uphill, -scale * size * gradient, direction)
-        within = direction if lower is None else np.maximum(direction, lower - points)
+        within = np.maximum(direction, floor)
         decrease = -_dot(gradient, within) / 2
         active = decrease > tolerance * np.abs(values)
         if not active.any() or n_steps == max_steps:
@@ -74,10 +75,10 @@ def minimize(
             high = new_values > values + ENOUGH * promised + precision * np.abs(values)
             if not high.any():
                 break
-            # The least of the parabola through both values and the slope at the start, or half of the step.
+            # The least of the parabola through both values and the slope at the start: from a tenth to half of the step.
             bend = new_values - values - promised
             guess = -promised * lengths / (2 * np.where(high, bend, 1.0))
-            lengths = np.where(high, np.minimum(guess, lengths / 2), lengths)
+            lengths = np.where(high, np.clip(guess, lengths / MEMORY, lengths / 2), lengths)
         else:
             return Minimum(points, values, within, decrease, n_steps, False)
         step, change = trial - points, new_gradient - gradient
