@@ -75,7 +75,7 @@ def minimize(
             high = new_values > values + ENOUGH * promised + precision * np.abs(values)
             if not high.any():
                 break
-            # The least of the parabola through both values and the slope at the start: from a tenth to half of the step.
+            # The least of the parabola through both values and the slope at the start: a tenth to half of the step.
             bend = new_values - values - promised
             guess = -promised * lengths / (2 * np.where(high, bend, 1.0))
             lengths = np.where(high, np.clip(guess, lengths / MEMORY, lengths / 2), lengths)
