@@ -236,7 +236,7 @@ def test_a_variant_made_again_on_the_same_folds_is_the_same(n_classes):
         origin = candidate.origin
         fitter, minimum = origin.replay(candidate.variant, origin.objective.start(), 1e-4)
         losses = folds.losses(fitter.objective.scores(minimum.points).astype(float))
-        assert folds.mean(losses) == pytest.approx(candidate.loss, abs=2e-3)
+        assert folds.mean(losses) == pytest.approx(candidate.loss, rel=1e-2)  # fits on folds end at a part of 1e-3
 
 
 def test_on_noise_there_are_no_pairs_and_the_loss_is_the_entropy():
