@@ -136,7 +136,7 @@ class _Fit:
         pairs, n = self.options.pairs, min(len(self.attributes), MAX_PAIRED)
         if isinstance(pairs, tuple):
             return len(pairs)
-        return min(PAIRS_PER_ATTRIBUTE * n if isinstance(pairs, str) else pairs, n * (n - 1) // 2)
+        return min(PAIRS_PER_ATTRIBUTE * n if isinstance(pairs, str) else pairs, n * (n - 1) // 2, 2 * MAX_PAIRED)
 
     def _rank(self, sample: Sample, weights: Array, most: int) -> Pairs:
         """The best pairs by the rows with these weights; an attribute with a constraint has none."""
