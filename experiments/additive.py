@@ -14,7 +14,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections import defaultdict
 from pathlib import Path
 
@@ -22,6 +21,7 @@ import numpy as np
 
 from tanager import AdditiveClassifier
 from tanager.experiments.data_sets import DataSet, find_data_sets
+from tanager.experiments.measured_fold import judge_fold
 from tanager.experiments.protocol import Protocol
 from tanager.measures import measure
 
@@ -44,13 +44,11 @@ def run(half: str, names: list[str]) -> None:
 def measure_set(data_set: DataSet) -> list[dict[str, object]]:
     """A line for each fold."""
     prepared, lines = Protocol().prepare(data_set), []
-    for fold, (train, test) in enumerate(prepared.folds):
-        start = time.process_time()
-        clf = AdditiveClassifier().fit(prepared.X.take(train), prepared.y[train])
-        seconds = time.process_time() - start
-        found = measure(clf.predict_proba(prepared.X.take(test)), prepared.y[test], clf.classes_)
-        line = {"name": data_set.name, "fold": fold, "log_loss": found.log_loss, "error": 1 - found.accuracy}
-        lines.append(line | {"fit_seconds": round(seconds, 3), "tree_share": clf.trace_.tree_share})
+    for number, (train, test) in enumerate(prepared.folds):
+        fold = judge_fold(AdditiveClassifier(), prepared.X, prepared.y, train, test, prepared.classes)
+        found = measure(fold.probabilities, np.searchsorted(prepared.classes, prepared.y[test]))
+        line = {"name": data_set.name, "fold": number, "log_loss": found.log_loss, "error": 1 - found.accuracy}
+        lines.append(line | {"fit_seconds": round(fold.fit_seconds, 3), "tree_share": fold.fitted.trace_.tree_share})
         print(lines[-1], flush=True)
     return lines
 
