@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from tanager.additive.choose import PAIRS_PER_ATTRIBUTE
 from tanager.additive.fit import AdditiveOptions, fit_additive
 from tanager.additive.importance import effect_columns, tree_share
 from tanager.additive.model import AdditiveModel
 from tanager.additive.options import check_options, read_options
+from tanager.additive.pairs import FEW_CELLS
 from tanager.additive.trace import AdditiveTrace
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.learning import Learnt, refuse_too_large, table_sizes
@@ -30,8 +32,6 @@ from tanager.table.schema import Category
 NEEDS: Needs = "passes"
 BYTES_PER_CELL = 600
 """Of effects, measured: gradients, folds and choices."""
-PAIRS_PER_ATTRIBUTE, FEW_CELLS = 6, 1_024
-"""At most so many pairs are tried, and none with more cells than rows or than these."""
 
 
 class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
@@ -45,14 +45,15 @@ class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
     ----------
     pairs : "auto", int or list of pairs of attributes
         Which pairs have an effect: as many as cross-validation takes ("auto"), none (0), the best so many, or those
-        given by name or number, and no others. With pairs given there are no trees, which would join any attributes.
+        given by name or number, and no others; cross-validation chooses how strongly they are shrunk. With pairs given
+        there are no trees, which would join any attributes.
     forbidden_pairs : list of pairs of attributes or None
         Never taken. With pairs forbidden there are no trees.
     trees : bool
         Whether boosted trees are tried; cross-validation decides whether they are taken.
     monotonic_cst : mapping from attributes to 1, -1 or 0, list with a number for each attribute, or None
         Along an attribute of 1 the log odds of the second class never fall, along one of -1 they never rise, whatever
-        the other attributes hold: its effect and its pairs together. A missing cell is not constrained. For two classes
+        the other attributes hold. Such an attribute has no pairs. A missing cell is not constrained. For two classes
         and ordered attributes, as in scikit-learn's HistGradientBoostingClassifier. With a constraint there are no
         trees.
     missing : "auto" or "average"
