@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tanager import BayesianNetworkClassifier
+from tanager.arrays import Codes
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.gaps.average import Averaged
@@ -26,7 +27,6 @@ from tanager.scores import LL
 from tanager.structure.naive import NaiveBayes
 from tanager.structure.protocol import StructureTask
 from tanager.table.batch import EncodedBatch
-from tanager.table.categories import Codes
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.str_]

@@ -14,10 +14,10 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.table.granularity import GROWTH
 from tanager.table.schema import ColumnSchema
 
-Array = NDArray[np.float64]
 Term = tuple[int, ...]
 """The attributes of a term: one, or the two of a pair."""
 Pairs = tuple[tuple[int, int], ...]

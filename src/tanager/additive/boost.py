@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 
 from tanager.additive.grow import UNIT_BITS, Codebook, Grown, grow_trees
 from tanager.additive.objective import probabilities
-from tanager.table.categories import Codes
-
-Array = NDArray[np.float64]
+from tanager.arrays import Array, Codes
 
 RATE = 0.1  # part of the best step that a tree takes
 PENALTY = 1.0  # L2, on leaf values

@@ -18,8 +18,8 @@ from tanager.additive.bases import Pairs, Term, Terms
 from tanager.additive.folds import Folds, Sample
 from tanager.additive.lbfgs import Minimum, minimize
 from tanager.additive.objective import Objective, Penalty
+from tanager.arrays import Array
 
-Array = NDArray[np.float64]
 Rank = Callable[[Sample, Array, int], Pairs]
 
 # Strengths lambda of attributes alone and of pairs, from strong to weak; a path ends where the loss rises.

@@ -19,16 +19,13 @@ from itertools import pairwise
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tanager.additive.forest import Forest
 from tanager.additive.model import AdditiveModel
+from tanager.arrays import Flags, Ints
 from tanager.network.json_values import DocumentError, Json, array, arrays, mapping, numbers, sequence
 from tanager.structure.dag import Dag
 from tanager.table.schema import ColumnSchema
-
-Flags = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 LARGEST_EFFECT = 1e60
 """In nats: no probability knows one above 745, and squares and sums of these stay numbers."""

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tanager.additive.bases import Pairs, Terms, coarse_shares
 from tanager.additive.choose import CLOSE, PAIRS_PER_ATTRIBUTE, ROUGH, Fitter, Mixture, Search
@@ -16,13 +15,13 @@ from tanager.additive.objective import Objective, probabilities
 from tanager.additive.pairs import MAX_PAIRED, rank_pairs
 from tanager.additive.trace import AdditiveTrace
 from tanager.additive.trees import choose_trees, grow_forest
+from tanager.arrays import Array
 from tanager.table.batch import EncodedBatch
 from tanager.table.granularity import fine_places
 from tanager.table.rows import Rows
 from tanager.table.schema import ColumnSchema
 from tanager.threads import one_blas_thread
 
-Array = NDArray[np.float64]
 Columns = tuple[ColumnSchema, ...]
 
 # Folds see two rows of three: on all rows lambda, and the rounds of trees, grow in proportion.

@@ -13,13 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.objective import row_losses
+from tanager.arrays import Array, Codes, Words
 from tanager.table.batch import EncodedBatch, join_blocks
-from tanager.table.categories import Codes
 from tanager.table.deal import Blocks
 from tanager.table.rows import Rows, gather
-
-Array = NDArray[np.float64]
-Keys = NDArray[np.uint64]
 
 N_FOLDS = 3  # five take twice as long and choose no better
 # Strengths and pairs are chosen on at most so many rows, trees on twice as many: more hardly change the choice.
@@ -91,7 +88,7 @@ def _draw(batch: EncodedBatch, places: NDArray[np.intp], share: float, unit: flo
     return Blocks((batch.take(np.sort(order[drawn <= share * LARGEST])),))
 
 
-def row_keys(codes: Codes, classes: Codes, weights: Array) -> Keys:
+def row_keys(codes: Codes, classes: Codes, weights: Array) -> Words:
     """(n,) a number for what a row holds: equal for equal rows, else different but with a chance of about 2^-60.
 
     A sum of codes times random odd numbers modulo 2^64, mixed so that the order of the keys is random.

@@ -7,16 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tanager.additive.leaf_masks import LeafMasks
+from tanager.arrays import Array, Codes, Flags, Ints
 from tanager.errors import DataError
-from tanager.table.categories import Codes
 from tanager.threads import map_threads
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 # Rows times trees from which the compiled kernel repays its start.
 WORK_WORTH_COMPILING = 20_000

@@ -6,14 +6,9 @@ import sys
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tanager.table.categories import Codes
+from tanager.arrays import Array, Codes, Flags, Ints
 from tanager.threads import map_threads
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 KERNELS = "tanager.additive.grow_kernels"
 # Rows times attributes times trees of a round below which NumPy has grown them before a kernel is compiled.

@@ -15,15 +15,10 @@ serves gradient and Hessian. Loops are written out: array expressions take numba
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tanager.additive.grow import LEAST_GAIN, UNIT_BITS
+from tanager.arrays import Array, Codes, Flags, Ints
 from tanager.kernel import kernel
-from tanager.table.categories import Codes
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 HESSIAN = (1 << UNIT_BITS) - 1  # the bits of the Hessian
 
@@ -120,7 +115,7 @@ def best_split(
     least: float,
     penalty: float,
     ranks: Ints,
-    keys: Floats,
+    keys: Array,
     left: Flags,
 ) -> int:
     """The attribute of the split that gains most, -1 if none gains; `left` says which of its codes go left.

@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 
 from tanager.additive.forest import BLOCK_ROWS, Forest
 from tanager.additive.model import AdditiveModel, AnyModel
+from tanager.arrays import Array, Codes
 from tanager.html_table import bars, html_table
-from tanager.network.edge_information import Floats, edge_information
+from tanager.network.edge_information import edge_information
 from tanager.table.batch import EncodedBatch
-from tanager.table.categories import Codes, code_dtype
+from tanager.table.categories import code_dtype
 from tanager.table.granularity import fine_codes
 from tanager.table.rows import Rows
 
 
-def effect_strength(network: AdditiveModel) -> Floats:
+def effect_strength(network: AdditiveModel) -> Array:
     r"""(n_terms,) the strength of each main effect, then of each pair effect, in nats.
 
     It is the root mean square of what the effect adds to the log odds o_c of a class against the others (`class_odds`),
@@ -53,7 +54,7 @@ def _draw_rows(network: AdditiveModel) -> Codes:
     return rows
 
 
-def class_odds(effect: Floats) -> Floats:
+def class_odds(effect: Array) -> Array:
     r"""(..., classes) log odds of each class against the geometric mean of the others.
 
     o_c = e_c - 1/(K - 1) sum_{d != c} e_d; for two classes those of one against the other.
@@ -62,18 +63,18 @@ def class_odds(effect: Floats) -> Floats:
     return (n_classes * effect - effect.sum(axis=-1, keepdims=True)) / max(1, n_classes - 1)
 
 
-def coarse_density(network: AdditiveModel, attribute: int) -> Floats:
+def coarse_density(network: AdditiveModel, attribute: int) -> Array:
     """(coarse states,) the share of the training rows in each."""
     column = network.columns[attribute]
     shares = np.bincount(column.coarse_codes[:-1], network.densities[attribute], minlength=column.coarse.n_states)
     return shares.astype(np.float64)
 
 
-def _mean_square(effect: Floats) -> Floats:
+def _mean_square(effect: Array) -> Array:
     return (class_odds(effect) ** 2).mean(axis=-1)
 
 
-def term_strength(network: AnyModel) -> Floats:
+def term_strength(network: AnyModel) -> Array:
     """(n_terms,) of effects `effect_strength`; of tables what each attribute and the class tell of each other.
 
     That is the strength of its edge from or to the class: I(attribute; class | attribute parents) for a child of the
@@ -89,7 +90,7 @@ def term_strength(network: AnyModel) -> Floats:
     return strength
 
 
-def attribute_importance(network: AnyModel) -> Floats:
+def attribute_importance(network: AnyModel) -> Array:
     """(n_attributes,) the strength of each attribute's terms; that of a pair is shared by its two."""
     found = np.zeros(len(network.nodes) - 1)
     for term, strength in zip(network.terms, term_strength(network), strict=True):
@@ -97,7 +98,7 @@ def attribute_importance(network: AnyModel) -> Floats:
     return found
 
 
-def edge_strength(network: AnyModel) -> Floats:
+def edge_strength(network: AnyModel) -> Array:
     """The strength of each edge of the DAG: of an additive model that of its effect, else `edge_information`.
 
     In a mixture it is the mean of the members', in a mean of all trees that of the trees'.
@@ -117,7 +118,7 @@ def edge_strength(network: AnyModel) -> Floats:
     return np.array([of_edge[edge] for edge in network.dag.edges], dtype=np.float64)
 
 
-def tree_mains(network: AdditiveModel) -> list[Floats]:
+def tree_mains(network: AdditiveModel) -> list[Array]:
     r"""For each attribute i (states, classes): m_i[s] = E[forest(x) | x_i = s] - E[forest(x)].
 
     The attributes are taken to be independent, each with the shares of its training rows (`densities`). A row reaches a
@@ -183,8 +184,8 @@ def tree_share(model: AdditiveModel, rows: Rows) -> float:
 
 
 def _sum_parts(
-    batch: EncodedBatch, model: AdditiveModel, forest: Forest, means: Floats | None = None
-) -> tuple[float, Floats]:
+    batch: EncodedBatch, model: AdditiveModel, forest: Forest, means: Array | None = None
+) -> tuple[float, Array]:
     """The weight of the rows, and (2, classes) sums of the trees' and of the terms' log odds: |. - means| if given."""
     codes = fine_codes(batch, model.columns[:-1])
     parts = np.stack([class_odds(forest.scores(codes)), class_odds(model.log_joint(codes))])
@@ -201,7 +202,7 @@ def effect_columns(model: AdditiveModel) -> dict[str, list[object]]:
     found: dict[str, list[object]] = {name: [] for name in ("term", "state", "class", "value", "share")}
     classes = model.columns[-1].states
 
-    def add(term: str, states: Sequence[object], effect: Floats, shares: Floats) -> None:
+    def add(term: str, states: Sequence[object], effect: Array, shares: Array) -> None:
         found["term"] += [term] * effect.size
         found["state"] += [state for state in states for _ in classes]
         found["class"] += [*classes] * len(states)

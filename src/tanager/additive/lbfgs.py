@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from tanager.arrays import Array
+
 Problem = Callable[[Array], tuple[Array, Array]]
 """Points (..., n_problems) -> values (n_problems,) and gradients of the points' shape."""
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Ints, Words
+
 if TYPE_CHECKING:
     from tanager.additive.forest import Forest
 
-Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 SLOTS_PER_WORD = np.iinfo(np.uint64).bits
 LEAVES_PER_WORD = (

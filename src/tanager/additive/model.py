@@ -11,17 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.forest import BLOCK_ROWS, Forest, by_sets
+from tanager.arrays import Array, Codes
 from tanager.errors import DataError, OptionError
 from tanager.network.any_network import AnyNetwork
 from tanager.network.columns import HasColumns, Term
 from tanager.network.log_joint import LogJoint, normalize_log
 from tanager.network.network import Network
 from tanager.structure.dag import Dag
-from tanager.table.categories import Codes, code_dtype
+from tanager.table.categories import code_dtype
 from tanager.table.schema import Category, ColumnSchema
 from tanager.threads import map_threads
-
-Array = NDArray[np.float64]
 
 
 class AnswersGaps(Protocol):

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tanager.additive.bases import Term, Terms
-from tanager.table.categories import Codes
+from tanager.arrays import Array, Codes
 from tanager.threads import map_threads
 
-Array = NDArray[np.float64]
 Matrices = tuple[sparse.csr_array, sparse.csc_array]
 Block = tuple[slice, list[Matrices] | None]
 """Rows, and their cells in the terms of each tile; None where there is no room to keep them."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import chain, islice
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tanager.additive.bases import Pairs
+from tanager.arrays import Flags
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import AutoEngine
 from tanager.scores.information import class_information, pair_information
@@ -16,16 +16,13 @@ from tanager.structure.ties import SMALLEST_INFORMATION, level
 from tanager.table.batch import EncodedBatch
 from tanager.table.schema import ColumnSchema
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-
 # Tables of more cells than rows have a column that nearly names rows; so many cells are always allowed.
 FEW_CELLS = 1_024
 # Pairs are looked for among so many attributes that are most informative of the class: counting grows with the square.
 MAX_PAIRED = 300
 
 
-def rank_pairs(rows: EncodedBatch, columns: Sequence[ColumnSchema], most: int, allowed: Mask | None = None) -> Pairs:
+def rank_pairs(rows: EncodedBatch, columns: Sequence[ColumnSchema], most: int, allowed: Flags | None = None) -> Pairs:
     """The best pairs by the counts of these rows, at most so many: in turn the best by the interaction information
     I(C; X; Y) and by the conditional one I(X; Y | C), which also finds neighbours in a sequence.
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.additive.forest import Array, Flags, Ints
 from tanager.additive.leaf_masks import LEAVES_PER_WORD, SLOT_SHIFT, SLOTS_PER_WORD, TO_SLOT, LeafMasks
+from tanager.arrays import Array, Codes, Flags, Ints
 from tanager.kernel import kernel, kernel_part
-from tanager.table.categories import Codes
 
 ALL_LEAVES, FIRST_LEAF = np.uint64(np.iinfo(np.uint64).max), np.uint64(2)
 

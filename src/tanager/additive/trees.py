@@ -16,9 +16,8 @@ from tanager.additive.choose import best_weight, gains_clearly
 from tanager.additive.folds import Folds, Sample
 from tanager.additive.forest import Forest, Tree
 from tanager.additive.grow import Codebook
+from tanager.arrays import Array
 from tanager.table.schema import ColumnSchema
-
-Array = NDArray[np.float64]
 
 # Large trees find what numbers have together, small ones of all attributes what categories have.
 DEPTH = 3

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from tanager.additive.importance import attribute_importance
 from tanager.additive.model import AnyModel
 from tanager.additive.trace import AdditiveTrace
+from tanager.arrays import Codes
 from tanager.classifiers.hidden import add_hidden_codes
 from tanager.classifiers.intervals import GivesIntervals
 from tanager.classifiers.learning import Learnt, Trace
@@ -31,7 +32,6 @@ from tanager.measures import Quality
 from tanager.network.network import Network
 from tanager.progress import working
 from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
-from tanager.table.categories import Codes
 from tanager.table.columns import RawTable
 from tanager.table.encoder import TableEncoder
 from tanager.table.read_columns import read_columns

@@ -7,6 +7,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Codes
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.learning import Learning, Learnt, needed_memory
 from tanager.classifiers.options import ClassifierOptions
@@ -16,7 +17,6 @@ from tanager.counts.engine import CountEngine, choose_engine
 from tanager.gaps.choose import needs_filler
 from tanager.network.any_network import AnyNetwork
 from tanager.structure import StructureLearner
-from tanager.table.categories import Codes
 from tanager.table.discretizer import sees_class
 from tanager.table.needs import Place
 

@@ -15,18 +15,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from tanager.arrays import Array, Codes
 from tanager.errors import OptionError
 from tanager.network.network import Network
 from tanager.structure.dag import Dag
-from tanager.table.categories import Codes
 from tanager.table.columns import RawTable
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
 from tanager.table.read_columns import read_columns
 from tanager.table.schema import ColumnSchema
 from tanager.table.training_table import read_rows
-
-Array = NDArray[np.float64]
 
 # How far, in logs, the tables of a start are from the attributes' own frequencies, where every step is zero.
 SPREAD = 1.0

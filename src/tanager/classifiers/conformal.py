@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from tanager.arrays import Codes
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.wrapping import WrappingClassifier
 from tanager.errors import DataError, OptionError
@@ -18,7 +19,6 @@ from tanager.measures.basic import Probabilities
 from tanager.measures.conformal import ConformalSets, KnownRows, check_level, make_sets
 from tanager.measures.quality import Quality
 from tanager.registry import check_option
-from tanager.table.categories import Codes
 from tanager.table.training_table import check_labels, check_missing, encode_labels, missing_labels, read_labels
 
 

@@ -9,6 +9,7 @@ from typing import cast
 
 import numpy as np
 
+from tanager.arrays import Codes
 from tanager.classifiers.parts import Parts
 from tanager.counts.count_store import CountStore
 from tanager.errors import OptionError
@@ -16,7 +17,7 @@ from tanager.network.network import Network
 from tanager.parameters import EM, Conditional, LearntNetwork, ParameterTask
 from tanager.parameters.protocol import ParameterTrace
 from tanager.table.batch import EncodedBatch
-from tanager.table.categories import Codes, code_dtype
+from tanager.table.categories import code_dtype
 from tanager.table.rows import Rows, gather
 from tanager.table.schema import ColumnSchema
 from tanager.threads import one_blas_thread

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.counts.mask_kernels import Int64s, Words, padded_words, popcount
+from tanager.arrays import Words
+from tanager.counts.mask_kernels import Int64s, padded_words, popcount
 from tanager.kernel import kernel
 
 TILE = 4

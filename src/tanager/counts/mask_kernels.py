@@ -20,11 +20,10 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from tanager.arrays import Codes, Words
 from tanager.kernel import kernel
-from tanager.table.categories import Codes
 
 Int64s = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 ROWS_PER_WORD = 64
 # The vector loop takes 8 words at a time on AVX-512; a ragged end would be counted word by word.

@@ -14,12 +14,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Codes, Flags
 from tanager.counts.family import CountTable
 from tanager.kernel import kernel
-from tanager.table.categories import Codes
 
 Int64s = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 Units = NDArray[np.int8] | NDArray[np.float64]
 
 # Rows worked on at a time: their positions and a few columns stay in the cache closest to the core.

@@ -16,10 +16,10 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Codes
 from tanager.counts.engine import CountEngine, engine_for
 from tanager.counts.family import CountTable, PairTables, pair_offsets
 from tanager.table.batch import EncodedBatch, Weights
-from tanager.table.categories import Codes
 
 # Of all tables together: 32 MB, three times while a batch is added.
 MAX_COUNTED_CELLS = 1 << 22

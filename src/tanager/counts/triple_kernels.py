@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from tanager.arrays import Codes
 from tanager.counts.family import CountTable
 from tanager.counts.numba_kernels import BLOCK, Int64s, Units, add_units
 from tanager.kernel import kernel
-from tanager.table.categories import Codes
 
 
 @kernel

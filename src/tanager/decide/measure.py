@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.decide.decision import ASK, Decision, best_other
 from tanager.errors import DataWarning
 from tanager.measures import Probabilities
@@ -15,8 +16,6 @@ from tanager.measures import Probabilities
 PERCENTILES = (2.5, 97.5)
 MAX_DRAWS, MIN_DRAWS = 1000, 200
 CELLS_IN_ALL_DRAWS = 20_000_000
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def measure_decision(
     decision: Decision,
     probabilities: Probabilities,
     class_codes: NDArray[np.integer],
-    weights: Floats | None = None,
+    weights: Array | None = None,
     seed: int = 0,
 ) -> DecisionQuality:
     """Costs of a decision and of simpler rules; `probabilities` are of rows that the model has not learnt from.
@@ -118,7 +117,7 @@ def measure_decision(
     return DecisionQuality(decision, tuple(RuleCost(*line) for line in lines), len(class_codes), asked)
 
 
-def _net_benefits(table: Floats, means: Floats, positive: int | None) -> list[float | None]:
+def _net_benefits(table: Array, means: Array, positive: int | None) -> list[float | None]:
     """What each rule saves against the last, which treats no one, in units of what it saves to find the class."""
     if positive is None:
         return [None] * len(means)
@@ -126,7 +125,7 @@ def _net_benefits(table: Floats, means: Floats, positive: int | None) -> list[fl
     return [float(means[-1] - mean) / saved_by_one if saved_by_one > 0 else None for mean in means]
 
 
-def _intervals(costs: Floats, weights: Floats, seed: int) -> tuple[Floats, Floats]:
+def _intervals(costs: Array, weights: Array, seed: int) -> tuple[Array, Array]:
     """The ends of a 95 % interval of the mean of each column, by the percentiles of a bootstrap over rows."""
     n_rows = len(costs)
     generator = np.random.default_rng(seed)

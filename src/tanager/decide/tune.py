@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.decide.costs import CostTable
 from tanager.decide.decision import best_other
 from tanager.errors import DataError, OptionError
 from tanager.measures import Probabilities
 
 ClassCodes = NDArray[np.integer]
-Floats = NDArray[np.float64]
 
 
 def tune_for_costs(
@@ -23,7 +23,7 @@ def tune_for_costs(
     class_codes: ClassCodes,
     positive: int,
     costs: CostTable,
-    weights: Floats | None = None,
+    weights: Array | None = None,
 ) -> float:
     """The threshold whose decisions cost least on these rows, of all thresholds; the highest of equally good ones."""
     table = np.array(costs)
@@ -34,7 +34,7 @@ def tune_for_costs(
 
 
 def tune_for_sensitivity(
-    probabilities: Probabilities, class_codes: ClassCodes, positive: int, wanted: float, weights: Floats | None = None
+    probabilities: Probabilities, class_codes: ClassCodes, positive: int, wanted: float, weights: Array | None = None
 ) -> float:
     """The highest threshold that at least the wanted share of the rows of the class reaches."""
     values, caught, _ = _shares(probabilities, class_codes, positive, weights)
@@ -43,7 +43,7 @@ def tune_for_sensitivity(
 
 
 def tune_for_specificity(
-    probabilities: Probabilities, class_codes: ClassCodes, positive: int, wanted: float, weights: Floats | None = None
+    probabilities: Probabilities, class_codes: ClassCodes, positive: int, wanted: float, weights: Array | None = None
 ) -> float:
     """The lowest threshold below which at least the wanted share of the rows of other classes is."""
     values, _, alarmed = _shares(probabilities, class_codes, positive, weights)
@@ -59,8 +59,8 @@ def tune_for_specificity(
 
 
 def _shares(
-    probabilities: Probabilities, class_codes: ClassCodes, positive: int, weights: Floats | None
-) -> tuple[Floats, Floats, Floats]:
+    probabilities: Probabilities, class_codes: ClassCodes, positive: int, weights: Array | None
+) -> tuple[Array, Array, Array]:
     """Distinct probabilities, the highest first; the shares of rows of the class, and of others, that reach each."""
     weight = np.ones(len(class_codes)) if weights is None else weights
     inside = class_codes == positive
@@ -71,7 +71,7 @@ def _shares(
     return values, reached[:, 0], reached[:, 1]
 
 
-def _by_value(p: Floats, amounts: Floats) -> tuple[Floats, Floats]:
+def _by_value(p: Array, amounts: Array) -> tuple[Array, Array]:
     """The distinct probabilities, the highest first, and the sums over their rows."""
     values, place = np.unique(-p, return_inverse=True)
     totals = np.zeros((len(values), amounts.shape[1]))
@@ -79,7 +79,7 @@ def _by_value(p: Floats, amounts: Floats) -> tuple[Floats, Floats]:
     return -values, totals
 
 
-def _between(values: Floats, n_reached: int) -> float:
+def _between(values: Array, n_reached: int) -> float:
     """A threshold that the first so many of the descending values reach, and no other: halfway to the next."""
     above = values[n_reached - 1] if n_reached else max(1.0, float(np.nextafter(values[0], 2.0)))
     below = values[n_reached] if n_reached < len(values) else 0.0

@@ -13,13 +13,13 @@ from sklearn.isotonic import isotonic_regression
 
 from tanager.additive.importance import class_odds, tree_mains
 from tanager.additive.model import AdditiveModel
+from tanager.arrays import Array
 from tanager.edits.edit import DIRECTIONS, Bound, Edit
 from tanager.edits.trees import without_trees_of
 from tanager.errors import OptionError
 from tanager.registry import check_option, nearest_first
 from tanager.table.schema import Category, ColumnSchema
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 LEAST_SHARE = 1e-12
@@ -95,7 +95,7 @@ def _remove(network: AdditiveModel, attributes: list[int], edit: Edit) -> Additi
     )
 
 
-def _with_main(network: AdditiveModel, attribute: int, main: Floats) -> AdditiveModel:
+def _with_main(network: AdditiveModel, attribute: int, main: Array) -> AdditiveModel:
     """With another main effect. What was drawn by hand has no spread between fits."""
     mains, spreads = list(network.mains), list(network.spreads)
     if spreads:
@@ -105,7 +105,7 @@ def _with_main(network: AdditiveModel, attribute: int, main: Floats) -> Additive
     return replace(network, mains=tuple(mains), spreads=tuple(spreads))
 
 
-def _weights(network: AdditiveModel, attribute: int, states: Places) -> Floats:
+def _weights(network: AdditiveModel, attribute: int, states: Places) -> Array:
     return np.maximum(network.densities[attribute][states], LEAST_SHARE)
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.gaps.filling import Filling
 from tanager.network.network import Network
-
-Floats = NDArray[np.float64]
 
 
 def without_attribute(filling: Filling, attribute: int) -> Filling:
@@ -32,17 +30,17 @@ def without_attribute(filling: Filling, attribute: int) -> Filling:
     return Filling(replace(filler, tables=tuple(tables)), filling.nothing, tuple(states), filling.shift)
 
 
-def _by_parent(filler: Network, node: int) -> Floats:
+def _by_parent(filler: Network, node: int) -> Array:
     """(states of the attribute parent or 1, classes, states) the table of an attribute of the filler."""
     return filler.tables[node].reshape(-1, filler.n_states[-1], filler.n_states[node])
 
 
-def _given_class(filler: Network, attribute: int) -> Floats:
+def _given_class(filler: Network, attribute: int) -> Array:
     """(classes, states) F(attribute | class)."""
     target = len(filler.nodes) - 1
     above = [parent for parent in filler.dag.parents[attribute] if parent != target]
     cells = _by_parent(filler, attribute)
     if not above:
         return cells[0]
-    found: Floats = np.einsum("cp,pcx->cx", _given_class(filler, above[0]), cells)
+    found: Array = np.einsum("cp,pcx->cx", _given_class(filler, above[0]), cells)
     return found

@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.model import AdditiveModel
+from tanager.arrays import Array, Codes
 from tanager.errors import DataError
 from tanager.network.log_joint import normalize_log
-from tanager.table.categories import Codes
-
-Floats = NDArray[np.float64]
 
 MAX_STEPS, TOLERANCE, SHORTEST_PART = 100, 1e-12, 1e-6
 
@@ -30,7 +28,7 @@ def refit_intercept(network: AdditiveModel, codes: Codes, class_codes: NDArray[n
     sums = network.log_joint(codes)
     rows = np.arange(len(codes))
 
-    def answer(shift: Floats) -> tuple[float, Floats]:
+    def answer(shift: Array) -> tuple[float, Array]:
         logs = normalize_log(sums + shift)
         return float(logs[rows, class_codes].mean()), np.exp(logs)
 

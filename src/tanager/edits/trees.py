@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tanager.additive.forest import Forest
-
-Ints = NDArray[np.int64]
+from tanager.arrays import Ints
 
 
 def without_trees_of(forest: Forest, attribute: int) -> Forest | None:

@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedShuffleSplit
 
+from tanager.arrays import Codes
 from tanager.errors import DataError, OptionError
 from tanager.experiments.protocol import Fold, stratified_folds
-from tanager.table.categories import Codes
 
 FOLDS = 5
 MAX_COST_FOR_FOLDS = 2_000_000

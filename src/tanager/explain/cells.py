@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.model import AnyModel
+from tanager.arrays import Codes
 from tanager.classifiers.base import TableClassifier
 from tanager.errors import DataError, OptionError
 from tanager.gaps.choose import choose_rule
 from tanager.gaps.rule import GapRule
 from tanager.gaps.sum_out import SummedOut
 from tanager.network.columns import HasColumns, Term
-from tanager.table.categories import Codes, code_dtype, encode_column
+from tanager.table.categories import code_dtype, encode_column
 from tanager.table.columns import Column, DictionaryColumn
 from tanager.table.read_columns import read_columns
 from tanager.table.schema import format_values

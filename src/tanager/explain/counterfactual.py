@@ -9,14 +9,13 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array, Codes
 from tanager.classifiers.base import TableClassifier
 from tanager.errors import OptionError
 from tanager.explain.cells import ExplainedRows, in_state
 from tanager.explain.reach import Category, Reach, reach_of
-from tanager.table.categories import Codes
 from tanager.threads import thread_limit
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 MAX_CELLS = 2
@@ -215,7 +214,7 @@ class _Search:
         other: NDArray[np.bool_] = decided != now
         return other if self.goal is None else other & (decided == self.goal)
 
-    def _decide(self, codes: Codes) -> tuple[Floats, Places]:
+    def _decide(self, codes: Codes) -> tuple[Array, Places]:
         """P(class | row), and the column decided for."""
         if not len(codes):
             return np.empty((0, len(self.clf.classes_))), np.empty(0, dtype=np.intp)

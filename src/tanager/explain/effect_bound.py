@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tanager.additive.model import AdditiveModel
-from tanager.explain.worst_case import Floats, Sets
+from tanager.arrays import Array
+from tanager.explain.worst_case import Sets
 
 
 @dataclass(frozen=True)
@@ -32,10 +33,10 @@ class EffectBound:
         return not self.linked
 
     @property
-    def log_prior(self) -> Floats:
+    def log_prior(self) -> Array:
         return self.network.intercept
 
-    def weights(self, favoured: int, against: int) -> dict[int, Floats]:
+    def weights(self, favoured: int, against: int) -> dict[int, Array]:
         """Effect on the favoured class less that on the other.
 
         By attribute (1, states) of the main effects; by n_attributes + k (coarse states, coarse states) of pair k; last
@@ -48,7 +49,7 @@ class EffectBound:
             weights[len(weights)] = self.network.forest.odds(favoured, against)
         return weights
 
-    def worst(self, weights: dict[int, Floats], codes: Sequence[int], fixed: Sets) -> Floats:
+    def worst(self, weights: dict[int, Array], codes: Sequence[int], fixed: Sets) -> Array:
         """(n_sets,) no more than the least sum of weights over all completions, with each set fixed at `codes`.
 
         A free attribute takes the state that is worst for its main effect and its pairs with fixed attributes

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tanager.additive.importance import edge_strength, term_strength
+from tanager.arrays import Array
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.hidden import add_hidden_codes
 from tanager.errors import DataError, OptionError
 from tanager.explain.cells import Model, network_of
 from tanager.html_table import bars, html_table
-from tanager.network.edge_information import Floats
 from tanager.table.frame import make_frame
 
 Measure = Literal["information", "effect"]
@@ -53,10 +53,10 @@ class Overall:
     attributes: tuple[str, ...]
     measure: Measure
     terms: tuple[str, ...]
-    strength: Floats
+    strength: Array
     edges: tuple[tuple[str, str], ...]
-    edge_strength: Floats
-    removal: Floats | None = None
+    edge_strength: Array
+    removal: Array | None = None
 
     @property
     def ranked(self) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ def _lines(columns: dict[str, list[object]]) -> list[dict[str, object]]:
     return [dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)]
 
 
-def removal(model: Model, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> Floats:
+def removal(model: Model, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> Array:
     """(n_terms,) mean of log P(class | row) less the same without a term, for every term.
 
     Without an attribute means that it is missing in all rows; without an effect, that it is zero.

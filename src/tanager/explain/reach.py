@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.model import AnyModel
+from tanager.arrays import Array
 from tanager.table.schema import Category as State
 from tanager.table.schema import ColumnSchema
 
-Floats = NDArray[np.float64]
 Places = NDArray[np.intp]
 Category = State | datetime.timedelta
 
@@ -26,14 +26,14 @@ class Reach:
     """
 
     column: ColumnSchema
-    shares: Floats
+    shares: Array
 
     def moves(self, code: int) -> Places:
         """The states other than this one; a gap is nothing to change a cell to."""
         states = np.arange(self.column.n_states - self.column.gap_state)
         return states[states != code]
 
-    def sizes(self, code: int, states: Places) -> Floats:
+    def sizes(self, code: int, states: Places) -> Array:
         """How large the change from a state to others is."""
         if not self.column.has_order or code >= self.column.n_states - self.column.gap_state:
             return 1.0 - self.shares[states]

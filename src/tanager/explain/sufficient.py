@@ -11,10 +11,11 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.errors import OptionError
 from tanager.explain.cells import ExplainedRows, Model, in_state
 from tanager.explain.effect_bound import EffectBound
-from tanager.explain.worst_case import Floats, Forest, Sets
+from tanager.explain.worst_case import Forest, Sets
 
 # Sets of attributes looked at for one row before a smallest one is given up for one that cannot be reduced.
 SETS_SEARCHED = 1 << 17
@@ -130,10 +131,10 @@ class _Search:
         return [float(logs[self.predicted] - logs[rival]) for rival in self._rivals]
 
     @cached_property
-    def _weights(self) -> list[dict[int, Floats]]:
+    def _weights(self) -> list[dict[int, Array]]:
         return [self.completions.weights(self.predicted, rival) for rival in self._rivals]
 
-    def margins(self, fixed: Sets) -> Floats:
+    def margins(self, fixed: Sets) -> Array:
         """(n_rivals, n_sets) log odds against each rival in the worst completion."""
         worst = [self.completions.worst(weights, self.codes, fixed) for weights in self._weights]
         return np.array(self._priors)[:, np.newaxis] + np.array(worst)

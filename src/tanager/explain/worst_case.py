@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.errors import DataError, OptionError
 from tanager.network.network import Network
 
-Floats = NDArray[np.float64]
 Sets = NDArray[np.bool_]
 
 # What a state impossible under the favoured class costs: finite, so that a state impossible under the other class,
@@ -70,12 +70,12 @@ class Forest:
         return True
 
     @property
-    def log_prior(self) -> Floats:
+    def log_prior(self) -> Array:
         """(n_classes,)"""
         with np.errstate(divide="ignore"):
             return np.log(self.network.tables[-1][0])
 
-    def weights(self, favoured: int, against: int) -> dict[int, Floats]:
+    def weights(self, favoured: int, against: int) -> dict[int, Array]:
         """log P(x_i | parent, favoured) - log P(x_i | parent, against): (states of the parent or 1, states)."""
         found = {}
         for node in self.order:
@@ -88,7 +88,7 @@ class Forest:
             found[node] = np.where(below > 0, odds, np.inf)
         return found
 
-    def worst(self, weights: dict[int, Floats], codes: Sequence[int], fixed: Sets) -> Floats:
+    def worst(self, weights: dict[int, Array], codes: Sequence[int], fixed: Sets) -> Array:
         """(n_sets,) the least sum of weights over all completions, with the attributes of each set fixed at `codes`.
 
         fixed  (n_sets, n_attributes)
@@ -96,7 +96,7 @@ class Forest:
         From the leaves to the roots, min over x_i of weight(x_i, x_parent) + what the children of i found, which is
         a function of x_parent; for a fixed attribute the only x_i is its code.
         """
-        below: dict[int, Floats] = {}
+        below: dict[int, Array] = {}
         total = np.zeros(len(fixed))
         for node in reversed(self.order):
             sums = weights[node][np.newaxis] + below.get(node, np.zeros((1, 1)))[:, np.newaxis]

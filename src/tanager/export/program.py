@@ -9,9 +9,9 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tanager.additive.forest import Forest
+from tanager.arrays import Array
 from tanager.decide import Decision
 from tanager.errors import OptionError
 from tanager.registry import list_names, nearest_first
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from tanager.network.mixture import MixtureNetwork
     from tanager.network.network import Network
 
-Array = NDArray[np.float64]
 Gaps = Literal["looked up", "summed out", "averaged", "refused"]
 
 

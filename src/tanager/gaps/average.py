@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tanager.additive.model import LookedUpModel
+from tanager.arrays import Array, Codes
 from tanager.gaps.completions import MAX_COMPLETIONS, N_DRAWS, Completions
 from tanager.gaps.expected import Expected
 from tanager.gaps.filling import Filling, FillingTask
-from tanager.gaps.rule import Classes, Contributions, Floats, GapRule, answer_apart
+from tanager.gaps.rule import Classes, Contributions, GapRule, answer_apart
 from tanager.gaps.skip import Skipped
 from tanager.network.inference.evidence_rows import distinct_rows
 from tanager.network.network import Network
-from tanager.table.categories import Codes
 from tanager.threads import map_threads
 
 WORK_WORTH_COMPILING = 500_000  # completions from which the compiled kernel repays its start
@@ -51,17 +51,17 @@ class Averaged(GapRule):
     network: LookedUpModel
     source: Filling | FillingTask
 
-    def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:
+    def log_posterior(self, codes: Codes, normalized: bool = True) -> Array:
         return self._answer(codes, self._worth_compiling(codes))
 
-    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Contributions:
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
         parts = self.by_terms.contributions(codes, favoured, against, log_odds)
         summed = parts.prior + parts.terms.sum(axis=1)
         # Odds that a cell present makes infinite are so in every draw: the remainder is then nothing.
         rest = np.subtract(log_odds, summed, out=np.zeros(len(codes)), where=self.with_gap(codes) & np.isfinite(summed))
         return replace(parts, remainder=rest)
 
-    def without_each(self, codes: Codes) -> Iterator[Floats]:
+    def without_each(self, codes: Codes) -> Iterator[Array]:
         """An attribute of tables is one gap more; an effect is zero in all completions."""
         if self.network.kind == "tables":
             yield from super().without_each(codes)
@@ -123,8 +123,8 @@ class Averaged(GapRule):
         n_trees = len(self._completions.leaves.masks.classes)
         return bool(times * work.sum() * (1 + n_trees / TREES_OF_A_COMPLETION) >= WORK_WORTH_COMPILING)
 
-    def _answer(self, codes: Codes, compiled: bool) -> Floats:
-        def average(rows: Codes) -> Floats:
+    def _answer(self, codes: Codes, compiled: bool) -> Array:
+        def average(rows: Codes) -> Array:
             found = self.filling.shifted(rows, self._average_compiled(rows) if compiled else self._average(rows))
             with np.errstate(divide="ignore"):
                 return np.log(found)
@@ -133,7 +133,7 @@ class Averaged(GapRule):
             codes, self.with_gap(codes), lambda rows: self.network.log_joint(rows, normalized=True), average
         )
 
-    def _average(self, codes: Codes) -> Floats:
+    def _average(self, codes: Codes) -> Array:
         coarse, corrections = self.network.coarsen(codes), self.filling.corrections(codes)
         found = np.empty_like(corrections)
         few = self._completions.counts(coarse) <= MAX_COMPLETIONS
@@ -147,7 +147,7 @@ class Averaged(GapRule):
             found[row] = bent @ posterior / bent.sum()
         return found
 
-    def _average_compiled(self, codes: Codes) -> Floats:
+    def _average_compiled(self, codes: Codes) -> Array:
         """Equal rows are averaged once."""
         from tanager.gaps.average_kernels import average_rows
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array, Ints
 from tanager.gaps.fill_kernels import Work, fill_row, make_work
 from tanager.gaps.filler import Tree
 from tanager.gaps.leaf_kernels import (
@@ -24,10 +24,6 @@ from tanager.gaps.place_kernels import Placed, make_placed, place_look_ups, scal
 from tanager.gaps.sums import Sums
 from tanager.kernel import kernel
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-
 BLOCK = 512
 """Completions whose posteriors are taken together: loops over them fill the vector registers."""
 
@@ -41,14 +37,14 @@ class Block(NamedTuple):
     out        (classes, completions) shares weighted, so far
     """
 
-    sums: Floats
-    weights: Floats
+    sums: Array
+    weights: Array
     cells: Ints
     bits: Ints
-    powers: Floats
-    bends: Floats
-    totals: Floats
-    out: Floats
+    powers: Array
+    bends: Array
+    totals: Array
+    out: Array
 
 
 @kernel
@@ -70,15 +66,15 @@ def _make_block(n_classes: int, length: int) -> Block:
 def average_rows(
     cells: Ints,
     coarse: Ints,
-    corrections: Floats,
+    corrections: Array,
     max_completions: float,
     network: Sums,
     filler: Sums,
-    shares: Floats,
+    shares: Array,
     leaves: Leaves,
     tree: Tree,
-    numbers: Floats,
-    out: Floats,
+    numbers: Array,
+    out: Array,
 ) -> None:
     """See `Averaged`; shares are the exponentials of the filler's tables, numbers (attributes + 1, draws)."""
     n_attributes, n_classes = coarse.shape[1], out.shape[1]
@@ -117,14 +113,14 @@ def average_rows(
 def _sum_all(
     network: Sums,
     filler: Sums,
-    shares: Floats,
+    shares: Array,
     leaves: Leaves,
     trees: OpenTrees,
     missing: Ints,
     effects: Placed,
     chances: Placed,
     states: Ints,
-    correction: Floats,
+    correction: Array,
     block: Block,
 ) -> None:
     """Depth first, a level for each missing attribute; the states of the last go to the block."""
@@ -187,7 +183,7 @@ def _sum_drawn(
     missing: Ints,
     effects: Placed,
     work: Work,
-    correction: Floats,
+    correction: Array,
     block: Block,
 ) -> None:
     n_draws = work.filled.shape[1]
@@ -216,7 +212,7 @@ def _sum_drawn(
 
 
 @kernel
-def _add_block(n: int, correction: Floats, block: Block) -> None:
+def _add_block(n: int, correction: Array, block: Block) -> None:
     """Add the posteriors of n completions with their bent weights."""
     bends, totals, sums = block.bends, block.totals, block.sums
     if len(correction) == 2:
@@ -247,7 +243,7 @@ def _add_block(n: int, correction: Floats, block: Block) -> None:
 
 
 @kernel
-def _add_block_of_two(n: int, correction: Floats, block: Block) -> None:
+def _add_block_of_two(n: int, correction: Array, block: Block) -> None:
     """The same for two classes: the likelier one has exp(0)."""
     bends, less, first, second = block.bends, block.totals, block.sums[0], block.sums[1]
     out_first, out_second = block.out[0], block.out[1]
@@ -267,7 +263,7 @@ def _add_block_of_two(n: int, correction: Floats, block: Block) -> None:
 
 
 @kernel
-def _exponentiate(values: Floats, n: int, block: Block) -> None:
+def _exponentiate(values: Array, n: int, block: Block) -> None:
     """exp of n values up to 0, to the last digit or two: a loop that a compiler can put in vector registers.
 
     exp(x) = 2^k exp(r), |r| <= log(2) / 2, and exp(r) is its Taylor polynomial. The calls of np.exp took half of the

@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.model import LookedUpModel
+from tanager.arrays import Array, Codes, Ints
 from tanager.gaps.filler import FillingTree
 from tanager.gaps.leaves import Leaves
 from tanager.gaps.sums import Sums, sum_completions, sum_draws
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
-from tanager.table.categories import Codes, code_dtype
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from tanager.table.categories import code_dtype
 
 MAX_COMPLETIONS = 4_096
 N_DRAWS = 512
@@ -34,11 +32,11 @@ class Completions:
     network: LookedUpModel
     filler: Network
 
-    def counts(self, coarse: Codes) -> Floats:
+    def counts(self, coarse: Codes) -> Array:
         """(n_rows,) how many completions each row has, by its codes at the coarse granularity."""
         return np.where(coarse == self._n_states, self._n_states.astype(np.float64), 1.0).prod(axis=1)
 
-    def every(self, codes: Codes, coarse: Codes) -> tuple[Floats, Floats]:
+    def every(self, codes: Codes, coarse: Codes) -> tuple[Array, Array]:
         """Of a table of one row: (n,) F(completion | cells present), and (n, n_classes) P(class | completion)."""
         missing = coarse[0] == self._n_states
         logs = sum_completions(self.filler_sums, coarse[0], missing)
@@ -59,7 +57,7 @@ class Completions:
             period *= int(n_states[node])
         return rows
 
-    def drawn(self, codes: Codes, coarse: Codes, n_draws: int, compiled: bool = False) -> Floats:
+    def drawn(self, codes: Codes, coarse: Codes, n_draws: int, compiled: bool = False) -> Array:
         """(n_rows, n_draws, n_classes) P(class | completion) of as many completions drawn for each row."""
         filled = self.tree.fill(coarse, n_draws, compiled)
         if len(codes) == 1 and self.network.is_looked_up:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tanager.additive.model import LookedUpModel
+from tanager.arrays import Array, Codes, Ints
 from tanager.gaps.completions import MAX_COMPLETIONS, N_DRAWS, Completions
-from tanager.table.categories import Codes, code_dtype
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from tanager.table.categories import code_dtype
 
 STATE_DEVIATION = 4.0  # of the prior
 # However many rows there are: what no completion reaches would move a correction without end.
@@ -28,8 +25,8 @@ LARGEST_CORRECTION = 2 * MAX_STEPS * LONGEST_STEP * (1 + 1e-9)
 
 
 def learn_corrections(
-    completions: Completions, classes: Floats, by_state: Sequence[Floats]
-) -> tuple[Floats, tuple[Floats, ...], Floats]:
+    completions: Completions, classes: Array, by_state: Sequence[Array]
+) -> tuple[Array, tuple[Array, ...], Array]:
     """What `Filling` has, from the counts (classes,) and of each attribute (states, classes).
 
     `nothing` brings P(class | nothing) near the class frequencies, and the shift makes up for what is left. The entry
@@ -63,7 +60,7 @@ def learn_corrections(
     return nothing, tuple(states), shift
 
 
-def _shift(weights: Floats, posterior: Floats, nothing: Floats, frequencies: Floats) -> Floats:
+def _shift(weights: Array, posterior: Array, nothing: Array, frequencies: Array) -> Array:
     """(n_classes,) by which the logarithms of the corrected average miss those of the class frequencies.
 
     Zero for a class without rows.
@@ -75,7 +72,7 @@ def _shift(weights: Floats, posterior: Floats, nothing: Floats, frequencies: Flo
     return np.clip(np.log(ratio), -LARGEST_CORRECTION, LARGEST_CORRECTION)
 
 
-def _own_states(network: LookedUpModel, attribute: int, counts: Floats) -> Ints:
+def _own_states(network: LookedUpModel, attribute: int, counts: Array) -> Ints:
     """The states whose completions are looked at: those that occur, or else a middle one for each coarse state.
 
     States of one coarse state have main effects of their own, which are easily moved; but trees tell them apart too.
@@ -111,12 +108,12 @@ def _n_trees(network: LookedUpModel) -> int:
 def _correct_states(
     completions: Completions,
     attribute: int,
-    counts: Floats,
-    nothing: Floats,
-    shift: Floats,
-    weights: Floats,
-    posterior: Floats,
-) -> Floats:
+    counts: Array,
+    nothing: Array,
+    shift: Array,
+    weights: Array,
+    posterior: Array,
+) -> Array:
     """(states + 1, n_classes) entries of an attribute, from the completions of each of its `_own_states`."""
     seen = np.flatnonzero(counts.sum(axis=1))
     n_rows = counts[seen].sum(axis=1)
@@ -133,7 +130,7 @@ def _correct_states(
     return entries
 
 
-def _complete(completions: Completions, codes: Codes, coarse: Codes, n_draws: int) -> tuple[Floats, Floats]:
+def _complete(completions: Completions, codes: Codes, coarse: Codes, n_draws: int) -> tuple[Array, Array]:
     """(n_rows, n) weights and (n_rows, n, n_classes) posteriors of the completions of rows with gaps in one place."""
     n_states = np.array(completions.filler.n_states[:-1])
     if completions.counts(coarse)[0] <= MAX_COMPLETIONS:
@@ -144,7 +141,7 @@ def _complete(completions: Completions, codes: Codes, coarse: Codes, n_draws: in
     return np.full(posterior.shape[:2], 1 / n_draws), posterior
 
 
-def _move(completions: Completions, posterior: Floats, attribute: int, groups: Ints, states: Ints) -> Floats:
+def _move(completions: Completions, posterior: Array, attribute: int, groups: Ints, states: Ints) -> Array:
     """The posteriors (n, completions, n_classes) of rows in other states of the same coarse ones.
 
     Only the main effect of the attribute differs.
@@ -157,7 +154,7 @@ def _move(completions: Completions, posterior: Floats, attribute: int, groups: I
     return np.asarray(moved / moved.sum(axis=2, keepdims=True))
 
 
-def solve_corrections(weights: Floats, posterior: Floats, target: Floats, centre: Floats, ridge: Floats) -> Floats:
+def solve_corrections(weights: Array, posterior: Array, target: Array, centre: Array, ridge: Array) -> Array:
     """(n, n_classes) for each of n averages the correction u under which it is near its target.
 
     minimum over u of log sum_d w_d exp(u . P_d) - u . target + ridge / 2 |u - centre|^2
@@ -174,7 +171,7 @@ def solve_corrections(weights: Floats, posterior: Floats, target: Floats, centre
     with np.errstate(divide="ignore"):
         logs = np.log(weights)
 
-    def bend(u: Floats) -> tuple[Floats, Floats]:
+    def bend(u: Array) -> tuple[Array, Array]:
         """The values of the function, and the bent weights."""
         sums = logs + (posterior @ u[:, :, np.newaxis])[:, :, 0]
         top = sums.max(axis=1, keepdims=True)

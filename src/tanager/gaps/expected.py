@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from tanager.additive.model import AdditiveModel
-from tanager.gaps.rule import Classes, Contributions, Floats, GapRule
+from tanager.arrays import Array, Codes
+from tanager.gaps.rule import Classes, Contributions, GapRule
 from tanager.network.log_joint import normalize_log
-from tanager.table.categories import Codes
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,14 @@ class Expected(GapRule):
 
     network: AdditiveModel
 
-    def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:
+    def log_posterior(self, codes: Codes, normalized: bool = True) -> Array:
         return self.network.log_joint(codes, normalized)
 
-    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Contributions:
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
         intercept = np.broadcast_to(self.network.intercept, (len(codes), len(self.network.intercept)))
         return Contributions.between([*self.network.effects(codes), intercept], favoured, against)
 
-    def without_each(self, codes: Codes) -> Iterator[Floats]:
+    def without_each(self, codes: Codes) -> Iterator[Array]:
         """Without a term means that its effect is zero."""
         sums = self.network.log_joint(codes)
         for effect in self.network.effects(codes):

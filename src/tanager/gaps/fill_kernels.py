@@ -7,11 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array, Ints
 from tanager.gaps.filler import Tree
 from tanager.kernel import kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MAX_STATES_TO_COUNT = 40  # of an attribute: with more, halving takes less time
 
@@ -26,10 +24,10 @@ class Work(NamedTuple):
     filled      (attributes, draws) of those missing
     """
 
-    likelihood: Floats
-    weights: Floats
+    likelihood: Array
+    weights: Array
     ends: Ints
-    cumulative: Floats
+    cumulative: Array
     filled: Ints
 
 
@@ -46,7 +44,7 @@ def make_work(tree: Tree, n_draws: int) -> Work:
 
 
 @kernel
-def fill_rows(codes: NDArray[np.integer], tree: Tree, numbers: Floats, filled: NDArray[np.unsignedinteger]) -> None:
+def fill_rows(codes: NDArray[np.integer], tree: Tree, numbers: Array, filled: NDArray[np.unsignedinteger]) -> None:
     """See `FillingTree.fill`; numbers is (n_attributes + 1, n_draws), filled (n_attributes, n_rows, n_draws)."""
     work = make_work(tree, numbers.shape[1])
     for row in range(len(codes)):
@@ -59,7 +57,7 @@ def fill_rows(codes: NDArray[np.integer], tree: Tree, numbers: Floats, filled: N
 
 
 @kernel
-def fill_row(codes: NDArray[np.integer], row: int, tree: Tree, numbers: Floats, work: Work) -> None:
+def fill_row(codes: NDArray[np.integer], row: int, tree: Tree, numbers: Array, work: Work) -> None:
     """Draw the missing cells of the row; the numbers of the class ascend, so that a class has draws side by side."""
     weights = work.weights
     work.likelihood[:] = 0.0  # logarithms until an attribute sends: a product over its children would underflow
@@ -78,7 +76,7 @@ def fill_row(codes: NDArray[np.integer], row: int, tree: Tree, numbers: Floats, 
 
 
 @kernel
-def _first_from(ascending: Floats, total: float, bound: float) -> int:
+def _first_from(ascending: Array, total: float, bound: float) -> int:
     """The first of these numbers that, times the total, is not below the bound."""
     first, last = 0, len(ascending)
     while first < last:
@@ -91,7 +89,7 @@ def _first_from(ascending: Floats, total: float, bound: float) -> int:
 
 
 @kernel
-def _draw(codes: NDArray[np.integer], row: int, node: int, tree: Tree, numbers: Floats, work: Work) -> None:
+def _draw(codes: NDArray[np.integer], row: int, node: int, tree: Tree, numbers: Array, work: Work) -> None:
     """A state for each draw, given the class and the parent's state of the draw and what is below the node."""
     parent, r, start = tree.parents[node], tree.n_states[node], tree.starts[node]
     n_above, drawn = _n_above(parent, tree.n_states), work.filled[node]
@@ -117,7 +115,7 @@ def _draw(codes: NDArray[np.integer], row: int, node: int, tree: Tree, numbers: 
 
 
 @kernel
-def _count_reached(cumulative: Floats, r: int, numbers: Floats, drawn: Ints) -> None:
+def _count_reached(cumulative: Array, r: int, numbers: Array, drawn: Ints) -> None:
     """As `_invert` for all draws, in loops from 0 on, which fill the vector registers; four bounds for each store."""
     total, n_fours = cumulative[r - 1], (r - 1) // 4
     drawn[:] = 0
@@ -181,7 +179,7 @@ def _span(state: int, n_states: int) -> tuple[int, int]:
 
 
 @kernel
-def _invert(cumulative: Floats, first: int, n: int, number: float) -> int:
+def _invert(cumulative: Array, first: int, n: int, number: float) -> int:
     """The state at this share of n chances, added up from `first` on: by halving, without a branch to foretell."""
     reached = number * cumulative[first + n - 1]
     state, length = 0, n

@@ -10,11 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array, Codes, Ints
 from tanager.network.network import Network
-from tanager.table.categories import Codes
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Places = NDArray[np.intp]
 
 
@@ -31,8 +29,8 @@ class FillingTree:
 
     order: tuple[int, ...]
     parents: tuple[int, ...]
-    tables: tuple[Floats, ...]
-    classes: Floats
+    tables: tuple[Array, ...]
+    classes: Array
     ranks: tuple[int, ...]
 
     @classmethod
@@ -55,7 +53,7 @@ class FillingTree:
     def n_states(self) -> tuple[int, ...]:
         return tuple(table.shape[2] for table in self.tables)
 
-    def numbers(self, n_draws: int) -> Floats:
+    def numbers(self, n_draws: int) -> Array:
         """(n_draws, n_attributes + 1) the numbers that the attributes, and last the class, are drawn with.
 
         Those of the class ascend: the order of draws is no part of a mean, and kernels find the draws of a class at
@@ -87,7 +85,7 @@ class FillingTree:
                 filled[node, rows] = _invert(chances.reshape(-1, chances.shape[3]), places, numbers[:, node])
         return filled
 
-    def _collect(self, codes: Codes) -> tuple[list[Floats], Floats]:
+    def _collect(self, codes: Codes) -> tuple[list[Array], Array]:
         """From the leaves to the roots: what the cells present say of every attribute, and of the class.
 
         likelihoods  of each attribute, (classes, n_rows, states) P(cells present at and below it | its state, class),
@@ -142,12 +140,12 @@ class Tree(NamedTuple):
     n_states: Ints
     starts: Ints
     offsets: Ints
-    tables: Floats
-    logs: Floats
-    classes: Floats
+    tables: Array
+    logs: Array
+    classes: Array
 
 
-def _invert(chances: Floats, places: Places, numbers: Floats) -> Places:
+def _invert(chances: Array, places: Places, numbers: Array) -> Places:
     """(n_rows, n_draws) states, each drawn with a number (n_draws,) by the chances at its place, (places, states)."""
     cumulative = chances.cumsum(axis=1).T.copy()
     reached = numbers * cumulative[-1][places]
@@ -158,7 +156,7 @@ def _invert(chances: Floats, places: Places, numbers: Floats) -> Places:
 
 
 @lru_cache(maxsize=8)
-def spread_numbers(n_draws: int, n_columns: int) -> Floats:
+def spread_numbers(n_draws: int, n_columns: int) -> Array:
     """(n_draws, n_columns) numbers from 0 to 1: multiples of the roots of the primes, less their whole parts.
 
     Each column, and most pairs of columns, fill the interval (the square) evenly (Richtmyer 1951). A browser computes

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tanager.additive.model import LookedUpModel
+from tanager.arrays import Array, Codes
 from tanager.counts.count_store import CountStore
 from tanager.errors import DataError
 from tanager.gaps.completions import Completions
@@ -23,10 +23,7 @@ from tanager.scores.information import edge_likelihoods
 from tanager.structure.dag import Dag
 from tanager.structure.spanning import NO_PARENT, maximum_spanning_tree
 from tanager.structure.ties import level, smallest_gain
-from tanager.table.categories import Codes
 from tanager.table.schema import ColumnSchema
-
-Floats = NDArray[np.float64]
 
 MAX_ATTRIBUTES_OF_TREE = 500  # with more, the tables of all pairs cost more than a tree is worth
 
@@ -46,9 +43,9 @@ class Filling:
     """
 
     filler: Network
-    nothing: Floats
-    states: tuple[Floats, ...]
-    shift: Floats
+    nothing: Array
+    states: tuple[Array, ...]
+    shift: Array
 
     def check(self, columns: Sequence[ColumnSchema]) -> None:
         """Refuse corrections of other shapes than the states of a network with these columns, the class last."""
@@ -58,7 +55,7 @@ class Filling:
             if array.shape != shape:
                 raise DataError(f"a correction has shape {array.shape}; its states and the classes need {shape}.")
 
-    def corrections(self, codes: Codes) -> Floats:
+    def corrections(self, codes: Codes) -> Array:
         """(n_rows, n_classes) lambda; less its highest, which changes nothing."""
         total = np.tile(self.nothing, (len(codes), 1))
         for attribute, entries in enumerate(self.states):
@@ -66,12 +63,12 @@ class Filling:
         total /= 1.0 + self._known(codes)
         return np.asarray(total - total.max(axis=1, keepdims=True))
 
-    def shifted(self, codes: Codes, averages: Floats) -> Floats:
+    def shifted(self, codes: Codes, averages: Array) -> Array:
         """(n_rows, n_classes) the averages of these rows, shifted and adding up to one."""
         moved = averages * np.exp(np.maximum(1.0 - self._known(codes) / 2.0, 0.0) * self.shift)
         return np.asarray(moved / moved.sum(axis=1, keepdims=True))
 
-    def _known(self, codes: Codes) -> Floats:
+    def _known(self, codes: Codes) -> Array:
         """(n_rows, 1) how many cells are present."""
         present = codes < np.array([len(entries) - 1 for entries in self.states])
         return np.asarray(present.sum(axis=1, keepdims=True), dtype=np.float64)
@@ -93,8 +90,8 @@ class FillingTask:
 
     network: LookedUpModel
     filler: Network
-    classes: Floats
-    by_state: tuple[Floats, ...]
+    classes: Array
+    by_state: tuple[Array, ...]
     order: tuple[int, ...]
 
     @classmethod
@@ -102,8 +99,8 @@ class FillingTask:
         cls,
         network: LookedUpModel,
         counts: CountStore,
-        classes: Floats,
-        by_state: Sequence[Floats],
+        classes: Array,
+        by_state: Sequence[Array],
         order: Sequence[int],
     ) -> FillingTask:
         """From counts at the coarse granularity, of the classes, and of all states of each attribute."""
@@ -116,7 +113,7 @@ class FillingTask:
         return Filling(self.filler, *corrections).reordered(self.order)
 
 
-def learn_filler(counts: CountStore, classes: Floats, columns: Sequence[ColumnSchema]) -> Network:
+def learn_filler(counts: CountStore, classes: Array, columns: Sequence[ColumnSchema]) -> Network:
     """The tree-augmented naive Bayes network of greatest likelihood, its tables smoothed frequencies.
 
     `classes` (classes,) are the rows of each.

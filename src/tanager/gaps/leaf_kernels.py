@@ -8,17 +8,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tanager.additive.leaf_masks import SLOTS_PER_WORD
 from tanager.additive.score_kernels import ALL_LEAVES, FIRST_LEAF, slot_of
+from tanager.arrays import Array, Ints, Words
 from tanager.gaps.leaves import Leaves
 from tanager.gaps.place_kernels import Placed
 from tanager.kernel import kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 GROUP_ROWS = 64
 
@@ -55,7 +51,7 @@ class Group(NamedTuple):
     """
 
     codes: Ints
-    base: Floats
+    base: Array
     counts: Ints
     words: Ints
     left: Words
@@ -176,7 +172,7 @@ def _tells_apart(middles: Words, left: np.uint64) -> bool:
 
 
 @kernel
-def add_states(leaves: Leaves, trees: OpenTrees, place: int, n_states: int, states: Ints, sums: Floats) -> None:
+def add_states(leaves: Leaves, trees: OpenTrees, place: int, n_states: int, states: Ints, sums: Array) -> None:
     """Add to sums (classes, states) the trees whose last missing attribute this is, the others in these states."""
     word = trees.heads[place]
     while word >= 0:
@@ -191,7 +187,7 @@ def add_states(leaves: Leaves, trees: OpenTrees, place: int, n_states: int, stat
 
 
 @kernel
-def add_draws(leaves: Leaves, trees: OpenTrees, place: int, missing: Ints, filled: Ints, sums: Floats) -> None:
+def add_draws(leaves: Leaves, trees: OpenTrees, place: int, missing: Ints, filled: Ints, sums: Array) -> None:
     """The same for draws: filled (attributes, draws) states, sums (classes, draws)."""
     n_draws = filled.shape[1]
     left = np.empty(n_draws, np.uint64)

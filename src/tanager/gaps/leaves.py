@@ -5,15 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tanager.additive.forest import Forest
 from tanager.additive.leaf_masks import LeafMasks
+from tanager.arrays import Array, Ints, Words
 from tanager.gaps.sums import Sums
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Words = NDArray[np.uint64]
 
 
 class Leaves(NamedTuple):
@@ -30,7 +26,7 @@ class Leaves(NamedTuple):
     trees: Ints
     middles: Words
     middle_offsets: Ints
-    values: Floats
+    values: Array
 
     @classmethod
     def of(cls, forest: Forest | None, sums: Sums) -> Leaves:

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from tanager.gaps.rule import Classes, Contributions, Floats, GapRule, between
+from tanager.arrays import Array, Codes
+from tanager.gaps.rule import Classes, Contributions, GapRule, between
 from tanager.network.tree_average import TreeAverageNetwork
 from tanager.structure.all_trees import AllTrees
-from tanager.table.categories import Codes
 
 N_POINTS = 8
 """At which the integral below is evaluated; what it misses is smaller than 1e-6 of the log odds, and is added."""
@@ -35,11 +35,11 @@ class LeftOut(GapRule):
 
     network: TreeAverageNetwork
 
-    def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:
+    def log_posterior(self, codes: Codes, normalized: bool = True) -> Array:
         """Not `normalized`: log P(class, cells present)."""
         return self.network.log_joint(codes, normalized)
 
-    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Contributions:
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
         with np.errstate(divide="ignore"):
             logs = np.log(self.network.members[0].tables[-1])
         prior = between(np.broadcast_to(logs, (len(codes), logs.shape[1])), favoured, against)
@@ -49,7 +49,7 @@ class LeftOut(GapRule):
             terms[row] = self._terms(one, int(favoured[row]), int(against[row]), float(log_odds[row] - prior[row]))
         return Contributions(prior, terms, np.zeros(len(codes)))
 
-    def _terms(self, codes: Codes, favoured: int, against: int, log_odds: float) -> Floats:
+    def _terms(self, codes: Codes, favoured: int, against: int, log_odds: float) -> Array:
         (alone, weights), (other_alone, other_weights) = (
             self.network.row_weights(codes, label) for label in (favoured, against)
         )
@@ -60,7 +60,7 @@ class LeftOut(GapRule):
         path = np.where(edges, other_weights + share * apart, -np.inf)
         probability = np.tensordot(lengths / 2.0, AllTrees(path).probability, axes=1)
         alone_odds = (alone - other_alone)[0]
-        edge_odds: Floats = (probability * apart).sum(axis=0)
+        edge_odds: Array = (probability * apart).sum(axis=0)
         missed = log_odds - alone_odds.sum() - edge_odds.sum()
         sizes = np.abs(edge_odds)
         return alone_odds + edge_odds + missed * sizes / max(sizes.sum(), np.finfo(float).tiny)

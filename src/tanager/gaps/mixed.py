@@ -10,11 +10,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.gaps.rule import Classes, Contributions, Floats, GapRule, between
+from tanager.arrays import Array, Codes
+from tanager.gaps.rule import Classes, Contributions, GapRule, between
 from tanager.gaps.sum_out import SummedOut
 from tanager.network.log_joint import normalize_log
 from tanager.network.mixture import MixtureNetwork
-from tanager.table.categories import Codes
 
 BLOCK_CELLS = 1 << 24
 """Of rows and networks: whether a network leaves out a row is held for so many at a time."""
@@ -37,12 +37,12 @@ class Mixed(GapRule):
 
     network: MixtureNetwork
 
-    def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:
+    def log_posterior(self, codes: Codes, normalized: bool = True) -> Array:
         """Not `normalized`: log P(class, cells present)."""
         result = self._log_mixture(codes)
         return normalize_log(result) if normalized else result
 
-    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Contributions:
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
         rows = np.arange(len(codes))
         whole = self._log_mixture(codes)
         codes, left_out = self.network.resolve(codes)
@@ -56,7 +56,7 @@ class Mixed(GapRule):
             terms += share[:, np.newaxis] * parts.terms
         return Contributions(prior, terms, np.zeros(len(codes)))
 
-    def _log_mixture(self, codes: Codes) -> Floats:
+    def _log_mixture(self, codes: Codes) -> Array:
         """(n_rows, n_classes) log P(class, cells present)."""
         network, packed = self.network, self.network.superparents
         if packed is None or not packed.worth_compiling(len(codes)):
@@ -69,7 +69,7 @@ class Mixed(GapRule):
         found = [packed.log_mixture(known, network.weights, left_out) for known, left_out in blocks]
         return np.concatenate(found) if found else np.empty((0, network.n_states[-1]))
 
-    def _log_joints(self, codes: Codes, left_out: NDArray[np.bool_]) -> Iterator[Floats]:
+    def _log_joints(self, codes: Codes, left_out: NDArray[np.bool_]) -> Iterator[Array]:
         for rule, out in zip(self._rules, left_out, strict=True):
             logs = rule.log_posterior(codes, normalized=False)
             if out.any():
@@ -81,10 +81,10 @@ class Mixed(GapRule):
         return tuple(map(SummedOut, self.network.members))
 
 
-def _log_mean(first: Floats, second: Floats) -> Floats:
+def _log_mean(first: Array, second: Array) -> Array:
     """log of the logarithmic mean of exp(first) and exp(second)."""
     high, gap = np.maximum(first, second), np.abs(first - second)
     # (1 - exp(-gap)) / gap, which is 1 where the two are equal
     ratio = np.divide(-np.expm1(-gap), gap, out=np.ones_like(gap), where=gap > 0)
-    log_mean: Floats = high + np.log(ratio)
+    log_mean: Array = high + np.log(ratio)
     return log_mean

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array, Ints
 from tanager.gaps.sums import Sums
 from tanager.kernel import kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Placed(NamedTuple):
@@ -28,8 +25,8 @@ class Placed(NamedTuple):
              the last of these; with none of them `base` alone
     """
 
-    base: Floats
-    singles: Floats
+    base: Array
+    singles: Array
     heads: Ints
     next: Ints
     first: Ints
@@ -37,7 +34,7 @@ class Placed(NamedTuple):
     places: Ints
     columns: Ints
     steps: Ints
-    sums: Floats
+    sums: Array
 
 
 @kernel

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.model import AnyModel
-from tanager.table.categories import Codes
+from tanager.arrays import Array, Codes
 
-Floats = NDArray[np.float64]
 Classes = NDArray[np.intp]
 Rows = NDArray[np.bool_]
 
@@ -27,17 +26,17 @@ class Contributions:
     remainder  (n_rows,) what the rule adds to rows with gaps beyond the terms
     """
 
-    prior: Floats
-    terms: Floats
-    remainder: Floats
+    prior: Array
+    terms: Array
+    remainder: Array
 
     @classmethod
-    def of(cls, odds: Floats) -> Self:
+    def of(cls, odds: Array) -> Self:
         """From (n_rows, n_terms + 1) log odds, those of the class itself last."""
         return cls(odds[:, -1], odds[:, :-1], np.zeros(len(odds)))
 
     @classmethod
-    def between(cls, addends: Iterable[Floats], favoured: Classes, against: Classes) -> Self:
+    def between(cls, addends: Iterable[Array], favoured: Classes, against: Classes) -> Self:
         """From what each term, the class itself last, adds to the log joint: (n_rows, n_classes) each."""
         return cls.of(np.column_stack([between(addend, favoured, against) for addend in addends]))
 
@@ -60,14 +59,14 @@ class GapRule(ABC):
     network: AnyModel
 
     @abstractmethod
-    def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:
+    def log_posterior(self, codes: Codes, normalized: bool = True) -> Array:
         """log P(class | cells present), (n_rows, n_classes); not `normalized`, but for a number of the row."""
 
     @abstractmethod
-    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Contributions:
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
         """What adds up to the log odds of one class against another, which are those of `log_posterior`."""
 
-    def without_each(self, codes: Codes) -> Iterator[Floats]:
+    def without_each(self, codes: Codes) -> Iterator[Array]:
         """log P(class | row) without each of the network's `terms`: here without an attribute, missing in all rows."""
         left = codes.copy(order="F")
         for attribute, n_states in enumerate(self.network.n_states[:-1]):
@@ -92,16 +91,16 @@ class GapRule(ABC):
         return missing
 
 
-def between(logs: Floats, favoured: Classes, against: Classes) -> Floats:
+def between(logs: Array, favoured: Classes, against: Classes) -> Array:
     """(n_rows,) log odds of one class against another, from (n_rows, n_classes)."""
     rows = np.arange(len(logs))
-    odds: Floats = logs[rows, favoured] - logs[rows, against]
+    odds: Array = logs[rows, favoured] - logs[rows, against]
     return odds
 
 
 def answer_apart(
-    codes: Codes, hard: Rows, easily: Callable[[Codes], Floats], otherwise: Callable[[Codes], Floats]
-) -> Floats:
+    codes: Codes, hard: Rows, easily: Callable[[Codes], Array], otherwise: Callable[[Codes], Array]
+) -> Array:
     """(n_rows, n_classes) of all rows, the `hard` ones answered by another function."""
     if not hard.any():
         return easily(codes)

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tanager.arrays import Array, Codes
 from tanager.counts.family import Family
-from tanager.gaps.rule import Classes, Contributions, Floats, GapRule, answer_apart
+from tanager.gaps.rule import Classes, Contributions, GapRule, answer_apart
 from tanager.network.family_joints import exact_joints, family_joints
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
-from tanager.table.categories import Codes
 
 SMALLEST = 1e-300  # what an average of logarithms takes a probability of zero for
 
@@ -35,10 +35,10 @@ class Skipped(GapRule):
     network: Network
     exact: bool = True
 
-    def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:
+    def log_posterior(self, codes: Codes, normalized: bool = True) -> Array:
         """Not `normalized`: the sum of the terms."""
 
-        def add_terms(rows: Codes) -> Floats:
+        def add_terms(rows: Codes) -> Array:
             summed = np.zeros((len(rows), self.network.n_states[-1]))
             for addend in self._addends(rows):
                 summed += addend
@@ -48,14 +48,14 @@ class Skipped(GapRule):
             codes, self.with_gap(codes), lambda rows: self.network.log_joint(rows, normalized), add_terms
         )
 
-    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Contributions:
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
         return Contributions.between(self._addends(codes), favoured, against)
 
     def constants(self) -> dict[str, Any]:
         return {"means": self.means}
 
     @cached_property
-    def means(self) -> Floats:
+    def means(self) -> Array:
         """(n_nodes, n_classes) what a family with a missing cell adds instead: m_c."""
         network, target = self.network, len(self.network.nodes) - 1
         joints = (exact_joints if self.exact else family_joints)(network)
@@ -67,7 +67,7 @@ class Skipped(GapRule):
             found[family.child] = (weight * np.log(np.maximum(probability, SMALLEST))).sum(axis=0)
         return found
 
-    def _addends(self, codes: Codes) -> Iterator[Floats]:
+    def _addends(self, codes: Codes) -> Iterator[Array]:
         """(n_rows, n_classes) what each family adds to the log joint of each class: its cell's term, or the mean."""
         present = codes < np.array(self.network.n_states[:-1])
         for family in self.network.dag.families:
@@ -79,7 +79,7 @@ class Skipped(GapRule):
             yield addend
 
 
-def _by_class(values: Floats, family: Family, n_states: tuple[int, ...]) -> Floats:
+def _by_class(values: Array, family: Family, n_states: tuple[int, ...]) -> Array:
     """(cells of the family's attributes, classes, or 1 for a family without the class)."""
     if family.child == len(n_states) - 1:
         return values

@@ -8,11 +8,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.gaps.rule import Classes, Contributions, Floats, GapRule, Rows, answer_apart, between
+from tanager.arrays import Array, Codes
+from tanager.gaps.rule import Classes, Contributions, GapRule, Rows, answer_apart, between
 from tanager.network.inference.triangulate import relevant_nodes
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
-from tanager.table.categories import Codes, code_dtype
+from tanager.table.categories import code_dtype
 from tanager.threads import map_threads
 
 MAX_SHARE_WITH_GAPS = 0.5  # a larger share of rows with gaps, and taking them apart costs more than it saves
@@ -34,7 +35,7 @@ class SummedOut(GapRule):
 
     network: Network
 
-    def log_posterior(self, codes: Codes, normalized: bool = True) -> Floats:
+    def log_posterior(self, codes: Codes, normalized: bool = True) -> Array:
         """Not `normalized`: log P(class, cells present).
 
         A look-up per family is exact for a row whose gaps lie only in attributes that are no parent and have none but
@@ -50,7 +51,7 @@ class SummedOut(GapRule):
             lambda rows: self._sum_out(rows, normalized),
         )
 
-    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Floats) -> Contributions:
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
         network, target = self.network, len(self.network.nodes) - 1
         present = np.column_stack([codes < np.array(network.n_states[:-1]), np.ones(len(codes), dtype=bool)])
         rank = _chain(network)
@@ -70,7 +71,7 @@ class SummedOut(GapRule):
                 terms[hard, node] = odds
         return Contributions.of(terms)
 
-    def _prefix_odds(self, codes: Codes, favoured: Classes, against: Classes, kept: Rows) -> Floats:
+    def _prefix_odds(self, codes: Codes, favoured: Classes, against: Classes, kept: Rows) -> Array:
         """log P(favoured, cells kept) - log P(against, cells kept) of each row."""
         masked = np.where(kept[:-1], codes, np.array(self.network.n_states[:-1]))
         return between(self.log_posterior(masked, normalized=False), favoured, against)
@@ -84,7 +85,7 @@ class SummedOut(GapRule):
             found |= codes[:, node] == self.network.n_states[node]
         return found
 
-    def _sum_out(self, codes: Codes, normalized: bool) -> Floats:
+    def _sum_out(self, codes: Codes, normalized: bool) -> Array:
         n_classes = self.network.n_states[-1]
         dtype = np.promote_types(codes.dtype, code_dtype(n_classes))
         unlabelled = np.empty((len(codes), codes.shape[1] + 1), dtype=dtype, order="F")

@@ -7,11 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array, Codes, Ints
 from tanager.network.log_joint import LogJoint
-from tanager.table.categories import Codes
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Sums(NamedTuple):
@@ -26,7 +23,7 @@ class Sums(NamedTuple):
     nodes: Ints
     strides: Ints
     offsets: Ints
-    tables: Floats
+    tables: Array
     n_states: Ints
     attributes: Ints
     values: Ints
@@ -36,7 +33,7 @@ class Sums(NamedTuple):
         return cls(look_up.nodes, look_up.strides, look_up.offsets, look_up.tables, n_states, attributes, values)
 
 
-def sum_completions(sums: Sums, cells: Codes, missing: NDArray[np.bool_]) -> Floats:
+def sum_completions(sums: Sums, cells: Codes, missing: NDArray[np.bool_]) -> Array:
     """(completions, classes) of one row, the state of its last missing attribute changing fastest.
 
     cells    (columns,) codes of the row
@@ -66,7 +63,7 @@ def sum_completions(sums: Sums, cells: Codes, missing: NDArray[np.bool_]) -> Flo
     return total.reshape(-1, total.shape[-1])
 
 
-def sum_draws(sums: Sums, cells: Codes, missing: NDArray[np.bool_], filled: Codes) -> Floats:
+def sum_draws(sums: Sums, cells: Codes, missing: NDArray[np.bool_], filled: Codes) -> Array:
     """(draws, classes) of one row, for draws of its missing attributes: (attributes, draws) states.
 
     Look-ups of cells present alone are added up once for all draws.
@@ -79,5 +76,5 @@ def sum_draws(sums: Sums, cells: Codes, missing: NDArray[np.bool_], filled: Code
     for column, step in zip(columns.T, steps.T, strict=True):
         drawn = filled[sums.attributes[column]]
         positions += step[:, np.newaxis] * sums.values[drawn, column[:, np.newaxis]]
-    total: Floats = sums.tables[first[~changes]].sum(axis=0) + sums.tables[positions].sum(axis=0)
+    total: Array = sums.tables[first[~changes]].sum(axis=0) + sums.tables[positions].sum(axis=0)
     return total

@@ -8,9 +8,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.measures.basic import ClassCodes, Probabilities, brier, log_loss, one_hot
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tanager.arrays import Array
 from tanager.counts.family import CountTable, strides
 from tanager.structure.dag import Dag
 
-Array = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.network.family_joints import family_joints
 from tanager.network.network import Network
 
-Floats = NDArray[np.float64]
 
-
-def edge_information(network: Network) -> Floats:
+def edge_information(network: Network) -> Array:
     """I(child; parent | other parents) of each edge of the DAG, in nats, when nothing is observed."""
     found = []
     for family, table in zip(network.dag.families, family_joints(network), strict=True):
@@ -20,7 +18,7 @@ def edge_information(network: Network) -> Floats:
     return np.array(found, dtype=np.float64)
 
 
-def conditional_information(joint: Floats, axis: int) -> float:
+def conditional_information(joint: Array, axis: int) -> float:
     r"""I(A; B | rest) = sum p log(p p(rest) / (p(A, rest) p(B, rest))), A on `axis` and B on the last, in nats."""
     with_a = joint.sum(axis=-1, keepdims=True)
     with_b = joint.sum(axis=axis, keepdims=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Codes
 from tanager.counts.family import Family, strides
 from tanager.structure.dag import Dag
-from tanager.table.categories import Codes
 from tanager.threads import map_threads
 
 # Look-ups from which the compiled kernel repays its start.

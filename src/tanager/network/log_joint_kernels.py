@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Codes
 from tanager.kernel import kernel
-from tanager.table.categories import Codes
 
 
 @kernel

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array, Codes
 from tanager.errors import DataError
 from tanager.network.columns import HasColumns
 from tanager.network.log_joint import normalize_log
@@ -17,11 +18,8 @@ from tanager.network.network import Network
 from tanager.network.superparents import SuperparentNetworks
 from tanager.structure.dag import Dag
 from tanager.structure.subsumption import Subsumption
-from tanager.table.categories import Codes
 from tanager.table.schema import Category, ColumnSchema
 from tanager.threads import map_threads
-
-Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-9
 BLOCK_ROWS = 8_192
@@ -58,7 +56,7 @@ class MixtureNetwork(HasColumns):
     kind: ClassVar[Literal["mixtures"]] = "mixtures"
 
     members: Sequence[Network]
-    weights: Floats
+    weights: Array
     subsumption: Subsumption | None = None
     superparents: SuperparentNetworks | None = field(init=False, repr=False, compare=False)
     columns: tuple[ColumnSchema, ...] = field(init=False, repr=False, compare=False)
@@ -91,7 +89,7 @@ class MixtureNetwork(HasColumns):
     def target(self) -> str | None:
         return self.members[0].target
 
-    def log_joint(self, codes: Codes, normalized: bool = False) -> Floats:
+    def log_joint(self, codes: Codes, normalized: bool = False) -> Array:
         """(n_rows, n_classes) log P(class, attributes) of complete rows, or `normalized` log P(class | attributes)."""
         packed = self.superparents
         if packed is None or not packed.worth_compiling(len(codes)):
@@ -99,9 +97,9 @@ class MixtureNetwork(HasColumns):
         found = packed.log_mixture(codes, self.weights)
         return normalize_log(found) if normalized else found
 
-    def mix(self, log_joints: Iterable[Floats], normalized: bool = False) -> Floats:
+    def mix(self, log_joints: Iterable[Array], normalized: bool = False) -> Array:
         """log sum_m weight_m exp(log joint of member m), each (n_rows, n_classes), of which one is held at a time."""
-        total: Floats | None = None
+        total: Array | None = None
         for log_weight, added in zip(np.log(self.weights), log_joints, strict=True):
             added += log_weight
             if total is None:
@@ -158,7 +156,7 @@ class MixtureNetwork(HasColumns):
         gone = {name for name, was, now in zip(attributes, codes[0], known[0], strict=True) if was != now}
         return {name: value for name, value in evidence.items() if name not in gone}, left_out[:, 0]
 
-    def log_likelihood(self, X: object) -> Floats:
+    def log_likelihood(self, X: object) -> Array:
         """Log probability of the cells present in each row (natural logarithm), the others summed out."""
         return self.mix(member.log_likelihood(X)[:, np.newaxis] for member in self.members)[:, 0]
 
@@ -187,7 +185,7 @@ def _shared_edges(members: Sequence[Network]) -> Dag:
     return Dag(tuple(map(tuple, shared)))
 
 
-def _add_exp(total: Floats, added: Floats) -> None:
+def _add_exp(total: Array, added: Array) -> None:
     """total = log(exp(total) + exp(added)), in place."""
 
     def add(first: int) -> None:

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.counts.family import CountTable
 from tanager.network.class_free_marginals import ClassFreeMarginals
 from tanager.network.normalize import normalize_tables
 from tanager.structure.canonical import is_perfect_for
 from tanager.structure.dag import Dag
 from tanager.threads import one_blas_thread
-
-Array = NDArray[np.float64]
 
 FITTED = 1e-8
 MAX_ITERATIONS = 1_000

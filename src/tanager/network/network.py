@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Codes
 from tanager.counts.family import Family
 from tanager.errors import DataError, OptionError
 from tanager.network.columns import HasColumns
@@ -22,7 +23,7 @@ from tanager.network.sampling import sample_codes
 from tanager.registry import check_option
 from tanager.structure.canonical import canonical_form, is_perfect, is_perfect_for
 from tanager.structure.dag import Dag
-from tanager.table.categories import Codes, encode_column
+from tanager.table.categories import encode_column
 from tanager.table.read_columns import read_columns
 from tanager.table.schema import Category, ColumnSchema
 

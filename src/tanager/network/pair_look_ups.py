@@ -8,10 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array, Codes
 from tanager.network.network import Tables
-from tanager.table.categories import Codes
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class PairLookUps:
     """
 
     n_states: tuple[int, ...]
-    logs: Floats
+    logs: Array
     alone: NDArray[np.int64]
     pairs: NDArray[np.int64]
 
@@ -39,7 +37,7 @@ class PairLookUps:
         with np.errstate(divide="ignore"):
             return cls(tuple(n_states), np.log(np.concatenate(flat)), pairs.diagonal().copy(), pairs)
 
-    def at(self, codes: Codes, label: int) -> tuple[Floats, Floats]:
+    def at(self, codes: Codes, label: int) -> tuple[Array, Array]:
         """(n_rows, n) log P(x_c | class) and (n_rows, n, n) log P(x_c | x_p, class) less it, at [parent, child].
 
         What stands for a missing cell, and for a child with itself, means nothing.

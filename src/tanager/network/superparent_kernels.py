@@ -15,11 +15,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array, Flags
 from tanager.kernel import kernel
 
-Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 # A product below the first is multiplied by the second, which is counted: no product of probabilities underflows.
 SMALL, STEP = 2.0**-300, 2.0**300
@@ -33,11 +32,11 @@ def mix_superparents(
     n_states: Int64s,
     superparents: Int64s,
     starts: Int64s,
-    tables: Floats,
-    weights: Floats,
+    tables: Array,
+    weights: Array,
     left_out: Flags,
     n_unchecked: int,
-    out: Floats,
+    out: Array,
 ) -> None:
     """Network by network down a block of rows: its tables stay in cache.
 
@@ -87,8 +86,8 @@ def multiply_superparents(
     chain: Int64s,
     states: Int64s,
     starts: Int64s,
-    tables: Floats,
-    p: Floats,
+    tables: Array,
+    p: Array,
     steps: Int64s,
     row: Int64s,
     who: Int64s,
@@ -114,9 +113,9 @@ def multiply_children(
     n_states: Int64s,
     chain: Int64s,
     starts: Int64s,
-    tables: Floats,
+    tables: Array,
     n_unchecked: int,
-    p: Floats,
+    p: Array,
     steps: Int64s,
     row: Int64s,
     who: Int64s,
@@ -146,7 +145,7 @@ def multiply_children(
 
 
 @kernel
-def rescale(p: Floats, steps: Int64s) -> None:
+def rescale(p: Array, steps: Int64s) -> None:
     """Bring products that are small, and not zero, above SMALL."""
     n_rows, n_classes = p.shape
     for k in range(n_rows):
@@ -157,7 +156,7 @@ def rescale(p: Floats, steps: Int64s) -> None:
 
 
 @kernel
-def add_scaled(p: Floats, steps: Int64s, who: Int64s, total: Floats, total_steps: Int64s) -> None:
+def add_scaled(p: Array, steps: Int64s, who: Int64s, total: Array, total_steps: Int64s) -> None:
     """total += p in the rows in play; what is smaller by two powers of STEP is lost."""
     for k in range(len(who)):
         t = who[k]

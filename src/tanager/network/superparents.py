@@ -10,15 +10,14 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array, Codes
 from tanager.network.log_joint import WORK_WORTH_COMPILING
 from tanager.network.network import Network
 from tanager.structure.averaged import superparents_of
 from tanager.structure.dag import Dag
-from tanager.table.categories import Codes
 from tanager.table.schema import ColumnSchema
 from tanager.threads import map_threads
 
-Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
 
 BLOCK_ROWS = 512
@@ -41,7 +40,7 @@ class SuperparentNetworks(Sequence[Network]):
 
     columns: tuple[ColumnSchema, ...]
     superparents: Int64s
-    tables: Floats
+    tables: Array
     starts: Int64s
 
     @classmethod
@@ -113,7 +112,7 @@ class SuperparentNetworks(Sequence[Network]):
         """Whether so many rows are faster looked up here than network by network."""
         return (n_rows + ROWS_OF_A_NETWORK) * self.starts.size >= WORK_WORTH_COMPILING
 
-    def log_mixture(self, codes: Codes, weights: Floats, left_out: NDArray[np.bool_] | None = None) -> Floats:
+    def log_mixture(self, codes: Codes, weights: Array, left_out: NDArray[np.bool_] | None = None) -> Array:
         """(n_rows, n_classes) log sum_m weight_m P_m(class, cells present), the missing cells summed out.
 
         `left_out` (n_networks, n_rows) says which networks have no say in a row.
@@ -163,7 +162,7 @@ def table_starts(superparents: Int64s, n_states: Sequence[int]) -> Int64s:
     return starts
 
 
-def _arranged(network: Network, node: int, chain: Sequence[int]) -> Floats:
+def _arranged(network: Network, node: int, chain: Sequence[int]) -> Array:
     """A table, flat, its superparents in the order of the chain."""
     table, target = network.tables[node], len(network.columns) - 1
     before = chain[: chain.index(node)] if node in chain else chain

@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array, Codes
 from tanager.errors import DataError
 from tanager.network.columns import HasColumns
 from tanager.network.edge_information import edge_information
@@ -21,11 +22,9 @@ from tanager.structure.all_trees import AllTrees
 from tanager.structure.averaged import superparent_dag
 from tanager.structure.dag import Dag
 from tanager.structure.spanning import NO_PARENT
-from tanager.table.categories import Codes, code_dtype
+from tanager.table.categories import code_dtype
 from tanager.table.schema import Category, ColumnSchema
 from tanager.threads import map_threads
-
-Floats = NDArray[np.float64]
 
 BLOCK_CELLS = 1 << 20
 """Weights of edges that are held at a time."""
@@ -67,7 +66,7 @@ class TreeAverageNetwork(HasColumns):
     kind: ClassVar[Literal["trees"]] = "trees"
 
     members: tuple[Network, ...]
-    log_weights: Floats
+    log_weights: Array
     columns: tuple[ColumnSchema, ...] = field(init=False, repr=False, compare=False)
     dag: Dag = field(init=False, repr=False, compare=False)
 
@@ -92,7 +91,7 @@ class TreeAverageNetwork(HasColumns):
         return self.members[0].target
 
     @cached_property
-    def parent_probability(self) -> Floats:
+    def parent_probability(self) -> Array:
         """(n + 1, n) the probability of every edge at [1 + parent, child], of no parent at [0, child]."""
         return AllTrees(self.log_weights).probability
 
@@ -121,7 +120,7 @@ class TreeAverageNetwork(HasColumns):
         dag = Dag.augmented_naive_bayes(attribute_parents)
         return Network(self.columns, dag, (*tables, self.members[0].tables[-1]), self.target)
 
-    def log_joint(self, codes: Codes, normalized: bool = False) -> Floats:
+    def log_joint(self, codes: Codes, normalized: bool = False) -> Array:
         """(n_rows, n_classes) log P(class, cells present), or `normalized` log P(class | cells present)."""
         n_attributes = len(self.members)
         missing = codes == np.array(self.n_states[:-1])
@@ -141,7 +140,7 @@ class TreeAverageNetwork(HasColumns):
             result += np.log(self.members[0].tables[-1][0]) - totals[pattern.reshape(-1), np.newaxis]
         return normalize_log(result) if normalized else result
 
-    def row_weights(self, codes: Codes, label: int) -> tuple[Floats, Floats]:
+    def row_weights(self, codes: Codes, label: int) -> tuple[Array, Array]:
         """What a class says of rows: (n_rows, n) log P(x_c | class), and their (n_rows, n + 1, n) log weights.
 
         A missing cell adds nothing, and its node is absent.
@@ -155,7 +154,7 @@ class TreeAverageNetwork(HasColumns):
             weights.swapaxes(1, 2)[missing] = -np.inf
         return alone, weights
 
-    def _present(self, missing: NDArray[np.bool_]) -> Floats:
+    def _present(self, missing: NDArray[np.bool_]) -> Array:
         """The weights between attributes that are present."""
         weights = self.log_weights.copy()
         weights[1:][missing] = -np.inf
@@ -197,21 +196,21 @@ class TreeAverageNetwork(HasColumns):
         alone = isinstance(variables, str)
         return {label[0] if alone else label: p for label, p in zip(labels, found, strict=True)}
 
-    def log_likelihood(self, X: object) -> Floats:
+    def log_likelihood(self, X: object) -> Array:
         """Log probability of the cells present in each row (natural logarithm), the others left out."""
         codes = self.members[0].encode(X)
         logs = self.log_joint(codes[:, :-1].astype(code_dtype(max(self.n_states))))
         known = np.flatnonzero(codes[:, -1] < self.n_states[-1])
-        total: Floats = np.logaddexp.reduce(logs, axis=1)
+        total: Array = np.logaddexp.reduce(logs, axis=1)
         total[known] = logs[known, codes[known, -1]]
         return total
 
     @property
-    def edge_information(self) -> Floats:
+    def edge_information(self) -> Array:
         """The strength of the edge from the class to each attribute: the mean over all forests of what it is in one."""
         found = np.array([_from_class(member) for member in self.members])
         weights = self.parent_probability[1:] + np.diag(self.parent_probability[0])
-        mean: Floats = (weights * found).sum(axis=0)
+        mean: Array = (weights * found).sum(axis=0)
         return mean
 
     def reordered(self, order: Sequence[int]) -> TreeAverageNetwork:

@@ -6,14 +6,12 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.counts.family import Family, strides
 from tanager.memory import available_memory
 from tanager.parameters.fractions import Fractions
 from tanager.table.batch import EncodedBatch
-
-Array = NDArray[np.float64]
 
 # What a place keeps of its rows, at most and as a share of the memory it has left.
 CACHE_BYTES = 2**30

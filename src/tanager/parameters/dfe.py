@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.errors import OptionError
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.equal_networks import choose_equal_network
@@ -18,7 +19,6 @@ from tanager.parameters.protocol import LearntNetwork, ParameterLearner, Paramet
 from tanager.table.batch import EncodedBatch
 from tanager.table.rows import LocalRows, add
 
-Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 # Rows times passes from which the compiled loop repays its start; the plain one takes some 30 microseconds a row.

@@ -7,10 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array, Codes
 from tanager.kernel import kernel
-from tanager.table.categories import Codes
 
-Array = NDArray[np.float64]
 Places = NDArray[np.int64]
 
 

@@ -7,17 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import xlogy
 from sklearn.exceptions import ConvergenceWarning
 
+from tanager.arrays import Array
 from tanager.errors import OptionError
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.gap_rows import GapRows
 from tanager.parameters.likelihood_start import all_rows, pseudo_rows, start_tables
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

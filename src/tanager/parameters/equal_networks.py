@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.counts.family import CountTable
 from tanager.network.most_likely import most_likely_tables
 from tanager.network.network import Network
@@ -15,8 +15,6 @@ from tanager.parameters.frequency import Frequency
 from tanager.parameters.gap_rows import GapRows
 from tanager.parameters.protocol import ParameterTask
 from tanager.structure.canonical import is_perfect_for
-
-Array = NDArray[np.float64]
 
 PSEUDO_ROWS = 1.0
 

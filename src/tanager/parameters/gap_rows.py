@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
+from tanager.arrays import Array, Codes
 from tanager.counts.engine import CountEngine, choose_engine, engine_for
 from tanager.network.inference.junction_tree import JunctionTree
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
-from tanager.table.categories import Codes
 from tanager.table.rows import Rows, add
 
-Array = NDArray[np.float64]
 Tables = Sequence[Array]
 
 PART_ROWS = 1 << 15

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.counts.family import CountTable, Family
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.scores.margins import xlogx
 from tanager.scores.protocol import check_between
-
-Array = NDArray[np.float64]
 
 MOST_PSEUDO_ROWS = 2.0**14
 

@@ -14,10 +14,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array, Codes
 from tanager.kernel import kernel
-from tanager.table.categories import Codes
 
-Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
 
 # Rows worked on at a time: their log joints and cells stay in the cache closest to the core.
@@ -33,15 +32,15 @@ def judge(
     missing: Int64s,
     digits: Int64s,
     digit_ends: Int64s,
-    others: Floats,
-    own: Floats,
+    others: Array,
+    own: Array,
     table_starts: Int64s,
     adds: Int64s,
     add_ends: Int64s,
     resets: NDArray[np.bool_],
-    weights: Floats,
-    log_joint: Floats,
-    found: Floats,
+    weights: Array,
+    log_joint: Array,
+    found: Array,
 ) -> None:
     """Add sum_t w_t log P(c_t | x_t) of each structure to `found`; `log_joint` (BLOCK, n_classes) is scratch."""
     cells = np.empty(BLOCK, np.int64)
@@ -66,12 +65,12 @@ def join(
     missing: Int64s,
     digits: Int64s,
     digit_ends: Int64s,
-    others: Floats,
-    own: Floats,
+    others: Array,
+    own: Array,
     table_starts: Int64s,
     members: Int64s,
     member_ends: Int64s,
-    log_joints: Floats,
+    log_joints: Array,
 ) -> None:
     """Add log P(c, x_t) to (n_structures, n_rows, n_classes); structure s has the families up to member_ends[s]."""
     cells = np.empty(BLOCK, np.int64)
@@ -89,13 +88,13 @@ def add_families(
     y: Codes,
     families: Int64s,
     cells: Int64s,
-    log_joint: Floats,
+    log_joint: Array,
     columns: Codes,
     missing: Int64s,
     digits: Int64s,
     digit_ends: Int64s,
-    others: Floats,
-    own: Floats,
+    others: Array,
+    own: Array,
     table_starts: Int64s,
 ) -> None:
     """Add the logs of some families to the log joints of the rows from `low` on, of classes y; `cells` is scratch."""
@@ -132,7 +131,7 @@ def find_cells(
 
 
 @kernel
-def add_logs(y: Codes, cells: Int64s, others: Floats, own: Floats, log_joint: Floats) -> None:
+def add_logs(y: Codes, cells: Int64s, others: Array, own: Array, log_joint: Array) -> None:
     n_classes = log_joint.shape[1]
     for k in range(len(y)):
         cell, c_own = np.uint64(cells[k]), np.uint64(y[k])
@@ -143,7 +142,7 @@ def add_logs(y: Codes, cells: Int64s, others: Floats, own: Floats, log_joint: Fl
 
 
 @kernel
-def sum_logs(y: Codes, log_joint: Floats) -> float:
+def sum_logs(y: Codes, log_joint: Array) -> float:
     """sum_t log P(c_t | x_t). Sums over classes, each 1 to n_classes, are multiplied: few logarithms are taken."""
     n_classes = log_joint.shape[1]
     total, product = 0.0, 1.0
@@ -166,7 +165,7 @@ def sum_logs(y: Codes, log_joint: Floats) -> float:
 
 
 @kernel
-def sum_weighted(y: Codes, weights: Floats, log_joint: Floats) -> float:
+def sum_weighted(y: Codes, weights: Array, log_joint: Array) -> float:
     total = 0.0
     for k in range(len(y)):
         one = log_joint[k : k + 1]

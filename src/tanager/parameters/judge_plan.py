@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array, Codes
 from tanager.counts.family import Family, strides
 from tanager.parameters.block_addends import BlockAddends
 from tanager.parameters.fractions import Fractions
 from tanager.table.batch import EncodedBatch
-from tanager.table.categories import Codes
 
-Array = NDArray[np.float64]
 Int64s = NDArray[np.int64]
 Arguments = tuple[Codes, Codes, Int64s, Int64s, Int64s, Array, Array, Int64s]
 

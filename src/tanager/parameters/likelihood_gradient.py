@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tanager.arrays import Array
 from tanager.errors import OptionError
 from tanager.network.inference.triangulate import relevant_nodes
-from tanager.parameters.conditional.network_fit import Array, PulledTables, fit_tables, warn_if_unfinished
+from tanager.parameters.conditional.network_fit import PulledTables, fit_tables, warn_if_unfinished
 from tanager.parameters.conditional.network_objectives import to_beta
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.gap_rows import GapRows

@@ -7,12 +7,11 @@ from collections.abc import Collection, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import ParameterTask
 from tanager.table.batch import EncodedBatch
 from tanager.table.rows import Rows
-
-Array = NDArray[np.float64]
 
 HIDDEN_SEED = 0
 # How far, in logs, the tables of a hidden node start from equal shares, where every step is zero.

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, gammaln, logit
 
+from tanager.arrays import Array
 from tanager.counts.family import Family
 from tanager.errors import OptionError
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from tanager.arrays import Array
 from tanager.parameters.block_addends import BlockAddends, bytes_to_keep, cut_rows
 from tanager.parameters.fractions import Fractions
 from tanager.parameters.judge_plan import JudgePlan, is_compiled
@@ -16,7 +16,6 @@ from tanager.table.batch import EncodedBatch
 from tanager.table.rows import add
 from tanager.threads import map_threads
 
-Array = NDArray[np.float64]
 Pass = Callable[[Array], tuple[float, Array]]
 Structures = Sequence[Sequence[Fractions]]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.counts.family import CountTable
 from tanager.kernel import kernel, kernel_part
 
-Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
 
 
@@ -19,10 +19,10 @@ def fill_pair_networks(
     n_states: Int64s,
     superparents: Int64s,
     starts: Int64s,
-    shared: tuple[Floats, Floats, Floats],
+    shared: tuple[Array, Array, Array],
     pairs: tuple[CountTable, Int64s],
     triples: tuple[CountTable, Int64s],
-    tables: Floats,
+    tables: Array,
 ) -> None:
     """Fill the tables of every step-th network from `first` on, as `SuperparentNetworks` has them.
 
@@ -66,7 +66,7 @@ def fill_pair_networks(
 
 @kernel_part
 def smooth(
-    counts: CountTable, cell: int, stride: int, pseudo: Floats, more: int, n_states: int, tables: Floats, place: int
+    counts: CountTable, cell: int, stride: int, pseudo: Array, more: int, n_states: int, tables: Array, place: int
 ) -> None:
     """The shares of counts that are a stride apart, from `cell` on, with pseudo-rows from `more` on."""
     total = 0.0

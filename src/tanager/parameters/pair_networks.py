@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
 from tanager.network.superparents import SuperparentNetworks, table_starts
@@ -15,9 +16,8 @@ from tanager.structure.averaged import superparents_of
 from tanager.structure.dag import Dag
 from tanager.threads import count_threads, map_threads
 
-Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
-PseudoRows = Callable[[CountStore, Family], Floats]
+PseudoRows = Callable[[CountStore, Family], Array]
 
 FEWEST = 100
 """Networks from which they are worth a kernel; fewer are filled one by one."""
@@ -68,5 +68,5 @@ def pair_networks(pseudo_rows: PseudoRows, task: ParameterTask, superparents: In
     return SuperparentNetworks(task.columns, superparents, tables, starts)
 
 
-def _shares(smoothed: Floats) -> Floats:
+def _shares(smoothed: Array) -> Array:
     return smoothed / smoothed.sum(axis=-1, keepdims=True)

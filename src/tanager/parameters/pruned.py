@@ -5,19 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array
 
+from tanager.arrays import Array, Flags
 from tanager.parameters.equal_networks import choose_equal_network
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.parameters.pruned_objective import PrunedObjective
 from tanager.structure.ties import level
 from tanager.threads import one_blas_thread
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 # Parameters up to which the optimiser knows the whole matrix of second derivatives, and not only its diagonal.
 MAX_CELLS_FOR_MATRIX = 1_500
@@ -95,7 +92,7 @@ class Fit:
     """
 
     beta: Array
-    kept: Mask
+    kept: Flags
     objective: float
     curvature: Array
     n_iterations: int
@@ -129,14 +126,14 @@ def prune(model: PrunedObjective, fit: Fit) -> Fit:
     return fit
 
 
-def curvature(model: PrunedObjective, beta: Array, kept: Mask) -> Array:
+def curvature(model: PrunedObjective, beta: Array, kept: Flags) -> Array:
     """Second derivatives of -CLL+ by the flattened beta, only those by one entry twice if there are too many."""
     if beta.size > MAX_CELLS_FOR_MATRIX:
         return model.curvature_diagonal(beta, kept).reshape(-1)
     return model.curvature(beta, kept).reshape(beta.size, beta.size)
 
 
-def optimize(model: PrunedObjective, start: Array, kept: Mask, curved: Array) -> Fit:
+def optimize(model: PrunedObjective, start: Array, kept: Flags, curved: Array) -> Fit:
     """The maximum of CLL+ over the kept parameters, by L-BFGS in coordinates in which it is nearly round."""
     if not kept.any():
         return Fit(start, kept, model(start, kept)[0], curved, 0)

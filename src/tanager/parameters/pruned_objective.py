@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit
 
+from tanager.arrays import Array, Flags
 from tanager.counts.count_store import CountStore
 from tanager.parameters import pruned_rows
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.objectives import Objective
 from tanager.structure.dag import Dag
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Places = NDArray[np.int64]
 
 
@@ -60,7 +59,7 @@ class PrunedObjective:
         step = np.arange(len(one)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         return one, self.firsts[self.attributes[one]] + step
 
-    def log_prior(self, beta: Array, kept: Mask) -> tuple[float, Array]:
+    def log_prior(self, beta: Array, kept: Flags) -> tuple[float, Array]:
         """And its gradient."""
         return float(-self.costs(beta)[kept].sum()), kept * (1.0 - 2.0 * expit(beta))
 
@@ -70,25 +69,25 @@ class PrunedObjective:
         costs: Array = 2.0 * np.logaddexp(0.0, beta) - beta
         return costs
 
-    def __call__(self, beta: Array, kept: Mask) -> tuple[float, Array]:
+    def __call__(self, beta: Array, kept: Flags) -> tuple[float, Array]:
         """CLL+ and its gradient by every entry of beta."""
         loss, slopes = self._loss(beta)
         prior, gradient = self.log_prior(beta, kept)
         return prior - loss, gradient - slopes
 
-    def gains(self, beta: Array, kept: Mask) -> Array:
+    def gains(self, beta: Array, kept: Flags) -> Array:
         """By how much CLL+ rises when one parameter alone is left out; -inf for one that is or cannot be."""
         result = self._rows.sum(partial(pruned_rows.removal_gains, cells=self.cells, beta=beta), "gains")
         return np.where(kept, result + self.costs(beta), -np.inf)
 
-    def curvature(self, beta: Array, kept: Mask) -> Array:
+    def curvature(self, beta: Array, kept: Flags) -> Array:
         """-d2 CLL+ / d beta2, (n_cells, n_classes, n_cells, n_classes)."""
         result = self._rows.sum(partial(pruned_rows.curvature, cells=self.cells, beta=beta), "curvature")
         cells, classes = np.nonzero(kept)
         result[cells, classes, cells, classes] += self._prior_curvature(beta)[kept]
         return result
 
-    def curvature_diagonal(self, beta: Array, kept: Mask) -> Array:
+    def curvature_diagonal(self, beta: Array, kept: Flags) -> Array:
         """The diagonal of `curvature`, (n_cells, n_classes)."""
         result = self._rows.sum(partial(pruned_rows.curvature_diagonal, cells=self.cells, beta=beta), "curvature")
         return result + kept * self._prior_curvature(beta)
@@ -99,7 +98,7 @@ class PrunedObjective:
         curvature: Array = 2.0 * theta * (1.0 - theta)
         return curvature
 
-    def directions(self, kept: Mask) -> csr_array:
+    def directions(self, kept: Flags) -> csr_array:
         """(n_cells n_classes, n_kept) how beta may move: a direction per kept parameter, centred in a whole table."""
         n_classes = self.shape[1]
         cells, classes = np.nonzero(kept)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from tanager.arrays import Array
 from tanager.network.log_joint import normalize_log
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.objectives import indicators
 from tanager.table.batch import EncodedBatch
-
-Array = NDArray[np.float64]
 
 PART_ROWS = 4_096
 

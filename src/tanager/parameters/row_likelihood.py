@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
 from tanager.parameters.block_addends import BlockAddends, bytes_to_keep, cut_rows
@@ -19,8 +19,6 @@ from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
 from tanager.table.rows import Prepared
 from tanager.threads import map_threads
-
-Array = NDArray[np.float64]
 
 MAX_FRACTIONS = 1_024
 PART_ROWS = 8_192  # their log joints stay in the cache of a core

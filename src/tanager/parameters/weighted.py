@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from tanager.arrays import Array
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.objectives import Objective
 from tanager.parameters.equal_networks import choose_equal_network
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

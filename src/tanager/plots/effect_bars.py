@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tanager.plots.effect_values import (
-    COLOURS,
-    DENSITY_COLOUR,
-    FONT_SIZE,
-    LINE_COLOUR,
-    MAX_LABEL_LETTERS,
-    Floats,
-    MainValues,
-)
+from tanager.arrays import Array
+from tanager.plots.effect_values import COLOURS, DENSITY_COLOUR, FONT_SIZE, LINE_COLOUR, MAX_LABEL_LETTERS, MainValues
 from tanager.plots.network import shorten, text_inches
 
 if TYPE_CHECKING:
@@ -80,7 +73,7 @@ def new_bar_axes(values: MainValues) -> Axes:
     return plt.subplots(figsize=(widest + 4.0, max(down, 1.8)), layout="constrained")[1]
 
 
-def _draw_shares(ax: Axes, shares: Floats) -> None:
+def _draw_shares(ax: Axes, shares: Array) -> None:
     """Grey bars to the right: the share of the training rows in each state."""
     strip = ax.inset_axes((1.01, 0, 0.12, 1), sharey=ax)
     strip.barh(np.arange(len(shares)), shares, color=DENSITY_COLOUR, height=0.62)

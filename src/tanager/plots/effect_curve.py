@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tanager.plots.effect_values import (
-    COLOURS,
-    DENSITY_COLOUR,
-    FONT_SIZE,
-    LINE_COLOUR,
-    MAX_LABEL_LETTERS,
-    Floats,
-    MainValues,
-)
+from tanager.arrays import Array
+from tanager.plots.effect_values import COLOURS, DENSITY_COLOUR, FONT_SIZE, LINE_COLOUR, MAX_LABEL_LETTERS, MainValues
 from tanager.plots.network import shorten
 from tanager.table.schema import GAP_LABEL, ColumnSchema, Unit, format_values
 
@@ -71,7 +64,7 @@ def draw_curve(values: MainValues, ax: Axes, size: float = FONT_SIZE) -> list[Ar
     return lines
 
 
-def bin_edges(column: ColumnSchema, logarithmic: bool) -> Floats:
+def bin_edges(column: ColumnSchema, logarithmic: bool) -> Array:
     """(bins + 1,) where bins begin and end on the axis; the open ones are as wide as their neighbours.
 
     At least 3 % of the range of the cuts, and not beyond zero where all cuts are on one side of it.
@@ -95,7 +88,7 @@ def bin_edges(column: ColumnSchema, logarithmic: bool) -> Floats:
     return edges
 
 
-def _draw_density(ax: Axes, edges: Floats, density: Floats, logarithmic: bool) -> None:
+def _draw_density(ax: Axes, edges: Array, density: Array, logarithmic: bool) -> None:
     """A histogram below the curve: the area of a bar is the share of the rows in its bin."""
     widths = np.diff(np.log(edges) if logarithmic else edges)
     heights = density / widths

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tanager.plots.effect_values import FONT_SIZE, MAX_LABEL_LETTERS, Floats, PairValues
+from tanager.arrays import Array
+from tanager.plots.effect_values import FONT_SIZE, MAX_LABEL_LETTERS, PairValues
 from tanager.plots.network import shorten, text_inches
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def _new_axes(down: list[str], across: list[str], size: float) -> Axes:
     return figure.add_axes((left / width, foot / height, wide / width, high / height))
 
 
-def _write_numbers(ax: Axes, odds: Floats, largest: float, size: float) -> None:
+def _write_numbers(ax: Axes, odds: Array, largest: float, size: float) -> None:
     for row, line in enumerate(odds.tolist()):
         for column, value in enumerate(line):
             colour = "white" if abs(value) > 0.7 * largest else "#222222"

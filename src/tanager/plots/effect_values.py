@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tanager.additive.importance import class_odds, coarse_density
 from tanager.additive.model import AdditiveModel
+from tanager.arrays import Array
 from tanager.plots.network import shorten
 from tanager.table.schema import Category, ColumnSchema
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Floats = NDArray[np.float64]
 
 FONT_SIZE = 9.0
 MAX_CLASSES_DRAWN = 6
@@ -43,12 +42,12 @@ class MainValues:
     column: ColumnSchema
     classes: tuple[str, ...]
     label: str
-    odds: Floats
-    spread: Floats | None
-    density: Floats
+    odds: Array
+    spread: Array | None
+    density: Array
 
     @property
-    def band(self) -> Floats:
+    def band(self) -> Array:
         """(states, classes shown) half its width."""
         return np.zeros_like(self.odds) if self.spread is None else BAND * self.spread
 
@@ -59,7 +58,7 @@ class PairValues:
 
     columns: tuple[ColumnSchema, ColumnSchema]
     label: str
-    odds: Floats
+    odds: Array
 
 
 def main_values(network: AdditiveModel, attribute: str, shown: Sequence[int]) -> MainValues:
@@ -96,7 +95,7 @@ def pair_values(network: AdditiveModel, first: str, second: str, of: Category | 
     return PairValues((one, other), _label(network, (str(network.columns[-1].states[shown]),)), odds[..., shown])
 
 
-def _classes(network: AdditiveModel, mean_squares: Floats, of: Category | None, most: int) -> list[int]:
+def _classes(network: AdditiveModel, mean_squares: Array, of: Category | None, most: int) -> list[int]:
     """The classes to draw, in their order."""
     if of is not None:
         return [network.code(network.target, of)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.errors import OptionError
 from tanager.explain.explanation import RowExplanation, signed
 from tanager.plots.network import shorten, text_inches
@@ -14,7 +14,6 @@ from tanager.plots.network import shorten, text_inches
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 
 FOR_COLOUR, AGAINST_COLOUR, TOTAL_COLOUR, LINE_COLOUR = "#c0392b", "#2e6da4", "#4a4a4a", "#b5b5b5"
 FONT_SIZE = 9.0
@@ -71,7 +70,7 @@ def _bars(row: RowExplanation, most: int) -> tuple[list[str], list[float]]:
     return [*(shorten(label, MAX_BAR_LETTERS) for label in labels), "log odds"], addends
 
 
-def _finite(addends: Floats) -> Floats:
+def _finite(addends: Array) -> Array:
     finite = np.isfinite(addends)
     beyond = 1.5 * np.abs(addends[finite]).sum() + 1.0
     return np.where(finite, addends, np.sign(addends) * beyond)
@@ -88,7 +87,7 @@ def _new_axes(labels: list[str]) -> Axes:
     return figure.add_axes(sides)
 
 
-def _write_values(ax: Axes, starts: Floats, ends: Floats, values: list[float], size: float) -> None:
+def _write_values(ax: Axes, starts: Array, ends: Array, values: list[float], size: float) -> None:
     """The number of each bar right of it; the scale leaves room for the widest."""
     low, high = min(starts.min(), ends.min(), 0.0), max(starts.max(), ends.max(), 0.0)
     texts = [signed(value).strip() for value in values]

@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.model import AdditiveModel, AnyModel
+from tanager.arrays import Array, Codes
 from tanager.network.columns import Term
 from tanager.posterior.any_posterior import AnyPosterior
-from tanager.table.categories import Codes
-
-Array = NDArray[np.float64]
 
 
 def effect_deviations(network: AdditiveModel, posterior: AnyPosterior, term: Term) -> Array | None:

@@ -10,17 +10,14 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import t
 
 from tanager.additive.model import AdditiveModel, AnyModel
+from tanager.arrays import Array, Codes
 from tanager.gaps.rule import GapRule
 from tanager.network.columns import Term
 from tanager.posterior.interval import Interval, around, log_odds_of_each
 from tanager.table.batch import EncodedBatch
-from tanager.table.categories import Codes
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -31,16 +31,13 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.special import expit, logit
 
 from tanager.additive.model import AnyModel
+from tanager.arrays import Array, Codes, Ints
 from tanager.gaps.rule import GapRule
 from tanager.network.columns import Term
 from tanager.posterior.features import Features, choose_terms, make_features
 from tanager.posterior.interval import Interval, around, log_odds_of_each, reach
-from tanager.table.categories import Codes
 from tanager.table.schema import ColumnSchema
 from tanager.threads import map_threads, one_blas_thread
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Variances of the log odds that attributes, pairs and trees each have, averaged over.
 VARIANCES = ((0.1, 1.0, 6.0), (0.03, 0.4, 3.0), (0.03, 0.4, 3.0))

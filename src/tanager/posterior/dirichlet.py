@@ -30,6 +30,7 @@ from scipy.special import digamma, expit, polygamma
 from scipy.stats import norm
 
 from tanager.additive.model import AnyModel
+from tanager.arrays import Array, Codes
 from tanager.counts.family import Family
 from tanager.gaps.rule import GapRule
 from tanager.network.columns import Term
@@ -38,9 +39,6 @@ from tanager.network.inference.triangulate import relevant_nodes
 from tanager.network.log_joint import LogJoint, class_cells
 from tanager.network.network import Network
 from tanager.posterior.interval import Interval
-from tanager.table.categories import Codes
-
-Array = NDArray[np.float64]
 
 # Of a variance: of a row whose missing cells say all that it does not know, the first order may be nothing.
 LEAST = 1e-12

@@ -13,11 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.bases import random_walk
-from tanager.table.categories import Codes
+from tanager.arrays import Array, Codes, Ints
 from tanager.table.schema import ColumnSchema
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MAX_ATTRIBUTES, MAX_PAIRS, N_TREES, DEPTH = 200, 28, 30, 3
 # Features of an attribute alone, and of each of two: the smoothest parts of a walk, or the most frequent states.

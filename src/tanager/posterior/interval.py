@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import norm
 
+from tanager.arrays import Array
 from tanager.errors import OptionError
-
-Array = NDArray[np.float64]
 
 
 class Interval(NamedTuple):

@@ -7,12 +7,9 @@ factor  (n_cells, n_odds, rank): a row is off by the sum of its cells' lines, ti
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array, Ints
 from tanager.kernel import kernel
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @kernel

@@ -15,11 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, solve_triangular
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from tanager.arrays import Array, Ints
 
 # Effects times odds that are solved for together; of more, main effects together and each pair by itself, and of
 # several classes each class by itself.

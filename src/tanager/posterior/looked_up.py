@@ -6,18 +6,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tanager.additive.model import AnyModel
+from tanager.arrays import Array, Codes, Ints
 from tanager.gaps.rule import GapRule
 from tanager.network.columns import Term
 from tanager.network.network import Network
 from tanager.posterior.interval import Interval, around, log_odds_of_each, reach
-from tanager.table.categories import Codes
 from tanager.threads import map_threads
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 BLOCK_ROWS = 2_048
 

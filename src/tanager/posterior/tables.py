@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array, Codes
 from tanager.network.network import Network
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.priors import FREE, Prior
 from tanager.posterior.laplace import Design, laplace_factor
 from tanager.posterior.looked_up import LookedUpPosterior
-from tanager.table.categories import Codes
-
-Array = NDArray[np.float64]
 
 
 def tables_posterior(

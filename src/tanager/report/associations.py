@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Codes
 from tanager.report.json_page import Json, number
-from tanager.table.categories import Codes
 from tanager.table.schema import ColumnSchema
 
 MAX_COLUMNS = 100

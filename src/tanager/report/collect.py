@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tanager.additive.model import AdditiveModel
+from tanager.arrays import Codes
 from tanager.classifiers.base import TableClassifier
 from tanager.doctor import check
 from tanager.errors import DataError, MemoryLimitError, OptionError
@@ -34,7 +35,6 @@ from tanager.report.quality import describe_quality
 from tanager.report.thresholds import describe_decision
 from tanager.structure.dag import Dag
 from tanager.sure.curve import LearningCurve
-from tanager.table.categories import Codes
 from tanager.table.columns import NumericColumn, RawTable
 from tanager.table.training_table import read_rows
 from tanager.version import __version__

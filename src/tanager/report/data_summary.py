@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.model import AdditiveModel
+from tanager.arrays import Codes
 from tanager.network.network import Network
 from tanager.report.json_page import Json, number
-from tanager.table.categories import Codes
 from tanager.table.columns import Column, NumericColumn, RawTable, gaps
 from tanager.table.schema import ColumnSchema, format_values
 

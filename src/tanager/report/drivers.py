@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.importance import term_strength
+from tanager.arrays import Codes
 from tanager.classifiers.base import TableClassifier
 from tanager.report.json_page import Json, number
-from tanager.table.categories import Codes
 
 MAX_ROWS_AVERAGED = 2_000
 """Rows, evenly spaced, that the accuracy without a term is found on."""

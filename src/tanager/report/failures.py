@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from tanager.arrays import Array, Codes
 from tanager.report.json_page import Json, number
 from tanager.report.judged_rows import JudgedRows
-from tanager.table.categories import Codes
 from tanager.table.schema import ColumnSchema
 
 FEWEST_IN_GROUP = 30
@@ -19,8 +19,6 @@ LEVEL = 0.05
 FEWEST_SHUFFLES, MOST_SHUFFLES, BATCH = 199, 999, 50
 CELLS_IN_ALL_SHUFFLES = 150_000_000
 MAX_MISTAKES = 300
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ def make_groups(columns: tuple[ColumnSchema, ...], codes: Codes) -> list[Group]:
     return found
 
 
-def compare_groups(groups: list[Group], losses: Floats, seed: int = 0) -> tuple[Floats, Floats]:
+def compare_groups(groups: list[Group], losses: Array, seed: int = 0) -> tuple[Array, Array]:
     """(n_groups,) how far each group is from all rows, and its p value, adjusted for all groups.
 
     The first is the mean loss of the group less that of all rows, in standard deviations of a group of random rows; the

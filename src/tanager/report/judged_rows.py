@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tanager.arrays import Array, Codes
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.training_rows import quality_of_training_table
 from tanager.errors import DataError, DataWarning
@@ -16,9 +17,7 @@ from tanager.explain.base_rate import log_base_rates
 from tanager.measures import Predictions, Quality, log_true
 from tanager.measures.quality import sampled_rows
 from tanager.progress import working
-from tanager.table.categories import Codes
 
-Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 
@@ -30,7 +29,7 @@ class JudgedRows:
     rows: Numbers | None
 
     @property
-    def probabilities(self) -> Floats:
+    def probabilities(self) -> Array:
         return self.quality.predictions.probabilities
 
     @property
@@ -38,7 +37,7 @@ class JudgedRows:
         return self.quality.predictions.class_codes.astype(np.intp)
 
     @property
-    def losses(self) -> Floats:
+    def losses(self) -> Array:
         """-log P(true class) of each prediction, in nats."""
         return -log_true(self.probabilities, self.class_codes)
 
@@ -48,7 +47,7 @@ def judge_rows(
     X: object,
     codes: Codes,
     class_codes: Numbers,
-    probabilities: Floats,
+    probabilities: Array,
     quality: Quality | None,
 ) -> JudgedRows | None:
     """What is known of a model on the rows given, which all have a class; None where they are too few for folds.
@@ -96,6 +95,6 @@ def is_training_table(clf: TableClassifier, codes: Codes, class_codes: Numbers) 
     )
 
 
-def _shares(codes: ArrayLike, n_states: int) -> Floats:
+def _shares(codes: ArrayLike, n_states: int) -> Array:
     counts = np.bincount(np.asarray(codes, dtype=np.intp), minlength=n_states + 1)[:n_states]
     return counts / max(1, counts.sum())

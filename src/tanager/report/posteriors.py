@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.posterior.any_posterior import AnyPosterior
 from tanager.posterior.bootstrap import BootstrapPosterior
 from tanager.posterior.broad import BroadPosterior
@@ -16,8 +16,6 @@ from tanager.report.json_page import Json, pack
 
 STEPS = ((2, np.int16, 32_767), (1, np.int8, 127))
 """Bytes of a number, and steps from zero to the largest: deviations are off by 1e-4 of themselves, and by 2e-3."""
-
-Floats = NDArray[np.float64]
 
 
 def describe_posterior(posterior: AnyPosterior, level: float, room: int) -> dict[str, Json] | None:
@@ -45,7 +43,7 @@ def _length(value: Json) -> int:
     return sum(_length(part) for part in parts)
 
 
-def _factor(factor: Floats, room: int) -> dict[str, Json] | None:
+def _factor(factor: Array, room: int) -> dict[str, Json] | None:
     """Each line, (..., rank), in whole steps: of two bytes each, of one where that would be too much; else None."""
     largest = np.maximum(np.abs(factor).max(axis=-1), 1e-300)
     for n_bytes, kind, n_steps in STEPS:

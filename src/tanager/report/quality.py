@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 from sklearn.metrics import precision_recall_curve, roc_curve
 
+from tanager.arrays import Array
 from tanager.decide import Decision
 from tanager.measures import Measures, Quality, ReliabilityCurve, areas_under_roc, measure_calibration, one_hot
 from tanager.report.json_page import Json, number, numbers
@@ -14,8 +15,6 @@ from tanager.report.thresholds import describe_thresholds
 
 MAX_CURVES = 60
 MAX_POINTS = 6_000
-
-Floats = NDArray[np.float64]
 
 
 def describe_quality(quality: Quality, decision: Decision | None = None) -> dict[str, Json]:
@@ -53,7 +52,7 @@ def describe_quality(quality: Quality, decision: Decision | None = None) -> dict
 
 
 def _curves(
-    truth: NDArray[np.bool_], proba: Floats, n_classes: int, reliability: ReliabilityCurve
+    truth: NDArray[np.bool_], proba: Array, n_classes: int, reliability: ReliabilityCurve
 ) -> dict[str, Json] | None:
     """ROC, precision and recall, and calibration of one class; None where the rows are all of it or none is."""
     if truth.all() or not truth.any():
@@ -80,6 +79,6 @@ def _wilson(share: float, count: int) -> list[Json]:
     return [number(interval.low, 5), number(interval.high, 5)]
 
 
-def _points(x: Floats, y: Floats, most: int) -> list[Json]:
+def _points(x: Array, y: Array, most: int) -> list[Json]:
     chosen = np.unique(np.linspace(0, len(x) - 1, min(len(x), most)).round().astype(int))
     return [list(numbers(x[chosen])), list(numbers(y[chosen]))]

@@ -7,14 +7,13 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.decide import Decision, measure_decision
 from tanager.measures import Quality
 from tanager.report.json_page import Json, number
 
 GRID = (0.001, 0.002, 0.005, *(k / 100 for k in range(1, 100)), 0.995, 0.998, 0.999)
 """Thresholds that the reader can choose from, besides that of a decision."""
-
-Floats = NDArray[np.float64]
 
 
 def describe_thresholds(quality: Quality, class_code: int, decision: Decision | None) -> dict[str, Json]:
@@ -33,7 +32,7 @@ def describe_thresholds(quality: Quality, class_code: int, decision: Decision | 
     }
 
 
-def counts_above(probabilities: Floats, thresholds: Floats) -> NDArray[np.intp]:
+def counts_above(probabilities: Array, thresholds: Array) -> NDArray[np.intp]:
     """(n_thresholds,) how many are at least as large."""
     return len(probabilities) - np.searchsorted(np.sort(probabilities), thresholds, side="left")
 

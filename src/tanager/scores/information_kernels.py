@@ -7,10 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.counts.family import CountTable
 from tanager.kernel import kernel, kernel_part
-
-Array = NDArray[np.float64]
 
 
 @kernel_part

@@ -21,9 +21,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.structure.spanning import NO_PARENT
-
-Floats = NDArray[np.float64]
 
 ROOT_BELOW = 100.0
 """How far below the least weight the first row of trees is, in nats: forests of two trees weigh nothing then."""
@@ -42,10 +41,10 @@ class AllTrees:
     log_weights  (..., n + 1, n) at [1 + parent, child], no parent at [0, child]
     """
 
-    log_weights: Floats
+    log_weights: Array
 
     @cached_property
-    def log_total(self) -> Floats:
+    def log_total(self) -> Array:
         """(...) log of the sum over all forests, or over all trees where the first row is minus infinity."""
         weights, root = self._prepared
         largest = weights.max(axis=-2, keepdims=True)  # every forest has one weight of each child
@@ -60,7 +59,7 @@ class AllTrees:
         return np.asarray(sums - root)
 
     @cached_property
-    def probability(self) -> Floats:
+    def probability(self) -> Array:
         """(..., n + 1, n) the probability of every edge at [1 + parent, child]; of having no parent at [0, child].
 
         P(p -> c) = w_pc D_pc, where D is the derivative of the log of the sum. Elimination leaves D between the other
@@ -122,7 +121,7 @@ class AllTrees:
         return self.log_weights.ndim == 2 and self.log_weights.shape[1] > MAX_NODES_UNCOMPILED
 
     @cached_property
-    def _prepared(self) -> tuple[Floats, Floats]:
+    def _prepared(self) -> tuple[Array, Array]:
         """The weights with `NOTHING` where there is no edge, and the log weight (...) that the root of trees got."""
         weights = np.maximum(self.log_weights, NOTHING)
         n_nodes = weights.shape[-1]
@@ -137,7 +136,7 @@ class AllTrees:
         return weights, root
 
     @cached_property
-    def _factor(self) -> tuple[Floats, Floats]:
+    def _factor(self) -> tuple[Array, Array]:
         """Eliminated in logarithms, the last node first: (..., n + 1, n) weights and (..., n) log S.
 
         The column of a node holds its shares q, its row its weights to the nodes left when it went.
@@ -160,22 +159,22 @@ class AllTrees:
         return weights, sums
 
 
-def _joined(weights: Floats) -> NDArray[np.bool_]:
+def _joined(weights: Array) -> NDArray[np.bool_]:
     """(..., n) whether a node has an edge to or from another."""
     edges = weights[..., 1:, :] > NOTHING
     return np.asarray(edges.any(axis=-1) | edges.any(axis=-2))
 
 
-def log_sum(values: Floats, axis: int) -> Floats:
+def log_sum(values: Array, axis: int) -> Array:
     """log sum exp along an axis; `NOTHING` of nothing."""
     if values.shape[axis] == 0:
         return np.full(np.delete(values.shape, axis), NOTHING)
     largest = values.max(axis=axis, keepdims=True)
-    total: Floats = np.log(np.exp(values - largest).sum(axis=axis)) + largest.squeeze(axis)
+    total: Array = np.log(np.exp(values - largest).sum(axis=axis)) + largest.squeeze(axis)
     return np.maximum(total, NOTHING)
 
 
-def _log_add(total: Floats, added: Floats) -> None:
+def _log_add(total: Array, added: Array) -> None:
     """total = log(exp(total) + exp(added)), in place. Three times as fast as `numpy.logaddexp`, to the same 1e-16."""
     apart = np.abs(total - added)
     np.maximum(total, added, out=total)
@@ -185,14 +184,14 @@ def _log_add(total: Floats, added: Floats) -> None:
     total += np.log(apart, out=apart)
 
 
-def _log_more(logs: Floats, added: Floats) -> Floats:
+def _log_more(logs: Array, added: Array) -> Array:
     """log(exp(logs) + added) where `added` is no logarithm and may be below zero; `NOTHING` of what is not above."""
     high = np.maximum(logs, 0.0)
     total = np.exp(logs - high) + added * np.exp(-high)
     return np.log(total, out=np.full_like(total, NOTHING), where=total > 0) + high
 
 
-def _eliminate_numbers(weights: Floats) -> Floats:
+def _eliminate_numbers(weights: Array) -> Array:
     """log prod_v S_v of weights that are numbers; they are overwritten."""
     n_nodes = weights.shape[-1]
     total = np.zeros(weights.shape[:-2])
@@ -217,7 +216,7 @@ def _rooted(parents: NDArray[np.int64], cut: NDArray[np.int64]) -> NDArray[np.bo
     return rooted
 
 
-def _choose(logs: Floats, generator: np.random.Generator) -> int:
+def _choose(logs: Array, generator: np.random.Generator) -> int:
     """A place drawn with probabilities of which these are the logs, up to a constant."""
     shares = np.exp(logs - logs.max()).cumsum()
     return int(np.searchsorted(shares, generator.random() * shares[-1], side="right"))

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.kernel import kernel
-
-Floats = NDArray[np.float64]
 
 BESIDE = 40.0
 """A number that many nats below another changes no digit of their sum, and needs neither exp nor log."""
 
 
 @kernel
-def eliminate(weights: Floats, sums: Floats, nothing: float) -> None:
+def eliminate(weights: Array, sums: Array, nothing: float) -> None:
     """`AllTrees._factor` in place: shares in the columns of `weights`, weights onward in its rows, log S in `sums`."""
     n_nodes = weights.shape[1]
     for node in range(n_nodes - 1, -1, -1):
@@ -44,7 +42,7 @@ def eliminate(weights: Floats, sums: Floats, nothing: float) -> None:
 
 
 @kernel
-def differentiate(weights: Floats, sums: Floats, derivative: Floats, nothing: float) -> None:
+def differentiate(weights: Array, sums: Array, derivative: Array, nothing: float) -> None:
     """`AllTrees.probability`: the logs of the derivatives from the factor, into `derivative`, full of `nothing`."""
     n_nodes = weights.shape[1]
     largest, total = np.empty(n_nodes), np.empty(n_nodes)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tanager.arrays import Array
 from tanager.classifiers.base import TableClassifier
 from tanager.errors import DataError, OptionError
 from tanager.experiments.cross_validate import labelled_rows
@@ -20,8 +21,6 @@ from tanager.posterior.interval import Interval
 from tanager.progress import Update
 from tanager.table.frame import make_frame
 from tanager.table.training_table import read_training
-
-Floats = NDArray[np.float64]
 
 SHARES = (0.125, 0.25, 0.5, 1.0)
 LEVEL = 0.9
@@ -42,13 +41,13 @@ class LearningCurve:
     losses  (n_rows_judged, n_sizes) - log P(class | row) of every row, by the fit of each size that had not seen it
     """
 
-    n_rows: Floats
-    losses: Floats
+    n_rows: Array
+    losses: Array
 
     @property
-    def log_loss(self) -> Floats:
+    def log_loss(self) -> Array:
         """(n_sizes,) the mean."""
-        found: Floats = self.losses.mean(axis=0)
+        found: Array = self.losses.mean(axis=0)
         return found
 
     @property
@@ -208,7 +207,7 @@ def _dealt(classes: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.in
     return np.argsort(place, kind="stable")
 
 
-def _extrapolate(n_rows: Floats, means: Floats, sizes: Floats) -> Floats:
+def _extrapolate(n_rows: Array, means: Array, sizes: Array) -> Array:
     """(n_draws, n_sizes) of the power law nearest to each line of means, larger fits counting for more."""
     weights = np.sqrt(n_rows / n_rows[-1])
     best = np.full(len(means), np.inf)

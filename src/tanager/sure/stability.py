@@ -8,19 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from tanager.additive.importance import attribute_importance, class_odds
 from tanager.additive.model import AnyModel
+from tanager.arrays import Array
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.posteriors import Preparation
 from tanager.errors import OptionError
 from tanager.html_table import Bar, html_table
 from tanager.table.frame import make_frame
 from tanager.threads import thread_limit
-
-Floats = NDArray[np.float64]
 
 LEVEL = 0.9
 LINES_IN_TEXT = 20
@@ -46,19 +45,19 @@ class Stability:
     """
 
     attributes: tuple[str, ...]
-    importance: Floats
+    importance: Array
     links: tuple[tuple[str, str], ...]
-    frequency: Floats
-    used: Floats
-    rising: Floats
+    frequency: Array
+    used: Array
+    rising: Array
     directed: bool
 
     @property
-    def ranks(self) -> Floats:
+    def ranks(self) -> Array:
         """(n_draws, n_attributes) 1 for the strongest attribute of a fit; attributes of equal strength share a rank."""
         stronger = self.importance[:, np.newaxis, :] > self.importance[:, :, np.newaxis]
         equal = (self.importance[:, np.newaxis, :] == self.importance[:, :, np.newaxis]).sum(axis=2)
-        found: Floats = 1.0 + stronger.sum(axis=2) + (equal - 1) / 2
+        found: Array = 1.0 + stronger.sum(axis=2) + (equal - 1) / 2
         return found
 
     @property
@@ -222,7 +221,7 @@ def _links(network: AnyModel, directed: bool) -> set[tuple[str, str]]:
     return found if directed else {(min(edge), max(edge)) for edge in found}
 
 
-def _rising(network: AnyModel) -> Floats:
+def _rising(network: AnyModel) -> Array:
     """(n_attributes,) 1 where the main effect on the last class is larger on the high half of the rows, else 0."""
     found = np.full(len(network.nodes) - 1, np.nan)
     if network.kind != "effects":

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Codes
 from tanager.errors import DataError
 from tanager.table.columns import Column, DictionaryColumn, Numbers, NumericColumn, gaps
 from tanager.table.schema import Category, ColumnSchema, Unit
-
-Codes = NDArray[np.unsignedinteger]
 
 # Places are 64 KiB at a time: more than 128 KiB would be memory fresh from the system, with a fault for every page, in
 # a process that is told to give memory back at once, as Dask's workers are.

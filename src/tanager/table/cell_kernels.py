@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Codes, Words
 from tanager.kernel import kernel
-from tanager.table.categories import Codes
 
 EMPTY = -1
 NEW = -2
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-Words = NDArray[np.uint64]
 
 
 @kernel

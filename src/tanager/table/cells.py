@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.table.categories import Codes
+from tanager.arrays import Codes, Words
 from tanager.table.columns import Column, Numbers, NumericColumn, RawTable
 from tanager.table.number_cells import is_row_major
 from tanager.threads import count_threads, map_threads
@@ -26,7 +26,6 @@ FEWEST_SLOTS = 16
 # A column with more distinct values than a quarter of this is left to be sorted.
 MOST_SLOTS = 1 << 14
 
-Words = NDArray[np.uint64]
 CodesOf = Callable[[int, Column], NDArray[np.integer] | None]
 """(position, a column of distinct cells) -> their codes, or None where one of them is an error."""
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Codes
 from tanager.errors import DataError
 from tanager.table.batch import Weights
-from tanager.table.categories import Codes, encode_column
+from tanager.table.categories import encode_column
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, gaps
 from tanager.table.discretizer import Discretizer
 from tanager.table.granularity import learn_column

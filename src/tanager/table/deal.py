@@ -14,12 +14,10 @@ from typing import Generic, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array, Codes, Words
 from tanager.table.batch import EncodedBatch, join_blocks
-from tanager.table.categories import Codes
 from tanager.table.rows import Rows, Value
 
-Array = NDArray[np.float64]
-Keys = NDArray[np.uint64]
 Sizes = NDArray[np.integer]
 
 KEY_SEED = 0
@@ -74,14 +72,14 @@ def _count_kinds(batch: EncodedBatch, parts: int) -> Blocks[RowKinds]:
     return Blocks((RowKinds.of(keys[low], batch.class_codes[low], batch.row_weights[low]),))
 
 
-def _find_rows(rows: Rows, wanted: Keys) -> EncodedBatch:
+def _find_rows(rows: Rows, wanted: Words) -> EncodedBatch:
     """A row of each kind, by ascending key."""
     found = rows.sum(partial(_take_kinds, wanted=wanted), "take").values
     batch = join_blocks(found, rows.n_states)
     return batch.take(np.unique(row_keys(batch.codes, batch.class_codes), return_index=True)[1])
 
 
-def _take_kinds(batch: EncodedBatch, wanted: Keys) -> Blocks[EncodedBatch]:
+def _take_kinds(batch: EncodedBatch, wanted: Words) -> Blocks[EncodedBatch]:
     keys = row_keys(batch.codes, batch.class_codes)
     found = np.flatnonzero(wanted[np.searchsorted(wanted[:-1], keys)] == keys)
     first = np.unique(keys[found], return_index=True)[1]
@@ -95,7 +93,7 @@ def _weighted(batch: EncodedBatch, weights: Array) -> EncodedBatch:
     return replace(batch.take(weights > 0), weights=None if (plain == 1.0).all() else plain)
 
 
-def row_keys(codes: Codes, strata: Codes) -> Keys:
+def row_keys(codes: Codes, strata: Codes) -> Words:
     """(n_rows,) a number for what a row holds, its stratum included: equal for equal rows, else different but by luck.
 
     sum_j code_j r_j modulo 2^64 with random odd r_j, by which two rows collide with a chance of about 2^-60, and then
@@ -115,12 +113,12 @@ def row_keys(codes: Codes, strata: Codes) -> Keys:
 class RowKinds:
     """The kinds of rows by ascending key: their strata, such as classes, and their weights."""
 
-    keys: Keys
+    keys: Words
     strata: NDArray[np.integer]
     weights: Array
 
     @classmethod
-    def of(cls, keys: Keys, strata: NDArray[np.integer], weights: Array | None) -> RowKinds:
+    def of(cls, keys: Words, strata: NDArray[np.integer], weights: Array | None) -> RowKinds:
         """Rows that hold the same taken together; every one weighs one where weights are None."""
         distinct, first, kind = np.unique(keys, return_index=True, return_inverse=True)
         return cls(distinct, strata[first], np.bincount(kind, weights, minlength=len(first)).astype(np.float64))

@@ -13,6 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from tanager.arrays import Array, Flags
 from tanager.errors import DataError
 from tanager.table.categories import code_dtype
 from tanager.table.numpy_cells import without_mask
@@ -20,9 +21,7 @@ from tanager.table.training_table import read_sample_weight
 from tanager.table.value_counts import ValueCounts, count_values, midpoints, rank_sorted
 from tanager.threads import map_threads, thread_limit
 
-Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
-Flags = NDArray[np.bool_]
 
 # Candidate cuts are ties when their weighted entropies differ by less than this part of the segment's entropy.
 _TIE = 1e-10
@@ -63,7 +62,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
            [ 1., nan]])
     """
 
-    cuts_: list[Floats]
+    cuts_: list[Array]
     bin_edges_: NDArray[np.object_]
     n_bins_: Indices
 
@@ -77,11 +76,11 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         table, labels = validate_data(self, without_mask(X), without_mask(y), dtype=np.float64, ensure_all_finite=False)
         class_codes, n_classes = _encode_classes(labels)
-        weights: Floats | None = None
+        weights: Array | None = None
         if sample_weight is not None:
             weights = read_sample_weight(sample_weight, table)
 
-        def cut_column(index: int) -> Floats:
+        def cut_column(index: int) -> Array:
             counts = count_values(self._finite_column(table, index), class_codes, weights, n_classes=n_classes)
             return mdl_cuts(counts, n_classes)
 
@@ -92,7 +91,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.n_bins_ = np.array([cuts.size + 1 for cuts in self.cuts_])
         return self
 
-    def transform(self, X: ArrayLike) -> Floats:
+    def transform(self, X: ArrayLike) -> Array:
         """The bin of each cell, a whole number in float64 (n_samples, n_features); NaN stays NaN."""
         check_is_fitted(self)
         table = validate_data(self, without_mask(X), reset=False, dtype=np.float64, ensure_all_finite=False)
@@ -113,7 +112,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    def _finite_column(self, table: Floats, index: int) -> Floats:
+    def _finite_column(self, table: Array, index: int) -> Array:
         """One column, contiguous; an error names it if a value is infinite."""
         column = np.ascontiguousarray(table[:, index])
         if np.isinf(column).any():
@@ -125,7 +124,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return column
 
 
-def mdl_cuts(counts: ValueCounts, n_classes: int) -> Floats:
+def mdl_cuts(counts: ValueCounts, n_classes: int) -> Array:
     """Increasing cut points of Fayyad and Irani (1993); a value x is in bin k when exactly k cuts are <= x.
 
     A segment of total weight N with k classes and entropy E splits where the weighted entropy of its parts is least, if
@@ -176,12 +175,12 @@ class _Segments:
     """
 
     starts: Indices
-    weight: Floats
+    weight: Array
     n_classes: Indices
-    disorder: Floats
+    disorder: Array
 
     @classmethod
-    def measure(cls, starts: Indices, block: Indices, weights: Floats, first: Flags) -> _Segments:
+    def measure(cls, starts: Indices, block: Indices, weights: Array, first: Flags) -> _Segments:
         """From the pairs: `first` flags the first pair of each (class, segment) group."""
         group = np.flatnonzero(first)
         totals = np.add.reduceat(weights, group)
@@ -193,7 +192,7 @@ class _Segments:
         return _Segments(self.starts[chosen], self.weight[chosen], self.n_classes[chosen], self.disorder[chosen])
 
 
-def _split_blocks(block: Indices, classes: NDArray[np.unsignedinteger], weights: Floats) -> Indices:
+def _split_blocks(block: Indices, classes: NDArray[np.unsignedinteger], weights: Array) -> Indices:
     """First block of every part but the lowest, increasing.
 
     The arguments (n_pairs,) are the (block, class) pairs by class, then block. All segments of one depth are split
@@ -224,7 +223,7 @@ def _split_blocks(block: Indices, classes: NDArray[np.unsignedinteger], weights:
     return np.sort(np.concatenate(found))
 
 
-def _best_cuts(segments: _Segments, block: Indices, weights: Floats, first: Flags) -> Indices:
+def _best_cuts(segments: _Segments, block: Indices, weights: Array, first: Flags) -> Indices:
     """The block at which the second part of each segment starts, when cut where the weighted entropy is least.
 
     With f(x) = x log x, a segment's N E is f(N) - sum_c f(N_c). Stepping over a pair changes the left and right
@@ -245,7 +244,7 @@ def _best_cuts(segments: _Segments, block: Indices, weights: Floats, first: Flag
     return ties[np.searchsorted(ties, segments.starts)] + 1
 
 
-def _sides(starts: Indices, weights: Floats) -> tuple[Floats, Floats, Floats]:
+def _sides(starts: Indices, weights: Array) -> tuple[Array, Array, Array]:
     """For groups of consecutive items: weight up to each item, weight after it, both within its group; group totals."""
     sizes = np.diff(starts, append=weights.size)
     totals = np.add.reduceat(weights, starts)
@@ -282,11 +281,11 @@ def _changes(items: NDArray[np.generic]) -> Flags:
     return changes
 
 
-def _sum_by(index: Indices, weights: Floats) -> Floats:
+def _sum_by(index: Indices, weights: Array) -> Array:
     """The total weight of each index."""
     return np.bincount(index, weights).astype(np.float64, copy=False)
 
 
-def _xlogx(x: Floats) -> Floats:
+def _xlogx(x: Array) -> Array:
     """x log x, and 0 at 0."""
     return x * np.log(np.maximum(x, np.finfo(np.float64).tiny))

@@ -10,10 +10,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tanager.arrays import Codes
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.registry import nearest_first
 from tanager.table.batch import EncodedBatch, Weights
-from tanager.table.categories import NARROW_SPAN, Codes, code_dtype, encode_column, look_up, shift, spans_little
+from tanager.table.categories import NARROW_SPAN, code_dtype, encode_column, look_up, shift, spans_little
 from tanager.table.cells import distinct_cells, encode_cells
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, RawTable, gaps
 from tanager.table.discretizer import Discretizer

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Codes
 from tanager.table.batch import EncodedBatch
-from tanager.table.categories import Codes, learn_categories
+from tanager.table.categories import learn_categories
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn
 from tanager.table.discretizer import Discretizer
 from tanager.table.schema import ColumnSchema

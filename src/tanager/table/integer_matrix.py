@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.table.categories import NARROW_SPAN, Codes
+from tanager.arrays import Codes
+from tanager.table.categories import NARROW_SPAN
 from tanager.table.cells import CELLS_WORTH_COMPILING
 from tanager.table.columns import Numbers
 from tanager.table.schema import ColumnSchema

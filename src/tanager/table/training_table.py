@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, column_or_1d
 
+from tanager.arrays import Codes
 from tanager.errors import DataError, DataTypeError, DataWarning
 from tanager.table.batch import Weights
-from tanager.table.categories import Codes, code_dtype, distinct_integers
+from tanager.table.categories import code_dtype, distinct_integers
 from tanager.table.columns import RawTable
 from tanager.table.numpy_cells import without_mask
 from tanager.table.read_arrow import holds_nothing

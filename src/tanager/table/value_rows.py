@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Codes
 from tanager.table.batch import EncodedBatch
-from tanager.table.categories import Codes, code_dtype
+from tanager.table.categories import code_dtype
 from tanager.table.discretizer import Discretizer
 from tanager.table.schema import ColumnSchema
 from tanager.table.value_counts import count_values

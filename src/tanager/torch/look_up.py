@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from tanager.arrays import Codes
 from tanager.network.log_joint import LogJoint
-from tanager.table.categories import Codes
 from tanager.torch.device import choose_device, to_device, with_less_memory
 
 # Bytes for each row, and for each row and class.

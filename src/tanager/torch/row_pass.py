@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.counts.engine import CountEngine
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.compiled_pass import Layout, Shape
@@ -17,8 +16,6 @@ from tanager.table.batch import EncodedBatch
 from tanager.torch.device import WORKING_BYTES, to_device, with_less_memory
 from tanager.torch.engine import TorchEngine
 from tanager.torch.rows import DeviceRows
-
-Array = NDArray[np.float64]
 
 # Additions of neighbouring rows go to different copies of the gradient, as those to one place wait for each other.
 COPIES = {"cuda": 32, "cpu": 1}

@@ -9,9 +9,10 @@ from itertools import pairwise
 import numpy as np
 import torch
 
+from tanager.arrays import Codes
 from tanager.errors import DataError
 from tanager.table.batch import EncodedBatch
-from tanager.table.categories import Codes, code_dtype
+from tanager.table.categories import code_dtype
 from tanager.torch.device import to_device, with_less_memory
 
 

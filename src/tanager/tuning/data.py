@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tanager.arrays import Array, Codes
 from tanager.errors import DataError, OptionError
 from tanager.network.inference.contradiction import contradicting_nodes
 from tanager.network.network import Network
 from tanager.parameters.conditional.network_objectives import NetworkObjective
 from tanager.registry import list_names, nearest_first
-from tanager.table.categories import Codes, code_dtype, encode_column
+from tanager.table.categories import code_dtype, encode_column
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn
 from tanager.table.read_columns import read_columns
 from tanager.table.schema import ColumnSchema
 from tanager.table.training_table import read_sample_weight
 
-Array = NDArray[np.float64]
 MAX_STATES_NAMED = 8
 
 

@@ -7,20 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from tanager.arrays import Array, Codes
 from tanager.network.inference.junction_tree import JunctionTree, Tables
 from tanager.network.network import Network
 from tanager.parameters.conditional.network_fit import PulledTables, fit_tables, warn_if_unfinished
 from tanager.parameters.conditional.network_objectives import NetworkObjective
 from tanager.parameters.conditional.strengths import MAX_ROWS_FOR_FOLDS, strongest_good
-from tanager.table.categories import Codes
 from tanager.table.deal import SLACK, RowKinds, row_keys
 from tanager.tuning.data import QueryRows
 from tanager.tuning.result import QueryMeasures
-
-Array = NDArray[np.float64]
 
 # From strong to weak, each fit starting at its neighbour's; infinity is the expert's network as it is.
 STRENGTHS = (np.inf, 1000.0, 100.0, 10.0, 1.0)

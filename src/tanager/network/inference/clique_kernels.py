@@ -22,11 +22,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array, Ints
 from tanager.kernel import kernel
 
 Records = NDArray[np.void]
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 NONE = -1
 SEVERAL = -2
@@ -91,7 +90,7 @@ def find_rest(place: int, places: Records, families: Records, members: Records, 
 
 @kernel
 def fill_pair(
-    place: int, size: int, places: Records, families: Records, vectors: Floats, tables: Floats, cells: Floats
+    place: int, size: int, places: Records, families: Records, vectors: Array, tables: Array, cells: Array
 ) -> None:
     """`fill_clique` for a place with one partner or none: most cliques of a row with few gaps, and much quicker."""
     start, n_states, vector = places[place].clique_start, places[place].n_states, places[place].vector_start
@@ -118,9 +117,9 @@ def fill_clique(
     families: Records,
     members: Records,
     rest: Ints,
-    vectors: Floats,
-    tables: Floats,
-    cells: Floats,
+    vectors: Array,
+    tables: Array,
+    cells: Array,
     offsets: Ints,
 ) -> None:
     """The clique of `place` = its vector + the families and messages waiting at it; `size` cells in the rest."""
@@ -189,7 +188,7 @@ def _add_steps(base: int, place: int, places: Records, rest: Ints, offsets: Ints
 
 
 @kernel
-def sum_clique(start: int, n_states: int, size: int, message: int, cells: Floats) -> None:
+def sum_clique(start: int, n_states: int, size: int, message: int, cells: Array) -> None:
     """message[s] = log sum_k exp clique[s, k]."""
     for s in range(size):
         row = start + s * n_states

@@ -7,11 +7,12 @@ from itertools import accumulate, chain
 
 import numpy as np
 
+from tanager.arrays import Array, Ints
 from tanager.network.inference.clique_kernels import FAMILY, MEMBER, NONE, PLACE, Records
 from tanager.network.inference.elimination_plan import EliminationPlan
 from tanager.network.inference.evidence_rows import PlaceCodes
 from tanager.network.inference.junction_kernels import expect_rows, sum_rows
-from tanager.network.inference.row_elimination import Allow, Floats, Ints
+from tanager.network.inference.row_elimination import Allow
 
 FIRST_CAPACITY = 1 << 14
 BYTES_PER_CELL = 16  # a number and its position
@@ -26,7 +27,7 @@ class CompiledElimination:
         self._allow = allow
         self._structure = _structure(plan)
 
-    def query(self, codes: PlaceCodes, tables: Floats) -> Floats:
+    def query(self, codes: PlaceCodes, tables: Array) -> Array:
         """See `RowElimination.query`: (n_rows, states of the query node, or 1 without one)."""
         query = self._plan.n_summed if self._plan.n_summed < self._plan.n_open else NONE
         out = np.empty((len(codes), 1 if query == NONE else self._plan.n_states[query]))
@@ -38,8 +39,8 @@ class CompiledElimination:
         return out
 
     def expect(
-        self, codes: PlaceCodes, tables: Floats, weights: Floats, places: Sequence[int], counts: Floats
-    ) -> tuple[Floats, Floats]:
+        self, codes: PlaceCodes, tables: Array, weights: Array, places: Sequence[int], counts: Array
+    ) -> tuple[Array, Array]:
         """See `RowElimination.expect`."""
         sizes = [self._plan.n_states[place] for place in places]
         wanted = np.full(len(self._plan.nodes), NONE)

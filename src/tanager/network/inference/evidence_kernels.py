@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array, Ints
 from tanager.kernel import kernel
-from tanager.network.inference.clique_kernels import NONE, SEVERAL, Floats, Ints, Records
+from tanager.network.inference.clique_kernels import NONE, SEVERAL, Records
 
 Rows = NDArray[np.int32]
 
@@ -22,8 +23,8 @@ def add_complete(
     places: Records,
     families: Records,
     members: Records,
-    tables: Floats,
-    out: Floats,
+    tables: Array,
+    out: Array,
 ) -> None:
     """out = sum of the families of which all members are present, but for the query. Family by family down the rows."""
     n_rows = stop - start
@@ -54,7 +55,7 @@ def add_complete(
 
 
 @kernel
-def open_row(codes: Rows, row: int, query: int, used: int, places: Records, open_places: Ints, vectors: Floats) -> int:
+def open_row(codes: Rows, row: int, query: int, used: int, places: Records, open_places: Ints, vectors: Array) -> int:
     """List the unobserved places of the row, ascending, and clear what belongs to them; returns how many.
 
     The query counts as unobserved, but is not listed.
@@ -92,8 +93,8 @@ def look_up(
     places: Records,
     families: Records,
     members: Records,
-    tables: Floats,
-    vectors: Floats,
+    tables: Array,
+    vectors: Array,
 ) -> float:
     """Enter the families marked with the row, or `every` one; returns the sum of those that are all present.
 

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from tanager.arrays import Array, Ints
 from tanager.kernel import kernel
 from tanager.network.inference.clique_kernels import (
     NONE,
     SEVERAL,
-    Floats,
-    Ints,
     Records,
     family_offsets,
     fill_clique,
@@ -40,9 +39,9 @@ def sum_rows(
     members: Records,
     touching: Ints,
     later: Ints,
-    tables: Floats,
+    tables: Array,
     capacity: int,
-    out: Floats,
+    out: Array,
 ) -> tuple[int, int, int]:
     """out[row, k] = log P(query = k, cells present), or out[row, 0] = log P(cells present) without a query (-1).
 
@@ -78,18 +77,18 @@ def sum_rows(
 def expect_rows(
     first: int,
     codes: Rows,
-    weights: Floats,
+    weights: Array,
     places: Records,
     families: Records,
     members: Records,
     touching: Ints,
     later: Ints,
-    tables: Floats,
+    tables: Array,
     capacity: int,
-    log_evidence: Floats,
+    log_evidence: Array,
     wanted: Ints,
-    posteriors: Floats,
-    counts: Floats,
+    posteriors: Array,
+    counts: Array,
 ) -> tuple[int, int, int]:
     """log P(cells present) of each row, posteriors of `wanted` places, and expected counts; returns as `sum_rows`.
 
@@ -137,9 +136,9 @@ def _sum_out(
     members: Records,
     later: Ints,
     rest: Ints,
-    vectors: Floats,
-    tables: Floats,
-    cells: Floats,
+    vectors: Array,
+    tables: Array,
+    cells: Array,
     offsets: Ints,
 ) -> tuple[float, int, int]:
     """Sum out the open places: (log of what is left, cells needed, place that needs the last)."""
@@ -183,7 +182,7 @@ def _sum_out(
 
 
 @kernel
-def _spread_back(place: int, places: Records, rest: Ints, vectors: Floats, cells: Floats, offsets: Ints) -> None:
+def _spread_back(place: int, places: Records, rest: Ints, vectors: Array, cells: Array, offsets: Ints) -> None:
     """The clique becomes P(clique | evidence), the message P(rest | evidence), the vector P(place | evidence).
 
     P(place, rest | evidence) = P(rest | evidence) exp(clique - message), and the rest is in a clique done before.
@@ -226,10 +225,10 @@ def _count(
     families: Records,
     members: Records,
     rest: Ints,
-    vectors: Floats,
-    cells: Floats,
+    vectors: Array,
+    cells: Array,
     offsets: Ints,
-    counts: Floats,
+    counts: Array,
 ) -> None:
     """counts[cell] += weight P(family's cell | evidence), when all cliques have been spread back."""
     for family in range(len(families)):

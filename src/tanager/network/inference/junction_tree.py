@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.errors import MemoryLimitError, OptionError
 from tanager.memory import physical_memory
 from tanager.network.inference.elimination_plan import EliminationPlan
@@ -22,8 +23,7 @@ from tanager.threads import count_threads, map_threads
 if TYPE_CHECKING:
     from tanager.network.inference.compiled_elimination import CompiledElimination
 
-Floats = NDArray[np.float64]
-Tables = Sequence[Floats]
+Tables = Sequence[Array]
 
 # Counts are summed over this many parts of the rows at most, fewer when the counts of all parts would be larger.
 COUNT_PARTS = 32
@@ -37,8 +37,8 @@ class ExpectedCounts(NamedTuple):
     log_evidence  (n_rows,) log P(cells present); where it is -infinity the row is impossible, and was not counted
     """
 
-    tables: tuple[Floats, ...]
-    log_evidence: Floats
+    tables: tuple[Array, ...]
+    log_evidence: Array
 
 
 @dataclass(frozen=True)
@@ -91,12 +91,12 @@ class JunctionTree:
         """The rows in the form inference wants them, for callers that ask again and again with other tables."""
         return EvidenceRows.of(self.plan, codes, len(self.query) <= 1, self.passes)
 
-    def log_joint(self, tables: Tables, codes: RowCodes | EvidenceRows) -> Floats:
+    def log_joint(self, tables: Tables, codes: RowCodes | EvidenceRows) -> Array:
         """log P(query, cells present): (n_rows, states of each query node), -infinity where it contradicts a cell."""
         rows, logs = self._rows(codes), _flat_logs(tables)
         compiled = self._compiled if rows.compiled else None
 
-        def query_block(block: slice) -> Floats:
+        def query_block(block: slice) -> Array:
             codes = rows.codes_of(block)
             return compiled.query(codes, logs) if compiled else self._eliminate(codes, logs).query()
 
@@ -104,18 +104,18 @@ class JunctionTree:
         joint = np.concatenate(found).reshape(-1, *(self.n_states[node] for node in self.query))
         return rows.of_rows(joint)
 
-    def log_evidence(self, tables: Tables, codes: RowCodes | EvidenceRows) -> Floats:
+    def log_evidence(self, tables: Tables, codes: RowCodes | EvidenceRows) -> Array:
         """log P(cells present) of each row; -infinity for a row that is impossible."""
         return log_sum(self.log_joint(tables, codes), self._query_axes)
 
-    def posterior(self, tables: Tables, codes: RowCodes | EvidenceRows) -> Floats:
+    def posterior(self, tables: Tables, codes: RowCodes | EvidenceRows) -> Array:
         """P(query | cells present), shaped as `log_joint`; not a number in a row that is impossible."""
         joint = self.log_joint(tables, codes)
         with np.errstate(invalid="ignore"):
             joint -= np.expand_dims(log_sum(joint, self._query_axes), self._query_axes)
         return np.exp(joint, out=joint)
 
-    def posteriors(self, tables: Tables, codes: RowCodes, nodes: Sequence[int]) -> list[Floats]:
+    def posteriors(self, tables: Tables, codes: RowCodes, nodes: Sequence[int]) -> list[Array]:
         """P(node | cells present) of distinct nodes, (n_rows, states) each; not a number in an impossible row."""
         rows = self.prepare(codes)
         log_evidence, found, _ = self._expect(rows, _flat_logs(tables), np.ones(len(rows.first)), nodes, n_counts=0)
@@ -124,7 +124,7 @@ class JunctionTree:
         return [found[rows.kind, start:end] for start, end in pairwise(ends)]
 
     def expected_counts(
-        self, tables: Tables, codes: RowCodes | EvidenceRows, weights: Floats | None = None
+        self, tables: Tables, codes: RowCodes | EvidenceRows, weights: Array | None = None
     ) -> ExpectedCounts:
         """Counts of every family, each missing cell shared out as P(cell | cells present) has it.
 
@@ -137,7 +137,7 @@ class JunctionTree:
         parts = zip(np.split(counts, ends[:-1]), tables, strict=True)
         return ExpectedCounts(tuple(part.reshape(table.shape) for part, table in parts), rows.of_rows(log_evidence))
 
-    def most_probable(self, tables: Tables, codes: RowCodes) -> tuple[NDArray[np.int64], Floats]:
+    def most_probable(self, tables: Tables, codes: RowCodes) -> tuple[NDArray[np.int64], Array]:
         """The most probable complete rows that hold the cells present, (n_rows, n_nodes), and their log probability.
 
         Of equally probable states the first, node by node. The states of a row that is impossible mean nothing.
@@ -151,20 +151,20 @@ class JunctionTree:
         return states, np.concatenate([log_probability for _, log_probability in found])[rows.kind]
 
     def _expect(
-        self, rows: EvidenceRows, logs: Floats, weights: Floats, nodes: Sequence[int], n_counts: int
-    ) -> tuple[Floats, Floats, Floats]:
+        self, rows: EvidenceRows, logs: Array, weights: Array, nodes: Sequence[int], n_counts: int
+    ) -> tuple[Array, Array, Array]:
         """log P(cells present) and posteriors, side by side, of every kind of row; and counts of them all."""
         self._check_complete()
         places = [self.plan.nodes.index(node) for node in nodes]
         compiled = self._compiled if rows.compiled else None
 
-        def expect_block(block: slice, counts: Floats) -> tuple[Floats, Floats]:
+        def expect_block(block: slice, counts: Array) -> tuple[Array, Array]:
             codes, block_weights = rows.codes_of(block), weights[block]
             if compiled:
                 return compiled.expect(codes, logs, block_weights, places, counts)
             return self._eliminate(codes, logs, complete=True).expect(block_weights, places, counts)
 
-        def expect_part(part: Sequence[slice]) -> tuple[Floats, Floats, Floats]:
+        def expect_part(part: Sequence[slice]) -> tuple[Array, Array, Array]:
             counts = np.zeros(n_counts)
             log_evidence, posteriors = zip(*(expect_block(block, counts) for block in part), strict=True)
             return np.concatenate(log_evidence), np.concatenate(posteriors), counts
@@ -183,7 +183,7 @@ class JunctionTree:
     def _query_axes(self) -> tuple[int, ...]:
         return tuple(range(1, len(self.query) + 1))
 
-    def _eliminate(self, codes: PlaceCodes, logs: Floats, best: bool = False, complete: bool = False) -> RowElimination:
+    def _eliminate(self, codes: PlaceCodes, logs: Array, best: bool = False, complete: bool = False) -> RowElimination:
         return RowElimination(self.plan, codes, logs, self._allow, best, complete)
 
     @cached_property
@@ -209,8 +209,8 @@ class JunctionTree:
         )
 
 
-def _flat_logs(tables: Tables) -> Floats:
+def _flat_logs(tables: Tables) -> Array:
     """The logarithms of all tables, laid end to end."""
     with np.errstate(divide="ignore"):
-        logs: Floats = np.log(np.concatenate([table.reshape(-1) for table in tables]))
+        logs: Array = np.log(np.concatenate([table.reshape(-1) for table in tables]))
     return logs

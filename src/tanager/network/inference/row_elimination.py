@@ -10,11 +10,10 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array, Ints
 from tanager.network.inference.elimination_plan import EliminationPlan, PlacedFamily
 from tanager.network.inference.evidence_rows import PlaceCodes
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Allow = Callable[[Sequence[int], int], None]
 
 
@@ -23,9 +22,9 @@ class Factor:
     """Logarithms of a function of `places` (ascending), an axis each after that of the rows (which may be 1 long)."""
 
     places: tuple[int, ...]
-    values: Floats
+    values: Array
 
-    def over(self, places: Sequence[int]) -> Floats:
+    def over(self, places: Sequence[int]) -> Array:
         """The values with an axis for each of more places, to broadcast."""
         lengths = iter(self.values.shape[1:])
         return self.values.reshape([len(self.values), *(next(lengths) if p in self.places else 1 for p in places)])
@@ -56,7 +55,7 @@ class RowElimination:
         self,
         plan: EliminationPlan,
         codes: PlaceCodes,
-        tables: Floats,
+        tables: Array,
         allow: Allow,
         best: bool = False,
         complete: bool = False,
@@ -76,14 +75,14 @@ class RowElimination:
         self._look_up(tables, np.asarray(missing.all(axis=0)), complete or best)
         self._sum_out()
 
-    def query(self) -> Floats:
+    def query(self) -> Array:
         """log P(query, cells present): (n_rows, states of each query node), axes in the order asked."""
         places = range(self._plan.n_summed, self._plan.n_open)
         factors = [factor for place in places for factor in self._waiting[place]]
         constant = Factor((), self._constant)
         return self._multiply([constant, *factors], tuple(places)).values
 
-    def expect(self, weights: Floats, places: Sequence[int], counts: Floats) -> tuple[Floats, Floats]:
+    def expect(self, weights: Array, places: Sequence[int], counts: Array) -> tuple[Array, Array]:
         """log P(cells present) and P(place | cells present) of some places, side by side; made with `complete`.
 
         counts  laid out as the tables; P(family's cell | row) times the row's weight is added. Empty: not asked for.
@@ -98,7 +97,7 @@ class RowElimination:
         columns = [self._posterior(beliefs, place) for place in places]
         return self._constant, np.concatenate([np.empty((len(self._codes), 0)), *columns], axis=1)
 
-    def best(self) -> tuple[PlaceCodes, Floats]:
+    def best(self) -> tuple[PlaceCodes, Array]:
         """The most probable state of every place, the first of equally probable ones, and its log probability."""
         codes = np.array(self._codes)
         rows = np.arange(len(codes))
@@ -108,12 +107,12 @@ class RowElimination:
             codes[:, place] = np.moveaxis(joint, 1, -1)[(rows, *rest)].argmax(axis=1)
         return codes, self._constant
 
-    def _beliefs(self) -> dict[int, Floats]:
+    def _beliefs(self) -> dict[int, Array]:
         """P(clique | cells present) by its first place, (n_rows or 1, axes).
 
         P(place, rest | evidence) = P(rest | evidence) P(place, rest, evidence) / sum over the place of it.
         """
-        found: dict[int, Floats] = {}
+        found: dict[int, Array] = {}
         for place, clique in reversed(self._cliques.items()):
             rest = clique.message.places
             message = clique.message.values[:, np.newaxis]
@@ -122,12 +121,12 @@ class RowElimination:
             found[place] = given * self._marginal(found, rest)[:, np.newaxis]
         return found
 
-    def _posterior(self, beliefs: dict[int, Floats], place: int) -> Floats:
+    def _posterior(self, beliefs: dict[int, Array], place: int) -> Array:
         if self._open[place]:
             return np.broadcast_to(self._marginal(beliefs, (place,)), (len(self._codes), self._plan.n_states[place]))
         return np.eye(self._plan.n_states[place])[self._codes[:, place]]
 
-    def _add_counts(self, family: PlacedFamily, beliefs: dict[int, Floats], weights: Floats, counts: Floats) -> None:
+    def _add_counts(self, family: PlacedFamily, beliefs: dict[int, Array], weights: Array, counts: Array) -> None:
         members = tuple(place for place in family.places if self._open[place])
         shares = self._marginal(beliefs, members)
         shares = shares.reshape(len(shares), -1) * weights[:, np.newaxis]
@@ -142,7 +141,7 @@ class RowElimination:
                 fits = missing[:, place, np.newaxis] | (self._codes[:, place, np.newaxis] == states)
                 factors.append(Factor((place,), np.where(fits, 0.0, -np.inf)))
 
-    def _look_up(self, tables: Floats, unseen: NDArray[np.bool_], complete: bool) -> None:
+    def _look_up(self, tables: Array, unseen: NDArray[np.bool_], complete: bool) -> None:
         """Enter the families. Children come before parents, so an unseen child that nothing has used is barren."""
         used = np.zeros(len(unseen), dtype=bool)
         used[self._plan.n_summed : self._plan.n_open] = True
@@ -192,20 +191,20 @@ class RowElimination:
             product += factor.over(places)
         return Factor(places, product)
 
-    def _marginal(self, beliefs: dict[int, Floats], places: Sequence[int]) -> Floats:
+    def _marginal(self, beliefs: dict[int, Array], places: Sequence[int]) -> Array:
         """P(places | cells present): the belief of the clique of the first, summed over its other places."""
         if not places:
             return np.ones(1)
         clique = self._cliques[places[0]].joint.places
         belief = beliefs[places[0]]
-        total: Floats = belief.sum(axis=tuple(k for k, place in enumerate(clique, start=1) if place not in places))
+        total: Array = belief.sum(axis=tuple(k for k, place in enumerate(clique, start=1) if place not in places))
         return total
 
 
-def log_sum(values: Floats, axis: int | tuple[int, ...]) -> Floats:
+def log_sum(values: Array, axis: int | tuple[int, ...]) -> Array:
     """log sum exp along an axis or several; -infinity where all are."""
     highest = values.max(axis=axis, keepdims=True)
     shift = np.where(highest > -np.inf, highest, 0.0)
     with np.errstate(divide="ignore"):
-        total: Floats = np.log(np.exp(values - shift).sum(axis=axis)) + np.squeeze(shift, axis)
+        total: Array = np.log(np.exp(values - shift).sum(axis=axis)) + np.squeeze(shift, axis)
     return total

@@ -10,10 +10,9 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.counts.family import Family, strides
 from tanager.structure.dag import Dag
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tanager.arrays import Array
 from tanager.counts.family import Family
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.table.batch import EncodedBatch
 from tanager.threads import map_threads
-
-Array = NDArray[np.float64]
 
 # A group's table and its gradient stay in the second-level cache, and are filled by many rows a cell. Fewer and larger
 # tables beat those that fit the first level: 0.19 s a pass over covtype instead of 0.32 s.

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.parameters.conditional.descent import minimize
 from tanager.parameters.conditional.held_out import Fold
-
-Array = NDArray[np.float64]
 
 # A fold goes on this many iterations, or as many again, after its best one.
 PATIENCE = 10

@@ -25,9 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from tanager.arrays import Array
 from tanager.parameters.conditional.lbfgs import StepAndChange, walk_down
-
-Array = NDArray[np.float64]
 
 # So many steps that together gain less than a quarter of the goal are taken for the end.
 SLOW_STEPS = 10

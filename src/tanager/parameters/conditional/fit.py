@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.errors import SeparationWarning
 from tanager.network.network import Network
 from tanager.parameters.conditional.class_cells import ClassCells
@@ -34,8 +35,6 @@ from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import LearntNetwork, ParameterTask
 from tanager.structure.canonical import is_perfect_for
 from tanager.structure.dag import Dag
-
-Array = NDArray[np.float64]
 
 # Without a prior no entry goes further than this from its start: odds of exp(30) are certainty.
 BOUND = 30.0

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.counts.count_store import CountStore
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.network_objectives import NetworkObjective
@@ -16,8 +17,6 @@ from tanager.parameters.protocol import ParameterTask
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
 from tanager.table.rows import Rows, gather
-
-Array = NDArray[np.float64]
 
 # A pass over so many rows of 30 attributes takes 0.2 s, and a fit some thirty of them.
 MAX_ROWS_TO_INFER = 20_000

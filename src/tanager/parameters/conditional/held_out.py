@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
 
+from tanager.arrays import Array
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.parameters.conditional.class_cells import ClassCells
@@ -19,8 +19,6 @@ from tanager.parameters.conditional.penalized import Penalized
 from tanager.parameters.protocol import ParameterTask
 from tanager.table.batch import EncodedBatch
 from tanager.table.deal import split_rows
-
-Array = NDArray[np.float64]
 
 
 class HeldOut:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-Array = NDArray[np.float64]
+from tanager.arrays import Array
+
 Problem = Callable[[Array], tuple[float, Array]]
 StepAndChange = tuple[Array, Array]
 """A step, and the change of the gradient along it."""

@@ -11,9 +11,8 @@ mixed    as cll, and mixed-margin as margin, with a share of the joint log likel
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from tanager.arrays import Array
 
 # The number that passes over rows know a loss by: the power of (1 - p), 0 for the logarithm, or MARGIN.
 MARGIN = -1

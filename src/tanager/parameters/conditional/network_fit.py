@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from tanager.arrays import Array
 from tanager.network.inference.junction_tree import Tables
 from tanager.parameters.conditional.lbfgs import walk_down
 from tanager.parameters.conditional.network_objectives import to_beta
-
-Array = NDArray[np.float64]
 
 
 class TableObjective(Protocol):

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.network.inference.evidence_rows import RowCodes, distinct_rows
 from tanager.network.inference.junction_tree import ExpectedCounts, JunctionTree, Tables
 from tanager.network.inference.triangulate import relevant_nodes
@@ -30,8 +31,6 @@ from tanager.parameters.conditional.losses import MIXED, POWERS, losses_and_slop
 from tanager.registry import check_option
 from tanager.structure.dag import Dag
 from tanager.structure.requisite import PartOfDag, requisite_nodes
-
-Array = NDArray[np.float64]
 
 NETWORK_OBJECTIVES = ("ll", *POWERS)
 

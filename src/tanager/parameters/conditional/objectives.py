@@ -21,14 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tanager.arrays import Array
 from tanager.counts.engine import CountEngine
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.compiled_pass import CompiledPass
 from tanager.parameters.conditional.losses import CONVEX, POWERS, losses_and_slopes
 from tanager.table.batch import EncodedBatch
 from tanager.table.rows import Rows, add
-
-Array = NDArray[np.float64]
 
 # (row, family, class) look-ups of a pass from which the compiled kernel repays its start.
 WORK_WORTH_COMPILING = 4_000_000

@@ -12,11 +12,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array, Codes
 from tanager.kernel import kernel
 from tanager.parameters.conditional.losses import LINEAR_TO, MARGIN, ZERO_FROM
-from tanager.table.categories import Codes
 
-Array = NDArray[np.float64]
 Integers = NDArray[np.uint32]
 
 BLOCK_ROWS = 1_024

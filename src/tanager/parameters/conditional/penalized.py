@@ -10,12 +10,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.descent import Descent, minimize
 from tanager.parameters.conditional.lbfgs import StepAndChange
 from tanager.parameters.conditional.priors import FREE, Prior
-
-Array = NDArray[np.float64]
 
 # Of a descent, for the next one on the same rows: the first steps of a walk over strengths then take a fifth less.
 KEPT_STEPS = 10

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from tanager.arrays import Array
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.hierarchical import hierarchical_effects
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import ParameterTask
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

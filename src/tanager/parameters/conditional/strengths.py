@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.parameters.conditional.held_out import Fold
 from tanager.threads import map_threads
 
-Array = NDArray[np.float64]
 Strengths = tuple[float, ...]
 
 # Once the loss rises so clearly, a walk along a path ends at once.

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.arrays import Codes
 from tanager.errors import DataError
-from tanager.table.categories import Codes, code_dtype, encode_column, look_up, occurring
+from tanager.table.categories import code_dtype, encode_column, look_up, occurring
 from tanager.table.column_statistics import ColumnStatistics, count_gaps, without_rows
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, gaps, kind_of
 from tanager.table.discretizer import Discretizer

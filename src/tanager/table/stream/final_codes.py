@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.table.categories import Codes, encode_column, look_up
+from tanager.arrays import Codes
+from tanager.table.categories import encode_column, look_up
 from tanager.table.columns import NumericColumn
 from tanager.table.schema import ColumnSchema
 

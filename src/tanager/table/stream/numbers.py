@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tanager.arrays import Codes
 from tanager.table.batch import Weights
-from tanager.table.categories import Codes, code_dtype, look_up, occurring, shift, spans_little
+from tanager.table.categories import code_dtype, look_up, occurring, shift, spans_little
 from tanager.table.columns import Numbers
 from tanager.table.stream.sketch import ValueSketch
 from tanager.table.value_counts import ValueCounts, count_values

@@ -10,8 +10,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tanager.arrays import Codes
 from tanager.table.batch import EncodedBatch, Weights
-from tanager.table.categories import Codes, code_dtype
+from tanager.table.categories import code_dtype
 from tanager.table.columns import RawTable
 from tanager.table.encoder import choose_categorical
 from tanager.table.granularity import fine_places, states_of_both, write_coarse

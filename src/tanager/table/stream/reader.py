@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tanager.arrays import Codes
 from tanager.errors import DataError
 from tanager.table.batch import Weights
-from tanager.table.categories import Codes, code_dtype
+from tanager.table.categories import code_dtype
 from tanager.table.class_weights import Weighting, class_factors, times_factors
 from tanager.table.columns import RawTable, gaps
 from tanager.table.discretizer import Discretizer
