@@ -24,8 +24,8 @@ from tanager.additive.forest import Forest, Tree
 from tanager.classifiers.base import TableClassifier
 from tanager.decide import CostDecision, ThresholdDecision
 from tanager.files.write_model import to_document
-from tanager.gaps.choose import with_rule
-from tanager.gaps.expected import Expected
+from tanager.missing.choose import with_rule
+from tanager.missing.expected import Expected
 from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
 from tanager.structure import AnDE
 

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from benchmarks.flagship import DATA, LIGHTGBM
 from benchmarks.timing import best_time, print_head, print_row
 from tanager import AdditiveClassifier
-from tanager.experiments.data_sets import DataSet, find_data_sets
-from tanager.experiments.entries import THREADS, parse_estimator
+from tanager.evaluate.data_sets import DataSet, find_data_sets
+from tanager.evaluate.entries import THREADS, parse_estimator
 
 SHOWN = ("german", "vehicle", "tic-tac-toe", "chess", "segment", "splice", "waveform-21")
 """Tables with lines of their own; the others are in the geometric means."""

@@ -22,7 +22,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from benchmarks.timing import best_time, format_time, print_head, print_row
 from tanager import AdditiveClassifier, BayesianNetworkClassifier, report
-from tanager.measures import Predictions, Quality
+from tanager.metrics import Predictions, Quality
 
 N_ROWS, N_COLUMNS, N_PAIRS, N_CLASSES = 1_000, 60, 87, 3
 N_TIMES = 7

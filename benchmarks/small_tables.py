@@ -16,7 +16,7 @@ from scipy.special import expit, logit
 from sklearn.model_selection import StratifiedKFold
 
 from tanager import AdditiveClassifier, BayesianNetworkClassifier
-from tanager.posterior.interval import log_odds_of_each
+from tanager.uncertainty.interval import log_odds_of_each
 
 MIN_ROWS, MAX_ROWS = 80, 350
 WAYS = ("optimum", "mean over laplace", "mean over broad")

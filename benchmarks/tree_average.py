@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from tanager.experiments.data_sets import DataSet, choose, read_manifest
-from tanager.experiments.entries import make_entries, parse_estimator
-from tanager.experiments.measured_fold import judge_fold
-from tanager.experiments.protocol import stratified_folds
-from tanager.measures import log_loss
+from tanager.evaluate.data_sets import DataSet, choose, read_manifest
+from tanager.evaluate.entries import make_entries, parse_estimator
+from tanager.evaluate.measured_fold import judge_fold
+from tanager.evaluate.protocol import stratified_folds
+from tanager.metrics import log_loss
 from tanager.structure.all_trees import AllTrees
 
 FOLDS, SEED = 5, 0

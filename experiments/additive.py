@@ -20,10 +20,10 @@ from pathlib import Path
 import numpy as np
 
 from tanager import AdditiveClassifier
-from tanager.experiments.data_sets import DataSet, find_data_sets
-from tanager.experiments.measured_fold import judge_fold
-from tanager.experiments.protocol import Protocol
-from tanager.measures import measure
+from tanager.evaluate.data_sets import DataSet, find_data_sets
+from tanager.evaluate.measured_fold import judge_fold
+from tanager.evaluate.protocol import Protocol
+from tanager.metrics import measure
 
 HERE = Path(__file__).parent
 RECORDS = HERE / "records"

@@ -14,10 +14,10 @@ import numpy as np
 from scipy.stats import rankdata
 
 from experiments.field_table import write_table
-from tanager.experiments.field import CLASSICS, MAX_ROWS
-from tanager.experiments.results import Results
-from tanager.experiments.study import Study
-from tanager.experiments.tables import ranks_of
+from tanager.evaluate.field import CLASSICS, MAX_ROWS
+from tanager.evaluate.results import Results
+from tanager.evaluate.study import Study
+from tanager.evaluate.tables import ranks_of
 
 REFERENCE = "NB conditional"
 MAX_NAMES = 5

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 import tanager
-from tanager.experiments.data_sets import find_data_sets
-from tanager.experiments.field import field_study
-from tanager.experiments.results import Results
-from tanager.experiments.run_studies import run_studies
-from tanager.experiments.study import Study
+from tanager.evaluate.data_sets import find_data_sets
+from tanager.evaluate.field import field_study
+from tanager.evaluate.results import Results
+from tanager.evaluate.run_studies import run_studies
+from tanager.evaluate.study import Study
 
 FOLDER = Path(__file__).parent
 DATA = Path(os.environ.get("TANAGER_DATA", FOLDER / "../../shared/data"))

@@ -16,12 +16,12 @@ from experiments.gap_ways import N_FOLDS, remove
 from tanager import TANClassifier
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
-from tanager.experiments.data_sets import DataSet
-from tanager.experiments.measured_fold import add_unseen_classes
-from tanager.experiments.protocol import stratified_folds
-from tanager.gaps.average import Averaged
-from tanager.gaps.filling import FillingTask
-from tanager.measures import measure
+from tanager.evaluate.data_sets import DataSet
+from tanager.evaluate.measured_fold import add_unseen_classes
+from tanager.evaluate.protocol import stratified_folds
+from tanager.metrics import measure
+from tanager.missing.average import Averaged
+from tanager.missing.filling import FillingTask
 
 MAX_ROWS = 1_500
 TRAINING_RATE, RATES = 0.25, (0.0, 0.25)

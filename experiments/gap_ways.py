@@ -15,10 +15,10 @@ from tanager import BayesianNetworkClassifier
 from tanager.arrays import Codes
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
-from tanager.gaps.average import Averaged
-from tanager.gaps.filling import Filling, learn_filler
-from tanager.gaps.skip import Skipped
-from tanager.gaps.sum_out import SummedOut
+from tanager.missing.average import Averaged
+from tanager.missing.filling import Filling, learn_filler
+from tanager.missing.skip import Skipped
+from tanager.missing.sum_out import SummedOut
 from tanager.network.inference.junction_tree import JunctionTree
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network

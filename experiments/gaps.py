@@ -26,12 +26,12 @@ from experiments import gap_training
 from experiments.gap_ways import N_FOLDS, WAYS, Fitted, Labels, remove
 from tanager import BayesianNetworkClassifier
 from tanager.errors import DataWarning
-from tanager.experiments.data_sets import DataSet, find_data_sets
-from tanager.experiments.measured_fold import add_unseen_classes
-from tanager.experiments.protocol import stratified_folds
-from tanager.measures import accuracy, log_loss
+from tanager.evaluate.data_sets import DataSet, find_data_sets
+from tanager.evaluate.measured_fold import add_unseen_classes
+from tanager.evaluate.protocol import stratified_folds
+from tanager.metrics import accuracy, log_loss
+from tanager.runtime.threads import thread_limit
 from tanager.table.read_columns import read_columns
-from tanager.threads import thread_limit
 
 ROOT = Path(__file__).parent.parent
 DATA = Path(os.environ.get("TANAGER_DATA", ROOT / "../shared/data"))

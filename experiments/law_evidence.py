@@ -13,9 +13,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tanager import AdditiveClassifier, BayesianNetworkClassifier
-from tanager.experiments.data_sets import find_data_sets
+from tanager.evaluate.data_sets import find_data_sets
+from tanager.runtime.threads import thread_limit
 from tanager.table.read_columns import read_columns
-from tanager.threads import thread_limit
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

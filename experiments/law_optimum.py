@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from experiments.law_evidence import DATA
 from tanager import AdditiveClassifier, BayesianNetworkClassifier
 from tanager.additive.choose import CLOSE
-from tanager.experiments.data_sets import find_data_sets
+from tanager.evaluate.data_sets import find_data_sets
 from tanager.parameters import Conditional
-from tanager.threads import thread_limit
+from tanager.runtime.threads import thread_limit
 
 MAX_ROWS, TIGHT = 6_000, 1e-7
 TIMES_TIGHTER = 1_000

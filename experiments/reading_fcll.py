@@ -14,12 +14,12 @@ from experiments.papers.published import fcll_2011 as published
 from experiments.reading_runs import SEEDS, Values, kept, run, show_spread, with_seed
 from tanager import BayesianNetworkClassifier
 from tanager.counts.family import Family
-from tanager.experiments.data_sets import DataSet
-from tanager.experiments.entries import Entry, make_entries
-from tanager.experiments.on_table import OnTable
-from tanager.experiments.statistics import wilcoxon
-from tanager.experiments.study import Study
-from tanager.experiments.tables import TextTable
+from tanager.evaluate.data_sets import DataSet
+from tanager.evaluate.entries import Entry, make_entries
+from tanager.evaluate.on_table import OnTable
+from tanager.evaluate.statistics import wilcoxon
+from tanager.evaluate.study import Study
+from tanager.evaluate.tables import TextTable
 from tanager.parameters import Frequency
 from tanager.scores.margins import MarginSums, Term, xlogx
 from tanager.scores.protocol import FamilyScore

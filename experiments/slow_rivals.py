@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 import tanager
 from experiments.papers.printed import Table, read_table
 from experiments.papers.rivals import fitted_elsewhere, read_rivals
-from tanager.experiments.field import rivals
-from tanager.experiments.jobs import Record, pair_of
-from tanager.experiments.protocol import KFold
-from tanager.experiments.results import UNITS, Results
-from tanager.experiments.statistics import wilcoxon, win_tie_loss
-from tanager.experiments.tables import show_p
+from tanager.evaluate.field import rivals
+from tanager.evaluate.jobs import Record, pair_of
+from tanager.evaluate.protocol import KFold
+from tanager.evaluate.results import UNITS, Results
+from tanager.evaluate.statistics import wilcoxon, win_tie_loss
+from tanager.evaluate.tables import show_p
 
 FOLDER = Path(__file__).parent
 TODAY, SLOW, PAGE = FOLDER / "RESULTS.md", FOLDER / "slow" / "RESULTS.md", FOLDER / "slow" / "AGAINST.md"

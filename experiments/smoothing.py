@@ -13,9 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from experiments.field_table import write_table
-from tanager.experiments.entries import make_entries
-from tanager.experiments.results import Results
-from tanager.experiments.study import Study
+from tanager.evaluate.entries import make_entries
+from tanager.evaluate.results import Results
+from tanager.evaluate.study import Study
 
 MAX_ROWS = 5_000
 LEASTS = (1, 4, 16, 32, 64)

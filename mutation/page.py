@@ -28,7 +28,7 @@ class Verdict:
 HEAD = """\
 # Mutants
 
-`make mutants` puts small faults into `structure/`, `scores/`, `parameters/` and `gaps/`, one at a time, and runs the
+`make mutants` puts small faults into `structure/`, `scores/`, `parameters/` and `missing/`, one at a time, and runs the
 tests of these folders that call the function around it: a comparison or an operator turned, a constant one higher,
 a `not` gone, arguments swapped, a keyword or a statement left out. A mutant is killed when a test fails or takes far
 longer than it should; one that no test notices is a promise without a test, unless it changes nothing. The

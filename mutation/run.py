@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "tanager"
 STATE = ROOT / "build" / "mutants"
-ROOMS = ("structure", "scores", "parameters", "gaps")
+ROOMS = ("structure", "scores", "parameters", "missing")
 # Some promises of these rooms are kept by what a classifier hands to them.
 TESTS = [f"tests/classifiers/test_{name}.py" for name in ("selective", "rows_without_a_class", "hidden")]
 # Kernels run as plain Python, so that a mutated one is neither compiled nor kept on disk; as in tests/conftest.py.

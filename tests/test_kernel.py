@@ -14,7 +14,7 @@ from terminal import on_a_terminal
 
 HEAD = """
 import os, sys
-from tanager.kernel import is_loaded, kernel
+from tanager.runtime.kernel import is_loaded, kernel
 assert not is_loaded()
 assert "numba" not in sys.modules
 from numba.core import caching
@@ -86,7 +86,7 @@ def test_a_directory_that_another_user_may_have_filled_is_not_used(tmp_path, for
 
 
 def test_without_any_home_no_folder_of_that_name_is_made(tmp_path, monkeypatch):
-    from tanager import kernel
+    from tanager.runtime import kernel
 
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
@@ -105,8 +105,8 @@ def test_without_any_home_no_folder_of_that_name_is_made(tmp_path, monkeypatch):
 
 COMPILE = """
 from contextlib import nullcontext
-from tanager import progress
-from tanager.kernel import kernel
+from tanager.runtime import progress
+from tanager.runtime.kernel import kernel
 progress.LONG = {long}
 
 @kernel

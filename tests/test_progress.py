@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 
-from tanager import progress
 from tanager.cli.main import run
+from tanager.runtime import progress
 from terminal import on_a_terminal
 
 WORK = """
 import time
-from tanager import progress
+from tanager.runtime import progress
 progress.LONG = {long}
 with progress.working("Reading [b]a.csv[/b]") as update:
     for fold in range(4):

@@ -21,10 +21,10 @@ from experiments.papers import PAPERS
 from experiments.papers.printed import keep_printed
 from experiments.papers.rivals import say_devices, take_rivals
 from tanager.errors import TanagerError
-from tanager.experiments.data_sets import choose, find_data_sets
-from tanager.experiments.field import field_study
-from tanager.experiments.run_studies import check_measured, check_outputs, run_studies, write_studies
-from tanager.experiments.study import Study
+from tanager.evaluate.data_sets import choose, find_data_sets
+from tanager.evaluate.field import field_study
+from tanager.evaluate.run_studies import check_measured, check_outputs, run_studies, write_studies
+from tanager.evaluate.study import Study
 from tanager.registry import check_option
 
 FOLDER = Path(__file__).parent.parent

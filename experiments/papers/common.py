@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from experiments.papers.comparison import Figures
 from experiments.papers.splits import KFoldOrHoldout
 from tanager.errors import OptionError
-from tanager.experiments.data_sets import DataSet
-from tanager.experiments.results import UNITS, Results
-from tanager.experiments.statistics import wilcoxon
-from tanager.experiments.tables import show_test
+from tanager.evaluate.data_sets import DataSet
+from tanager.evaluate.results import UNITS, Results
+from tanager.evaluate.statistics import wilcoxon
+from tanager.evaluate.tables import show_test
 
 FRIEDMAN_SPLIT = KFoldOrHoldout(
     5, given=True, holdouts={"chess": (2130, 1066), "segment": (1540, 770), "waveform-21": (300, 4700)}

@@ -7,8 +7,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from tanager.experiments.data_sets import Labels
-from tanager.experiments.protocol import Rows
+from tanager.evaluate.data_sets import Labels
+from tanager.evaluate.protocol import Rows
 from tanager.table.discretize_mdl import mdl_cuts
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import TableEncoder, learn_schema

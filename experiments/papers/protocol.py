@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from experiments.papers.cuts import cut_numbers, two_bins_or_more
 from tanager.errors import DataError
-from tanager.experiments.data_sets import DataSet, Labels
-from tanager.experiments.protocol import Prepared, Protocol
+from tanager.evaluate.data_sets import DataSet, Labels
+from tanager.evaluate.protocol import Prepared, Protocol
 from tanager.table.discretize_mdl import mdl_cuts
 
 

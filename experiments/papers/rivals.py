@@ -17,11 +17,11 @@ from itertools import groupby
 from pathlib import Path
 
 from tanager.errors import DataError, TanagerError
-from tanager.experiments.jobs import Key, Record, key_of, pair_of
-from tanager.experiments.protocol import Protocol
-from tanager.experiments.results import Results
-from tanager.experiments.results_folder import read_results, results_folder
-from tanager.experiments.study import Study
+from tanager.evaluate.jobs import Key, Record, key_of, pair_of
+from tanager.evaluate.protocol import Protocol
+from tanager.evaluate.results import Results
+from tanager.evaluate.results_folder import read_results, results_folder
+from tanager.evaluate.study import Study
 
 FILE = Path(__file__).parent.parent / "records" / "rivals.jsonl"
 OTHERS = "OnTable("

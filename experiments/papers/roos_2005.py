@@ -16,11 +16,11 @@ from experiments.papers.protocol import PaperProtocol
 from experiments.papers.published import roos_2005 as published
 from experiments.papers.splits import RandomSplits
 from experiments.papers.study import PaperStudy
-from tanager.experiments.data_sets import DataSet, Labels
-from tanager.experiments.entries import Entry, make_entries
-from tanager.experiments.measured_fold import MeasuredFold
-from tanager.experiments.on_table import OnTable
-from tanager.experiments.results import UNITS, Results, Unit
+from tanager.evaluate.data_sets import DataSet, Labels
+from tanager.evaluate.entries import Entry, make_entries
+from tanager.evaluate.measured_fold import MeasuredFold
+from tanager.evaluate.on_table import OnTable
+from tanager.evaluate.results import UNITS, Results, Unit
 from tanager.parameters.pruned import PrunedTrace
 
 NOTES = (

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from tanager.experiments.data_sets import Labels, SetDescription
-from tanager.experiments.protocol import Fold, KFold
+from tanager.evaluate.data_sets import Labels, SetDescription
+from tanager.evaluate.protocol import Fold, KFold
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ from experiments.papers.splits import Trials
 from experiments.papers.study import PaperStudy
 from experiments.papers.zhou_2002 import CLGD
 from tanager.errors import OptionError
-from tanager.experiments.data_sets import DataSet, Labels
-from tanager.experiments.entries import make_entries
-from tanager.experiments.measured_fold import MeasuredFold
-from tanager.experiments.protocol import KFold, Protocol
-from tanager.experiments.results import UNITS, Results, Unit
-from tanager.experiments.tables import TextTable
+from tanager.evaluate.data_sets import DataSet, Labels
+from tanager.evaluate.entries import make_entries
+from tanager.evaluate.measured_fold import MeasuredFold
+from tanager.evaluate.protocol import KFold, Protocol
+from tanager.evaluate.results import UNITS, Results, Unit
+from tanager.evaluate.tables import TextTable
 
 N_EVIDENCE, P_EQUAL = 5, 0.7
 N_TRAIN, N_TEST, N_TRIALS = 400, 20_000, 20

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+# Not on first use: importing the folder `check`, `explain`, `export` or `report` would replace the function by it.
+from tanager.check import check
 from tanager.errors import DataError, DataWarning, FileError, MemoryLimitError, OptionError, TanagerError
-
-# Not on first use: importing the folder `explain`, `export` or `report` would put the module in the function's place.
 from tanager.explain import explain
 from tanager.export import export
 from tanager.report import report
@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from tanager.classifiers.deciding import FixedDecisionClassifier, TunedDecisionClassifierCV
     from tanager.classifiers.editing import apply_edits, undo_edits
     from tanager.classifiers.studies import information, structure_score
-    from tanager.doctor import check
     from tanager.edits.edit import Edit, Edits
-    from tanager.experiments.cross_validate import cross_validate_model
+    from tanager.evaluate.cross_validate import cross_validate_model
     from tanager.explain.counterfactual import counterfactuals
     from tanager.files.edits_file import load_edits, save_edits
     from tanager.files.model_file import load_model, save_model
@@ -46,8 +45,8 @@ if TYPE_CHECKING:
     from tanager.network.mixture import MixtureNetwork
     from tanager.network.network import Network
     from tanager.network.tree_average import TreeAverageNetwork
-    from tanager.sure.curve import learning_curve
-    from tanager.sure.stability import stability
+    from tanager.refits.curve import learning_curve
+    from tanager.refits.stability import stability
     from tanager.table.discretize_mdl import MDLPDiscretizer
     from tanager.tuning.tune import tune
 
@@ -122,9 +121,8 @@ _HOMES = {
     "tanager.edits.edit": ["Edit", "Edits"],
     "tanager.files.edits_file": ["load_edits", "save_edits"],
     "tanager.classifiers.studies": ["information", "structure_score"],
-    "tanager.doctor": ["check"],
     "tanager.explain.counterfactual": ["counterfactuals"],
-    "tanager.experiments.cross_validate": ["cross_validate_model"],
+    "tanager.evaluate.cross_validate": ["cross_validate_model"],
     "tanager.tuning.tune": ["tune"],
     "tanager.files.model_file": ["load_model", "save_model"],
     "tanager.files.network_file": ["read_network", "write_network"],
@@ -133,8 +131,8 @@ _HOMES = {
     "tanager.network.mixture": ["MixtureNetwork"],
     "tanager.network.network": ["Network"],
     "tanager.network.tree_average": ["TreeAverageNetwork"],
-    "tanager.sure.curve": ["learning_curve"],
-    "tanager.sure.stability": ["stability"],
+    "tanager.refits.curve": ["learning_curve"],
+    "tanager.refits.stability": ["stability"],
     "tanager.table.discretize_mdl": ["MDLPDiscretizer"],
 }
 

@@ -14,8 +14,8 @@ from tanager.additive import objective as objective_module
 from tanager.additive.bases import Terms
 from tanager.additive.lbfgs import minimize
 from tanager.additive.objective import Objective, Penalty, loss_and_residuals, probabilities, row_losses
+from tanager.runtime.threads import thread_limit
 from tanager.table.schema import ColumnSchema
-from tanager.threads import thread_limit
 
 CLASSES = pytest.mark.parametrize("n_classes", [2, 3])
 UNKNOWN = pytest.mark.parametrize("unknown", [False, True], ids=["known", "unknown"])

@@ -15,7 +15,7 @@ from sklearn.naive_bayes import GaussianNB
 from tanager import BayesianNetworkClassifier
 from tanager.classifiers.calibration import calibration
 from tanager.errors import DataError, OptionError
-from tanager.measures import FLOOR
+from tanager.metrics import FLOOR
 
 
 @pytest.fixture(scope="module")

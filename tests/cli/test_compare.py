@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
-from experiments.small_sets import write_sets
+from evaluate.small_sets import write_sets
 from tanager import BayesianNetworkClassifier
 from tanager.cli.main import run
-from tanager.experiments import jobs
-from tanager.experiments.field import CLASSICS
+from tanager.evaluate import jobs
+from tanager.evaluate.field import CLASSICS
 from tanager.files.read_table import read_table
 
 

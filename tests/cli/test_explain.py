@@ -17,7 +17,7 @@ from tanager.cli.main import run
 from tanager.explain import sufficient_reason
 from tanager.files.read_table import read_table
 from tanager.files.write_table import write_table
-from tanager.measures.quality_text import headline
+from tanager.metrics.quality_text import headline
 
 IRIS = load_iris()
 NAMES = ["sepal length", "sepal width", "petal length", "petal width"]

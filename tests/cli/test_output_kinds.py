@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli.kept_files import COMPARE, ROWS, refused
-from experiments.small_sets import write_sets
+from evaluate.small_sets import write_sets
 from tanager import read_network, write_network
 from tanager.cli import demo
 from tanager.cli.main import run

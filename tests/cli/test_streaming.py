@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from tanager import memory as stream_memory
 from tanager.cli import training_data
 from tanager.cli.main import run
 from tanager.files import read_table as read_table_module
 from tanager.files.read_table import bytes_in_memory, read_table
 from tanager.files.write_table import table_writer, write_table
+from tanager.runtime import memory as stream_memory
 from tanager.table.stream import parquet as stream_parquet
 
 

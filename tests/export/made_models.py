@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tanager import AdditiveModel, BayesianNetworkClassifier, Network
 from tanager.additive.forest import Forest, Tree
-from tanager.gaps.choose import choose_rule, with_rule
+from tanager.missing.choose import choose_rule, with_rule
 from tanager.structure.dag import Dag
 from tanager.table.encoder import TableEncoder
 from tanager.table.schema import ColumnSchema, TableSchema

@@ -26,7 +26,7 @@ from tanager import (
     TANClassifier,
 )
 from tanager.decide import CostDecision, ThresholdDecision
-from tanager.experiments.data_sets import find_data_sets
+from tanager.evaluate.data_sets import find_data_sets
 
 TOLERANCE = 1e-12
 DATA = Path(os.environ.get("TANAGER_DATA", Path(__file__).parents[3] / "shared" / "data"))

@@ -15,7 +15,7 @@ from files.mixed_table import CATEGORICAL, LABELS, MIXED
 from tanager import FileError, TANClassifier, cross_validate_model, load_model, save_model
 from tanager.errors import OptionError
 from tanager.files.write_model import to_document
-from tanager.measures import Measures, Predictions, Quality
+from tanager.metrics import Measures, Predictions, Quality
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tanager import DataWarning, FileError, read_network
-from tanager.experiments.entries import parse_part
+from tanager.evaluate.entries import parse_part
 from tanager.files.arff_header import ArffError, read_header, split_cells
 from tanager.files.network_nodes import INTERVAL
 from tanager.files.read_csv import CellRules

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from random_networks import joint, random_network
 from tanager import explain
 from tanager.errors import DataError
-from tanager.gaps.choose import choose_rule
-from tanager.gaps.sum_out import SummedOut
+from tanager.missing.choose import choose_rule
+from tanager.missing.sum_out import SummedOut
 from tanager.network.mixture import MixtureNetwork
 
 N_STATES = [2, 3, 2, 3]

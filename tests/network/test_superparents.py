@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from random_networks import p_of_state, random_network
-from tanager.gaps.choose import choose_rule
+from tanager.missing.choose import choose_rule
 from tanager.network import superparents
 from tanager.network.mixture import MixtureNetwork
 from tanager.network.network import Network

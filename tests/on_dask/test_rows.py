@@ -20,10 +20,10 @@ from tanager.dask.cluster import Cluster
 from tanager.dask.fit import TorchOnWorkers
 from tanager.dask.rows import ClusterRows
 from tanager.errors import MemoryLimitError
+from tanager.runtime.threads import count_threads
 from tanager.table import deal
 from tanager.table.deal import row_keys
 from tanager.table.rows import gather
-from tanager.threads import count_threads
 
 N_STATES = (2, 3, 4, 3)
 edges = st.lists(st.integers(0, 80), max_size=6)

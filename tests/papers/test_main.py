@@ -10,7 +10,7 @@ import pytest
 from experiments.papers import PAPERS
 from experiments.papers.__main__ import main, parse, plan
 from tanager.errors import OptionError
-from tanager.experiments.data_sets import find_data_sets
+from tanager.evaluate.data_sets import find_data_sets
 
 
 @pytest.fixture

@@ -18,10 +18,10 @@ from experiments.papers.tables import claims_table, mean_difference, published_t
 from experiments.papers.zhou_2002 import paired_t
 from tanager import BayesianNetworkClassifier
 from tanager.errors import OptionError
-from tanager.experiments.data_sets import DataSet
-from tanager.experiments.measured_fold import measure_fold
-from tanager.experiments.results import Results
-from tanager.experiments.statistics import wilcoxon
+from tanager.evaluate.data_sets import DataSet
+from tanager.evaluate.measured_fold import measure_fold
+from tanager.evaluate.results import Results
+from tanager.evaluate.statistics import wilcoxon
 
 
 class Sites(DataSet):

@@ -8,8 +8,8 @@ import pytest
 
 from experiments.papers.rivals import FILE, read_rivals, take_rivals, write_rivals
 from tanager.errors import DataError, FileError
-from tanager.experiments.protocol import KFold, Protocol
-from tanager.experiments.results_folder import LINES, results_folder
+from tanager.evaluate.protocol import KFold, Protocol
+from tanager.evaluate.results_folder import LINES, results_folder
 
 SUMS = [[2.0, 1.1234, 1.0], [3.0, 2.75, 3.0]]
 

@@ -23,8 +23,8 @@ from tanager.errors import OptionError
 from tanager.network.sampling import sample_codes
 from tanager.parameters import EM, Frequency, ParameterTask, em, gap_rows
 from tanager.parameters.gap_rows import GapRows
+from tanager.runtime.threads import thread_limit
 from tanager.structure.dag import Dag
-from tanager.threads import thread_limit
 
 CHAIN = Dag.augmented_naive_bayes([(), (0,), (1,)])
 CHAIN_STATES = (2, 3, 2, 2)

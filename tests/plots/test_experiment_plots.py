@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from tanager.measures import ReliabilityCurve
+from tanager.metrics import ReliabilityCurve
 from tanager.plots import MeanRanks, PairedValues, plot_calibration, plot_critical_difference, plot_scatter
 
 mpl.use("Agg")

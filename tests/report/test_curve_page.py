@@ -7,8 +7,8 @@ import pytest
 
 from report.models import table
 from tanager import NaiveBayesClassifier, report
+from tanager.refits.curve import LearningCurve
 from tanager.report.learning_curve import describe_curve
-from tanager.sure.curve import LearningCurve
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from tanager import (
     report,
 )
 from tanager.decide import CostDecision, ThresholdDecision
-from tanager.measures import accuracy, brier, log_loss
+from tanager.metrics import accuracy, brier, log_loss
 
 POSTERIOR = "return arguments[0].map((codes) => window.tanagerReport.posterior(codes))"
 

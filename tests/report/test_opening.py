@@ -21,8 +21,8 @@ from tanager import (
     report,
 )
 from tanager.errors import DataWarning
-from tanager.measures import Predictions, Quality
-from tanager.measures.quality_text import measure_rows
+from tanager.metrics import Predictions, Quality
+from tanager.metrics.quality_text import measure_rows
 from tanager.report import failures
 from tanager.report.about import About
 from tanager.report.associations import cramers_v

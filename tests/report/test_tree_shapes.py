@@ -13,7 +13,7 @@ import pytest
 
 from tanager import AdditiveClassifier, report
 from tanager.additive.importance import class_odds, tree_mains
-from tanager.measures import Predictions, Quality
+from tanager.metrics import Predictions, Quality
 from tanager.report.collect import collect
 from tanager.report.effects import describe_effects
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from tanager.additive.grow import LEAST_GAIN, UNIT_BITS
 from tanager.arrays import Array, Codes, Flags, Ints
-from tanager.kernel import kernel
+from tanager.runtime.kernel import kernel
 
 HESSIAN = (1 << UNIT_BITS) - 1  # the bits of the Hessian
 

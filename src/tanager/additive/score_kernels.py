@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tanager.additive.leaf_masks import LEAVES_PER_WORD, SLOT_SHIFT, SLOTS_PER_WORD, TO_SLOT, LeafMasks
 from tanager.arrays import Array, Codes, Flags, Ints
-from tanager.kernel import kernel, kernel_part
+from tanager.runtime.kernel import kernel, kernel_part
 
 ALL_LEAVES, FIRST_LEAF = np.uint64(np.iinfo(np.uint64).max), np.uint64(2)
 

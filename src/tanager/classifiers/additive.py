@@ -24,7 +24,7 @@ from tanager.classifiers.reading import CodedTable, RowNeeds
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
 from tanager.counts.family import Family
-from tanager.gaps.filling import FillingTask
+from tanager.missing.filling import FillingTask
 from tanager.table.frame import any_frame
 from tanager.table.needs import Needs, Place, check_needs
 from tanager.table.schema import Category

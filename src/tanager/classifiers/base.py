@@ -26,17 +26,17 @@ from tanager.counts.engine import CountEngine
 from tanager.decide import Decision
 from tanager.edits.revision import Revision
 from tanager.errors import MemoryLimitError, MissingMethodError
-from tanager.gaps.choose import choose_rule, with_rule
-from tanager.gaps.rule import GapRule
-from tanager.measures import Quality
+from tanager.metrics import Quality
+from tanager.missing.choose import choose_rule, with_rule
+from tanager.missing.rule import GapRule
 from tanager.network.network import Network
-from tanager.progress import working
 from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
+from tanager.runtime.progress import working
+from tanager.runtime.threads import thread_limit
 from tanager.table.columns import RawTable
 from tanager.table.encoder import TableEncoder
 from tanager.table.read_columns import read_columns
 from tanager.table.stream.source import is_stream, open_stream
-from tanager.threads import thread_limit
 
 
 class TableClassifier(GivesIntervals, ClassifierMixin, BaseEstimator):

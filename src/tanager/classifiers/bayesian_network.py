@@ -14,7 +14,7 @@ from tanager.classifiers.options import ClassifierOptions
 from tanager.classifiers.parts import Parts
 from tanager.classifiers.reading import CodedTable, RowNeeds
 from tanager.counts.engine import CountEngine, choose_engine
-from tanager.gaps.choose import needs_filler
+from tanager.missing.choose import needs_filler
 from tanager.network.any_network import AnyNetwork
 from tanager.structure import StructureLearner
 from tanager.table.discretizer import sees_class
@@ -73,7 +73,7 @@ class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
     network_ : Network, MixtureNetwork or TreeAverageNetwork
         The distribution learnt; with structure "aode" and "tree-average" a mean of networks.
     gaps_ : GapRule
-        What a missing cell means: `tanager.gaps`. Set by `fit`: another `missing` needs another fit.
+        What a missing cell means: `tanager.missing`. Set by `fit`: another `missing` needs another fit.
     filler_ : Network or None
         What says what a missing cell may hold, where P(class | row) is averaged over it: frequencies, fitted so that
         its rows have the class frequencies of the training rows when `network_` classifies them.

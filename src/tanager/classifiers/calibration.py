@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tanager.errors import DataError, OptionError
-from tanager.measures import Calibration, measure_calibration
+from tanager.metrics import Calibration, measure_calibration
 from tanager.registry import check_option
 from tanager.table.training_table import encode_labels, read_labels
 

@@ -15,9 +15,9 @@ from tanager.arrays import Codes
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.wrapping import WrappingClassifier
 from tanager.errors import DataError, OptionError
-from tanager.measures.basic import Probabilities
-from tanager.measures.conformal import ConformalSets, KnownRows, check_level, make_sets
-from tanager.measures.quality import Quality
+from tanager.metrics.basic import Probabilities
+from tanager.metrics.conformal import ConformalSets, KnownRows, check_level, make_sets
+from tanager.metrics.quality import Quality
 from tanager.registry import check_option
 from tanager.table.training_table import check_labels, check_missing, encode_labels, missing_labels, read_labels
 

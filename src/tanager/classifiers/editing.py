@@ -18,8 +18,8 @@ from tanager.edits.filling import without_attribute
 from tanager.edits.intercept import refit_intercept
 from tanager.edits.revision import Revision, model_digest
 from tanager.errors import OptionError
-from tanager.gaps.choose import choose_rule
-from tanager.gaps.filling import Filling
+from tanager.missing.choose import choose_rule
+from tanager.missing.filling import Filling
 from tanager.table.training_table import read_rows
 
 

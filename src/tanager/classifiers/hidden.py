@@ -16,11 +16,11 @@ from tanager.errors import OptionError
 from tanager.network.network import Network
 from tanager.parameters import EM, Conditional, LearntNetwork, ParameterTask
 from tanager.parameters.protocol import ParameterTrace
+from tanager.runtime.threads import one_blas_thread
 from tanager.table.batch import EncodedBatch
 from tanager.table.categories import code_dtype
 from tanager.table.rows import Rows, gather
 from tanager.table.schema import ColumnSchema
-from tanager.threads import one_blas_thread
 from tanager.tuning.data import QueryRows
 from tanager.tuning.run import STRENGTHS, TuneRun
 

@@ -12,12 +12,12 @@ from tanager.additive.importance import class_odds
 from tanager.additive.model import AnyModel
 from tanager.classifiers.reading import ReadsTables
 from tanager.errors import MissingMethodError, OptionError
-from tanager.gaps.rule import GapRule
-from tanager.posterior.any_posterior import METHODS, AnyPosterior
-from tanager.posterior.bands import effect_deviations, with_bands
-from tanager.posterior.interval import Interval, check_level, reach
+from tanager.missing.rule import GapRule
 from tanager.registry import check_option
-from tanager.threads import thread_limit
+from tanager.runtime.threads import thread_limit
+from tanager.uncertainty.any_posterior import METHODS, AnyPosterior
+from tanager.uncertainty.bands import effect_deviations, with_bands
+from tanager.uncertainty.interval import Interval, check_level, reach
 
 if TYPE_CHECKING:
     from tanager.classifiers.base import TableClassifier

@@ -19,8 +19,7 @@ from tanager.classifiers.reading import CodedTable
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
 from tanager.errors import MemoryLimitError
-from tanager.gaps.filling import FillingTask
-from tanager.memory import available_memory
+from tanager.missing.filling import FillingTask
 from tanager.network.mixture import MixtureNetwork
 from tanager.network.network import Network
 from tanager.network.tree_average import TreeAverageNetwork
@@ -28,6 +27,7 @@ from tanager.parameters import Conditional, Frequency, LearntNetwork, ParameterL
 from tanager.parameters.fitted_likelihood import FittedLikelihood
 from tanager.parameters.protocol import ParameterTrace
 from tanager.parameters.row_likelihood import RowLikelihood
+from tanager.runtime.memory import available_memory
 from tanager.scores import CLL, FamilyScore
 from tanager.structure import LearntStructure, Step, StructureTask
 from tanager.structure.dag import Dag

@@ -19,6 +19,7 @@ from tanager.counts.engine import CountEngine
 from tanager.counts.family import CountTable
 from tanager.errors import DataError
 from tanager.parameters import ParameterLearner
+from tanager.runtime.threads import map_threads, thread_limit
 from tanager.scores import CLL, FamilyScore
 from tanager.structure import NaiveBayes, StructureLearner
 from tanager.table.batch import EncodedBatch
@@ -28,7 +29,6 @@ from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, choose_categorical
 from tanager.table.schema import TableSchema
 from tanager.table.training_table import TrainingTable, read_rows, warn_left_out
-from tanager.threads import map_threads, thread_limit
 
 
 @dataclass(eq=False, repr=False)

@@ -11,7 +11,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing
 
 from tanager.errors import DataError
-from tanager.measures import Probabilities
+from tanager.metrics import Probabilities
 
 
 def out_of_fold(

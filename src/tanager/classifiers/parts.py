@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tanager.classifiers.options import ClassifierOptions
 from tanager.errors import OptionError
-from tanager.gaps.choose import MISSING
+from tanager.missing.choose import MISSING
 from tanager.parameters import PARAMETERS, ParameterLearner
 from tanager.registry import check_option, resolve
 from tanager.scores import CLL, SCORES, FamilyScore

@@ -17,24 +17,24 @@ from tanager.classifiers.learning import Learnt, Trace
 from tanager.classifiers.reading import CodedTable, code_table
 from tanager.counts.family import Family
 from tanager.errors import DataError, OptionError
-from tanager.gaps.choose import choose_rule
+from tanager.missing.choose import choose_rule
 from tanager.network.network import Network
 from tanager.parameters import Conditional, Frequency
 from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.priors import PRIORS
 from tanager.parameters.conditional.trace import ConditionalTrace
 from tanager.parameters.protocol import ParameterTask
-from tanager.posterior.any_posterior import AnyPosterior
-from tanager.posterior.bootstrap import BootstrapPosterior, draw_weights
-from tanager.posterior.broad import BroadPosterior, TrainingRows, broad_posterior
-from tanager.posterior.dirichlet import DirichletPosterior, dirichlet_posterior
-from tanager.posterior.looked_up import LookedUpPosterior
-from tanager.posterior.tables import tables_posterior
+from tanager.runtime.threads import one_blas_thread
 from tanager.table.batch import EncodedBatch
 from tanager.table.class_weights import weigh_classes
 from tanager.table.stream.source import is_stream
 from tanager.table.training_table import TrainingTable
-from tanager.threads import one_blas_thread
+from tanager.uncertainty.any_posterior import AnyPosterior
+from tanager.uncertainty.bootstrap import BootstrapPosterior, draw_weights
+from tanager.uncertainty.broad import BroadPosterior, TrainingRows, broad_posterior
+from tanager.uncertainty.dirichlet import DirichletPosterior, dirichlet_posterior
+from tanager.uncertainty.looked_up import LookedUpPosterior
+from tanager.uncertainty.tables import tables_posterior
 
 FOR_ANY_LEARNER = "method='broad' and method='bootstrap' are for every learner."
 LAPLACE_PRIORS = ("hierarchical", "generative")

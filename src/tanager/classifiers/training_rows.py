@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from tanager.classifiers.base import TableClassifier
 from tanager.errors import DataError
-from tanager.measures import Quality
+from tanager.metrics import Quality
 from tanager.table.training_table import encode_labels, read_labels
 
 

@@ -11,7 +11,7 @@ import typer
 
 from tanager.cli import options
 from tanager.cli.streams import output_file
-from tanager.progress import say, working
+from tanager.runtime.progress import say, working
 
 
 def check(

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tanager.check.checkup import Checkup
+from tanager.check.examine import examine
 from tanager.cli.training_data import Reading
-from tanager.doctor.checkup import Checkup
-from tanager.doctor.examine import examine
 from tanager.errors import DataError, OptionError
 from tanager.files.cell_rules import CellRules
 from tanager.files.read_table import read_table

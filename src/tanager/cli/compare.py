@@ -88,9 +88,9 @@ def compare(
 
       tanager compare --field --quick --data folder --page field.md
     """
-    from tanager.experiments.data_sets import folder_of_table
-    from tanager.experiments.plan import Request
-    from tanager.experiments.run_studies import check_measured, check_outputs, run_studies, write_studies
+    from tanager.evaluate.data_sets import folder_of_table
+    from tanager.evaluate.plan import Request
+    from tanager.evaluate.run_studies import check_measured, check_outputs, run_studies, write_studies
 
     if data.is_file():
         output = output / folder_of_table(data)  # a table that was changed has no results yet

@@ -10,7 +10,7 @@ import typer
 from tanager.cli import options
 from tanager.cli.streams import STREAM, input_file, output_file
 from tanager.errors import OptionError
-from tanager.progress import say, working
+from tanager.runtime.progress import say, working
 
 FORMATS = ".bif, .bifxml, .xml, .xdsl, .net, .dsl, .dne, .uai or .json"
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tanager.classifiers.base import TableClassifier
     from tanager.decide import Decision, DecisionQuality
-    from tanager.measures import Probabilities, Quality
+    from tanager.metrics import Probabilities, Quality
     from tanager.table.schema import Category
 
 PANEL = "Decision"

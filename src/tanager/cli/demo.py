@@ -13,7 +13,7 @@ import typer
 
 from tanager.cli import options
 from tanager.cli.tables import new_table, print_table
-from tanager.progress import working
+from tanager.runtime.progress import working
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tanager.cli.training_data import NamedLabels
     from tanager.files.output_path import OutputKind
-    from tanager.measures import Quality
+    from tanager.metrics import Quality
 
 FOLDS = 5
 MODELS = {
@@ -49,12 +49,12 @@ def demo(
       tanager demo -o /tmp/demo
     """
     from tanager.classifiers.base import TableClassifier
-    from tanager.experiments.cross_validate import cross_validate_model
-    from tanager.experiments.entries import parse_estimator
+    from tanager.evaluate.cross_validate import cross_validate_model
+    from tanager.evaluate.entries import parse_estimator
     from tanager.files.model_file import MODEL, save_model
     from tanager.files.output_path import check_output, make_folder
     from tanager.files.write_table import table_kind, write_table
-    from tanager.measures.quality_text import calibration_line
+    from tanager.metrics.quality_text import calibration_line
     from tanager.report.about import About
     from tanager.report.write_page import PAGE, write_page
 
@@ -122,8 +122,8 @@ def _breast_cancer() -> tuple[pa.Table, NamedLabels]:
 
 def _print_comparison(measured: dict[str, Quality], title: str) -> None:
     """The base rate, then a line for each model."""
-    from tanager.measures import Measures
-    from tanager.measures.quality_text import NAMES, show
+    from tanager.metrics import Measures
+    from tanager.metrics.quality_text import NAMES, show
 
     table = new_table(["model"], [NAMES[name] for name in Measures._fields])
     base = next(iter(measured.values())).base

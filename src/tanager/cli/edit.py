@@ -10,7 +10,7 @@ import typer
 from tanager.cli import options
 from tanager.cli.streams import STREAM, output_file
 from tanager.errors import OptionError
-from tanager.progress import say, working
+from tanager.runtime.progress import say, working
 
 if TYPE_CHECKING:
     from tanager.classifiers.base import TableClassifier
@@ -80,7 +80,7 @@ def _edited(
 ) -> TableClassifier:
     from tanager.classifiers.editing import apply_edits
     from tanager.cli.training_data import read_rows
-    from tanager.experiments.cross_validate import labelled_rows
+    from tanager.evaluate.cross_validate import labelled_rows
     from tanager.files.edits_file import load_edits
 
     X, y = None, None

@@ -11,14 +11,14 @@ import typer
 
 from tanager.cli import options
 from tanager.errors import DataError, DataWarning, OptionError
-from tanager.progress import working
+from tanager.runtime.progress import working
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from tanager.decide import DecisionQuality
-    from tanager.experiments.held_out import HeldOut
-    from tanager.measures import Quality
+    from tanager.evaluate.held_out import HeldOut
+    from tanager.metrics import Quality
 
 
 def evaluate(
@@ -88,8 +88,8 @@ def evaluate(
       tanager evaluate test.csv --model iris.json
     """
     from tanager.cli.training_data import Reading, read_training_data
-    from tanager.experiments.cross_validate import labelled_rows, validate
-    from tanager.sure.curve import learning_curve
+    from tanager.evaluate.cross_validate import labelled_rows, validate
+    from tanager.refits.curve import learning_curve
 
     if model is not None:
         _check_model_options(class_column, drop, recipe, group, time, curve)
@@ -141,7 +141,7 @@ def _held_out(
 ) -> tuple[pa.Table, HeldOut]:
     """The attributes, less the columns that say how rows are held out; and how they are."""
     from tanager.cli.training_data import check_column
-    from tanager.experiments.held_out import HeldOut, read_groups, read_times
+    from tanager.evaluate.held_out import HeldOut, read_groups, read_times
 
     groups = None if group is None else read_groups(X.column(check_column(group, X.column_names, "to --group by")))
     times = None if time is None else read_times(X.column(check_column(time, X.column_names, "of --time")))
@@ -157,9 +157,9 @@ def _evaluate_model(path: str, data: str, missing: Sequence[str] | None, as_json
     from tanager.classifiers.training_rows import quality_of_training_table
     from tanager.cli.training_data import read_rows
     from tanager.decide import measure_decision
-    from tanager.experiments.cross_validate import labelled_rows
+    from tanager.evaluate.cross_validate import labelled_rows
     from tanager.files.model_file import load_model
-    from tanager.measures import Predictions, Quality
+    from tanager.metrics import Predictions, Quality
     from tanager.table.training_table import encode_labels
 
     clf = load_model(path)

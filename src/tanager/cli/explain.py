@@ -12,7 +12,7 @@ from tanager.cli import options
 from tanager.cli.classes import find_class
 from tanager.cli.tables import new_table, print_table
 from tanager.errors import OptionError
-from tanager.progress import say, working
+from tanager.runtime.progress import say, working
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tanager.classifiers.base import TableClassifier
     from tanager.explain import Counterfactuals, Overall, RowExplanation, SufficientReason
-    from tanager.measures import Quality
+    from tanager.metrics import Quality
 
 MAX_ROWS_PRINTED = 10
 """Rows printed where nobody says which."""
@@ -142,7 +142,7 @@ def _quality_of(clf: TableClassifier, X: pa.Table, y: NDArray[np.generic] | None
 
 
 def _print_headline(quality: Quality | None, as_json: bool) -> None:
-    from tanager.measures.quality_text import headline
+    from tanager.metrics.quality_text import headline
 
     if quality is not None and not as_json:
         print(f"{headline(quality)}\n")

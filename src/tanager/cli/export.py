@@ -10,7 +10,7 @@ import typer
 from tanager.cli import options
 from tanager.cli.streams import STREAM, output_file
 from tanager.errors import OptionError
-from tanager.progress import say, working
+from tanager.runtime.progress import say, working
 
 
 def export(

@@ -12,7 +12,7 @@ from tanager.cli import decision, options
 from tanager.cli.report import name_of
 from tanager.cli.streams import STREAM, output_file
 from tanager.errors import DataError, OptionError
-from tanager.progress import Update, say, working
+from tanager.runtime.progress import Update, say, working
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tanager.classifiers.base import TableClassifier
     from tanager.cli.training_data import NamedLabels, Reading
     from tanager.decide import DecisionQuality
-    from tanager.measures import Quality
+    from tanager.metrics import Quality
 
 
 def fit(
@@ -110,7 +110,7 @@ def fit(
     from tanager.cli.training_data import Reading, open_training_data, read_training_data, streams
     from tanager.files.model_file import MODEL, save_model
     from tanager.files.output_path import check_output
-    from tanager.measures.quality_text import headline
+    from tanager.metrics.quality_text import headline
     from tanager.report.about import About
     from tanager.report.write_page import PAGE, write_page
 
@@ -199,7 +199,7 @@ def _check_held_out(wanted: decision.WantedDecision, intervals: bool, in_batches
 
 def _validate(clf: TableClassifier, X: pa.Table, y: NamedLabels, seed: int, update: Update) -> Quality | None:
     """Cross-validation as in `tanager evaluate`; None where a class has too few rows for it. The bar counts the fit."""
-    from tanager.experiments.cross_validate import cross_validate_model
+    from tanager.evaluate.cross_validate import cross_validate_model
 
     def after_fit(message: str, done: float = 0, total: float | None = None) -> None:
         update(message, done + 1, None if total is None else total + 1)
@@ -216,7 +216,7 @@ def _print_estimate(
 ) -> None:
     from tanager.classifiers.estimate import estimate_fit
     from tanager.cli.training_data import read_training_data
-    from tanager.memory import available_memory
+    from tanager.runtime.memory import available_memory
 
     with working(f"Reading {data}"):
         X, y = read_training_data(data, class_column, reading)

@@ -14,14 +14,14 @@ import typer
 from tanager.cli import options
 from tanager.cli.streams import STREAM
 from tanager.errors import OptionError
-from tanager.progress import working
+from tanager.runtime.progress import working
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from tanager.classifiers.base import TableClassifier
-    from tanager.measures import Probabilities
-    from tanager.measures.conformal import KnownRows
+    from tanager.metrics import Probabilities
+    from tanager.metrics.conformal import KnownRows
 
 
 def predict(
@@ -188,7 +188,7 @@ class _Columns:
     def _sets(self, probabilities: Probabilities) -> pa.Array:
         import pyarrow as pa
 
-        from tanager.measures.conformal import make_sets
+        from tanager.metrics.conformal import make_sets
 
         assert self.level is not None
         sets = make_sets([self._known], [probabilities], self.clf.classes_, self.level)
@@ -205,7 +205,7 @@ class _Columns:
     def _check_sets(self, level: float) -> None:
         """Refuse a model that cannot make sets before a row is read; a class that is in every set is said once."""
         from tanager.errors import DataWarning
-        from tanager.measures.conformal import check_level, uncertified, uncertified_note
+        from tanager.metrics.conformal import check_level, uncertified, uncertified_note
 
         classes = self.clf.classes_[uncertified(self._known.n_rows, check_level(level))]
         if note := uncertified_note(classes.tolist(), level):

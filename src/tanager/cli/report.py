@@ -10,7 +10,7 @@ import typer
 from tanager.cli import options
 from tanager.cli.streams import STREAM, output_file
 from tanager.errors import DataError, OptionError
-from tanager.progress import say, working
+from tanager.runtime.progress import say, working
 
 
 def report(
@@ -66,12 +66,12 @@ def report(
       head -100 test.csv | tanager report iris.json - -o - > iris.html
     """
     from tanager.cli.training_data import read_rows
-    from tanager.experiments.cross_validate import labelled_rows
+    from tanager.evaluate.cross_validate import labelled_rows
     from tanager.files.model_file import load_model
     from tanager.files.output_path import check_output
+    from tanager.refits.curve import learning_curve
     from tanager.report.about import About
     from tanager.report.write_page import CARD, PAGE, card_writer, write_page
-    from tanager.sure.curve import learning_curve
 
     if curve and data is None:
         raise OptionError("--curve learns from parts of DATA, and there is none.", hint="name the table.")

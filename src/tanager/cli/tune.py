@@ -13,7 +13,7 @@ from tanager.cli import options
 from tanager.cli.convert import FORMATS, stream_suffix
 from tanager.cli.streams import STREAM, output_file
 from tanager.errors import OptionError
-from tanager.progress import say, working
+from tanager.runtime.progress import say, working
 
 if TYPE_CHECKING:
     import pyarrow as pa

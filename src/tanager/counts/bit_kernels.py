@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tanager.arrays import Words
 from tanager.counts.mask_kernels import Int64s, padded_words, popcount
-from tanager.kernel import kernel
+from tanager.runtime.kernel import kernel
 
 TILE = 4
 ONE, TWO = np.uint64(1), np.uint64(2)

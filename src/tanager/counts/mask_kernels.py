@@ -21,7 +21,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from tanager.arrays import Codes, Words
-from tanager.kernel import kernel
+from tanager.runtime.kernel import kernel
 
 Int64s = NDArray[np.int64]
 

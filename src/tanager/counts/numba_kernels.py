@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tanager.arrays import Codes, Flags
 from tanager.counts.family import CountTable
-from tanager.kernel import kernel
+from tanager.runtime.kernel import kernel
 
 Int64s = NDArray[np.int64]
 Units = NDArray[np.int8] | NDArray[np.float64]

@@ -7,7 +7,7 @@ import numpy as np
 from tanager.arrays import Codes
 from tanager.counts.family import CountTable
 from tanager.counts.numba_kernels import BLOCK, Int64s, Units, add_units
-from tanager.kernel import kernel
+from tanager.runtime.kernel import kernel
 
 
 @kernel

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from tanager.counts.engine import SETS_WORTH_COMPILING, CountEngine
 from tanager.counts.family import CountTable
+from tanager.runtime.threads import count_threads, map_threads
 from tanager.table.batch import EncodedBatch
-from tanager.threads import count_threads, map_threads
 
 Int64s = NDArray[np.int64]
 

@@ -19,7 +19,8 @@ from tanager.dask.partition_summary import packed_statistics, summarize_partitio
 from tanager.dask.partitions import Partitions, find_partitions
 from tanager.dask.rows import ClusterRows
 from tanager.dask.statistics import LearntColumns, learn_columns, merge_packed
-from tanager.progress import working
+from tanager.runtime.progress import working
+from tanager.runtime.threads import thread_limit
 from tanager.table.batch import EncodedBatch
 from tanager.table.class_weights import check_classes, given_weighting
 from tanager.table.discretizer import choose_discretizer
@@ -28,7 +29,6 @@ from tanager.table.rows import gather
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.training_table import check_two_classes, say_left_out
 from tanager.table.value_rows import ValueRows
-from tanager.threads import thread_limit
 
 
 def fit_partitions(

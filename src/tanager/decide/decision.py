@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tanager.decide.costs import CostTable, class_code
 from tanager.errors import OptionError
-from tanager.measures import Probabilities
+from tanager.metrics import Probabilities
 from tanager.table.schema import Category
 
 Codes = NDArray[np.intp]

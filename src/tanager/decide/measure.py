@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tanager.arrays import Array
 from tanager.decide.decision import ASK, Decision, best_other
 from tanager.errors import DataWarning
-from tanager.measures import Probabilities
+from tanager.metrics import Probabilities
 
 PERCENTILES = (2.5, 97.5)
 MAX_DRAWS, MIN_DRAWS = 1000, 200

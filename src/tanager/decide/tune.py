@@ -13,7 +13,7 @@ from tanager.arrays import Array
 from tanager.decide.costs import CostTable
 from tanager.decide.decision import best_other
 from tanager.errors import DataError, OptionError
-from tanager.measures import Probabilities
+from tanager.metrics import Probabilities
 
 ClassCodes = NDArray[np.integer]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from tanager.arrays import Array
-from tanager.gaps.filling import Filling
+from tanager.missing.filling import Filling
 from tanager.network.network import Network
 
 

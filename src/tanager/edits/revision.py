@@ -9,9 +9,9 @@ import numpy as np
 
 from tanager.additive.model import AdditiveModel
 from tanager.edits.edit import Edits
-from tanager.gaps.rule import GapRule
-from tanager.measures import Quality
-from tanager.posterior.any_posterior import AnyPosterior
+from tanager.metrics import Quality
+from tanager.missing.rule import GapRule
+from tanager.uncertainty.any_posterior import AnyPosterior
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from tanager.additive.model import AnyModel
 from tanager.arrays import Codes
 from tanager.classifiers.base import TableClassifier
 from tanager.errors import DataError, OptionError
-from tanager.gaps.choose import choose_rule
-from tanager.gaps.rule import GapRule
-from tanager.gaps.sum_out import SummedOut
+from tanager.missing.choose import choose_rule
+from tanager.missing.rule import GapRule
+from tanager.missing.sum_out import SummedOut
 from tanager.network.columns import HasColumns, Term
 from tanager.table.categories import code_dtype, encode_column
 from tanager.table.columns import Column, DictionaryColumn

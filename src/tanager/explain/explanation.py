@@ -15,12 +15,12 @@ from tanager.errors import OptionError
 from tanager.explain.base_rate import baseline_words, log_base_rates
 from tanager.explain.cells import Contribution, ExplainedRows, Model
 from tanager.explain.set_parts import set_parts
-from tanager.gaps.rule import between
 from tanager.html_table import bars, html_table
-from tanager.posterior.bands import term_deviations
-from tanager.posterior.interval import reach
+from tanager.missing.rule import between
 from tanager.table.frame import make_frame
 from tanager.table.schema import Category
+from tanager.uncertainty.bands import term_deviations
+from tanager.uncertainty.interval import reach
 
 ROWS_IN_TEXT, TERMS_IN_TEXT = 10, 40
 LEVEL = 0.9

@@ -90,7 +90,7 @@ class Program:
     gaps            what becomes of a row with a missing cell, that is a cell whose code is the number of states:
                     "looked up": every table has an entry for it, the last
                     "summed out": of the product of the tables, exp(sum)
-                    "averaged": over what the `filler` says it may hold (`tanager.gaps.average`)
+                    "averaged": over what the `filler` says it may hold (`tanager.missing.average`)
                     "refused": the row has no probabilities
     filler          constants of the rule that averages (`GapRule.constants`)
     unseen_refused  whether a category unseen in training refuses the row, too

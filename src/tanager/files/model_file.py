@@ -12,7 +12,7 @@ from tanager.errors import FileError, OptionError
 from tanager.files.document_file import document_kind, parse_json, read_document, write_json
 from tanager.files.parse_model import from_document
 from tanager.files.write_model import to_document
-from tanager.measures import Quality
+from tanager.metrics import Quality
 from tanager.network.json_values import DocumentError, shorten
 from tanager.recipe.recipe import Recipe
 

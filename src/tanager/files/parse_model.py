@@ -23,10 +23,10 @@ from tanager.files.posterior_document import read_posterior
 from tanager.files.quality_document import read_quality
 from tanager.files.trace_document import read_trace
 from tanager.files.write_model import ADDITIVE_FORMAT, MODEL_FORMAT
-from tanager.gaps.choose import MISSING, choose_rule, with_rule
-from tanager.gaps.corrections import LARGEST_CORRECTION
-from tanager.gaps.filling import Filling
-from tanager.gaps.rule import GapRule
+from tanager.missing.choose import MISSING, choose_rule, with_rule
+from tanager.missing.corrections import LARGEST_CORRECTION
+from tanager.missing.filling import Filling
+from tanager.missing.rule import GapRule
 from tanager.network.document import check_form, parse_columns, read_network_parts
 from tanager.network.json_values import DocumentError, Json, array, arrays, from_json, mapping, sequence, shorten, text
 from tanager.network.mixture import MixtureNetwork

@@ -1,7 +1,7 @@
 """How sure a model is, as JSON: what `prepare_intervals` learnt, where that does not need the training rows again.
 
 {"kind": "dirichlet", "rows": [...]}, the parameters of every table, or {"kind": "broad", ...}, the features of a broad
-model (`tanager.posterior.features`) with the mean and a factor of the covariance of their weights, whose lines are
+model (`tanager.uncertainty.features`) with the mean and a factor of the covariance of their weights, whose lines are
 whole numbers of steps. A Laplace posterior and the draws of a bootstrap are not kept: they are as large as many models,
 and are prepared again from the rows.
 """
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from tanager.additive.model import AnyModel
 from tanager.network.json_values import DocumentError, Json, array, arrays, mapping, sequence, text
-from tanager.posterior.any_posterior import AnyPosterior
-from tanager.posterior.broad import BroadPosterior, line_steps, whole_steps
-from tanager.posterior.dirichlet import DirichletPosterior
-from tanager.posterior.features import DEPTH, Features, Terms
 from tanager.table.schema import ColumnSchema
+from tanager.uncertainty.any_posterior import AnyPosterior
+from tanager.uncertainty.broad import BroadPosterior, line_steps, whole_steps
+from tanager.uncertainty.dirichlet import DirichletPosterior
+from tanager.uncertainty.features import DEPTH, Features, Terms
 
 LARGEST = 1e60
 

@@ -16,8 +16,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.measures import Measures, Predictions, Quality, confusion_matrix, measure, measure_calibration
-from tanager.measures.quality import MAX_ROWS_KEPT, finite
+from tanager.metrics import Measures, Predictions, Quality, confusion_matrix, measure, measure_calibration
+from tanager.metrics.quality import MAX_ROWS_KEPT, finite
 from tanager.network.json_values import DocumentError, Json, array, mapping, numbers, sequence, shorten, text
 
 LONGEST_SPLIT = 200

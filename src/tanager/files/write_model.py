@@ -10,7 +10,7 @@ whose "format" is 3, has "effects" (`tanager.additive.document`), a mixture "mem
 tables, and a mean of all trees "trees": the log weights of having no parent ("alone", null for trees) and of "edges" at
 [parent][child], and "members", each with parents and tables (`tanager.network.tree_average`). "class_count" are the
 training rows of each class. "filling" has the parents and tables of the network that says what a missing cell may hold,
-the corrections of "nothing" and of "states", and their "shift" (`tanager.gaps.filling`), or is null. "structure_score"
+the corrections of "nothing" and of "states", and their "shift" (`missing.filling`), or is null. "structure_score"
 is null for a structure chosen without a criterion, and so are "gain" and "score" of a step of the trace that was not
 scored. "recipe" is what is done to a table before the model sees it (`tanager.recipe`). "quality" is how good the model
 is on rows new to it (`tanager.files.quality_document`), or null; "decision" how `predict` decides
@@ -39,9 +39,9 @@ from tanager.files.model_parts import CLASSIFIERS, known_parts
 from tanager.files.posterior_document import write_posterior
 from tanager.files.quality_document import write_quality
 from tanager.files.trace_document import write_trace
-from tanager.gaps.filling import Filling
-from tanager.gaps.rule import GapRule
-from tanager.measures import Quality
+from tanager.metrics import Quality
+from tanager.missing.filling import Filling
+from tanager.missing.rule import GapRule
 from tanager.network.document import network_parts, write_columns
 from tanager.network.json_values import DocumentError, Json, to_json
 from tanager.network.mixture import MixtureNetwork

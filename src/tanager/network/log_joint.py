@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tanager.arrays import Codes
 from tanager.counts.family import Family, strides
+from tanager.runtime.threads import map_threads
 from tanager.structure.dag import Dag
-from tanager.threads import map_threads
 
 # Look-ups from which the compiled kernel repays its start.
 WORK_WORTH_COMPILING = 200_000

@@ -16,10 +16,10 @@ from tanager.network.columns import HasColumns
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
 from tanager.network.superparents import SuperparentNetworks
+from tanager.runtime.threads import map_threads
 from tanager.structure.dag import Dag
 from tanager.structure.subsumption import Subsumption
 from tanager.table.schema import Category, ColumnSchema
-from tanager.threads import map_threads
 
 TOLERANCE = 1e-9
 BLOCK_ROWS = 8_192

@@ -11,9 +11,9 @@ from tanager.arrays import Array
 from tanager.counts.family import CountTable
 from tanager.network.class_free_marginals import ClassFreeMarginals
 from tanager.network.normalize import normalize_tables
+from tanager.runtime.threads import one_blas_thread
 from tanager.structure.canonical import is_perfect_for
 from tanager.structure.dag import Dag
-from tanager.threads import one_blas_thread
 
 FITTED = 1e-8
 MAX_ITERATIONS = 1_000

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.arrays import Array, Flags
-from tanager.kernel import kernel
+from tanager.runtime.kernel import kernel
 
 Int64s = NDArray[np.int64]
 

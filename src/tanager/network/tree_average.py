@@ -18,13 +18,13 @@ from tanager.network.edge_information import edge_information
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
 from tanager.network.pair_look_ups import PairLookUps
+from tanager.runtime.threads import map_threads
 from tanager.structure.all_trees import AllTrees
 from tanager.structure.averaged import superparent_dag
 from tanager.structure.dag import Dag
 from tanager.structure.spanning import NO_PARENT
 from tanager.table.categories import code_dtype
 from tanager.table.schema import Category, ColumnSchema
-from tanager.threads import map_threads
 
 BLOCK_CELLS = 1 << 20
 """Weights of edges that are held at a time."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.arrays import Array, Codes
-from tanager.kernel import kernel
+from tanager.runtime.kernel import kernel
 
 Places = NDArray[np.int64]
 

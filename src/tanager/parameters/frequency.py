@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.collector import no_collection
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
 from tanager.errors import OptionError
@@ -17,6 +16,7 @@ from tanager.parameters.hierarchical import Hierarchical
 from tanager.parameters.pair_networks import pair_networks, superparent_pairs
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.registry import unknown_option
+from tanager.runtime.collector import no_collection
 from tanager.structure.dag import Dag
 
 

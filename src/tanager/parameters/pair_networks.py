@@ -12,9 +12,9 @@ from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
 from tanager.network.superparents import SuperparentNetworks, table_starts
 from tanager.parameters.protocol import ParameterTask
+from tanager.runtime.threads import count_threads, map_threads
 from tanager.structure.averaged import superparents_of
 from tanager.structure.dag import Dag
-from tanager.threads import count_threads, map_threads
 
 Int64s = NDArray[np.int64]
 PseudoRows = Callable[[CountStore, Family], Array]

@@ -13,8 +13,8 @@ from tanager.arrays import Array, Flags
 from tanager.parameters.equal_networks import choose_equal_network
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.parameters.pruned_objective import PrunedObjective
+from tanager.runtime.threads import one_blas_thread
 from tanager.structure.ties import level
-from tanager.threads import one_blas_thread
 
 # Parameters up to which the optimiser knows the whole matrix of second derivatives, and not only its diagonal.
 MAX_CELLS_FOR_MATRIX = 1_500

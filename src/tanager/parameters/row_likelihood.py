@@ -15,10 +15,10 @@ from tanager.parameters.fractions import Fractions
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.judge_plan import JudgePlan, is_compiled
 from tanager.parameters.mixture_weights import choose_weights, make_joints, mixture_likelihood
+from tanager.runtime.threads import map_threads
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
 from tanager.table.rows import Prepared
-from tanager.threads import map_threads
 
 MAX_FRACTIONS = 1_024
 PART_ROWS = 8_192  # their log joints stay in the cache of a core

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tanager.measures import ReliabilityCurve
+    from tanager.metrics import ReliabilityCurve
 
 LINE_COLOUR = "#b0672a"
 FEWEST_ROWS = 10

@@ -12,7 +12,7 @@ from tanager.plots.network import shorten
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tanager.doctor.checkup import Checkup
+    from tanager.check.checkup import Checkup
 
 COLOURS = {"high": "#c0392b", "medium": "#e0a030", "low": "#95a5a6", "": "#4c78a8"}
 MAX_COLUMNS_DRAWN = 40

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tanager.sure.curve import LearningCurve
+    from tanager.refits.curve import LearningCurve
 
 COLOUR = "#34547a"
 

@@ -11,7 +11,7 @@ from tanager.plots.network import shorten
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tanager.sure.stability import Stability
+    from tanager.refits.stability import Stability
 
 COLOUR = "#34547a"
 MAX_ATTRIBUTES, MAX_LETTERS = 30, 30

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from tanager.classifiers.base import TableClassifier
-    from tanager.measures import Quality
-    from tanager.sure.curve import LearningCurve
+    from tanager.metrics import Quality
+    from tanager.refits.curve import LearningCurve
 
 __all__ = ["report"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tanager.classifiers.base import TableClassifier
-from tanager.measures.quality_text import NAMES, show
+from tanager.metrics.quality_text import NAMES, show
 from tanager.report.json_page import Json, number
 from tanager.report.learning import plural
 

@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.additive.model import AdditiveModel
 from tanager.arrays import Codes
+from tanager.check import check
 from tanager.classifiers.base import TableClassifier
-from tanager.doctor import check
 from tanager.errors import DataError, MemoryLimitError, OptionError
 from tanager.explain import explain
 from tanager.explain.base_rate import baseline_words, log_base_rates
-from tanager.measures import Quality
+from tanager.metrics import Quality
 from tanager.network.network import Network
+from tanager.refits.curve import LearningCurve
 from tanager.report.about import About, make_card
 from tanager.report.associations import describe_associations
 from tanager.report.data_summary import group_classes, summarize_columns
@@ -34,7 +35,6 @@ from tanager.report.nodes import describe_node
 from tanager.report.quality import describe_quality
 from tanager.report.thresholds import describe_decision
 from tanager.structure.dag import Dag
-from tanager.sure.curve import LearningCurve
 from tanager.table.columns import NumericColumn, RawTable
 from tanager.table.training_table import read_rows
 from tanager.version import __version__

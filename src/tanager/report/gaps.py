@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager.gaps.rule import GapRule
+from tanager.missing.rule import GapRule
 from tanager.report.json_page import Json, pack
 
 

@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.arrays import Codes
 from tanager.classifiers.base import TableClassifier
-from tanager.posterior.any_posterior import AnyPosterior
-from tanager.posterior.interval import reach
-from tanager.progress import working
 from tanager.report.json_page import Json, pack
 from tanager.report.judged_rows import is_training_table
 from tanager.report.posteriors import describe_posterior
+from tanager.runtime.progress import working
+from tanager.uncertainty.any_posterior import AnyPosterior
+from tanager.uncertainty.interval import reach
 
 LEVEL = 0.9
 MAX_BYTES = 1_000_000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tanager.refits.curve import LEVEL, LearningCurve
 from tanager.report.json_page import Json, number
-from tanager.sure.curve import LEVEL, LearningCurve
 
 MORE = np.array([1.0, 1.5, 2.0, 3.0, 4.0])
 """Of the rows of the largest fit: how many the loss is expected of."""

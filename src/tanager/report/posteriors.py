@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from tanager.arrays import Array
-from tanager.posterior.any_posterior import AnyPosterior
-from tanager.posterior.bootstrap import BootstrapPosterior
-from tanager.posterior.broad import BroadPosterior
-from tanager.posterior.dirichlet import DirichletPosterior
-from tanager.posterior.looked_up import LookedUpPosterior
 from tanager.report.effects import describe_numbers, describe_trees
 from tanager.report.gaps import describe_gaps
 from tanager.report.json_page import Json, pack
+from tanager.uncertainty.any_posterior import AnyPosterior
+from tanager.uncertainty.bootstrap import BootstrapPosterior
+from tanager.uncertainty.broad import BroadPosterior
+from tanager.uncertainty.dirichlet import DirichletPosterior
+from tanager.uncertainty.looked_up import LookedUpPosterior
 
 STEPS = ((2, np.int16, 32_767), (1, np.int8, 127))
 """Bytes of a number, and steps from zero to the largest: deviations are off by 1e-4 of themselves, and by 2e-3."""

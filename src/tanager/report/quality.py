@@ -9,7 +9,7 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 
 from tanager.arrays import Array
 from tanager.decide import Decision
-from tanager.measures import Measures, Quality, ReliabilityCurve, areas_under_roc, measure_calibration, one_hot
+from tanager.metrics import Measures, Quality, ReliabilityCurve, areas_under_roc, measure_calibration, one_hot
 from tanager.report.json_page import Json, number, numbers
 from tanager.report.thresholds import describe_thresholds
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tanager.arrays import Array
 from tanager.decide import Decision, measure_decision
-from tanager.measures import Quality
+from tanager.metrics import Quality
 from tanager.report.json_page import Json, number
 
 GRID = (0.001, 0.002, 0.005, *(k / 100 for k in range(1, 100)), 0.995, 0.998, 0.999)

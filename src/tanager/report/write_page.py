@@ -20,11 +20,11 @@ from tanager.classifiers.base import TableClassifier
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.files.atomic import atomic_write, check_writable
 from tanager.files.output_path import OutputKind, begins_with
-from tanager.measures import Quality
+from tanager.metrics import Quality
+from tanager.refits.curve import LearningCurve
 from tanager.report.about import About, card_markdown
 from tanager.report.collect import collect
 from tanager.report.json_page import Json, to_page_json
-from tanager.sure.curve import LearningCurve
 
 PAGE = OutputKind(
     "a page of `tanager report`", begins_with(rb'<!doctype html>.*<meta name="generator" content="Tanager">')

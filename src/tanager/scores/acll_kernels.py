@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.counts.family import CountTable
-from tanager.kernel import kernel
+from tanager.runtime.kernel import kernel
 from tanager.scores.margin_kernels import LANES, add_row
 
 MANTISSA_BITS = 52

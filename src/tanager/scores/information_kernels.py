@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tanager.arrays import Array
 from tanager.counts.family import CountTable
-from tanager.kernel import kernel, kernel_part
+from tanager.runtime.kernel import kernel, kernel_part
 
 
 @kernel_part

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.counts.family import CountTable
-from tanager.kernel import kernel
+from tanager.runtime.kernel import kernel
 
 # Pairs worked on side by side, one per column of a buffer, so that the compiler makes vectors of the inner loops.
 LANES = 64

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from tanager.arrays import Array
-from tanager.kernel import kernel
+from tanager.runtime.kernel import kernel
 
 BESIDE = 40.0
 """A number that many nats below another changes no digit of their sum, and needs neither exp nor log."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.collector import no_collection
 from tanager.errors import OptionError
+from tanager.runtime.collector import no_collection
 from tanager.structure.constraints import (
     Edges,
     IndexEdges,

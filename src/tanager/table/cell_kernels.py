@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.arrays import Codes, Words
-from tanager.kernel import kernel
+from tanager.runtime.kernel import kernel
 
 EMPTY = -1
 NEW = -2

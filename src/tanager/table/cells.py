@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.arrays import Codes, Words
+from tanager.runtime.threads import count_threads, map_threads
 from tanager.table.columns import Column, Numbers, NumericColumn, RawTable
 from tanager.table.number_cells import is_row_major
-from tanager.threads import count_threads, map_threads
 
 # Cells from which the compiled kernels repay their start.
 CELLS_WORTH_COMPILING = 5_000_000

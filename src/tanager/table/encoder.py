@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from tanager.arrays import Codes
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.registry import nearest_first
+from tanager.runtime.threads import map_threads
 from tanager.table.batch import EncodedBatch, Weights
 from tanager.table.categories import NARROW_SPAN, code_dtype, encode_column, look_up, shift, spans_little
 from tanager.table.cells import distinct_cells, encode_cells
@@ -23,7 +24,6 @@ from tanager.table.integer_matrix import IntegerLookup
 from tanager.table.number_cells import is_row_major
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.value_counts import count_values
-from tanager.threads import map_threads
 
 BLOCK_BYTES = 1 << 20
 # Of a table so wide that few of its rows would fit: a column is not read in pieces of fewer rows, or of so many bytes.

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.arrays import Codes
+from tanager.runtime.threads import map_threads
 from tanager.table.categories import NARROW_SPAN
 from tanager.table.cells import CELLS_WORTH_COMPILING
 from tanager.table.columns import Numbers
 from tanager.table.schema import ColumnSchema
-from tanager.threads import map_threads
 
 # A block of rows is read once while its codes, one byte each, stay in cache.
 BLOCK_CELLS = 1 << 19

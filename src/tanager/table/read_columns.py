@@ -15,11 +15,11 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
 
 from tanager.errors import DataError, DataTypeError
+from tanager.runtime.threads import map_threads
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, RawTable
 from tanager.table.number_cells import number_cells
 from tanager.table.numpy_cells import check_unstructured, without_mask
 from tanager.table.read_arrow import finite, holds_nothing, read_arrow, read_cells, read_objects
-from tanager.threads import map_threads
 
 # Cells from which threads, and the compiled kernel that numbers objects, repay their start.
 MANY_CELLS = 2_000_000

@@ -15,7 +15,7 @@ from oracle import random_batch
 from tanager import BayesianNetworkClassifier, TANClassifier
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
-from tanager.experiments.data_sets import read_manifest
+from tanager.evaluate.data_sets import read_manifest
 from tanager.network.log_joint import LogJoint
 from tanager.parameters import Conditional, ParameterTask
 from tanager.structure.dag import Dag

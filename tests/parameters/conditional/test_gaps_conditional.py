@@ -11,7 +11,7 @@ from oracle import hinge_loss
 from random_networks import joint, networks, random_network
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
-from tanager.gaps.sum_out import SummedOut
+from tanager.missing.sum_out import SummedOut
 from tanager.network.network import Network
 from tanager.parameters import Conditional, Frequency, ParameterTask
 from tanager.parameters.conditional.class_cells import ClassCells

@@ -11,9 +11,9 @@ from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.compiled_pass import CompiledPass
 from tanager.parameters.conditional.losses import MIXED, POWERS
 from tanager.parameters.conditional.objectives import IndicatorPass, Objective
+from tanager.runtime.threads import thread_limit
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
-from tanager.threads import thread_limit
 
 N_STATES = (3, 2, 2, 3)
 DAGS = {

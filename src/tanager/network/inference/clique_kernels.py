@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.arrays import Array, Ints
-from tanager.kernel import kernel
+from tanager.runtime.kernel import kernel
 
 Records = NDArray[np.void]
 

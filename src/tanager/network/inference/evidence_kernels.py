@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.arrays import Array, Ints
-from tanager.kernel import kernel
 from tanager.network.inference.clique_kernels import NONE, SEVERAL, Records
+from tanager.runtime.kernel import kernel
 
 Rows = NDArray[np.int32]
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 
 from tanager.arrays import Array, Ints
-from tanager.kernel import kernel
 from tanager.network.inference.clique_kernels import (
     NONE,
     SEVERAL,
@@ -25,6 +24,7 @@ from tanager.network.inference.clique_kernels import (
     sum_clique,
 )
 from tanager.network.inference.evidence_kernels import Rows, add_complete, look_up, open_row, touch_families
+from tanager.runtime.kernel import kernel
 
 CHUNK = 256  # rows whose codes stay in the cache closest to the core
 

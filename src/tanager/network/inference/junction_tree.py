@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from tanager.arrays import Array
 from tanager.errors import MemoryLimitError, OptionError
-from tanager.memory import physical_memory
 from tanager.network.inference.elimination_plan import EliminationPlan
 from tanager.network.inference.evidence_rows import EvidenceRows, PlaceCodes, RowCodes
 from tanager.network.inference.row_elimination import RowElimination, log_sum
+from tanager.runtime.memory import physical_memory
+from tanager.runtime.threads import count_threads, map_threads
 from tanager.structure.dag import Dag
-from tanager.threads import count_threads, map_threads
 
 if TYPE_CHECKING:
     from tanager.network.inference.compiled_elimination import CompiledElimination

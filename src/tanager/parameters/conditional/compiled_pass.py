@@ -14,8 +14,8 @@ from scipy import sparse
 from tanager.arrays import Array
 from tanager.counts.family import Family
 from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.runtime.threads import map_threads
 from tanager.table.batch import EncodedBatch
-from tanager.threads import map_threads
 
 # A group's table and its gradient stay in the second-level cache, and are filled by many rows a cell. Fewer and larger
 # tables beat those that fit the first level: 0.19 s a pass over covtype instead of 0.32 s.

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tanager.arrays import Codes
+from tanager.runtime.threads import map_threads
 from tanager.table.batch import EncodedBatch, Weights
 from tanager.table.categories import code_dtype
 from tanager.table.columns import RawTable
@@ -24,7 +25,6 @@ from tanager.table.stream.numbers import BatchRows
 from tanager.table.stream.rows import DiskRows
 from tanager.table.stream.scratch_file import check_space
 from tanager.table.stream.spool import Chunk, Spool
-from tanager.threads import map_threads
 
 # Of a numeric column that is to be cut: from more values on fewer bins are counted faster later, by way of the disk.
 MAX_VALUES_COUNTED_UNCUT = 8

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.arrays import Codes
 from tanager.errors import DataError
+from tanager.runtime.threads import map_threads
 from tanager.table.batch import Weights
 from tanager.table.categories import code_dtype
 from tanager.table.class_weights import Weighting, class_factors, times_factors
@@ -33,7 +34,6 @@ from tanager.table.training_table import (
     say_left_out,
 )
 from tanager.table.value_rows import ValueRows, cut_at_every_value, is_worth_cutting_again
-from tanager.threads import map_threads
 
 
 @dataclass(frozen=True)

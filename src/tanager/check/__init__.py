@@ -1,0 +1,45 @@
+"""The table doctor: what may be wrong with a table, found before a model learns from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tanager.check.checkup import Checkup
+
+__all__ = ["check"]
+
+
+def check(X: object, y: object = None) -> Checkup:
+    """Look for what may be wrong with a table: what each column is, and what to do about what is odd.
+
+    Parameters
+    ----------
+    X : table
+        Any.
+    y : array of shape (n_rows,) or None
+        The class of each row, if there is one.
+
+    Returns
+    -------
+    Checkup
+        It prints, draws and shows itself in a notebook; its `recipe` mends what can be mended.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from tanager import check
+    >>> ages = ["unknown", *map(str, range(20, 60))] * 5
+    >>> table = pd.DataFrame({"age": ages, "patient": [f"P{k:05}" for k in range(205)]})
+    >>> found = check(table, ["ill", "well", "ill", "ill", "well"] * 41)
+    >>> for finding in found.findings:
+    ...     print(finding.severity, finding.column, finding.option)
+    high age --missing unknown
+    high patient --drop patient leaves it out
+    >>> found.recipe.apply(table).column_names
+    ['age']
+    """
+    from tanager.check.examine import examine
+    from tanager.table.read_columns import read_mixed
+
+    return examine(read_mixed(X), y)

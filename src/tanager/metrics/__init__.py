@@ -1,0 +1,44 @@
+"""Measures of probabilities of classes against the true classes: pure functions, no estimator inside."""
+
+from __future__ import annotations
+
+from tanager.metrics.basic import (
+    FLOOR,
+    Measures,
+    Probabilities,
+    accuracy,
+    areas_under_roc,
+    brier,
+    confusion_matrix,
+    log_loss,
+    log_true,
+    mean_area,
+    measure,
+    one_hot,
+)
+from tanager.metrics.bootstrap import measure_intervals
+from tanager.metrics.calibration import Calibration, ReliabilityCurve, bin_sums, measure_calibration, predicted_class
+from tanager.metrics.quality import Predictions, Quality
+
+__all__ = [
+    "FLOOR",
+    "Calibration",
+    "Measures",
+    "Predictions",
+    "Probabilities",
+    "Quality",
+    "ReliabilityCurve",
+    "accuracy",
+    "areas_under_roc",
+    "bin_sums",
+    "brier",
+    "confusion_matrix",
+    "log_loss",
+    "log_true",
+    "mean_area",
+    "measure",
+    "measure_calibration",
+    "measure_intervals",
+    "one_hot",
+    "predicted_class",
+]

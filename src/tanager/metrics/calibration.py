@@ -1,0 +1,136 @@
+"""Calibration: how often what is given probability p comes true."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.arrays import Array
+from tanager.metrics.basic import ClassCodes, Probabilities, brier, log_loss, one_hot
+
+
+@dataclass(frozen=True)
+class ReliabilityCurve:
+    """Predictions of one event, in bins of their probability; bins without a row are left out.
+
+    mean_predicted  mean probability given to the event in each bin
+    observed        share of the bin's rows in which it happened
+    count           rows in each bin
+    edges           ends of each bin, one more than there are bins with and without rows
+    """
+
+    mean_predicted: tuple[float, ...]
+    observed: tuple[float, ...]
+    count: tuple[int, ...]
+    edges: tuple[float, ...]
+
+    @classmethod
+    def of_sums(cls, sums: Array, edges: Array) -> Self:
+        """The curve of the sums of `bin_sums`, which may be those of several tables added up."""
+        rows, predicted, happened = sums[sums[:, 0] > 0].T
+        parts = predicted / rows, happened / rows, rows.astype(int), edges
+        return cls(*(tuple(part.tolist()) for part in parts))
+
+    @property
+    def expected_error(self) -> float:
+        """Expected calibration error: over the rows, how far the observed share of their bin is from the predicted."""
+        gaps = np.abs(np.subtract(self.observed, self.mean_predicted))
+        return float(np.average(gaps, weights=self.count))
+
+    @property
+    def maximum_error(self) -> float:
+        """Maximum calibration error: that of the worst bin."""
+        return float(np.abs(np.subtract(self.observed, self.mean_predicted)).max())
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Reliability of a classifier on rows whose classes are known.
+
+    classes         the labels, in the order of the classifier
+    by_class        for each class, the event that a row is of it (one against the rest)
+    top             the event that the predicted class is right, by its probability
+    expected_error  of `top`
+    maximum_error   of `top`
+    brier           mean over the rows of sum_c (P(c | x) - [c = y])^2, from 0 to 2
+    log_loss        mean of -log P(y | x), natural logarithm, P at least 1e-15
+    n_rows          rows it was measured on
+    """
+
+    classes: tuple[object, ...]
+    by_class: tuple[ReliabilityCurve, ...]
+    top: ReliabilityCurve
+    expected_error: float
+    maximum_error: float
+    brier: float
+    log_loss: float
+    n_rows: int
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain lists and numbers, ready for JSON when the labels are."""
+        curves = [{"class": label, **_plain(curve)} for label, curve in zip(self.classes, self.by_class, strict=True)]
+        return {
+            "n_rows": self.n_rows,
+            "expected_error": self.expected_error,
+            "maximum_error": self.maximum_error,
+            "brier": self.brier,
+            "log_loss": self.log_loss,
+            "top": _plain(self.top),
+            "by_class": curves,
+        }
+
+
+def measure_calibration(
+    probabilities: Probabilities,
+    class_codes: ClassCodes,
+    classes: NDArray[np.generic],
+    n_bins: int = 10,
+    strategy: str = "uniform",
+) -> Calibration:
+    """Compare P(class | row), (n_rows, n_classes), with the true classes, codes of `classes`; bins as `bin_edges`."""
+    happened = one_hot(class_codes, len(classes))
+    top = reliability_curve(*predicted_class(probabilities, class_codes), n_bins, strategy)
+    return Calibration(
+        classes=tuple(classes.tolist()),
+        by_class=tuple(
+            reliability_curve(probabilities[:, c], happened[:, c], n_bins, strategy) for c in range(len(classes))
+        ),
+        top=top,
+        expected_error=top.expected_error,
+        maximum_error=top.maximum_error,
+        brier=brier(probabilities, class_codes),
+        log_loss=log_loss(probabilities, class_codes),
+        n_rows=len(class_codes),
+    )
+
+
+def predicted_class(probabilities: Probabilities, class_codes: ClassCodes) -> tuple[Array, NDArray[np.bool_]]:
+    """(n_rows,) the probability of the most probable class, and whether it is the true one."""
+    return probabilities.max(axis=1), probabilities.argmax(axis=1) == class_codes
+
+
+def reliability_curve(predicted: Array, happened: NDArray[np.bool_], n_bins: int, strategy: str) -> ReliabilityCurve:
+    edges = bin_edges(predicted, n_bins, strategy)
+    return ReliabilityCurve.of_sums(bin_sums(predicted, happened, edges), edges)
+
+
+def bin_edges(predicted: Array, n_bins: int, strategy: str) -> Array:
+    """Ends of bins of equal width ("uniform"), or of about equally many rows ("quantile")."""
+    shares = np.linspace(0.0, 1.0, n_bins + 1)
+    return shares if strategy == "uniform" else np.quantile(predicted, shares)
+
+
+def bin_sums(predicted: Array, happened: NDArray[np.bool_], edges: Array) -> Array:
+    """(n_bins, 3) of each bin: rows, sum of their probabilities, rows in which the event happened."""
+    n_bins = len(edges) - 1
+    # A probability on an inner edge belongs to the bin below it, as in scikit-learn.
+    bins = np.searchsorted(edges[1:-1], predicted)
+    return np.column_stack([np.bincount(bins, each, n_bins) for each in (np.ones(len(bins)), predicted, happened)])
+
+
+def _plain(curve: ReliabilityCurve) -> dict[str, object]:
+    plain: dict[str, object] = {name: list(values) for name, values in asdict(curve).items()}
+    return plain | {"expected_error": curve.expected_error, "maximum_error": curve.maximum_error}

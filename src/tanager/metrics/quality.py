@@ -1,0 +1,167 @@
+"""Quality: how good P(class | row) is on rows that were not learnt from, beside what the base rate alone gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.metrics.basic import ClassCodes, Measures, Probabilities, confusion_matrix, measure
+from tanager.metrics.bootstrap import measure_intervals
+from tanager.metrics.calibration import measure_calibration
+
+MAX_ROWS_KEPT = 10_000
+"""Predictions that a model file keeps; of more, so many drawn at random."""
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a model said of rows it had not seen, and what was true; no attribute is here.
+
+    probabilities  (n, n_classes) P(class | row)
+    class_codes    (n,) the column of each row's true class
+    folds          (n,) the number of the model, each of which was fitted without the rows it judges
+    """
+
+    probabilities: Probabilities
+    class_codes: ClassCodes
+    folds: NDArray[np.integer]
+
+    def sample(self, most: int = MAX_ROWS_KEPT) -> Predictions:
+        """At most so many of them, drawn at random, in their order."""
+        n_rows = len(self.class_codes)
+        if n_rows <= most:
+            return self
+        kept = sampled_rows(n_rows, most)
+        return Predictions(self.probabilities[kept], self.class_codes[kept], self.folds[kept])
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How good a model is on rows that it has not seen.
+
+    classes            (n_classes,) the labels
+    base_rate          (n_classes,) share of each class among the rows learnt from
+    split              how rows were held out, in words
+    measures           accuracy, log-loss, Brier score, area under the ROC curve
+    low, high          of the measures, the ends of a 95 % interval: bootstrap over rows, or over groups of them
+    base               the measures of a model that gives every row the base rate
+    confusion          (n_classes, n_classes) rows of each true class, by the class predicted
+    confidence         mean probability of the class predicted; accuracy is how often it is right
+    calibration_error  over the rows, how far the probability of the class predicted is from how often it is right
+    predictions        what all this was measured on, or a part of it
+    digest             of the table learnt from, as the model codes it; empty where there is none
+    """
+
+    classes: NDArray[np.generic]
+    base_rate: NDArray[np.float64]
+    split: str
+    measures: Measures
+    low: Measures
+    high: Measures
+    base: Measures
+    confusion: NDArray[np.intp]
+    confidence: float
+    calibration_error: float
+    predictions: Predictions
+    digest: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        predictions: Predictions,
+        classes: NDArray[np.generic],
+        base_rate: NDArray[np.float64],
+        split: str,
+        units: NDArray[np.generic] | None = None,
+        digest: str = "",
+    ) -> Self:
+        """Measure predictions; `units` (n,) are what a bootstrap draws, each prediction by itself if None."""
+        probabilities, class_codes = predictions.probabilities, predictions.class_codes
+        drawn = np.arange(len(class_codes)) if units is None else units
+        low, high = measure_intervals(probabilities, class_codes, drawn)
+        return cls(
+            classes,
+            base_rate,
+            split,
+            measure(probabilities, class_codes),
+            low,
+            high,
+            measure(np.broadcast_to(base_rate, probabilities.shape), class_codes),
+            confusion_matrix(probabilities, class_codes),
+            float(probabilities.max(axis=1).mean()),
+            measure_calibration(probabilities, class_codes, classes).expected_error,
+            predictions,
+            digest,
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """Rows judged; one that was judged in several repeats counts as often."""
+        return int(self.confusion.sum())
+
+    def by_fold(self) -> list[Measures]:
+        """The measures of the predictions of each model."""
+        kept = self.predictions
+        chosen = (kept.folds == fold for fold in np.unique(kept.folds))
+        return [measure(kept.probabilities[rows], kept.class_codes[rows]) for rows in chosen]
+
+    def by_class(self) -> list[dict[str, float | None]]:
+        """Of each class against the rest, None where nothing is divided by.
+
+        sensitivity                share of the rows of the class that are predicted to be
+        specificity                share of the other rows that are predicted not to be
+        positive_predictive_value  share of the rows predicted to be of the class that are
+        negative_predictive_value  share of the rows predicted not to be that are not
+        """
+        right = np.diag(self.confusion)
+        rows, said = self.confusion.sum(axis=1), self.confusion.sum(axis=0)
+        neither = self.n_rows - rows - said + right
+        shares = {
+            "sensitivity": (right, rows),
+            "specificity": (neither, self.n_rows - rows),
+            "positive_predictive_value": (right, said),
+            "negative_predictive_value": (neither, self.n_rows - said),
+        }
+        return [{name: _share(part[k], whole[k]) for name, (part, whole) in shares.items()} for k in range(len(rows))]
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain lists and numbers, ready for JSON when the labels are; what is not a number is None."""
+        rows = self.confusion.sum(axis=1).tolist()
+        described = zip(self.classes.tolist(), rows, self.base_rate.tolist(), self.by_class(), strict=True)
+        folds = self.by_fold()
+        found: dict[str, object] = {
+            "split": self.split,
+            "rows_judged": self.n_rows,
+            "classes": [{"class": label, "rows": n, "base_rate": rate, **by} for label, n, rate, by in described],
+        }
+        for name in Measures._fields:
+            parts = {"value": self.measures, "low": self.low, "high": self.high, "base_rate": self.base}
+            found[name] = {
+                **{key: finite(getattr(part, name)) for key, part in parts.items()},
+                "folds": [finite(getattr(fold, name)) for fold in folds],
+            }
+        found["confusion"] = self.confusion.tolist()
+        found["calibration"] = {"mean_probability": self.confidence, "error": self.calibration_error}
+        return found
+
+    def __str__(self) -> str:
+        from tanager.metrics.quality_text import describe
+
+        return describe(self)
+
+
+def sampled_rows(n_rows: int, most: int = MAX_ROWS_KEPT) -> NDArray[np.intp]:
+    """The numbers of the rows that `Predictions.sample` keeps: the same every time."""
+    return np.sort(np.random.default_rng(0).choice(n_rows, min(n_rows, most), replace=False))
+
+
+def finite(value: float) -> float | None:
+    """The number, or None for one that JSON has no word for."""
+    return value if np.isfinite(value) else None
+
+
+def _share(part: float, whole: float) -> float | None:
+    return float(part / whole) if whole else None

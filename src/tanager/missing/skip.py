@@ -1,0 +1,87 @@
+"""Skipped: the terms of families with a missing cell are left out of the log odds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tanager.arrays import Array, Codes
+from tanager.counts.family import Family
+from tanager.missing.rule import Classes, Contributions, GapRule, answer_apart
+from tanager.network.family_joints import exact_joints, family_joints
+from tanager.network.log_joint import normalize_log
+from tanager.network.network import Network
+
+SMALLEST = 1e-300  # what an average of logarithms takes a probability of zero for
+
+
+@dataclass(frozen=True)
+class Skipped(GapRule):
+    """The log joint without the terms of families that have a missing cell (Roos et al. 2005, section 5.4).
+
+    The terms are centred first, so that for each class their mean over the cells x of the family is zero (eq. 22):
+    sum_x P(x) (log P(child | parents, c) - m_c) = 0. The sum of all m_c goes to the class, so a complete row keeps its
+    log joint, and leaving out a centred term means putting m_c in its place. P(x) is the network's own, `exact` or,
+    where that would take much memory, estimated.
+    """
+
+    name: ClassVar[str] = "left out"
+    sentence: ClassVar[str] = "A part with an unknown attribute counts with its mean."
+
+    network: Network
+    exact: bool = True
+
+    def log_posterior(self, codes: Codes, normalized: bool = True) -> Array:
+        """Not `normalized`: the sum of the terms."""
+
+        def add_terms(rows: Codes) -> Array:
+            summed = np.zeros((len(rows), self.network.n_states[-1]))
+            for addend in self._addends(rows):
+                summed += addend
+            return normalize_log(summed) if normalized else summed
+
+        return answer_apart(
+            codes, self.with_gap(codes), lambda rows: self.network.log_joint(rows, normalized), add_terms
+        )
+
+    def contributions(self, codes: Codes, favoured: Classes, against: Classes, log_odds: Array) -> Contributions:
+        return Contributions.between(self._addends(codes), favoured, against)
+
+    def constants(self) -> dict[str, Any]:
+        return {"means": self.means}
+
+    @cached_property
+    def means(self) -> Array:
+        """(n_nodes, n_classes) what a family with a missing cell adds instead: m_c."""
+        network, target = self.network, len(self.network.nodes) - 1
+        joints = (exact_joints if self.exact else family_joints)(network)
+        found = np.empty((len(network.nodes), network.n_states[-1]))
+        for family, table, joint in zip(network.dag.families, network.tables, joints, strict=True):
+            probability, weight = (_by_class(values, family, network.n_states) for values in (table, joint))
+            if target in family.nodes:
+                weight = weight.sum(axis=1, keepdims=True)
+            found[family.child] = (weight * np.log(np.maximum(probability, SMALLEST))).sum(axis=0)
+        return found
+
+    def _addends(self, codes: Codes) -> Iterator[Array]:
+        """(n_rows, n_classes) what each family adds to the log joint of each class: its cell's term, or the mean."""
+        present = codes < np.array(self.network.n_states[:-1])
+        for family in self.network.dag.families:
+            whole = present[:, [node for node in family.nodes if node < codes.shape[1]]].all(axis=1)
+            addend = np.empty((len(codes), self.network.n_states[-1]))
+            addend[whole] = self.network.log_joint.family(family.child, codes[whole])
+            if not whole.all():
+                addend[~whole] = self.means[family.child]
+            yield addend
+
+
+def _by_class(values: Array, family: Family, n_states: tuple[int, ...]) -> Array:
+    """(cells of the family's attributes, classes, or 1 for a family without the class)."""
+    if family.child == len(n_states) - 1:
+        return values
+    by_class = values.reshape(family.class_shape(n_states)).swapaxes(1, 2)
+    return by_class.reshape(-1, by_class.shape[2])

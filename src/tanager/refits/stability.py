@@ -1,0 +1,237 @@
+"""How stable is what I see: edges, pairs, attributes and directions over fits to rows of random weights."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from tanager.additive.importance import attribute_importance, class_odds
+from tanager.additive.model import AnyModel
+from tanager.arrays import Array
+from tanager.classifiers.base import TableClassifier
+from tanager.classifiers.posteriors import Preparation
+from tanager.errors import OptionError
+from tanager.html_table import Bar, html_table
+from tanager.runtime.threads import thread_limit
+from tanager.table.frame import make_frame
+
+LEVEL = 0.9
+LINES_IN_TEXT = 20
+FEWEST_DRAWS = 2
+HEADINGS = ("attribute", "nats (90 %)", "rank (90 %)", "used in", "rising in")
+
+
+@dataclass(frozen=True)
+class Stability:
+    """What fits to rows of random weights have in common: n times Dirichlet(1, ..., 1), as in the Bayesian bootstrap.
+
+    Structure, pairs and strengths are chosen again in every fit; cut points stay. Intervals hold 90 % of the fits.
+
+    attributes  by name
+    importance  (n_draws, n_attributes) how strong each attribute is in each fit, in nats
+    links       (parent, child) edges between attributes, or pairs of effects in the order of their names; the most
+                frequent first
+    frequency   (n_links,) the share of the fits that have each
+    used        (n_attributes,) the share of the fits in which the attribute says anything
+    rising      (n_attributes,) of effects of a numeric attribute on the last class: the share of the fits in which its
+                log odds rise from the low half of the rows to the high half; NaN for others
+    directed    whether links have a direction
+    """
+
+    attributes: tuple[str, ...]
+    importance: Array
+    links: tuple[tuple[str, str], ...]
+    frequency: Array
+    used: Array
+    rising: Array
+    directed: bool
+
+    @property
+    def ranks(self) -> Array:
+        """(n_draws, n_attributes) 1 for the strongest attribute of a fit; attributes of equal strength share a rank."""
+        stronger = self.importance[:, np.newaxis, :] > self.importance[:, :, np.newaxis]
+        equal = (self.importance[:, np.newaxis, :] == self.importance[:, :, np.newaxis]).sum(axis=2)
+        found: Array = 1.0 + stronger.sum(axis=2) + (equal - 1) / 2
+        return found
+
+    @property
+    def order(self) -> list[int]:
+        """The attributes, the strongest in the mean first."""
+        return np.argsort(-self.importance.mean(axis=0), kind="stable").tolist()
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON has it."""
+        frame = self._attribute_columns()
+        lines = [dict(zip(frame, line, strict=True)) for line in zip(*frame.values(), strict=True)]
+        links = [
+            {"from": one, "to": other, "frequency": share}
+            for (one, other), share in zip(self.links, self.frequency.tolist(), strict=True)
+        ]
+        return {"fits": len(self.importance), "attributes": lines, "directed": self.directed, "links": links}
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """A line per attribute, the strongest first: importance and rank with intervals, how often used and rising."""
+        return make_frame(self._attribute_columns(), library)
+
+    def links_frame(self, library: str = "pandas") -> Any:
+        """A line per link: its two ends, and the share of the fits that have it."""
+        ends: tuple[Sequence[str], Sequence[str]] = tuple(zip(*self.links, strict=True)) if self.links else ((), ())  # type: ignore[assignment]
+        columns = {"from": list(ends[0]), "to": list(ends[1]), "frequency": self.frequency.tolist()}
+        return make_frame(columns, library)
+
+    def _attribute_columns(self) -> dict[str, list[Any]]:
+        order, tail = self.order, (1.0 - LEVEL) / 2.0
+        ranks = self.ranks[:, order]
+        low, middle, high = np.quantile(self.importance[:, order], [tail, 0.5, 1.0 - tail], axis=0)
+        first, last = np.quantile(ranks, [tail, 1.0 - tail], axis=0, method="inverted_cdf")
+        rising = [None if np.isnan(share) else share for share in self.rising[order].tolist()]
+        return {
+            "attribute": [self.attributes[k] for k in order],
+            "importance": middle.tolist(),
+            "lower": low.tolist(),
+            "upper": high.tolist(),
+            "rank": np.median(ranks, axis=0).tolist(),
+            "rank_lower": first.tolist(),
+            "rank_upper": last.tolist(),
+            "used": self.used[order].tolist(),
+            "rising": rising,
+        }
+
+    def _lines(self) -> list[tuple[str, str, str, str, str]]:
+        columns = self._attribute_columns()
+        lines = []
+        for name, middle, low, high, rank, first, last, used, rising in zip(*columns.values(), strict=True):
+            lines.append(
+                (
+                    name,
+                    f"{middle:.3f} ({low:.3f} to {high:.3f})",
+                    f"{rank:g} ({first:g} to {last:g})",
+                    f"{used:.0%}",
+                    "" if rising is None else f"{rising:.0%}",
+                )
+            )
+        return lines
+
+    def __str__(self) -> str:
+        head = HEADINGS
+        lines = [head, *self._lines()[:LINES_IN_TEXT]]
+        widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
+        text = [f"{len(self.importance)} fits to rows of random weights"]
+        text += [
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+        ]
+        left = len(self.attributes) - LINES_IN_TEXT
+        if left > 0:
+            text.append(f"... and {left:,} more attributes")
+        sign = "->" if self.directed else "&"
+        shown = list(zip(self.links, self.frequency.tolist(), strict=True))[:LINES_IN_TEXT]
+        if shown:
+            text.append("\nlinks, and the share of the fits that have them")
+            text += [f"{share:5.0%}  {one} {sign} {other}" for (one, other), share in shown]
+        left = len(self.links) - LINES_IN_TEXT
+        if left > 0:
+            text.append(f"... and {left:,} more links")
+        return "\n".join(text)
+
+    def _repr_html_(self) -> str:
+        title = f"{len(self.importance)} fits to rows of random weights"
+        attributes = html_table(title, HEADINGS, self._lines())
+        sign = "→" if self.directed else "&"
+        rows = [
+            (f"{one} {sign} {other}", Bar(f"{share:.0%}", share))
+            for (one, other), share in zip(self.links, self.frequency.tolist(), strict=True)
+        ]
+        return attributes + (html_table("Links", ["link", "share of the fits", ""], rows) if rows else "")
+
+
+def stability(
+    clf: TableClassifier,
+    X: object,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    n_draws: int = 30,
+    random_state: int = 0,
+) -> Stability:
+    """Fit a classifier again and again to rows of random weights, and see what of it stays.
+
+    Parameters
+    ----------
+    clf : classifier
+        Its options count. One that is fitted gives its categories and cut points, else it is fitted first; it stays as
+        it is.
+    X : table
+        The training rows.
+    y : array of classes
+        Their classes.
+    sample_weight : array, optional
+        Their weights.
+    n_draws : int
+        How many fits.
+    random_state : int
+        For the weights.
+
+    Returns
+    -------
+    Stability
+        How often edges and pairs are there, and how strong attributes are, over the fits.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tanager import TANClassifier, stability
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> found = stability(TANClassifier(parameters="frequency"), X, y, n_draws=10)
+    >>> found.importance.shape, bool(max(found.frequency) <= 1.0)
+    ((10, 4), True)
+    """
+    if n_draws < FEWEST_DRAWS:
+        raise OptionError(f"n_draws={n_draws!r} must be a number of fits, {FEWEST_DRAWS} at least.")
+    model = clf if hasattr(clf, "model_") else clone(clf).fit(X, y, sample_weight)
+    with thread_limit(model.n_jobs):
+        refits = Preparation.of(model, X, y, sample_weight).refits(n_draws, random_state)
+    networks = [learnt.model for learnt in refits]
+    n_attributes = model.n_features_in_
+    importance = np.array([attribute_importance(network)[:n_attributes] for network in networks])
+    directed = networks[0].kind != "effects"
+    counted = Counter(link for network in networks for link in _links(network, directed))
+    links = sorted(counted, key=lambda link: (-counted[link], link))
+    rising = np.array([_rising(network)[:n_attributes] for network in networks]).mean(axis=0)
+    return Stability(
+        tuple(model.model_.nodes[:n_attributes]),
+        importance,
+        tuple(links),
+        np.array([counted[link] / n_draws for link in links]),
+        (importance > 0.0).mean(axis=0),
+        rising,
+        directed,
+    )
+
+
+def _links(network: AnyModel, directed: bool) -> set[tuple[str, str]]:
+    """Between attributes."""
+    target = network.nodes[-1]
+    found = {edge for edge in network.edges if target not in edge}
+    return found if directed else {(min(edge), max(edge)) for edge in found}
+
+
+def _rising(network: AnyModel) -> Array:
+    """(n_attributes,) 1 where the main effect on the last class is larger on the high half of the rows, else 0."""
+    found = np.full(len(network.nodes) - 1, np.nan)
+    if network.kind != "effects":
+        return found
+    for attribute, (column, density) in enumerate(zip(network.columns[:-1], network.densities, strict=True)):
+        if column.has_order:
+            ordered = column.n_states - column.gap_state
+            share = density[:ordered] / max(density[:ordered].sum(), 1e-300)
+            # How far below and above the middle of the rows each state lies.
+            place = np.cumsum(share) - share / 2.0 - 0.5
+            trend = float(share * place @ class_odds(network.mains[attribute][:ordered])[:, -1])
+            found[attribute] = 0.5 if trend == 0.0 else float(trend > 0.0)
+    return found

@@ -1,0 +1,1 @@
+"""Threads, memory, kernels and progress: what every room runs on."""

@@ -1,0 +1,215 @@
+"""The table doctor finds each fault that is planted, and nothing of high severity in clean tables."""
+
+from __future__ import annotations
+
+import html.parser
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from doctor.faults import FAULTS, clean_table
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2_contingency
+
+from tanager import DataError, check
+from tanager.check.findings.gaps import chance
+from tanager.check.findings.leaks import mistakes
+
+seeds = st.integers(0, 10**6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seeds)
+def test_nothing_of_high_severity_is_found_in_a_clean_table(seed):
+    found = check(*clean_table(seed))
+    assert found.of_severity("high") == ()
+    assert found.recipe.steps == ()
+
+
+@pytest.mark.parametrize("name", FAULTS)
+@settings(max_examples=6, deadline=None)
+@given(seed=seeds)
+def test_a_planted_fault_is_found_and_what_it_does_to_other_columns_is_nothing(name, seed):
+    X, y = clean_table(seed)
+    fault = FAULTS[name]
+    X["planted"] = fault.make(np.random.default_rng(seed), y)
+    found = check(X, y)
+    (finding,) = [each for each in found.findings if each.column == "planted" and fault.words in each.what]
+    assert finding.severity == fault.severity
+    assert {each.column for each in found.of_severity("high")} <= {"planted"}
+    assert [step.name for step in found.recipe.steps] == ([fault.step] if fault.step else [])
+    # The example is a cell of the table, and the remedy leaves nothing of high severity that it could mend.
+    if finding.row is not None and isinstance(X["planted"][finding.row], str):
+        assert finding.example == repr(X["planted"][finding.row])
+    again = check(found.recipe.apply(X), y)
+    assert [each for each in again.findings if each.column == "planted" and each.steps] == []
+
+
+@pytest.mark.parametrize(
+    ("spoil", "severity", "words"),
+    [
+        (lambda y: y.where(y.index > 3, y + " "), "high", "differ only by blanks or case"),
+        (lambda y: y.where(y.index > 3, "rare"), "medium", "a class with fewer than 10 rows: 'rare'"),
+        (lambda y: y.where(y.index > 3, None), "medium", "missing in 4 of"),
+        (lambda y: pd.Series(np.arange(len(y)) / 7), "high", "is it a quantity?"),
+        (lambda y: pd.Series(np.arange(len(y)) // 2), "high", "is it a quantity?"),
+        (lambda y: "P" + y.index.astype(str), "high", "different texts in"),
+        (lambda y: y.where(y.index < 0, "one"), "high", "'one' in every row"),
+        (lambda y: y.where(y.index < 0, None), "high", "is the class, and empty"),
+        (lambda y: y.where(y.index < 0, "  "), "high", "nothing but blanks"),
+    ],
+    ids=["spelling", "rare", "unlabelled", "fractions", "numbers", "identifiers", "single", "empty", "blanks"],
+)
+def test_what_is_odd_about_a_class_is_found(spoil, severity, words):
+    X, y = clean_table(1)
+    found = check(X, pd.Series(spoil(y), name="state")).findings
+    assert [each.severity for each in found if each.column == "state" and words in each.what] == [severity]
+
+
+def test_of_many_columns_whose_gaps_differ_between_classes_the_first_are_named():
+    X, y = clean_table(5)
+    rng = np.random.default_rng(5)
+    for k in range(8):
+        X[f"g{k}"] = FAULTS["gaps by class"].make(rng, y)
+    found = [each for each in check(X, y).findings if each.severity == "medium"]
+    assert [each.column for each in found] == ["g0", "g1", "g2", "g3", "g4", None]
+    assert found[-1].what.startswith("3 more columns")
+
+
+def test_repeated_rows_and_columns_are_counted():
+    X, y = clean_table(2)
+    X["city"] = X["town"].map({"Rome": 10, "Paris": 20, "Oslo": 30, "Bern": 40})
+    twice = pd.concat([X, X[:9]], ignore_index=True)
+    found = check(twice, pd.concat([y, y[:9]], ignore_index=True))
+    (column,) = [each for each in found.findings if each.column == "city"]
+    (rows,) = [each for each in found.findings if each.column is None]
+    assert (column.severity, column.what) == ("medium", "says the same as column 'town'")
+    assert rows.what.startswith(f"9 of {len(twice)} rows (")
+    assert (rows.row, rows.example) == (len(X), "as row 0")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), min_size=2, max_size=25))
+def test_mistakes_are_those_of_the_other_rows_counted_by_hand(rows):
+    codes, classes = map(np.array, zip(*rows, strict=True))
+    usual = np.bincount(classes).argmax()
+    expected = 0
+    for row, (code, label) in enumerate(rows):
+        others = [c for k, (v, c) in enumerate(rows) if v == code and k != row]
+        votes = np.bincount(others, minlength=3)
+        rival = max(votes[c] for c in range(3) if c != label)
+        # A tie is half a mistake.
+        expected += label != usual if not others else (votes[label] < rival) + 0.5 * (votes[label] == rival)
+    assert mistakes(codes, classes, 5, 3, ordered=False) == expected
+
+
+@given(st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=2, max_size=5))
+def test_the_chance_of_gaps_is_that_of_scipy(counts):
+    gaps, filled = map(np.array, zip(*counts, strict=True))
+    expected = chi2_contingency([gaps, filled], correction=False).pvalue
+    assert chance(gaps, gaps + filled) == pytest.approx(expected, rel=1e-9)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seeds)
+def test_noise_never_gives_the_class_away(seed):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({f"x{j}": rng.integers(0, 2 + j, 30) for j in range(40)} | {"text": rng.choice(list("abc"), 30)})
+    assert not [each for each in check(X, rng.integers(0, 2, 30)).findings if "tells" in each.what]
+
+
+def test_a_day_that_cannot_be_told_from_a_month_is_said():
+    X = pd.DataFrame({"when": [f"{d:02}/{m:02}/2024" for d in range(1, 13) for m in range(1, 13)]})
+    (finding,) = check(X).findings
+    assert "no cell tells the day from the month" in finding.what
+    mixed = pd.DataFrame({"when": [f"13/{m:02}/2024" if m % 2 else f"{m:02}/13/2024" for m in range(1, 13)] * 3})
+    (finding,) = [each for each in check(mixed).findings if each.column]
+    assert (finding.what, finding.steps) == (
+        "holds dates as text, some with the day first and some with the month first", ())  # fmt: skip
+
+
+def test_the_same_is_found_in_every_kind_of_table():
+    X, y = clean_table(3)
+    X["id"] = [f"P{k:05}" for k in range(len(X))]
+    expected = check(X, y)
+    for frame, labels in (
+        (pl.from_pandas(X), pl.Series("state", y.tolist())),
+        (pa.Table.from_pandas(X, preserve_index=False), y),
+    ):
+        assert check(frame, labels).findings == expected.findings
+    assert [each.what for each in check(X.to_numpy(dtype=object)).findings] == [expected.findings[0].what]
+
+
+def test_texts_of_digits_with_leading_zeros_stay_texts():
+    X = pd.DataFrame({"plz": [f"{k % 40 * 37:05}" for k in range(200)]})
+    assert check(X).recipe.steps == ()
+
+
+def test_numbers_and_words_in_one_column_of_objects_are_found_and_mended():
+    ages = [31, "unknown", 28.5, None, *range(40, 60)]
+    X = pd.DataFrame({"age": pd.Series(ages * 3, dtype=object), "size": range(72)})
+    found = check(X[["age"]])
+    assert found.findings[0].what.endswith("is the rest ('unknown') missing?")
+    expected = [None if age == "unknown" else age for age in ages]
+    assert found.recipe.apply(X).column("age").to_pylist()[:24] == expected
+
+
+def test_a_class_of_another_length_is_refused():
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        check([[1], [2]], [1])
+    with pytest.raises(DataError, match="no row"):
+        check(pd.DataFrame({"a": []}))
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=seeds, name=st.text(min_size=1, max_size=60), fault=st.sampled_from(list(FAULTS)))
+def test_the_text_fits_80_columns_and_the_page_is_safe(seed, name, fault):
+    X, y = clean_table(seed)
+    X[f"<script>{name}"] = FAULTS[fault].make(np.random.default_rng(seed), y)
+    found = check(X, y)
+    assert max(map(len, str(found).split("\n"))) <= 80
+    tags: list[str] = []
+    parser = html.parser.HTMLParser()
+    parser.handle_starttag = lambda tag, attributes: tags.append(tag)
+    parser.feed(found._repr_html_())
+    assert set(tags) <= {"div", "p", "table", "tr", "td", "th", "b", "details", "summary"}
+
+
+def test_a_checkup_draws_each_column():
+    import matplotlib.pyplot as plt
+
+    plt.switch_backend("Agg")
+    X, y = clean_table(4)
+    found = check(X, y)
+    ax = found.plot()
+    assert [label.get_text() for label in ax.get_yticklabels()] == [*X.columns, "state"]
+    widths = [bar.get_width() for bar in ax.patches]
+    assert widths == pytest.approx([*(100 * X.isna().mean()), 0])
+    plt.close("all")
+
+
+def odd_table(cells: list[object]) -> pd.DataFrame:
+    return pd.DataFrame({"odd": pd.Series(cells, dtype=object), "z": list("uv") * (len(cells) // 2)})
+
+
+def test_cells_of_several_kinds_are_text_as_it_is_written():
+    table = odd_table([pd.NA, "x", 1] * 10)
+    assert check(table, list("ab") * 15).recipe.apply(table)["odd"].to_pylist()[:3] == [None, "x", "1"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        ([np.array([1, 2]), pd.NA], "list<"),
+        ([10**30, 1], "cannot be kept: 10000"),
+        ([b"x", b"\xff"], "binary cells"),
+        (["x\ud800", 1], "Unicode"),
+    ],
+    ids=["arrays", "numbers beyond 64 bits", "bytes", "half a letter"],
+)
+def test_cells_that_no_column_can_hold_are_one_clear_error(cells, words):
+    with pytest.raises(DataError, match=words):
+        check(odd_table(cells * 10), list("ab") * 10)

@@ -1,0 +1,231 @@
+"""Laws of every gap rule: complete rows, what is predicted, parts that add up, and what is lost without a term."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations, product
+
+import numpy as np
+import pandas as pd
+import pytest
+from gaps.by_hand import (
+    correction_by_hand,
+    draws,
+    entries_of,
+    numbers_by_hand,
+    posterior,
+    random_filler,
+    random_filling,
+    shift_by_hand,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris
+
+from all_parts import make_classifier
+from explain.effect_networks import effect_network
+from random_networks import joint, random_network
+from tanager import BayesianNetworkClassifier
+from tanager.files.model_file import load_model, save_model
+from tanager.missing import average
+from tanager.missing.average import Averaged
+from tanager.missing.choose import choose_rule
+from tanager.missing.expected import Expected
+from tanager.missing.rule import GapRule
+from tanager.missing.skip import Skipped
+from tanager.missing.sum_out import SummedOut
+from tanager.structure import Fixed
+from tanager.table.categories import code_dtype
+
+N_DRAWS = 8
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def tables(seed: int):
+    return random_network(seed, [3, 2, 3, 2, 3], density=0.6)
+
+
+def averaged(network, seed: int) -> Averaged:
+    return Averaged(network, random_filling(network, seed))
+
+
+RULES = {
+    "summed out": lambda seed: SummedOut(tables(seed)),
+    "left out": lambda seed: Skipped(tables(seed)),
+    "averaged tables": lambda seed: averaged(tables(seed), seed),
+    "expected effect": lambda seed: Expected(effect_network(seed, 3)),
+    "averaged effects": lambda seed: averaged(effect_network(seed, 3), seed),
+}
+every_rule = pytest.mark.parametrize("make", RULES.values(), ids=RULES)
+
+
+def rows_of(rule: GapRule, seed: int, gaps: bool = True, n_rows: int = 6) -> np.ndarray:
+    n_states = np.array(rule.network.n_states[:-1])
+    codes = np.random.default_rng(seed).integers(0, n_states + gaps, (n_rows, len(n_states)))
+    return np.asfortranarray(codes, dtype=code_dtype(max(rule.network.n_states)))
+
+
+@every_rule
+@settings(max_examples=10, deadline=None)
+@given(seed=SEEDS)
+def test_a_complete_row_has_the_posterior_of_the_network_whatever_the_rule(make, seed):
+    rule = make(seed)
+    codes = rows_of(rule, seed, gaps=False)
+    found = np.exp(rule.log_posterior(codes))
+    for row, values in zip(codes.tolist(), found, strict=True):
+        assert values == pytest.approx(posterior(rule.network, row), rel=1e-9)
+
+
+@every_rule
+@settings(max_examples=15, deadline=None)
+@given(seed=SEEDS)
+def test_the_parts_add_up_to_the_log_odds_whatever_cells_are_missing(make, seed):
+    rule = make(seed)
+    codes = rows_of(rule, seed)
+    logs = rule.log_posterior(codes)
+    complete = (codes < np.array(rule.network.n_states[:-1])).all(axis=1)
+    for favoured, against in permutations(range(3), 2):
+        odds = logs[:, favoured] - logs[:, against]
+        classes = [np.full(len(codes), c, dtype=np.intp) for c in (favoured, against)]
+        parts = rule.contributions(codes, *classes, odds)
+        assert parts.terms.shape == (len(codes), len(rule.network.terms))
+        np.testing.assert_allclose(parts.prior + parts.terms.sum(axis=1) + parts.remainder, odds, atol=1e-9)
+        assert not parts.remainder[complete].any()
+        assert rule.rest is not None or not parts.remainder.any()
+
+
+@every_rule
+def test_not_normalized_differs_by_a_number_of_the_row(make):
+    rule = make(0)
+    codes = rows_of(rule, 0)
+    shift = rule.log_posterior(codes) - rule.log_posterior(codes, normalized=False)
+    np.testing.assert_allclose(shift, shift[:, [0, 0, 0]], atol=1e-12)
+
+
+@every_rule
+def test_without_a_term_its_attribute_is_missing_or_its_effect_is_zero(make):
+    rule = make(2)
+    network, codes = rule.network, rows_of(rule, 2, n_rows=20)
+    found = list(rule.without_each(codes))
+    assert len(found) == len(network.terms)
+    for k, (term, logs) in enumerate(zip(network.terms, found, strict=True)):
+        left = codes.copy()
+        if network.kind == "tables":
+            left[:, term] = network.n_states[term[0]]
+            other = rule
+        else:
+            weakened = [
+                0 * effect if own == k else effect for own, effect in enumerate([*network.mains, *network.tables])
+            ]
+            n_mains = len(network.mains)
+            parts = {"mains": tuple(weakened[:n_mains]), "tables": tuple(weakened[n_mains:])}
+            other = replace(rule, network=replace(network, **parts))
+        np.testing.assert_allclose(logs, other.log_posterior(left), atol=1e-10)
+
+
+@settings(max_examples=15, deadline=None)
+@given(SEEDS)
+def test_the_prior_with_gaps_summed_out_is_that_of_the_joint(seed):
+    network, expected = tables(seed), np.zeros(3)
+    for state, p in joint(network).items():
+        expected[state[-1]] += p
+    nothing = np.array([network.n_states[:-1]])
+    assert np.exp(SummedOut(network).log_posterior(nothing)[0]) == pytest.approx(expected, rel=1e-9)
+
+
+@settings(max_examples=15, deadline=None)
+@given(SEEDS)
+def test_an_expected_effect_is_the_entry_of_a_missing_cell(seed):
+    rule = Expected(effect_network(seed, 3))
+    codes = rows_of(rule, seed)
+    favoured, against = np.zeros(len(codes), dtype=np.intp), np.ones(len(codes), dtype=np.intp)
+    logs = rule.log_posterior(codes)
+    parts = rule.contributions(codes, favoured, against, logs[:, 0] - logs[:, 1])
+    for k, row in enumerate(codes.tolist()):
+        assert np.exp(logs[k]) == pytest.approx(posterior(rule.network, row), rel=1e-9)
+        entries = entries_of(rule.network, row)
+        np.testing.assert_allclose([*parts.terms[k], parts.prior[k]], entries[:, 0] - entries[:, 1], atol=1e-12)
+
+
+@pytest.mark.parametrize("make", [tables, lambda seed: effect_network(seed, 3)], ids=["tables", "effects"])
+@settings(max_examples=10, deadline=None)
+@given(seed=SEEDS)
+def test_with_many_completions_the_average_is_that_of_the_completions_drawn(make, seed):
+    rule = averaged(make(seed), seed)
+    codes = rows_of(rule, seed, n_rows=4)
+    numbers = numbers_by_hand(rule.network, N_DRAWS)
+    gappy = codes[rule.with_gap(codes)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(average, "MAX_COMPLETIONS", 0)
+        patch.setattr(average, "N_DRAWS", N_DRAWS)
+        found = [np.exp(rule._answer(gappy, compiled)) for compiled in (False, True)]
+    for k, row in enumerate(gappy.tolist()):
+        known = [code < n for code, n in zip(row, rule.network.n_states[:-1], strict=True)]
+        bend, total = correction_by_hand(rule.filling, row, known), np.zeros(3)
+        for complete in draws(rule.network, rule.filler, tuple(row), numbers):
+            p = posterior(rule.network, complete)
+            total += np.exp(bend @ p) * p
+        total *= shift_by_hand(rule.filling, known)
+        for values in found:
+            assert values[k] == pytest.approx(total / total.sum(), rel=1e-9)
+
+
+def test_with_gaps_left_out_a_term_of_naive_bayes_is_its_mean_over_the_states():
+    """sum_k P(x = k) log P(x = k | c), with P(x = k) = sum_c P(c) P(x = k | c)."""
+    network = random_filler(tables(3), 3)
+    table, prior = network.tables[0], network.tables[-1][0]
+    parts = Skipped(network).contributions(
+        np.array([network.n_states[:-1]]), np.array([0]), np.array([1]), np.array([0.0])
+    )
+    mean = [(prior @ table) @ np.log(table[c]) for c in range(3)]
+    assert parts.terms[0, 0] == pytest.approx(mean[0] - mean[1])
+    assert parts.prior[0] == pytest.approx(np.log(prior[0] / prior[1]))
+
+
+IRIS = load_iris(as_frame=True)
+HELD = [
+    ("tan", "auto", "conditional", Averaged),
+    ("tan", "auto", "frequency", SummedOut),
+    ("tan", "category", "frequency", SummedOut),
+    ("tan", "category", "conditional", Averaged),
+    ("tan", "average", "frequency", Averaged),
+    ("tan", "marginalize", "conditional", SummedOut),
+    ("tan", "skip", "frequency", Skipped),
+    ("additive", "auto", "", Averaged),
+    ("additive", "average", "", Averaged),
+]
+
+
+@pytest.mark.parametrize(("structure", "missing", "parameters", "kind"), HELD)
+def test_a_fitted_classifier_holds_the_rule_of_its_options_and_a_file_keeps_it(
+    structure, missing, parameters, kind, tmp_path
+):
+    clf = make_classifier(structure, parameters=parameters, missing=missing).fit(IRIS.data, IRIS.target)
+    save_model(clf, tmp_path / "model.json")
+    read = load_model(tmp_path / "model.json")
+    for each in (clf, read):
+        assert type(each.gaps_) is kind
+        assert (each.filler_ is not None) == (kind is Averaged)
+    gappy = IRIS.data.mask(np.random.default_rng(0).random(IRIS.data.shape) < 0.3)
+    np.testing.assert_array_equal(read.predict_proba(gappy), clf.predict_proba(gappy))
+
+
+@pytest.mark.parametrize("missing", ["auto", "category", "marginalize"])
+def test_hidden_nodes_are_summed_out(missing):
+    network = tables(4)
+    rows = pd.DataFrame(network.sample(60, random_state=0))
+    clf = BayesianNetworkClassifier(Fixed(network), parameters="conditional", missing=missing)
+    clf.fit(rows.drop(columns=["n1", "n4"]), rows["n4"])
+    assert network.nodes[1] in clf.network_.nodes
+    assert type(clf.gaps_) is SummedOut
+
+
+def test_a_network_alone_is_summed_out_or_has_expected_effects():
+    assert type(choose_rule(tables(0))) is SummedOut
+    assert type(choose_rule(effect_network(0))) is Expected
+
+
+def test_rules_have_words_of_their_own():
+    rules = (SummedOut, Skipped, Averaged, Expected)
+    for one, other in product(rules, repeat=2):
+        assert one is other or (one.name != other.name and one.sentence != other.sentence)

@@ -1,0 +1,221 @@
+"""Laws of every kind of interval."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+
+from tanager import (
+    AdditiveClassifier,
+    BayesianNetworkClassifier,
+    DataError,
+    KDBClassifier,
+    NaiveBayesClassifier,
+    OptionError,
+    TANClassifier,
+    load_model,
+    save_model,
+)
+from tanager.uncertainty.broad import BLOCK_ROWS, MAX_ROWS_TO_FIT
+from uncertainty.tables_of_rows import numbers_and_letters
+
+KINDS = [
+    (AdditiveClassifier(), "auto"),
+    (AdditiveClassifier(trees=False, missing="average"), "broad"),
+    (AdditiveClassifier(), "bootstrap"),
+    (TANClassifier(), "laplace"),
+    (TANClassifier(), "auto"),
+    (TANClassifier(parameters="frequency"), "auto"),
+    (NaiveBayesClassifier(), "auto"),
+    (BayesianNetworkClassifier(structure="aode", parameters="frequency"), "auto"),
+]
+NAMES = [f"{clf}-{method}" for clf, method in KINDS]
+
+
+def with_gaps(X):
+    X = X.head(40).copy()
+    X.loc[1, "b"] = np.nan
+    X.loc[2, ["a", "c"]] = None
+    X.loc[3] = [np.nan, None, np.nan]
+    X.loc[4, "a"] = "never seen"
+    return X
+
+
+@pytest.mark.parametrize(("clf", "method"), KINDS, ids=NAMES)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_ends_are_ordered_hold_the_point_and_grow_with_the_level_whatever_is_missing(clf, method, n_classes):
+    X, y = numbers_and_letters(90, 0, n_classes)
+    clf = clone(clf).fit(X, y).prepare_intervals(X, y, method=method, n_draws=2)
+    rows, kind = with_gaps(X), clf.posterior_.kind
+    found, wider = clf.predict_interval(rows), clf.predict_interval(rows, level=0.99)
+    p = clf.predict_proba(rows)
+    assert found.lower.shape == p.shape
+    assert (found.lower <= found.median).all()
+    assert (found.median <= found.upper).all()
+    assert (wider.lower <= found.lower).all()
+    assert (found.upper <= wider.upper).all()
+    assert (found.lower >= 0.0).all()
+    assert (found.upper <= 1.0).all()
+    assert (found.lower <= p + 1e-12).all()
+    assert (p <= found.upper + 1e-12).all()
+    if kind != "dirichlet":
+        np.testing.assert_allclose(found.median, p, atol=1e-12)
+    if n_classes == 2:
+        np.testing.assert_allclose(found.lower[:, 0], 1.0 - found.upper[:, 1], atol=1e-9)
+
+
+@pytest.mark.parametrize(("clf", "method"), KINDS[:6], ids=NAMES[:6])
+def test_intervals_do_not_depend_on_order_of_rows_or_columns_threads_or_engine(clf, method):
+    X, y = numbers_and_letters(80, 1)
+    rows = with_gaps(X)
+    wanted = clone(clf).fit(X, y).prepare_intervals(X, y, method=method, n_draws=2).predict_interval(rows)
+    order = np.random.default_rng(0).permutation(len(X))
+    other = clone(clf).set_params(n_jobs=1).fit(X, y)
+    if method != "bootstrap":  # fits to shuffled rows are near each other, as near as the descent goes
+        other.prepare_intervals(X.iloc[order], y[order], method=method)
+        np.testing.assert_allclose(other.predict_interval(rows).lower, wanted.lower, atol=1e-9)
+    turned = X[X.columns[::-1]]
+    engine = {} if isinstance(clf, AdditiveClassifier) else {"engine": "numpy"}
+    other = clone(clf).set_params(n_jobs=2, **engine).fit(turned, y)
+    other.prepare_intervals(turned, y, method=method, n_draws=2)
+    np.testing.assert_allclose(other.predict_interval(rows[turned.columns]).upper, wanted.upper, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["broad", "dirichlet"])
+def test_of_more_rows_than_a_block_or_a_fit_takes_order_and_threads_make_no_difference_either(method):
+    X, y = numbers_and_letters(2 * MAX_ROWS_TO_FIT + 7, 1)
+    assert len(X) > 2 * BLOCK_ROWS
+    wanted = NaiveBayesClassifier(n_jobs=1).fit(X, y).prepare_intervals(X, y, method=method).predict_interval(X)
+    order = np.random.default_rng(0).permutation(len(X))
+    turned = X[X.columns[::-1]].iloc[order]
+    other = NaiveBayesClassifier(n_jobs=2).fit(turned, y[order]).prepare_intervals(turned, y[order], method=method)
+    found = other.predict_interval(turned)
+    np.testing.assert_allclose(found.lower, wanted.lower[order], atol=1e-9)
+    np.testing.assert_allclose(found.upper, wanted.upper[order], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("clf", "method", "atol"),
+    [
+        (AdditiveClassifier(pairs=0, trees=False), "bootstrap", 1e-5),
+        (TANClassifier(), "laplace", 1e-6),
+        (TANClassifier(), "bootstrap", 1e-6),
+    ],
+    ids=["effects", "tables", "bootstrap"],
+)
+def test_nor_do_they_for_fits_of_as_many_rows_whatever_the_method(clf, method, atol):
+    X, y = numbers_and_letters(2 * MAX_ROWS_TO_FIT + 7, 1)
+    rows = with_gaps(X)
+    one = clone(clf).set_params(n_jobs=1).fit(X, y).prepare_intervals(X, y, method=method, n_draws=2)
+    order = np.random.default_rng(0).permutation(len(X))
+    turned = X[X.columns[::-1]].iloc[order]
+    other = clone(clf).set_params(n_jobs=2).fit(turned, y[order])
+    other.prepare_intervals(turned, y[order], method=method, n_draws=2)
+    wanted, found = one.predict_interval(rows), other.predict_interval(rows[turned.columns])
+    assert np.mean(wanted.upper - wanted.lower) > 1e-3
+    np.testing.assert_allclose(found.lower, wanted.lower, atol=atol)
+    np.testing.assert_allclose(found.upper, wanted.upper, atol=atol)
+
+
+@pytest.mark.parametrize(("clf", "method"), [KINDS[0], KINDS[3], KINDS[5]], ids=["broad", "laplace", "dirichlet"])
+def test_a_model_learnt_from_a_stream_is_as_sure_as_that_of_memory(clf, method):
+    X, y = numbers_and_letters(150, 5)
+    rows = with_gaps(X)
+    wanted = clone(clf).fit(X, y).prepare_intervals(X, y, method=method).predict_interval(rows)
+    batches = pa.Table.from_pandas(X.assign(outcome=y), preserve_index=False).to_batches(max_chunksize=40)
+    streamed = clone(clf).fit(iter(batches), "outcome")
+    found = streamed.prepare_intervals(X, y, method=method).predict_interval(rows)
+    np.testing.assert_allclose(found.lower, wanted.lower, atol=1e-6)
+    np.testing.assert_allclose(found.upper, wanted.upper, atol=1e-6)
+    with pytest.raises(DataError, match="rows in memory"):
+        streamed.prepare_intervals(iter(batches), "outcome", method=method)
+
+
+@pytest.mark.parametrize(("clf", "method"), [KINDS[0], KINDS[3], KINDS[6]], ids=["broad", "laplace", "dirichlet"])
+def test_fewer_rows_mean_wider_intervals_in_the_mean_over_tables(clf, method):
+    widths = np.zeros((3, 2))
+    for seed in range(3):
+        X, y = numbers_and_letters(450, seed)
+        for k, n_rows in enumerate((75, 450)):
+            fitted = clone(clf).fit(X[:n_rows], y[:n_rows]).prepare_intervals(X[:n_rows], y[:n_rows], method=method)
+            found = fitted.predict_interval(X)
+            widths[seed, k] = np.mean(found.upper - found.lower)
+    assert widths[:, 0].mean() > 1.3 * widths[:, 1].mean()
+
+
+def test_a_row_of_gaps_is_as_sure_as_the_class_frequency():
+    X, y = numbers_and_letters(400, 2)
+    clf = AdditiveClassifier().fit(X, y).prepare_intervals(X, y)
+    found = clf.predict_interval(with_gaps(X))
+    share = np.mean(y == "yes")
+    deviation = np.sqrt(share * (1 - share) / len(y))
+    width = (found.upper - found.lower)[3, 1]
+    assert 0.5 * 3.29 * deviation < width < 2.0 * 3.29 * deviation
+
+
+def test_intervals_of_noise_hold_the_base_rate():
+    rng = np.random.default_rng(0)
+    X, _ = numbers_and_letters(600, 3)
+    y = rng.integers(2, size=600)
+    clf = AdditiveClassifier().fit(X, y).prepare_intervals(X, y)
+    found = clf.predict_interval(X)
+    assert np.mean((found.lower[:, 1] < 0.5) & (found.upper[:, 1] > 0.5)) > 0.9
+    assert np.mean(found.upper - found.lower) < 0.45
+
+
+def test_a_row_of_weight_two_is_the_row_twice():
+    X, y = numbers_and_letters(120, 4)
+    weights = 1.0 + (np.arange(120) % 2)
+    twice = np.repeat(np.arange(120), weights.astype(int))
+    for clf, method in (KINDS[0], KINDS[3], KINDS[6]):
+        fitted = clone(clf).fit(X, y)
+        one = fitted.prepare_intervals(X, y, weights, method=method).predict_interval(X).lower
+        other = fitted.prepare_intervals(X.iloc[twice], y[twice], method=method).predict_interval(X).lower
+        np.testing.assert_allclose(one, other, atol=1e-9)
+
+
+@pytest.mark.parametrize(("clf", "kept"), [(KINDS[0][0], True), (KINDS[5][0], True), (KINDS[3][0], False)])
+def test_a_file_keeps_broad_and_dirichlet_posteriors_and_asks_for_the_rows_for_others(clf, kept, tmp_path):
+    X, y = numbers_and_letters(150, 5)
+    clf = clone(clf).fit(X, y).prepare_intervals(X, y, method="auto" if kept else "laplace")
+    save_model(clf, tmp_path / "model.json")
+    again = load_model(tmp_path / "model.json")
+    if kept:
+        np.testing.assert_allclose(
+            again.predict_interval(with_gaps(X)).lower, clf.predict_interval(with_gaps(X)).lower, atol=1e-12
+        )
+    else:
+        with pytest.raises(AttributeError, match=r"training rows once.\nHint: call prepare_intervals"):
+            again.predict_interval(X)
+        again.prepare_intervals(X, y, method="laplace")
+        np.testing.assert_allclose(again.predict_interval(X).lower, clf.predict_interval(X).lower, atol=1e-9)
+
+
+def test_what_cannot_be_had_is_refused_and_says_what_to_do():
+    X, y = numbers_and_letters(120, 6)
+    clf = NaiveBayesClassifier().fit(X, y)
+    with pytest.raises(AttributeError, match="prepare_intervals"):
+        clf.predict_interval(X)
+    with pytest.raises(OptionError, match=r"laplace.*\nHint: method='broad'"):
+        clf.prepare_intervals(X, y, method="laplace")
+    with pytest.raises(OptionError, match="method='laplce'"):
+        clf.prepare_intervals(X, y, method="laplce")
+    with pytest.raises(OptionError, match="level=90"):
+        clf.prepare_intervals(X, y).predict_interval(X, level=90)
+    with pytest.raises(DataError, match="batch by batch"):
+        clf.prepare_intervals(iter([X]), "class")
+    dfe = TANClassifier(parameters="dfe").fit(X, y)
+    with pytest.raises(OptionError, match="method='dirichlet' is not defined"):
+        dfe.prepare_intervals(X, y, method="dirichlet")
+    assert dfe.prepare_intervals(X, y).posterior_.kind == "broad"
+    assert clf.fit(X, y).posterior_ is None
+
+
+def test_other_structures_have_dirichlet_intervals_too():
+    X, y = numbers_and_letters(150, 7)
+    clf = KDBClassifier(parameters="frequency").fit(X, y).prepare_intervals(X, y)
+    found = clf.predict_interval(with_gaps(X))
+    assert clf.posterior_.kind == "dirichlet"
+    assert (found.lower < found.upper).all()
