@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from benchmarks.timing import best_time, format_time
 from benchmarks.workloads import random_tan
 from tanager import TANClassifier
-from tanager.runtime.threads import count_threads, map_threads
+from tanager.runtime.resources import count_threads, map_threads
 
 N_ROWS = 1_000_000
 WORDS = np.array(["red", "green", "blue", "yellow"])

@@ -30,7 +30,7 @@ from tanager.evaluate.data_sets import DataSet, find_data_sets
 from tanager.evaluate.measured_fold import add_unseen_classes
 from tanager.evaluate.protocol import stratified_folds
 from tanager.metrics import accuracy, log_loss
-from tanager.runtime.threads import thread_limit
+from tanager.runtime.resources import thread_limit
 from tanager.table.read_columns import read_columns
 
 ROOT = Path(__file__).parent.parent

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tanager import AdditiveClassifier, BayesianNetworkClassifier
 from tanager.evaluate.data_sets import find_data_sets
-from tanager.runtime.threads import thread_limit
+from tanager.runtime.resources import thread_limit
 from tanager.table.read_columns import read_columns
 
 Floats = NDArray[np.float64]

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from tanager import AdditiveClassifier, BayesianNetworkClassifier
-from tanager.runtime.threads import thread_limit
+from tanager.runtime.resources import thread_limit
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -17,7 +17,7 @@ from tanager import AdditiveClassifier, BayesianNetworkClassifier
 from tanager.additive.choose import CLOSE
 from tanager.evaluate.data_sets import find_data_sets
 from tanager.parameters import Conditional
-from tanager.runtime.threads import thread_limit
+from tanager.runtime.resources import thread_limit
 
 MAX_ROWS, TIGHT = 6_000, 1e-7
 TIMES_TIGHTER = 1_000

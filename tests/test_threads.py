@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tanager.runtime.threads import count_threads, map_threads, thread_limit
+from tanager.runtime.resources import count_threads, map_threads, thread_limit
 
 
 def test_results_come_in_the_order_of_the_items():

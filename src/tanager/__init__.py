@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from tanager.classifiers.clustering import NaiveBayesClusterer
     from tanager.classifiers.conformal import ConformalClassifier, conformal_sets
     from tanager.classifiers.deciding import FixedDecisionClassifier, TunedDecisionClassifierCV
-    from tanager.classifiers.editing import apply_edits, undo_edits
     from tanager.classifiers.studies import information, structure_score
+    from tanager.edits.apply import apply_edits, undo_edits
     from tanager.edits.edit import Edit, Edits
     from tanager.evaluate.cross_validate import cross_validate_model
     from tanager.explain.counterfactual import counterfactuals
@@ -117,7 +117,7 @@ _HOMES = {
     "tanager.classifiers.clustering": ["NaiveBayesClusterer"],
     "tanager.classifiers.conformal": ["ConformalClassifier", "conformal_sets"],
     "tanager.classifiers.deciding": ["FixedDecisionClassifier", "TunedDecisionClassifierCV"],
-    "tanager.classifiers.editing": ["apply_edits", "undo_edits"],
+    "tanager.edits.apply": ["apply_edits", "undo_edits"],
     "tanager.edits.edit": ["Edit", "Edits"],
     "tanager.files.edits_file": ["load_edits", "save_edits"],
     "tanager.classifiers.studies": ["information", "structure_score"],

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from additive.grow_tables import N_CODES, GrowTable, all_splits
 from tanager.additive import grow as grow_module
 from tanager.additive.grow import Codebook, Grown, _grow_in_numpy, grow_trees
-from tanager.runtime.threads import thread_limit
+from tanager.runtime.resources import thread_limit
 
 SEEDS = st.integers(0, 10_000)
 EVERY = np.arange(len(N_CODES))

@@ -14,7 +14,7 @@ from tanager.additive import objective as objective_module
 from tanager.additive.bases import Terms
 from tanager.additive.lbfgs import minimize
 from tanager.additive.objective import Objective, Penalty, loss_and_residuals, probabilities, row_losses
-from tanager.runtime.threads import thread_limit
+from tanager.runtime.resources import thread_limit
 from tanager.table.schema import ColumnSchema
 
 CLASSES = pytest.mark.parametrize("n_classes", [2, 3])

@@ -13,7 +13,7 @@ import pytest
 
 from tanager.additive.model import AdditiveModel
 from tanager.classifiers.base import TableClassifier
-from tanager.classifiers.reading import CodedTable
+from tanager.classifiers.coded_table import CodedTable
 from tanager.network.mixture import MixtureNetwork
 from tanager.network.tree_average import TreeAverageNetwork
 

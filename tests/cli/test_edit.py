@@ -11,7 +11,7 @@ import pytest
 from report.models import mixed_table
 from tanager import AdditiveClassifier, Edit, Edits, TANClassifier, apply_edits, load_model, save_edits, save_model
 from tanager.cli.main import run
-from tanager.edits.revision import model_digest
+from tanager.edits.edit import model_digest
 
 EDITS = (Edit.flatten("age", 20, 40, reason="noise"), Edit.remove("town", reason="law", who="B. Clerk"))
 

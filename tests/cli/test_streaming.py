@@ -15,7 +15,7 @@ from tanager.cli.main import run
 from tanager.files import read_table as read_table_module
 from tanager.files.read_table import bytes_in_memory, read_table
 from tanager.files.write_table import table_writer, write_table
-from tanager.runtime import memory as stream_memory
+from tanager.runtime import resources
 from tanager.table.stream import parquet as stream_parquet
 
 
@@ -127,8 +127,8 @@ def test_the_size_in_memory_is_that_of_the_columns(tmp_path):
 def test_available_memory_is_what_a_limit_on_addresses_leaves(monkeypatch):
     resource = pytest.importorskip("resource")
     monkeypatch.setattr(resource, "getrlimit", lambda _: (10**9, 10**9))
-    monkeypatch.setattr(stream_memory, "_lines", lambda file: ["7 1 1"] if file == "/proc/self/statm" else [])
-    assert stream_memory.available_memory() == 10**9 - 7 * resource.getpagesize()
+    monkeypatch.setattr(resources, "_lines", lambda file: ["7 1 1"] if file == "/proc/self/statm" else [])
+    assert resources.available_memory() == 10**9 - 7 * resource.getpagesize()
 
 
 def test_available_memory_is_the_least_of_machine_and_control_group(monkeypatch):
@@ -140,12 +140,12 @@ def test_available_memory_is_the_least_of_machine_and_control_group(monkeypatch)
         "/sys/fs/cgroup/inner/memory.max": ["max"],
         "/sys/fs/cgroup/inner/memory.current": ["12"],
     }
-    monkeypatch.setattr(stream_memory, "_lines", lambda file: files.get(file, []))
-    assert stream_memory.available_memory() == 3_000_000
+    monkeypatch.setattr(resources, "_lines", lambda file: files.get(file, []))
+    assert resources.available_memory() == 3_000_000
     files["/sys/fs/cgroup/inner/memory.max"] = ["2000012"]
-    assert stream_memory.available_memory() == 2_000_000
+    assert resources.available_memory() == 2_000_000
     del files["/proc/self/cgroup"]
-    assert stream_memory.available_memory() == 5_000 * 1_024
+    assert resources.available_memory() == 5_000 * 1_024
 
 
 @pytest.mark.parametrize(

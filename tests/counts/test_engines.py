@@ -17,7 +17,7 @@ from tanager.counts.engine import ENGINES, AutoEngine, CountEngine, choose_engin
 from tanager.counts.numba_engine import BLOCK_ROWS, MAX_MASKS, SLAB_ROWS, NumbaEngine
 from tanager.counts.numpy_engine import NumpyEngine
 from tanager.errors import OptionError
-from tanager.runtime.threads import thread_limit
+from tanager.runtime.resources import thread_limit
 from tanager.table.batch import EncodedBatch
 
 # An example of many small tables costs milliseconds, the first one of a kernel a compilation.

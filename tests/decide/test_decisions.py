@@ -16,7 +16,7 @@ from tanager.decide import (
     tune_for_sensitivity,
     tune_for_specificity,
 )
-from tanager.decide.costs import read_costs
+from tanager.decide.decision import read_costs
 
 LETTERS = "abcdef"
 

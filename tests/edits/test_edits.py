@@ -29,8 +29,8 @@ from tanager import (
     undo_edits,
 )
 from tanager.additive.importance import class_odds, tree_mains
-from tanager.edits.change import stretch
-from tanager.edits.revision import model_digest
+from tanager.edits.apply import stretch
+from tanager.edits.edit import model_digest
 from tanager.errors import DataError, FileError
 from tanager.table.schema import ColumnSchema
 

@@ -16,7 +16,7 @@ from tanager.counts.family import Family
 from tanager.errors import DataError, OptionError
 from tanager.network.log_joint import LogJoint, normalize_log
 from tanager.network.network import Network
-from tanager.runtime.threads import thread_limit
+from tanager.runtime.resources import thread_limit
 from tanager.structure.dag import Dag
 from tanager.table.schema import ColumnSchema
 

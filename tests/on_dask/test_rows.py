@@ -20,7 +20,7 @@ from tanager.dask.cluster import Cluster
 from tanager.dask.fit import TorchOnWorkers
 from tanager.dask.rows import ClusterRows
 from tanager.errors import MemoryLimitError
-from tanager.runtime.threads import count_threads
+from tanager.runtime.resources import count_threads
 from tanager.table import deal
 from tanager.table.deal import row_keys
 from tanager.table.rows import gather

@@ -23,7 +23,7 @@ from tanager.errors import OptionError
 from tanager.network.sampling import sample_codes
 from tanager.parameters import EM, Frequency, ParameterTask, em, gap_rows
 from tanager.parameters.gap_rows import GapRows
-from tanager.runtime.threads import thread_limit
+from tanager.runtime.resources import thread_limit
 from tanager.structure.dag import Dag
 
 CHAIN = Dag.augmented_naive_bayes([(), (0,), (1,)])

@@ -11,7 +11,7 @@ import pytest
 
 from scores.by_rows import random_rows
 from tanager.counts.family import CountTable, Family, PairTables, pair_offsets
-from tanager.runtime.threads import thread_limit
+from tanager.runtime.resources import thread_limit
 from tanager.scores import ACLL, AIC, BIC, FCLL, K2, LL, MIT, BDeu, FamilyScore, by_shape, pair_information
 from tanager.scores.margins import xlogx
 

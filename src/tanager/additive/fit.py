@@ -16,7 +16,7 @@ from tanager.additive.pairs import MAX_PAIRED, rank_pairs
 from tanager.additive.trace import AdditiveTrace
 from tanager.additive.trees import choose_trees, grow_forest
 from tanager.arrays import Array
-from tanager.runtime.threads import one_blas_thread
+from tanager.runtime.resources import one_blas_thread
 from tanager.table.batch import EncodedBatch
 from tanager.table.granularity import fine_places
 from tanager.table.rows import Rows

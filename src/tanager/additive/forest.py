@@ -11,7 +11,7 @@ import numpy as np
 from tanager.additive.leaf_masks import LeafMasks
 from tanager.arrays import Array, Codes, Flags, Ints
 from tanager.errors import DataError
-from tanager.runtime.threads import map_threads
+from tanager.runtime.resources import map_threads
 
 # Rows times trees from which the compiled kernel repays its start.
 WORK_WORTH_COMPILING = 20_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tanager.arrays import Array, Codes, Flags, Ints
-from tanager.runtime.threads import map_threads
+from tanager.runtime.resources import map_threads
 
 KERNELS = "tanager.additive.grow_kernels"
 # Rows times attributes times trees of a round below which NumPy has grown them before a kernel is compiled.

@@ -17,7 +17,7 @@ from tanager.network.any_network import AnyNetwork
 from tanager.network.columns import HasColumns, Term
 from tanager.network.log_joint import LogJoint, normalize_log
 from tanager.network.network import Network
-from tanager.runtime.threads import map_threads
+from tanager.runtime.resources import map_threads
 from tanager.structure.dag import Dag
 from tanager.table.categories import code_dtype
 from tanager.table.schema import Category, ColumnSchema

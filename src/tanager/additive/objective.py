@@ -19,7 +19,7 @@ from scipy import sparse
 
 from tanager.additive.bases import Term, Terms
 from tanager.arrays import Array, Codes
-from tanager.runtime.threads import map_threads
+from tanager.runtime.resources import map_threads
 
 Matrices = tuple[sparse.csr_array, sparse.csc_array]
 Block = tuple[slice, list[Matrices] | None]

@@ -22,7 +22,7 @@ from tanager.check.findings.numbers import find_numbers
 from tanager.check.findings.repeated_rows import find_repeated_rows
 from tanager.check.findings.spelling import find_spellings
 from tanager.check.table_facts import FindInColumn, FindInTable, TableFacts
-from tanager.runtime.threads import map_threads
+from tanager.runtime.resources import map_threads
 from tanager.table.columns import Column, RawTable
 from tanager.table.read_arrow import read_arrow, read_objects
 from tanager.table.training_table import read_labels, target_name

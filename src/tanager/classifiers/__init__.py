@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tanager.classifiers.additive import AdditiveClassifier
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
-from tanager.classifiers.naive_bayes import NaiveBayesClassifier
 from tanager.classifiers.presets import (
     BCKGClassifier,
     HillClimbClassifier,
     KDBClassifier,
+    NaiveBayesClassifier,
     SelectiveNaiveBayesClassifier,
     TANClassifier,
 )

@@ -18,9 +18,9 @@ from tanager.additive.options import check_options, read_options
 from tanager.additive.pairs import FEW_CELLS
 from tanager.additive.trace import AdditiveTrace
 from tanager.classifiers.base import TableClassifier
+from tanager.classifiers.coded_table import CodedTable, RowNeeds
 from tanager.classifiers.learning import Learnt, refuse_too_large, table_sizes
 from tanager.classifiers.options import AdditiveClassifierOptions
-from tanager.classifiers.reading import CodedTable, RowNeeds
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
 from tanager.counts.family import Family

@@ -2,44 +2,179 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
-from typing import Any, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tanager.additive.importance import attribute_importance
+from tanager.additive.importance import attribute_importance, class_odds
 from tanager.additive.model import AnyModel
 from tanager.additive.trace import AdditiveTrace
 from tanager.arrays import Codes
-from tanager.classifiers.hidden import add_hidden_codes
-from tanager.classifiers.intervals import GivesIntervals
-from tanager.classifiers.learning import Learnt, Trace
-from tanager.classifiers.reading import CodedTable
-from tanager.counts.engine import CountEngine
+from tanager.classifiers.coded_table import CodedTable, RowNeeds, code_stream, code_table
+from tanager.classifiers.intervals import Preparation
+from tanager.classifiers.learning import Learnt, Trace, add_hidden_codes
+from tanager.classifiers.options import SharedOptions
+from tanager.counts.count_store import CountStore
+from tanager.counts.engine import CountEngine, choose_engine
+from tanager.counts.running_counts import RunningCounts
 from tanager.decide import Decision
-from tanager.edits.revision import Revision
-from tanager.errors import MemoryLimitError, MissingMethodError
+from tanager.errors import MemoryLimitError, MissingMethodError, OptionError
 from tanager.metrics import Quality
 from tanager.missing.choose import choose_rule, with_rule
 from tanager.missing.rule import GapRule
 from tanager.network.network import Network
 from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
+from tanager.registry import check_option
 from tanager.runtime.progress import working
-from tanager.runtime.threads import thread_limit
+from tanager.runtime.resources import thread_limit
+from tanager.table.class_weights import check_classes, given_weighting, weigh_classes
 from tanager.table.columns import RawTable
-from tanager.table.encoder import TableEncoder
+from tanager.table.discretizer import choose_discretizer
+from tanager.table.encoder import TableEncoder, learn_schema
+from tanager.table.needs import Place, exceeds
 from tanager.table.read_columns import read_columns
+from tanager.table.schema import TableSchema
+from tanager.table.stream.reader import ReadOptions, StreamReader
+from tanager.table.stream.roles import check_roles
 from tanager.table.stream.source import is_stream, open_stream
+from tanager.table.training_table import TrainingTable, read_rows, read_training, warn_left_out
+from tanager.uncertainty.any_posterior import METHODS, AnyPosterior
+from tanager.uncertainty.bands import effect_deviations, with_bands
+from tanager.uncertainty.interval import Interval, check_level, reach
+
+if TYPE_CHECKING:
+    from tanager.edits.edit import Revision
 
 
-class TableClassifier(GivesIntervals, ClassifierMixin, BaseEstimator):
+FEWEST_DRAWS = 2
+
+
+class ReadsTables(SharedOptions, ABC):
+    """What a classifier with these options does to a table before it learns from it."""
+
+    classes_: NDArray[np.generic]
+    encoder_: TableEncoder
+
+    @abstractmethod
+    def _row_needs(self) -> RowNeeds:
+        """What the learner needs of the rows; options that cannot be used are refused."""
+
+    @abstractmethod
+    def _check_place(self, place: Place) -> None:
+        """Refuse what needs more of the rows than they can give where they are."""
+
+    def _count_engine(self) -> CountEngine:
+        """What counts rows."""
+        return choose_engine("auto", None)
+
+    def learn_counts(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
+        """Check the data, learn the encoder, and give the counts of the labelled rows, columns in the table's order."""
+        training, schema = self._learn_schema(X, y, sample_weight, self._row_needs())
+        self.classes_ = training.classes
+        self.encoder_ = TableEncoder(schema, unseen_is_error=self.handle_unknown == "error")
+        return self._count(training)
+
+    def count(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
+        """The counts of other rows, by the categories and cut points of the training rows."""
+        return self._count(self.read_labelled(X, y, sample_weight))
+
+    def _count(self, rows: TrainingTable) -> CountStore:
+        table = code_table(rows, self.encoder_.schema, tuple(range(len(rows.table.names))))
+        return table.counts(self._count_engine())
+
+    def read_labelled(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TrainingTable:
+        """Other rows that have a class, checked against the columns and classes of the training rows."""
+        check_is_fitted(self)
+        rows = read_rows(X, y, sample_weight, self.classes_, unlabelled=True)
+        self._check_columns(X, rows.table, reset=False)
+        warn_left_out(rows)
+        return rows
+
+    def _read(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, needs: RowNeeds) -> CodedTable:
+        """A table in memory."""
+        training, schema = self._learn_schema(X, y, sample_weight, needs)
+        again = choose_discretizer(self.discretizer) if needs.cuts_again else None
+        return code_table(training, schema, schema.learning_order, needs.unlabelled, again)
+
+    def _learn_schema(
+        self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, needs: RowNeeds
+    ) -> tuple[TrainingTable, TableSchema]:
+        """A table in memory, checked, and what its columns hold."""
+        training = read_training(X, y, sample_weight, unlabelled=True)
+        if self.class_weight is not None:
+            training = weigh_classes(training, self.class_weight)
+        self._check_columns(X, training.table, reset=True)
+        if not needs.unlabelled:
+            warn_left_out(training)
+        schema = learn_schema(
+            training.table,
+            training.target,
+            training.class_codes,
+            training.weights,
+            choose_discretizer(self.discretizer, needs.fine),
+            self.categorical_features,
+            gap_states=needs.gap_states,
+            fine=needs.fine,
+        )
+        return training, schema
+
+    @contextmanager
+    def _read_stream(
+        self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, needs: RowNeeds
+    ) -> Iterator[CodedTable]:
+        """A table that comes batch by batch, read once. Its rows are gone when the block ends, however it does."""
+        self._check_place("disk")
+        roles = check_roles(y, sample_weight)
+        options = ReadOptions(
+            choose_discretizer(self.discretizer, needs.fine),
+            self.categorical_features,
+            gap_states=needs.gap_states,
+            fine=needs.fine,
+            unlabelled=needs.unlabelled,
+            values=needs.cuts_again,
+            class_weight=given_weighting(self.class_weight, "a table that comes batch by batch"),
+        )
+        running = self._running_counts(needs)
+        reader = StreamReader(roles, options, running)
+        try:
+            table = code_stream(reader.read(open_stream(X)), running)
+            check_classes(options.class_weight, table.classes)
+            if exceeds(needs.needs, "counts"):
+                unlabelled = None if table.unlabelled is None else table.unlabelled.kept()
+                table = replace(table, rows=table.rows.kept(), unlabelled=unlabelled)
+                reader.close()
+            names = table.schema.names[:-1]
+            self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+            yield table
+        finally:
+            reader.close()
+
+    def _running_counts(self, needs: RowNeeds) -> RunningCounts | None:
+        """The counts that are all the learner needs, taken as rows are read; None if it may need others, or rows.
+
+        Fine granularities are learnt from too, which no counts of pairs have.
+        """
+        if exceeds(needs.needs, "pairs") or needs.fine:
+            return None
+        return RunningCounts(self._count_engine(), needs.pairs)
+
+    def _check_columns(self, X: object, table: RawTable, reset: bool) -> None:
+        """scikit-learn's own messages for other columns than in training; a pyarrow table is named too."""
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if table.named and reset and not hasattr(self, "feature_names_in_"):
+            self.feature_names_in_ = np.array(table.names, dtype=object)
+
+
+class TableClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
     """A classifier learnt from a table: what its model is, a subclass says.
 
     model_      what was learnt: an `AdditiveModel` or a network
@@ -51,6 +186,7 @@ class TableClassifier(GivesIntervals, ClassifierMixin, BaseEstimator):
     class_count_: NDArray[np.float64]
     trace_: Trace | AdditiveTrace
     quality_: Quality | None = None
+    posterior_: AnyPosterior | None = None
     decision_: Decision | None = None
     recipe_: Recipe = NOTHING_TO_DO
     edits_: tuple[Revision, ...] = ()
@@ -161,6 +297,90 @@ class TableClassifier(GivesIntervals, ClassifierMixin, BaseEstimator):
             table = read_columns(X)
             self._check_columns(X, table, reset=False)
             return table, add_hidden_codes(self.encoder_.encode(table), self.model_.n_states)
+
+    def prepare_intervals(
+        self,
+        X: object,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        method: str = "auto",
+        n_draws: int = 30,
+        random_state: int = 0,
+    ) -> Self:
+        """Learn from the training rows how sure the classifier is; then `predict_interval` says it of any row.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The rows the classifier was fitted to.
+        method : "auto", "broad", "dirichlet", "laplace" or "bootstrap"
+            For every classifier: "broad" holds the classifier
+            against a model that leaves no attribute, pair or combination out, averaged over its strengths: what the
+            classifier has chosen is not taken for granted. "laplace" takes structure and strengths for granted and
+            asks how far tables fitted by "conditional" could be off. "bootstrap" fits `n_draws` times
+            to rows of random weights, everything chosen again but the cut points. "auto" is "dirichlet" for
+            parameters="frequency", else "broad".
+        n_draws : int
+            Fits of the bootstrap.
+        random_state : int
+            Seed of the bootstrap; the other methods give the same numbers always.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        check_option("method", method, METHODS)
+        if n_draws < FEWEST_DRAWS:
+            raise OptionError(f"n_draws={n_draws!r} must be a number of fits, {FEWEST_DRAWS} at least.")
+        with self._replacing() as new, thread_limit(self.n_jobs):
+            new.posterior_ = Preparation.of(new, X, y, sample_weight).learn(method, n_draws, random_state)
+            if new.model_.kind == "effects":
+                new.model_ = with_bands(new.model_, new.posterior_)
+        return self
+
+    def predict_interval(self, X: object, level: float = 0.9) -> Interval:
+        """Intervals of P(class | row) that hold the truth with probability `level`, one for each class of each row.
+
+        `prepare_intervals` says by what posterior, and must have been called. `lower`, `median` and `upper` are each
+        (n_rows, n_classes), in the order of `classes_`; but for "dirichlet" the median is `predict_proba`.
+        """
+        now = self._now()
+        share, posterior = now.check_intervals(level)
+        _, codes = now.encode(X)
+        logs = now.predict_log_proba(X)
+        with thread_limit(now.n_jobs):
+            return posterior.interval(codes, logs, share, now.gaps_)
+
+    def effect_interval(self, *attributes: str, level: float = 0.9) -> Interval:
+        """An interval of a main effect, or of the effect of a pair: what each state adds to the log odds of each class.
+
+        attributes : one name, or the two of a pair of `model_.edges`
+
+        Returns (states, n_classes) each, or (states of the first, of the second, n_classes) at the granularity of
+        pairs, in the order of the columns' states. The middle is the model's own.
+        """
+        share, posterior = self.check_intervals(level)
+        if self.model_.kind != "effects":
+            raise OptionError("only an additive model has intervals of effects.", hint="use AdditiveClassifier.")
+        network = self.model_
+        odds = class_odds(network.main(*attributes) if len(attributes) == 1 else network.pair(*attributes))
+        term = tuple(network.number(name) for name in attributes)
+        deviations = effect_deviations(network, posterior, term)
+        half = np.full(odds.shape, np.nan) if deviations is None else reach(share) * deviations
+        return Interval(odds - half, odds, odds + half)
+
+    def check_intervals(self, level: float) -> tuple[float, AnyPosterior]:
+        """The level and the posterior, or an error that says what to do."""
+        check_is_fitted(self)
+        share = check_level(level)
+        if self.posterior_ is None:
+            raise MissingMethodError(
+                f"this {type(self).__name__} has nothing to say how sure it is: that needs its training rows once.",
+                hint="call prepare_intervals(X, y) with them; `tanager fit --intervals` keeps that in the model file.",
+            )
+        return share, self.posterior_
 
     @property
     def filler_(self) -> Network | None:

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from tanager.arrays import Codes
 from tanager.classifiers.base import TableClassifier
-from tanager.classifiers.learning import Learning, Learnt, needed_memory
+from tanager.classifiers.coded_table import CodedTable, RowNeeds
+from tanager.classifiers.learning import Learning, Learnt, Parts, needed_memory
 from tanager.classifiers.options import ClassifierOptions
-from tanager.classifiers.parts import Parts
-from tanager.classifiers.reading import CodedTable, RowNeeds
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.missing.choose import needs_filler
 from tanager.network.any_network import AnyNetwork

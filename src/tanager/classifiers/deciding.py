@@ -10,10 +10,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers.base import TableClassifier
-from tanager.classifiers.out_of_fold import out_of_fold
 from tanager.classifiers.wrapping import WrappingClassifier
 from tanager.decide import (
     CostDecision,
@@ -25,8 +26,9 @@ from tanager.decide import (
     tune_for_sensitivity,
     tune_for_specificity,
 )
-from tanager.decide.costs import Costs, class_code, read_costs, read_price
-from tanager.errors import OptionError
+from tanager.decide.decision import Costs, class_code, read_costs, read_price
+from tanager.errors import DataError, OptionError
+from tanager.metrics import Probabilities
 from tanager.table.schema import Category
 from tanager.table.training_table import encode_labels, read_labels, read_sample_weight
 
@@ -236,3 +238,22 @@ def positive_label(pos_label: Any, classes: tuple[Category, ...]) -> Category:
             )
         return classes[1]
     return classes[class_code(pos_label, classes, "pos_label")]
+
+
+def out_of_fold(
+    clf: Any, X: Any, y: NDArray[np.generic], weights: NDArray[np.float64] | None, classes: NDArray[np.generic], cv: Any
+) -> Probabilities:
+    """(n_rows, n_classes) by clones of a classifier, each fitted without the rows that it judges."""
+    found = np.full((len(y), len(classes)), np.nan)
+    for train, test in check_cv(cv, y, classifier=True).split(X, y):
+        options = {} if weights is None else {"sample_weight": weights[train]}
+        fitted = clone(clf).fit(_safe_indexing(X, train), y[train], **options)
+        if len(fitted.classes_) < len(classes):
+            raise DataError(
+                f"a fold has rows of {len(fitted.classes_)} of the {len(classes)} classes only.",
+                hint="use fewer folds, or leave out classes of few rows.",
+            )
+        found[test] = fitted.predict_proba(_safe_indexing(X, test))
+    if np.isnan(found).any():
+        raise DataError("cv leaves some rows out of every fold; each has to be judged once.")
+    return found

@@ -1,119 +1,138 @@
-"""How sure a classifier is: intervals of P(class | row), after one preparation from the training rows."""
+"""The posterior of a fitted classifier, learnt from its training rows by one of the methods of `prepare_intervals`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self, cast
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import clone
 
-from tanager.additive.importance import class_odds
-from tanager.additive.model import AnyModel
-from tanager.classifiers.reading import ReadsTables
-from tanager.errors import MissingMethodError, OptionError
-from tanager.missing.rule import GapRule
-from tanager.registry import check_option
-from tanager.runtime.threads import thread_limit
-from tanager.uncertainty.any_posterior import METHODS, AnyPosterior
-from tanager.uncertainty.bands import effect_deviations, with_bands
-from tanager.uncertainty.interval import Interval, check_level, reach
+from tanager.classifiers.coded_table import CodedTable, code_table
+from tanager.classifiers.learning import Learnt, Trace, add_hidden_codes
+from tanager.counts.family import Family
+from tanager.errors import DataError, OptionError
+from tanager.missing.choose import choose_rule
+from tanager.network.network import Network
+from tanager.parameters import Conditional, Frequency
+from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.conditional.priors import PRIORS
+from tanager.parameters.conditional.trace import ConditionalTrace
+from tanager.parameters.protocol import ParameterTask
+from tanager.runtime.resources import one_blas_thread
+from tanager.table.batch import EncodedBatch
+from tanager.table.class_weights import weigh_classes
+from tanager.table.stream.source import is_stream
+from tanager.table.training_table import TrainingTable
+from tanager.uncertainty.any_posterior import AnyPosterior
+from tanager.uncertainty.bootstrap import BootstrapPosterior, draw_weights
+from tanager.uncertainty.broad import BroadPosterior, TrainingRows, broad_posterior
+from tanager.uncertainty.dirichlet import DirichletPosterior, dirichlet_posterior
+from tanager.uncertainty.looked_up import LookedUpPosterior
+from tanager.uncertainty.tables import tables_posterior
 
 if TYPE_CHECKING:
     from tanager.classifiers.base import TableClassifier
+    from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 
-FEWEST_DRAWS = 2
+FOR_ANY_LEARNER = "method='broad' and method='bootstrap' are for every learner."
+LAPLACE_PRIORS = ("hierarchical", "generative")
 
 
-class GivesIntervals(ReadsTables):
-    """What a classifier does to say how sure it is."""
+@dataclass(frozen=True)
+class Preparation:
+    """A fitted classifier and its training rows."""
 
-    gaps_: GapRule
-    model_: AnyModel
-    posterior_: AnyPosterior | None = None
+    clf: TableClassifier
+    training: TrainingTable
 
-    def prepare_intervals(
-        self,
-        X: object,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        method: str = "auto",
-        n_draws: int = 30,
-        random_state: int = 0,
-    ) -> Self:
-        """Learn from the training rows how sure the classifier is; then `predict_interval` says it of any row.
+    @classmethod
+    def of(cls, clf: TableClassifier, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> Preparation:
+        if is_stream(X):
+            raise DataError("how sure a model is needs its rows in memory, and X comes batch by batch.")
+        return cls(clf, weigh_classes(clf.read_labelled(X, y, sample_weight), clf.class_weight))
 
-        Parameters
-        ----------
-        X, y, sample_weight
-            The rows the classifier was fitted to.
-        method : "auto", "broad", "dirichlet", "laplace" or "bootstrap"
-            For every classifier: "broad" holds the classifier
-            against a model that leaves no attribute, pair or combination out, averaged over its strengths: what the
-            classifier has chosen is not taken for granted. "laplace" takes structure and strengths for granted and
-            asks how far tables fitted by "conditional" could be off. "bootstrap" fits `n_draws` times
-            to rows of random weights, everything chosen again but the cut points. "auto" is "dirichlet" for
-            parameters="frequency", else "broad".
-        n_draws : int
-            Fits of the bootstrap.
-        random_state : int
-            Seed of the bootstrap; the other methods give the same numbers always.
+    def learn(self, method: str, n_draws: int, seed: int) -> AnyPosterior:
+        """By a method of `prepare_intervals`; "auto" asks the parameter learner."""
+        own = self.clf._own_posterior()
+        if method == "auto":
+            method = own if own == "dirichlet" and self._has_own_tables else "broad"
+        elif method in ("dirichlet", "laplace") and (method != own or not self._has_own_tables):
+            what = " ".join(repr(clone(self.clf)).split())
+            raise OptionError(f"method={method!r} is not defined for {what}.", hint=FOR_ANY_LEARNER)
+        match method:
+            case "dirichlet":
+                return self._dirichlet()
+            case "bootstrap":
+                return BootstrapPosterior(
+                    tuple(
+                        choose_rule(learnt.model, learnt.filling, self.clf.missing)
+                        for learnt in self.refits(n_draws, seed)
+                    )
+                )
+            case "laplace":
+                return self._laplace()
+        return self._broad()
 
-        Returns
-        -------
-        self
-        """
-        from tanager.classifiers.posteriors import Preparation
+    @property
+    def _has_own_tables(self) -> bool:
+        """Whether there is a table for every family, of columns that are all in the data."""
+        network = self.clf.model_
+        return network.kind == "tables" and len(network.columns) - 1 == self.clf.n_features_in_
 
-        check_is_fitted(self)
-        check_option("method", method, METHODS)
-        if n_draws < FEWEST_DRAWS:
-            raise OptionError(f"n_draws={n_draws!r} must be a number of fits, {FEWEST_DRAWS} at least.")
-        with cast("TableClassifier", self)._replacing() as new, thread_limit(self.n_jobs):
-            new.posterior_ = Preparation.of(new, X, y, sample_weight).learn(method, n_draws, random_state)
-            if new.model_.kind == "effects":
-                new.model_ = with_bands(new.model_, new.posterior_)
-        return self
+    def rows(self) -> TrainingRows:
+        """As the network's codes, in the order of the table's columns."""
+        clf, training = self.clf, self.training
+        codes = add_hidden_codes(clf.encoder_.encode(training.table), clf.model_.n_states)
+        weights = np.ones(len(codes)) if training.weights is None else training.weights
+        return TrainingRows(codes, training.class_codes.astype(np.int64), weights, len(clf.classes_))
 
-    def predict_interval(self, X: object, level: float = 0.9) -> Interval:
-        """Intervals of P(class | row) that hold the truth with probability `level`, one for each class of each row.
+    def table(self) -> CodedTable:
+        """As a learner is given them, by the categories and cut points of the classifier."""
+        schema = self.clf.encoder_.schema
+        return code_table(self.training, schema, schema.learning_order, self.clf._row_needs().unlabelled)
 
-        `prepare_intervals` says by what posterior, and must have been called. `lower`, `median` and `upper` are each
-        (n_rows, n_classes), in the order of `classes_`; but for "dirichlet" the median is `predict_proba`.
-        """
-        now = cast("TableClassifier", self)._now()
-        share, posterior = now.check_intervals(level)
-        _, codes = now.encode(X)
-        logs = now.predict_log_proba(X)
-        with thread_limit(now.n_jobs):
-            return posterior.interval(codes, logs, share, now.gaps_)
+    def _broad(self) -> BroadPosterior:
+        clf, n_attributes = self.clf, self.clf.n_features_in_
+        pairs = clf.model_.pairs if clf.model_.kind == "effects" else ()
+        columns = clf.model_.columns[:n_attributes]
+        order = clf.encoder_.schema.learning_order
+        return broad_posterior(columns, order, clf.feature_importances_, pairs, self.rows())
 
-    def effect_interval(self, *attributes: str, level: float = 0.9) -> Interval:
-        """An interval of a main effect, or of the effect of a pair: what each state adds to the log odds of each class.
+    def _dirichlet(self) -> DirichletPosterior:
+        network = cast(Network, self.clf.model_)
+        learner = cast(Frequency, cast("BayesianNetworkClassifier", self.clf)._parts().parameters)
+        table = code_table(self.training, self.clf.encoder_.schema, tuple(range(len(network.columns) - 1)))
+        counts = table.counts(self.clf._count_engine())
+        families = [Family(node, parents) for node, parents in enumerate(network.dag.parents)]
+        counted = [np.asarray(counts.table(family), dtype=np.float64) for family in families]
+        return dirichlet_posterior(network, counted, [learner.pseudo_rows(counts, family) for family in families])
 
-        attributes : one name, or the two of a pair of `model_.edges`
-
-        Returns (states, n_classes) each, or (states of the first, of the second, n_classes) at the granularity of
-        pairs, in the order of the columns' states. The middle is the model's own.
-        """
-        share, posterior = self.check_intervals(level)
-        if self.model_.kind != "effects":
-            raise OptionError("only an additive model has intervals of effects.", hint="use AdditiveClassifier.")
-        network = self.model_
-        odds = class_odds(network.main(*attributes) if len(attributes) == 1 else network.pair(*attributes))
-        term = tuple(network.number(name) for name in attributes)
-        deviations = effect_deviations(network, posterior, term)
-        half = np.full(odds.shape, np.nan) if deviations is None else reach(share) * deviations
-        return Interval(odds - half, odds, odds + half)
-
-    def check_intervals(self, level: float) -> tuple[float, AnyPosterior]:
-        """The level and the posterior, or an error that says what to do."""
-        check_is_fitted(self)
-        share = check_level(level)
-        if self.posterior_ is None:
-            raise MissingMethodError(
-                f"this {type(self).__name__} has nothing to say how sure it is: that needs its training rows once.",
-                hint="call prepare_intervals(X, y) with them; `tanager fit --intervals` keeps that in the model file.",
+    def _laplace(self) -> LookedUpPosterior:
+        clf, rows = cast("BayesianNetworkClassifier", self.clf), self.rows()
+        options = cast(Conditional, clf._parts().parameters).fit_options()
+        trace = cast(ConditionalTrace, cast(Trace, clf.trace_).parameters)
+        if options.prior not in LAPLACE_PRIORS or options.objective != "cll":
+            raise OptionError(
+                f"method='laplace' needs objective='cll' and a prior that is normal, {' or '.join(LAPLACE_PRIORS)}; "
+                f"these parameters have {options.objective!r} and {options.prior!r}.",
+                hint=FOR_ANY_LEARNER,
             )
-        return share, self.posterior_
+        p = np.exp(clf.gaps_.log_posterior(rows.codes))
+        with one_blas_thread():
+            network = cast(Network, clf.model_)
+            table = code_table(self.training, clf.encoder_.schema, tuple(range(len(network.columns) - 1)))
+            task = ParameterTask(network.dag, table.counts(clf._count_engine()), schema=table.columns)
+            prior = PRIORS[options.prior](task, ClassCells.of(network.dag, network.n_states))
+            return tables_posterior(network, prior, trace.strength, rows.codes, rows.weights, p)
+
+    def refits(self, n_draws: int, seed: int) -> list[Learnt]:
+        """The model learnt again from rows of random weights (`draw_weights`), structure and strengths chosen again."""
+        clf, table, rng = self.clf, self.table(), np.random.default_rng(seed)
+        rows = cast(EncodedBatch, table.rows)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # as in the fit, which has given them
+            drawn = (replace(table, rows=draw_weights(rows, rng)) for _ in range(n_draws))
+            return [clf._learn_model(each, clf._count_engine()) for each in drawn]

@@ -1,4 +1,4 @@
-"""A coded table -> a finished network: count, choose the structure, fit the parameters; wherever the rows are."""
+"""Parts: the structure learner, criterion and parameter learner of a classifier, and whether they go together."""
 
 from __future__ import annotations
 
@@ -13,24 +13,98 @@ import numpy as np
 
 from tanager.additive.model import AnyModel
 from tanager.additive.trace import AdditiveTrace
-from tanager.classifiers.hidden import add_hidden, count_with_hidden, hidden_columns, tune_hidden
-from tanager.classifiers.parts import Parts
-from tanager.classifiers.reading import CodedTable
+from tanager.arrays import Codes
+from tanager.classifiers.coded_table import CodedTable
+from tanager.classifiers.options import ClassifierOptions
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
-from tanager.errors import MemoryLimitError
+from tanager.errors import MemoryLimitError, OptionError
+from tanager.missing.choose import MISSING
 from tanager.missing.filling import FillingTask
 from tanager.network.mixture import MixtureNetwork
 from tanager.network.network import Network
 from tanager.network.tree_average import TreeAverageNetwork
-from tanager.parameters import Conditional, Frequency, LearntNetwork, ParameterLearner, ParameterTask
+from tanager.parameters import EM, PARAMETERS, Conditional, Frequency, LearntNetwork, ParameterLearner, ParameterTask
 from tanager.parameters.fitted_likelihood import FittedLikelihood
 from tanager.parameters.protocol import ParameterTrace
 from tanager.parameters.row_likelihood import RowLikelihood
-from tanager.runtime.memory import available_memory
-from tanager.scores import CLL, FamilyScore
-from tanager.structure import LearntStructure, Step, StructureTask
+from tanager.registry import check_option, resolve
+from tanager.runtime.resources import available_memory, one_blas_thread
+from tanager.scores import CLL, SCORES, FamilyScore
+from tanager.structure import STRUCTURES, LearntStructure, Step, StructureLearner, StructureTask
 from tanager.structure.dag import Dag
+from tanager.table.batch import EncodedBatch
+from tanager.table.categories import code_dtype
+from tanager.table.needs import Needs, Place, check_needs, most_needed
+from tanager.table.rows import Rows, gather
+from tanager.table.schema import ColumnSchema
+from tanager.tuning.data import QueryRows
+from tanager.tuning.run import STRENGTHS, TuneRun
+
+DEFAULT_CRITERION = StructureLearner.default_criterion
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a classifier is put together of; each part declares what it can do, and is asked here.
+
+    criterion  what the structure is chosen by; None where it asks for none
+    """
+
+    structure: StructureLearner
+    criterion: FamilyScore | CLL | None
+    parameters: ParameterLearner
+
+    @classmethod
+    def of(cls, options: ClassifierOptions, structure: object) -> Parts:
+        """The parts that options name or hold, the structure apart; an error names what cannot be used."""
+        missing = check_option("missing", options.missing, MISSING)
+        check_option("handle_unknown", options.handle_unknown, ["marginalize", "error"])
+        learner = resolve("structure", structure, STRUCTURES, "learn")
+        fitter = resolve("parameters", options.parameters, PARAMETERS, "learn")
+        if learner.learns not in fitter.fits:
+            fitting = next(name for name, make in PARAMETERS.items() if learner.learns in make().fits)
+            raise OptionError(
+                f"parameters={fitter!r} cannot fit the {learner.learns} of structure={learner!r}.",
+                hint=f"use parameters={fitting!r}, or structure='tan'.",
+            )
+        if learner.learns in ("mixtures", "trees") and missing in ("average", "skip"):
+            raise OptionError(
+                f"missing={missing!r} is defined for one network; structure={learner!r} is a mixture of them.",
+                hint="use missing='auto', which sums a missing cell out of each.",
+            )
+        return cls(learner, choose_criterion(options.criterion, learner), fitter)
+
+    @property
+    def needs(self) -> Needs:
+        """What all parts together need of the rows."""
+        return most_needed(*(part.needs for part in self._parts().values()))
+
+    def check(self, place: Place) -> None:
+        """Refuse a part that needs more of the rows than they can give where they are."""
+        for option, part in self._parts().items():
+            check_needs(f"{option}={part!r}", part.needs, place)
+
+    def _parts(self) -> dict[str, StructureLearner | FamilyScore | CLL | ParameterLearner]:
+        parts = {"structure": self.structure, "criterion": self.criterion, "parameters": self.parameters}
+        return {option: part for option, part in parts.items() if part is not None}
+
+
+def choose_criterion(criterion: object, structure: StructureLearner) -> FamilyScore | CLL | None:
+    """The score that `structure` is chosen by; None where it asks for none, and then none may be given."""
+    if structure.asks_criterion:
+        score = resolve(
+            "criterion", structure.default_criterion if criterion is None else criterion, SCORES, "check_options"
+        )
+        score.check_options()
+        return score
+    if criterion is None:
+        return None
+    asking = [repr(name) for name, make in STRUCTURES.items() if make().asks_criterion]
+    raise OptionError(
+        f"criterion={criterion!r} is given, but the structure {type(structure).__name__}() is chosen without one.",
+        hint=f"leave the criterion out, or use a structure that asks for one: {', '.join(asking)}.",
+    )
 
 
 @dataclass(frozen=True)
@@ -189,3 +263,89 @@ def table_sizes(node_sets: Iterable[tuple[int, ...]], counts: CountStore) -> dic
 
 def _families(task: ParameterTask) -> list[tuple[int, ...]]:
     return [tuple(sorted(family.nodes)) for family in task.dag.families]
+
+
+def hidden_columns(parts: Parts, names: Sequence[str], missing: str) -> tuple[ColumnSchema, ...]:
+    """The hidden nodes of a structure for a table with these columns, the class last; or why they cannot be learnt."""
+    hidden = parts.structure.hidden(names)
+    if not hidden:
+        return ()
+    nodes = ", ".join(repr(column.name) for column in hidden)
+    if not parts.parameters.learns_hidden:
+        raise OptionError(
+            f"the network has nodes that are no column of the table, {nodes}; {type(parts.parameters).__name__} cannot "
+            "learn tables of hidden nodes.",
+            hint="use parameters='em', 'likelihood-gradient' or 'conditional', or rename the columns.",
+        )
+    if missing not in ("auto", "marginalize", "category"):
+        raise OptionError(f"missing={missing!r} cannot be used with hidden nodes, {nodes}: they have to be summed out.")
+    return hidden
+
+
+def add_hidden_codes(codes: Codes, n_states: Sequence[int]) -> Codes:
+    """Codes of all attributes of a network with these states, class last: hidden ones come last, always missing."""
+    n_columns = codes.shape[1]
+    if n_columns == len(n_states) - 1:
+        return codes
+    dtype = np.promote_types(codes.dtype, code_dtype(max(n_states[:-1])))
+    wider = np.empty((len(codes), len(n_states) - 1), dtype=dtype, order="F")
+    wider[:, :n_columns] = codes
+    wider[:, n_columns:] = n_states[n_columns:-1]
+    return wider
+
+
+def add_hidden(rows: Rows, hidden: Sequence[ColumnSchema]) -> Rows:
+    """The rows with a column for each hidden node."""
+    n_states = (*rows.n_states[:-1], *(column.n_states for column in hidden), rows.n_states[-1])
+    return rows.map(partial(_add_columns, n_states=n_states), "hidden")
+
+
+def count_with_hidden(counts: CountStore, hidden: Sequence[ColumnSchema]) -> CountStore:
+    """Counts of the table with a column for each hidden node."""
+    names = [*counts.names[:-1], *(column.name for column in hidden), counts.names[-1]]
+    return CountStore(add_hidden(counts.rows, hidden), counts.engine, names)
+
+
+@dataclass(frozen=True)
+class HiddenTrace(ParameterTrace):
+    """What EM did, the strength by which its tables hold, and the mean held-out loss of all strengths tried."""
+
+    em: ParameterTrace
+    strength: float
+    held_out: tuple[tuple[float, float], ...]
+
+
+def tune_hidden(parameters: Conditional, task: ParameterTask) -> LearntNetwork:
+    """A network with hidden nodes that tells classes apart: the tables of EM, tuned for the class.
+
+    They are pulled back to EM's as if `strength` rows had been seen in each of their rows (`tune`). So where nothing is
+    gained by telling classes apart EM's tables stay.
+    """
+    options = parameters.fit_options()
+    if options.prior in ("none", "uniform"):
+        raise OptionError(
+            f"prior={parameters.prior!r} cannot be used with hidden nodes: the tables are pulled to those of EM.",
+            hint="use prior='generative'.",
+        )
+    start = EM().learn(task)
+    batch = gather(task.counts.rows)
+    rows = QueryRows(np.column_stack([batch.codes, batch.class_codes]), (batch.n_attributes,), batch.row_weights)
+    strengths = STRENGTHS if options.strengths is None else options.strengths[:1]
+
+    def relearn(part: QueryRows) -> Network:
+        codes = np.asfortranarray(part.codes[:, :-1])
+        kept = EncodedBatch(codes, part.codes[:, -1], batch.n_states, batch.incomplete, part.weights)
+        counts = CountStore(kept, task.counts.engine, task.counts.names)
+        return cast(Network, EM().learn(replace(task, counts=counts)).network)
+
+    with one_blas_thread():
+        network, alpha = cast(Network, start.network), options.alpha
+        chosen = TuneRun(network, options.objective, strengths, alpha=alpha, relearn=relearn).learn(rows)
+    trace = HiddenTrace(start.trace, chosen.strength, tuple(chosen.held_out.items()))
+    return LearntNetwork(task.network(chosen.tables), trace)
+
+
+def _add_columns(batch: EncodedBatch, n_states: tuple[int, ...]) -> EncodedBatch:
+    incomplete = np.ones(len(n_states) - 1, dtype=bool)
+    incomplete[: batch.n_attributes] = batch.incomplete
+    return EncodedBatch(add_hidden_codes(batch.codes, n_states), batch.class_codes, n_states, incomplete, batch.weights)

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Literal
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.multiclass import _check_partial_fit_first_call
 
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
-from tanager.classifiers.describe import described_by
+from tanager.classifiers.coded_table import CodedTable, code_table
+from tanager.classifiers.learning import Learnt
 from tanager.classifiers.options import ClassifierOptions
+from tanager.counts.engine import CountEngine
+from tanager.counts.family import CountTable
+from tanager.errors import DataError
+from tanager.parameters import ParameterLearner
+from tanager.runtime.resources import map_threads, thread_limit
 from tanager.scores import CLL, FamilyScore
-from tanager.structure import BFSConsistent, HillClimb, KDependence, Selective, StructureLearner, Tree
+from tanager.structure import BFSConsistent, HillClimb, KDependence, NaiveBayes, Selective, StructureLearner, Tree
 from tanager.structure.constraints import Edges
+from tanager.table.batch import EncodedBatch
+from tanager.table.class_weights import given_weighting, weigh_classes
+from tanager.table.column_statistics import ColumnStatistics
+from tanager.table.discretizer import choose_discretizer
+from tanager.table.encoder import TableEncoder, choose_categorical
+from tanager.table.schema import TableSchema
+from tanager.table.training_table import TrainingTable, read_rows, warn_left_out
 
 
 @dataclass(eq=False, repr=False)
@@ -25,7 +45,6 @@ class TANOptions(ClassifierOptions):
     forbidden_edges: Edges = ()
 
 
-@described_by(Tree, BayesianNetworkClassifier)
 class TANClassifier(TANOptions, BayesianNetworkClassifier):
     """Tree-augmented naive Bayes: each attribute has the class and at most one other attribute as parents.
 
@@ -55,7 +74,6 @@ class BCKGOptions(ClassifierOptions):
     max_parents: int = 2
 
 
-@described_by(BFSConsistent, BayesianNetworkClassifier)
 class BCKGClassifier(BCKGOptions, BayesianNetworkClassifier):
     """BFS-consistent k-graph: each attribute has the class and up to `max_parents` attributes as parents.
 
@@ -85,7 +103,6 @@ class KDBOptions(ClassifierOptions):
     k: int = 2
 
 
-@described_by(KDependence, BayesianNetworkClassifier)
 class KDBClassifier(KDBOptions, BayesianNetworkClassifier):
     """K-dependence Bayes: attributes ordered by what they tell of the class, each with its `k` closest predecessors.
 
@@ -116,7 +133,6 @@ class HillClimbOptions(ClassifierOptions):
     forbidden_edges: Edges = ()
 
 
-@described_by(HillClimb, BayesianNetworkClassifier)
 class HillClimbClassifier(HillClimbOptions, BayesianNetworkClassifier):
     """Greedy search: add, delete or reverse the edge that raises the criterion most, starting from naive Bayes.
 
@@ -145,7 +161,6 @@ class SelectiveNaiveBayesOptions(ClassifierOptions):
     criterion: str | FamilyScore | CLL | None = field(default=None, init=False)
 
 
-@described_by(Selective, BayesianNetworkClassifier)
 class SelectiveNaiveBayesClassifier(SelectiveNaiveBayesOptions, BayesianNetworkClassifier):
     """Naive Bayes over the attributes that help: taken in one by one while the leave-one-out log-likelihood rises.
 
@@ -160,3 +175,149 @@ class SelectiveNaiveBayesClassifier(SelectiveNaiveBayesOptions, BayesianNetworkC
 
     def _structure(self) -> StructureLearner:
         return Selective()
+
+
+@dataclass(eq=False, repr=False)
+class NaiveBayesOptions(ClassifierOptions):
+    """Options of `NaiveBayesClassifier`."""
+
+    structure: str | StructureLearner = field(default="naive-bayes", init=False)
+    criterion: str | FamilyScore | CLL | None = field(default=None, init=False)
+    parameters: str | ParameterLearner = "frequency"
+
+
+class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
+    """Naive Bayes over any table: P(class) times P(attribute | class) for every attribute.
+
+    A missing cell is left out, in training and in prediction, which is exact. `partial_fit` learns batch by batch and
+    gives the very model that one `fit` on all rows gives: it keeps how often each class has each distinct value, and
+    derives categories, cut points and tables from that. Its memory grows with the number of distinct values.
+
+    Examples
+    --------
+    >>> from tanager import NaiveBayesClassifier
+    >>> X = [["sunny", "hot"], ["rainy", "mild"], ["sunny", None], ["rainy", "hot"]]
+    >>> clf = NaiveBayesClassifier().fit(X, ["out", "in", "out", "in"])
+    >>> clf.predict([["sunny", "mild"], [None, "unheard of"]]).tolist()
+    ['out', 'in']
+    """
+
+    _statistics: list[ColumnStatistics] | None = None  # of the rows that `partial_fit` has seen
+
+    def _fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+        self._statistics = None
+        super()._fit(X, y, sample_weight)
+
+    def partial_fit(
+        self, X: object, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn from one more batch; the first call names all `classes`.
+
+        After `fit`, whose categories and cut points then stay, it adds the rows to the counts. Rows without a class
+        are left out with a warning.
+        """
+        with self._replacing() as new:
+            new._partial_fit(X, y, classes, sample_weight)
+        return self
+
+    def _partial_fit(self, X: object, y: ArrayLike, classes: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
+        fitted = hasattr(self, "model_")
+        if fitted and not hasattr(self, "_counted"):
+            raise DataError(
+                "this model was read from a file, which holds no counts to add a batch to.",
+                hint="call partial_fit on a new estimator, or fit on all rows.",
+            )
+        first = _check_partial_fit_first_call(self, classes)
+        with thread_limit(self.n_jobs):
+            rows = read_rows(X, y, sample_weight, self.classes_, unlabelled=True)
+            rows = weigh_classes(rows, given_weighting(self.class_weight, "partial_fit"))
+        self._check_columns(X, rows.table, reset=first and not fitted)
+        warn_left_out(rows)
+        with thread_limit(self.n_jobs):
+            if fitted and self._statistics is None:
+                self._add_to_counts(rows)
+            else:
+                self._add_to_statistics(rows)
+
+    def _add_to_counts(self, rows: TrainingTable) -> None:
+        schema = self.encoder_.schema
+        added = code_table(rows, schema, schema.learning_order).counts(self._count_engine())
+        self._learn_counts({nodes: table + added.flat(nodes) for nodes, table in self._counted.items()})
+
+    def _add_to_statistics(self, rows: TrainingTable) -> None:
+        n_classes = len(self.classes_)
+        categorical = choose_categorical(rows.table, self.categorical_features)
+
+        def count(position: int) -> ColumnStatistics:
+            column = rows.table.columns[position]
+            return ColumnStatistics.of(column, bool(categorical[position]), rows.class_codes, rows.weights, n_classes)
+
+        batch = map_threads(count, range(len(rows.table.names)))
+        class_counts: CountTable = np.bincount(rows.class_codes, rows.weights, minlength=n_classes)
+        if hasattr(self, "model_") and self._statistics is not None:
+            batch = [old.merge(new) for old, new in zip(self._statistics, batch, strict=True)]
+            class_counts = self._counted[(len(batch),)] + class_counts
+        self._statistics = batch
+        discretizer = choose_discretizer(self.discretizer)
+        gap_states = self.missing == "category"
+        attributes = tuple(map_threads(lambda column: column.schema(discretizer, n_classes, gap_states), batch))
+        schema = TableSchema(attributes, rows.target, rows.table.named)
+        self.encoder_ = TableEncoder(schema, unseen_is_error=self.handle_unknown == "error")
+        known: dict[tuple[int, ...], CountTable] = {
+            (node, len(batch)): batch[position].table(attributes[position], n_classes)
+            for node, position in enumerate(schema.learning_order)
+        }
+        known[(len(batch),)] = class_counts
+        self._learn_counts(known)
+
+    def _learn_counts(self, known: Mapping[tuple[int, ...], CountTable]) -> None:
+        schema = self.encoder_.schema
+        order = schema.learning_order
+        rows = EncodedBatch.empty(schema.select(order).n_states)
+        table = CodedTable(schema, order, self.classes_, rows, known=known)
+        self._learn(table, self._count_engine())
+
+    def _learn(self, table: CodedTable, engine: CountEngine) -> Learnt:
+        learnt = super()._learn(table, engine)
+        sets = (tuple(sorted(family.nodes)) for family in self.network_.dag.families)
+        self._counted = {nodes: learnt.counts.flat(nodes) for nodes in sets}
+        return learnt
+
+    def _structure(self) -> StructureLearner:
+        return NaiveBayes()
+
+
+PARAMETERS = "Parameters\n----------\n"
+# A name and its type, then the lines that are indented.
+ENTRY = re.compile(r"^(\w+) : .*\n(?:(?:    .*)?\n)*", re.MULTILINE)
+SECTION = re.compile(r"^\w+\n-+\n", re.MULTILINE)
+
+
+def _describe(preset: type, structure: type) -> None:
+    """Put the parameters into the docstring of a preset, before its next section, as both classes describe them."""
+    if preset.__doc__ is None:  # python -OO
+        return
+    known = _described(BayesianNetworkClassifier) | _described(structure)
+    entries = [known[name].rstrip() for name in inspect.signature(preset).parameters]
+    text = inspect.cleandoc(preset.__doc__)
+    next_section = SECTION.search(text)
+    place = len(text) if next_section is None else next_section.start()
+    preset.__doc__ = text[:place] + PARAMETERS + "\n".join(entries) + "\n\n" + text[place:] + "\n"
+
+
+def _described(of: type) -> dict[str, str]:
+    """What a docstring says of each parameter, its name and type first."""
+    text = inspect.getdoc(of) or ""
+    if PARAMETERS not in text:
+        return {}
+    rest = text.partition(PARAMETERS)[2] + "\n"
+    end = SECTION.search(rest)
+    return {match[1]: match[0] for match in ENTRY.finditer(rest if end is None else rest[: end.start()])}
+
+
+_describe(NaiveBayesClassifier, NaiveBayes)
+_describe(SelectiveNaiveBayesClassifier, Selective)
+_describe(TANClassifier, Tree)
+_describe(BCKGClassifier, BFSConsistent)
+_describe(KDBClassifier, KDependence)
+_describe(HillClimbClassifier, HillClimb)

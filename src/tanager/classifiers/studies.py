@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
-from tanager.classifiers.learning import criterion_likelihood
-from tanager.classifiers.parts import DEFAULT_CRITERION
+from tanager.classifiers.learning import DEFAULT_CRITERION, criterion_likelihood
 from tanager.errors import OptionError
 from tanager.parameters import Frequency
 from tanager.registry import check_option, resolve

@@ -132,7 +132,7 @@ class WantedDecision:
 
     def _decision(self, classes: list[Category]) -> Decision:
         from tanager.decide import CostDecision, ThresholdDecision
-        from tanager.decide.costs import read_costs, read_price
+        from tanager.decide.decision import read_costs, read_price
 
         if self.threshold is None:
             costs = dict(_read_cost(text, classes) for text in self.cost or ())
@@ -154,7 +154,7 @@ class WantedDecision:
 
     def _share(self, classes: list[Category]) -> tuple[Category, float]:
         """The class that a threshold is tuned for, and the share wanted."""
-        from tanager.decide.tune import check_share
+        from tanager.decide.tuning import check_share
 
         option, text = ("--sensitivity", self.sensitivity) if self.sensitivity else ("--specificity", self.specificity)
         name, wanted = read_class_number(option, text or "")

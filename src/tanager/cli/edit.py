@@ -78,8 +78,8 @@ def edit(
 def _edited(
     clf: TableClassifier, edits: str, refit: str | None, who: str, missing: list[str] | None
 ) -> TableClassifier:
-    from tanager.classifiers.editing import apply_edits
     from tanager.cli.training_data import read_rows
+    from tanager.edits.apply import apply_edits
     from tanager.evaluate.cross_validate import labelled_rows
     from tanager.files.edits_file import load_edits
 
@@ -96,7 +96,7 @@ def _edited(
 
 
 def _undone(clf: TableClassifier) -> TableClassifier:
-    from tanager.classifiers.editing import undo_edits
+    from tanager.edits.apply import undo_edits
 
     return undo_edits(clf)
 

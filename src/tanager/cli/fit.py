@@ -216,7 +216,7 @@ def _print_estimate(
 ) -> None:
     from tanager.classifiers.estimate import estimate_fit
     from tanager.cli.training_data import read_training_data
-    from tanager.runtime.memory import available_memory
+    from tanager.runtime.resources import available_memory
 
     with working(f"Reading {data}"):
         X, y = read_training_data(data, class_column, reading)

@@ -23,7 +23,7 @@ from tanager.files.read_table import WHOLE, bytes_in_memory, open_batches, read_
 from tanager.files.recipe_file import load_recipe
 from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
 from tanager.registry import list_names, nearest_first
-from tanager.runtime.memory import available_memory
+from tanager.runtime.resources import available_memory
 from tanager.table.stream.source import open_stream
 
 MAX_FINDINGS = 4

@@ -27,7 +27,7 @@ from tanager.counts.family import (
 from tanager.counts.running_counts import CountedRows
 from tanager.counts.triples import TripleTables, count_triples, triple_cells
 from tanager.errors import MemoryLimitError
-from tanager.runtime.memory import available_memory, physical_memory
+from tanager.runtime.resources import available_memory, physical_memory
 from tanager.table.batch import EncodedBatch
 from tanager.table.rows import Rows, add
 

@@ -16,7 +16,7 @@ from tanager.counts.bit_kernels import TILE, count_mask_pairs
 from tanager.counts.family import CountTable, PairTables, pair_offsets, strides
 from tanager.counts.mask_kernels import ROWS_PER_WORD, WORDS_PER_VECTOR, pack_masks, pack_masks_of_words, padded_words
 from tanager.counts.numba_kernels import Int64s, Units, count_nodes, count_partners
-from tanager.runtime.threads import count_threads, map_threads
+from tanager.runtime.resources import count_threads, map_threads
 from tanager.table.batch import EncodedBatch
 from tanager.table.categories import count_codes
 

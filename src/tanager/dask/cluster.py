@@ -14,7 +14,7 @@ from distributed import Client, Future
 from distributed.client import CancelledError, ClosedClientError, default_client
 
 from tanager.errors import OptionError
-from tanager.runtime.threads import thread_limit
+from tanager.runtime.resources import thread_limit
 
 Value = TypeVar("Value")
 

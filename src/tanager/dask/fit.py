@@ -10,7 +10,7 @@ from distributed import Client, Future
 from sklearn.utils.validation import validate_data
 
 from tanager.classifiers.base import TableClassifier
-from tanager.classifiers.reading import CodedTable, RowNeeds
+from tanager.classifiers.coded_table import CodedTable, RowNeeds
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.counts.family import CountTable, PairTables
 from tanager.dask.cluster import Cluster
@@ -20,7 +20,7 @@ from tanager.dask.partitions import Partitions, find_partitions
 from tanager.dask.rows import ClusterRows
 from tanager.dask.statistics import LearntColumns, learn_columns, merge_packed
 from tanager.runtime.progress import working
-from tanager.runtime.threads import thread_limit
+from tanager.runtime.resources import thread_limit
 from tanager.table.batch import EncodedBatch
 from tanager.table.class_weights import check_classes, given_weighting
 from tanager.table.discretizer import choose_discretizer

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from tanager.decide.decision import CostDecision, Decision, RowDecision, ThresholdDecision
-from tanager.decide.measure import DecisionQuality, RuleCost, measure_decision
-from tanager.decide.tune import tune_for_costs, tune_for_sensitivity, tune_for_specificity
+from tanager.decide.tuning import (
+    DecisionQuality,
+    RuleCost,
+    measure_decision,
+    tune_for_costs,
+    tune_for_sensitivity,
+    tune_for_specificity,
+)
 
 __all__ = [
     "CostDecision",

@@ -104,7 +104,7 @@ def explain(
     # Imported here: `tanager` imports this function when it is itself imported, and must stay light.
     from tanager.explain.explanation import explain_rows
     from tanager.explain.overall import explain_overall
-    from tanager.runtime.threads import thread_limit
+    from tanager.runtime.resources import thread_limit
 
     model = getattr(model, "to_model", lambda: model)()  # one that decides has the model within
     with thread_limit(getattr(model, "n_jobs", None)):

@@ -14,7 +14,7 @@ from tanager.classifiers.base import TableClassifier
 from tanager.errors import OptionError
 from tanager.explain.cells import ExplainedRows, in_state
 from tanager.explain.reach import Category, Reach, reach_of
-from tanager.runtime.threads import thread_limit
+from tanager.runtime.resources import thread_limit
 
 Places = NDArray[np.intp]
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from tanager.additive.importance import edge_strength, term_strength
 from tanager.arrays import Array
 from tanager.classifiers.base import TableClassifier
-from tanager.classifiers.hidden import add_hidden_codes
+from tanager.classifiers.learning import add_hidden_codes
 from tanager.errors import DataError, OptionError
 from tanager.explain.cells import Model, network_of
 from tanager.html_table import bars, html_table

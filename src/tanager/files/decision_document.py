@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.decide import CostDecision, Decision, ThresholdDecision
-from tanager.decide.costs import CostTable, read_costs, read_price
+from tanager.decide.decision import CostTable, read_costs, read_price
 from tanager.network.json_values import DocumentError, Json, array, from_json, mapping, shorten, to_json
 from tanager.table.schema import Category
 

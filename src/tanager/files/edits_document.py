@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from tanager.additive.document import effect_parts, read_effect_parts
 from tanager.additive.model import AdditiveModel
-from tanager.edits.edit import DIRECTIONS, WHATS, Bound, Direction, Edit, Edits, What
-from tanager.edits.revision import Revision
+from tanager.edits.edit import DIRECTIONS, WHATS, Bound, Direction, Edit, Edits, Revision, What
 from tanager.files.posterior_document import read_posterior, write_posterior
 from tanager.files.quality_document import read_quality, write_quality
 from tanager.missing.rule import GapRule

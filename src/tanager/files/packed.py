@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from tanager.errors import MemoryLimitError
-from tanager.runtime.memory import available_memory
+from tanager.runtime.resources import available_memory
 
 ALWAYS_ALLOWED = 1 << 26
 """Bytes that may be unpacked whatever the machine says of its memory."""

@@ -10,7 +10,7 @@ import pyarrow.parquet
 
 from tanager.errors import FileError, MemoryLimitError
 from tanager.files.paths import reason
-from tanager.runtime.memory import available_memory
+from tanager.runtime.resources import available_memory
 from tanager.table.replace_columns import replace_columns
 from tanager.table.stream.parquet import TEXT_BYTES, cell_bytes, text_bytes
 

@@ -18,7 +18,7 @@ from tanager.missing.rule import Classes, Contributions, GapRule, answer_apart
 from tanager.missing.skip import Skipped
 from tanager.network.inference.evidence_rows import distinct_rows
 from tanager.network.network import Network
-from tanager.runtime.threads import map_threads
+from tanager.runtime.resources import map_threads
 
 WORK_WORTH_COMPILING = 500_000  # completions from which the compiled kernel repays its start
 TREES_OF_A_COMPLETION = 25  # whose scores take as long as its look-ups

@@ -13,7 +13,7 @@ from tanager.missing.rule import Classes, Contributions, GapRule, Rows, answer_a
 from tanager.network.inference.triangulate import relevant_nodes
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
-from tanager.runtime.threads import map_threads
+from tanager.runtime.resources import map_threads
 from tanager.table.categories import code_dtype
 
 MAX_SHARE_WITH_GAPS = 0.5  # a larger share of rows with gaps, and taking them apart costs more than it saves

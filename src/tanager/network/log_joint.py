@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tanager.arrays import Codes
 from tanager.counts.family import Family, strides
-from tanager.runtime.threads import map_threads
+from tanager.runtime.resources import map_threads
 from tanager.structure.dag import Dag
 
 # Look-ups from which the compiled kernel repays its start.

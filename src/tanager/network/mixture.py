@@ -16,7 +16,7 @@ from tanager.network.columns import HasColumns
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
 from tanager.network.superparents import SuperparentNetworks
-from tanager.runtime.threads import map_threads
+from tanager.runtime.resources import map_threads
 from tanager.structure.dag import Dag
 from tanager.structure.subsumption import Subsumption
 from tanager.table.schema import Category, ColumnSchema

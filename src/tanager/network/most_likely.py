@@ -11,7 +11,7 @@ from tanager.arrays import Array
 from tanager.counts.family import CountTable
 from tanager.network.class_free_marginals import ClassFreeMarginals
 from tanager.network.normalize import normalize_tables
-from tanager.runtime.threads import one_blas_thread
+from tanager.runtime.resources import one_blas_thread
 from tanager.structure.canonical import is_perfect_for
 from tanager.structure.dag import Dag
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tanager.arrays import Array, Codes
 from tanager.network.log_joint import WORK_WORTH_COMPILING
 from tanager.network.network import Network
-from tanager.runtime.threads import map_threads
+from tanager.runtime.resources import map_threads
 from tanager.structure.averaged import superparents_of
 from tanager.structure.dag import Dag
 from tanager.table.schema import ColumnSchema

@@ -18,7 +18,7 @@ from tanager.network.edge_information import edge_information
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
 from tanager.network.pair_look_ups import PairLookUps
-from tanager.runtime.threads import map_threads
+from tanager.runtime.resources import map_threads
 from tanager.structure.all_trees import AllTrees
 from tanager.structure.averaged import superparent_dag
 from tanager.structure.dag import Dag

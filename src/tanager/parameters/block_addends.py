@@ -10,7 +10,7 @@ import numpy as np
 from tanager.arrays import Array
 from tanager.counts.family import Family, strides
 from tanager.parameters.fractions import Fractions
-from tanager.runtime.memory import available_memory
+from tanager.runtime.resources import available_memory
 from tanager.table.batch import EncodedBatch
 
 # What a place keeps of its rows, at most and as a share of the memory it has left.

@@ -16,7 +16,7 @@ from tanager.parameters.hierarchical import Hierarchical
 from tanager.parameters.pair_networks import pair_networks, superparent_pairs
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.registry import unknown_option
-from tanager.runtime.collector import no_collection
+from tanager.runtime.resources import no_collection
 from tanager.structure.dag import Dag
 
 

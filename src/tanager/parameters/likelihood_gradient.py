@@ -16,7 +16,7 @@ from tanager.parameters.frequency import Frequency
 from tanager.parameters.gap_rows import GapRows
 from tanager.parameters.likelihood_start import all_rows, pseudo_rows, start_tables
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
-from tanager.runtime.threads import one_blas_thread
+from tanager.runtime.resources import one_blas_thread
 from tanager.structure.dag import Dag
 
 

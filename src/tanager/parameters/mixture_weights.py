@@ -12,7 +12,7 @@ from tanager.arrays import Array
 from tanager.parameters.block_addends import BlockAddends, bytes_to_keep, cut_rows
 from tanager.parameters.fractions import Fractions
 from tanager.parameters.judge_plan import JudgePlan, is_compiled
-from tanager.runtime.threads import map_threads
+from tanager.runtime.resources import map_threads
 from tanager.table.batch import EncodedBatch
 from tanager.table.rows import add
 

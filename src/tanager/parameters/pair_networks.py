@@ -12,7 +12,7 @@ from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
 from tanager.network.superparents import SuperparentNetworks, table_starts
 from tanager.parameters.protocol import ParameterTask
-from tanager.runtime.threads import count_threads, map_threads
+from tanager.runtime.resources import count_threads, map_threads
 from tanager.structure.averaged import superparents_of
 from tanager.structure.dag import Dag
 

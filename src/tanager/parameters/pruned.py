@@ -13,7 +13,7 @@ from tanager.arrays import Array, Flags
 from tanager.parameters.equal_networks import choose_equal_network
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.parameters.pruned_objective import PrunedObjective
-from tanager.runtime.threads import one_blas_thread
+from tanager.runtime.resources import one_blas_thread
 from tanager.structure.ties import level
 
 # Parameters up to which the optimiser knows the whole matrix of second derivatives, and not only its diagonal.

@@ -15,7 +15,7 @@ from tanager.parameters.fractions import Fractions
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.judge_plan import JudgePlan, is_compiled
 from tanager.parameters.mixture_weights import choose_weights, make_joints, mixture_likelihood
-from tanager.runtime.threads import map_threads
+from tanager.runtime.resources import map_threads
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
 from tanager.table.rows import Prepared

@@ -15,10 +15,10 @@ from tanager.additive.importance import attribute_importance, class_odds
 from tanager.additive.model import AnyModel
 from tanager.arrays import Array
 from tanager.classifiers.base import TableClassifier
-from tanager.classifiers.posteriors import Preparation
+from tanager.classifiers.intervals import Preparation
 from tanager.errors import OptionError
 from tanager.html_table import Bar, html_table
-from tanager.runtime.threads import thread_limit
+from tanager.runtime.resources import thread_limit
 from tanager.table.frame import make_frame
 
 LEVEL = 0.9

@@ -7,7 +7,7 @@ import numpy as np
 from tanager.additive.forest import Forest
 from tanager.additive.importance import effect_strength
 from tanager.additive.model import AdditiveModel
-from tanager.edits.revision import model_digest
+from tanager.edits.edit import model_digest
 from tanager.report.json_page import Json, number, pack, pack_rounded, rounded
 from tanager.report.layout import HEIGHT, LONGEST
 from tanager.report.nodes import describe_coarse, describe_node

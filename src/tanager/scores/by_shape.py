@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.counts.family import CountTable, Family, PairTables
-from tanager.runtime.threads import count_threads, map_threads
+from tanager.runtime.resources import count_threads, map_threads
 
 # Above this many cells in the pair tables the compiled kernels repay their start; NumPy does about 3e7 a second.
 CELLS_WORTH_COMPILING = 3_000_000

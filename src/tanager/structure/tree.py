@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import OptionError
-from tanager.runtime.collector import no_collection
+from tanager.runtime.resources import no_collection
 from tanager.structure.constraints import (
     Edges,
     IndexEdges,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tanager.arrays import Codes
 from tanager.errors import MemoryLimitError
-from tanager.runtime.memory import physical_memory
+from tanager.runtime.resources import physical_memory
 from tanager.table.categories import code_dtype
 from tanager.table.needs import Place
 from tanager.table.rows import Made, Options, Outline, Value

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.arrays import Codes, Words
-from tanager.runtime.threads import count_threads, map_threads
+from tanager.runtime.resources import count_threads, map_threads
 from tanager.table.columns import Column, Numbers, NumericColumn, RawTable
 from tanager.table.number_cells import is_row_major
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tanager.arrays import Array, Flags
 from tanager.errors import DataError
-from tanager.runtime.threads import map_threads, thread_limit
+from tanager.runtime.resources import map_threads, thread_limit
 from tanager.table.categories import code_dtype
 from tanager.table.numpy_cells import without_mask
 from tanager.table.training_table import read_sample_weight

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from tanager.arrays import Codes
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.registry import nearest_first
-from tanager.runtime.threads import map_threads
+from tanager.runtime.resources import map_threads
 from tanager.table.batch import EncodedBatch, Weights
 from tanager.table.categories import NARROW_SPAN, code_dtype, encode_column, look_up, shift, spans_little
 from tanager.table.cells import distinct_cells, encode_cells

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.arrays import Codes
-from tanager.runtime.threads import map_threads
+from tanager.runtime.resources import map_threads
 from tanager.table.categories import NARROW_SPAN
 from tanager.table.cells import CELLS_WORTH_COMPILING
 from tanager.table.columns import Numbers

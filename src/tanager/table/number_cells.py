@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tanager.runtime.threads import count_threads, map_threads
+from tanager.runtime.resources import count_threads, map_threads
 
 # A column with more distinct cells than this is read cell by cell.
 MOST_CELLS = 1 << 12

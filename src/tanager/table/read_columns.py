@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
 
 from tanager.errors import DataError, DataTypeError
-from tanager.runtime.threads import map_threads
+from tanager.runtime.resources import map_threads
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, RawTable
 from tanager.table.number_cells import number_cells
 from tanager.table.numpy_cells import check_unstructured, without_mask

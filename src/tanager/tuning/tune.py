@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from tanager.errors import DataError, OptionError
 from tanager.network.network import Network
 from tanager.registry import check_option
-from tanager.runtime.threads import one_blas_thread, thread_limit
+from tanager.runtime.resources import one_blas_thread, thread_limit
 from tanager.tuning.data import possible_rows, query_nodes, read_query_rows
 from tanager.tuning.result import TuneResult, table_moves
 from tanager.tuning.run import STRENGTHS, TuneRun

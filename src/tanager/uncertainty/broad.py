@@ -34,7 +34,7 @@ from tanager.additive.model import AnyModel
 from tanager.arrays import Array, Codes, Ints
 from tanager.missing.rule import GapRule
 from tanager.network.columns import Term
-from tanager.runtime.threads import map_threads, one_blas_thread
+from tanager.runtime.resources import map_threads, one_blas_thread
 from tanager.table.schema import ColumnSchema
 from tanager.uncertainty.features import Features, choose_terms, make_features
 from tanager.uncertainty.interval import Interval, around, log_odds_of_each, reach

@@ -12,7 +12,7 @@ from tanager.arrays import Array, Codes, Ints
 from tanager.missing.rule import GapRule
 from tanager.network.columns import Term
 from tanager.network.network import Network
-from tanager.runtime.threads import map_threads
+from tanager.runtime.resources import map_threads
 from tanager.uncertainty.interval import Interval, around, log_odds_of_each, reach
 
 BLOCK_ROWS = 2_048

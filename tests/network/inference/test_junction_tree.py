@@ -15,7 +15,7 @@ from tanager.errors import DataError, MemoryLimitError, OptionError
 from tanager.network.inference import evidence_rows, junction_tree
 from tanager.network.inference.junction_tree import JunctionTree
 from tanager.network.network import Network
-from tanager.runtime.threads import thread_limit
+from tanager.runtime.resources import thread_limit
 from tanager.structure.dag import Dag
 
 WAYS = {"numpy": 2**62, "compiled": 0}

@@ -11,7 +11,7 @@ from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.compiled_pass import CompiledPass
 from tanager.parameters.conditional.losses import MIXED, POWERS
 from tanager.parameters.conditional.objectives import IndicatorPass, Objective
-from tanager.runtime.threads import thread_limit
+from tanager.runtime.resources import thread_limit
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
 

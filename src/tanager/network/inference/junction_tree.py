@@ -16,8 +16,7 @@ from tanager.errors import MemoryLimitError, OptionError
 from tanager.network.inference.elimination_plan import EliminationPlan
 from tanager.network.inference.evidence_rows import EvidenceRows, PlaceCodes, RowCodes
 from tanager.network.inference.row_elimination import RowElimination, log_sum
-from tanager.runtime.memory import physical_memory
-from tanager.runtime.threads import count_threads, map_threads
+from tanager.runtime.resources import count_threads, map_threads, physical_memory
 from tanager.structure.dag import Dag
 
 if TYPE_CHECKING:

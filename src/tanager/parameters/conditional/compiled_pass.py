@@ -14,7 +14,7 @@ from scipy import sparse
 from tanager.arrays import Array
 from tanager.counts.family import Family
 from tanager.parameters.conditional.class_cells import ClassCells
-from tanager.runtime.threads import map_threads
+from tanager.runtime.resources import map_threads
 from tanager.table.batch import EncodedBatch
 
 # A group's table and its gradient stay in the second-level cache, and are filled by many rows a cell. Fewer and larger

@@ -13,7 +13,7 @@ from tanager.parameters.conditional.losses import MIXED, POWERS
 from tanager.parameters.conditional.priors import PRIORS
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.registry import check_option
-from tanager.runtime.threads import one_blas_thread
+from tanager.runtime.resources import one_blas_thread
 
 DEFAULT_ALPHA = 0.5
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tanager.arrays import Array
 from tanager.parameters.conditional.held_out import Fold
-from tanager.runtime.threads import map_threads
+from tanager.runtime.resources import map_threads
 
 Strengths = tuple[float, ...]
 

@@ -15,7 +15,7 @@ function makeEditor(network, target, gaps) {
     if (filler) gaps.filler = { ...filler };
   }
 
-  // The bins with a number in from <= x < to, or the states named; see `stretch` in `tanager.edits.change`.
+  // The bins with a number in from <= x < to, or the states named; see `stretch` in `tanager.edits.apply`.
   function stretch(k, { from, to, states }) {
     const { cuts, gap, kind } = nodes[k];
     if (states) return states.map((state) => nodes[k].states.indexOf(state));
@@ -88,7 +88,7 @@ function makeEditor(network, target, gaps) {
     return kept.length ? { ...trees, roots: kept.map((tree) => trees.roots[tree]), classes: kept.map((tree) => trees.classes[tree]) } : null;
   }
 
-  // As `tanager.edits.filling`: the attribute is independent of all else, and corrects nothing.
+  // As `tanager.edits.apply`: the attribute is independent of all else, and corrects nothing.
   function withoutAttribute(given, k) {
     const { states, parents } = given, tables = given.tables.slice(), corrections = given.corrections.slice();
     const nParent = parents.map((parent) => (parent < 0 ? 1 : states[parent]));

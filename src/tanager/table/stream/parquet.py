@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tanager.errors import FileError, MemoryLimitError
-from tanager.runtime.memory import available_memory
+from tanager.runtime.resources import available_memory
 from tanager.table.read_arrow import read_arrow
 
 BATCH_ROWS = 1 << 17

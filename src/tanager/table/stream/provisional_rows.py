@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tanager.arrays import Codes
-from tanager.runtime.threads import map_threads
+from tanager.runtime.resources import map_threads
 from tanager.table.batch import EncodedBatch, Weights
 from tanager.table.categories import code_dtype
 from tanager.table.columns import RawTable

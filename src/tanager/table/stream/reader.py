@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tanager.arrays import Codes
 from tanager.errors import DataError
-from tanager.runtime.threads import map_threads
+from tanager.runtime.resources import map_threads
 from tanager.table.batch import Weights
 from tanager.table.categories import code_dtype
 from tanager.table.class_weights import Weighting, class_factors, times_factors

@@ -1,0 +1,150 @@
+"""The first half of every fit: a table, in memory or batch by batch -> codes, ready to be learnt from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tanager.counts.count_store import CountStore
+from tanager.counts.engine import CountEngine
+from tanager.counts.family import CountTable, Family
+from tanager.counts.running_counts import CountedRows, RunningCounts
+from tanager.table.columns import NumericColumn
+from tanager.table.discretizer import Discretizer
+from tanager.table.encoder import encode_rows, without_class
+from tanager.table.granularity import fine_places
+from tanager.table.needs import Needs
+from tanager.table.rows import Rows
+from tanager.table.schema import ColumnSchema, TableSchema
+from tanager.table.stream.reader import StreamedTable
+from tanager.table.training_table import TrainingTable
+from tanager.table.value_rows import ValueRows, cut_at_every_value, is_worth_cutting_again
+
+
+@dataclass(frozen=True)
+class CodedTable:
+    """Rows and what their columns hold.
+
+    schema      of the table, its attributes in their order there
+    order       the column of the table that each attribute of the rows is, `schema.learning_order` for learners
+    classes     the labels, ascending
+    rows        those with a class, at both granularities where columns have two (`table.granularity`)
+    unlabelled  those without a class, where the learner asks for them and there are any
+    values      few rows in codes that have not seen the class, where those of `rows` have and the learner asks for them
+    known       counts that need no pass: ascending nodes to flat tables (`CountStore`)
+    counted     rows that were counted as they were read, and are not among `rows`
+    """
+
+    schema: TableSchema
+    order: tuple[int, ...]
+    classes: NDArray[np.generic]
+    rows: Rows
+    unlabelled: Rows | None = None
+    values: ValueRows | None = None
+    known: Mapping[tuple[int, ...], CountTable] = field(default_factory=dict)
+    counted: CountedRows | None = None
+
+    @property
+    def columns(self) -> tuple[ColumnSchema, ...]:
+        """What each node of the rows holds, the class last."""
+        return (*(self.schema.attributes[position] for position in self.order), self.schema.target)
+
+    def table_order(self, n_hidden: int = 0) -> tuple[int, ...]:
+        """The node that each column of the table is, then those of hidden nodes and of the class."""
+        n_attributes = len(self.order)
+        nodes = np.argsort(np.array(self.order, dtype=np.intp)).tolist()
+        return (*nodes, *range(n_attributes, n_attributes + n_hidden + 1))
+
+    def counts(self, engine: CountEngine) -> CountStore:
+        """The counts of the rows, at their coarse granularity."""
+        names = [column.name for column in self.columns]
+        return CountStore.coarse(self.rows, engine, names, self.known, self.counted)
+
+    def state_counts(self, counts: CountStore) -> list[NDArray[np.float64]]:
+        """Of each attribute (states, classes), at its fine granularity; `counts` are those of `counts`."""
+        places = fine_places(self.columns[:-1]).tolist()
+        if self.rows.n_attributes > len(places):
+            fine = [column.name for column in self.columns if column.groups]
+            counts = CountStore(self.rows, counts.engine, [*counts.names[:-1], *fine, counts.names[-1]])
+        tables = counts.tables([Family(place, (counts.n_attributes,)) for place in places], keep=False)
+        return [np.asarray(table[0].T, dtype=np.float64) for table in tables]
+
+    def class_counts(self, counts: CountStore) -> NDArray[np.float64]:
+        """(classes,) the rows of each; `counts` are those of `counts`, hidden nodes or not."""
+        return counts.flat((counts.n_attributes,)).astype(np.float64)
+
+
+def code_table(
+    training: TrainingTable,
+    schema: TableSchema,
+    order: tuple[int, ...],
+    unlabelled: bool = False,
+    discretizer: Discretizer | None = None,
+) -> CodedTable:
+    """A table in memory; `unlabelled` keeps the rows without a class too.
+
+    A category that no labelled row has is missing in these. With a `discretizer` few rows can be cut by it again.
+    """
+    in_order, apart, again = schema.select(order), None, None
+    rows = encode_rows(training.table, order, in_order, training.class_codes, training.weights)
+    if unlabelled and training.unlabelled is not None:
+        table = training.unlabelled.table
+        apart = encode_rows(table, order, in_order, without_class(schema, table.n_rows), training.unlabelled.weights)
+    if discretizer is not None and is_worth_cutting_again(schema.attributes, rows.n_rows, rows.row_weights.sum()):
+        again = _value_rows(training, in_order, order, discretizer)
+    return CodedTable(schema, order, training.classes, rows, apart, again)
+
+
+def _value_rows(
+    training: TrainingTable, schema: TableSchema, order: tuple[int, ...], discretizer: Discretizer
+) -> ValueRows:
+    table = training.table
+    pairs = zip(schema.attributes, (table.columns[position] for position in order), strict=True)
+    columns = tuple(
+        cut_at_every_value(held, column.values) if isinstance(column, NumericColumn) else held for held, column in pairs
+    )
+    rows = encode_rows(table, order, TableSchema(columns, schema.target), training.class_codes, training.weights)
+    return ValueRows(rows, columns, discretizer)
+
+
+def code_stream(table: StreamedTable, running: RunningCounts | None) -> CodedTable:
+    """A table that came batch by batch; `running` are the counts of the rows that were not kept."""
+    counted = None
+    if running is not None:
+        n_states = tuple(column.schema.n_states for column in table.final)
+        counted = running.counted([column.codes for column in table.final], n_states)
+    order = table.schema.learning_order
+    known: dict[tuple[int, ...], CountTable] = {(len(order),): table.class_rows}
+    return CodedTable(
+        table.schema,
+        order,
+        table.classes,
+        table.rows,
+        table.unlabelled,
+        table.values,
+        known=known,
+        counted=counted,
+    )
+
+
+@dataclass(frozen=True)
+class RowNeeds:
+    """What a learner needs of the rows, and how it wants their columns.
+
+    needs       how much it asks of the rows (`table.needs`)
+    fine        numeric columns have two granularities, coarse bins and fine ones
+    gap_states  in a column with missing cells missing is a state of its own
+    unlabelled  it learns from rows without a class too
+    cuts_again  cut points see the class, and it holds out rows that they must not have seen
+    pairs       counts of pairs are wanted, where counts are all that is needed
+    """
+
+    needs: Needs
+    fine: bool = False
+    gap_states: bool = False
+    unlabelled: bool = False
+    cuts_again: bool = False
+    pairs: bool = False

@@ -1,0 +1,412 @@
+"""apply_edits and undo_edits: a classifier corrected by hand, and back."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+from itertools import compress
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.isotonic import isotonic_regression
+from sklearn.utils.validation import check_is_fitted
+
+from tanager.additive.forest import Forest
+from tanager.additive.importance import class_odds, tree_mains
+from tanager.additive.model import AdditiveModel
+from tanager.arrays import Array, Codes, Ints
+from tanager.classifiers.additive import AdditiveClassifier
+from tanager.classifiers.base import TableClassifier
+from tanager.edits.edit import DIRECTIONS, Bound, Edit, Edits, Revision, model_digest
+from tanager.errors import DataError, OptionError
+from tanager.missing.choose import choose_rule
+from tanager.missing.filling import Filling
+from tanager.network.log_joint import normalize_log
+from tanager.network.network import Network
+from tanager.registry import check_option, nearest_first
+from tanager.table.schema import Category, ColumnSchema
+from tanager.table.training_table import read_rows
+
+
+def apply_edits(
+    clf: AdditiveClassifier, edits: Edits | Edit | list[Edit], X: object = None, y: ArrayLike | None = None
+) -> AdditiveClassifier:
+    """A classifier corrected by hand; the one given stays as it is.
+
+    The model must be an additive one (`AdditiveClassifier`). The new one keeps the edits, with who, when and why, in
+    `edits_` and in its file, and `undo_edits` takes them back. What was measured of the old model is not said of the
+    new one: its `quality_` is None, and intervals are to be prepared again.
+
+    A removed attribute has no say whatever: its effect, its pairs and every tree that asks for it go, and what it holds
+    says nothing of cells that are missing. A flattened or monotone curve is the attribute's own; what its pairs and
+    trees say stays.
+
+    Parameters
+    ----------
+    clf : AdditiveClassifier
+        Fitted, or read from a file.
+    edits : Edits, Edit or list of Edit
+        In their order. An `Edits` that names another model is refused.
+    X : table, optional
+        With rows the intercept is fitted to them again, so that the mean probability of each class is its share.
+    y : array of shape (n_rows,), optional
+        The classes of these rows.
+
+    Returns
+    -------
+    AdditiveClassifier
+        The corrected one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from tanager import AdditiveClassifier, Edit, apply_edits
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> clf = AdditiveClassifier().fit(X, y)
+    >>> edited = apply_edits(clf, Edit.remove("worst texture", reason="not measured in our hospital"))
+    >>> X["worst texture"] = 0.0
+    >>> bool((clf.predict_proba(X) == edited.predict_proba(X)).all())
+    False
+    >>> print(edited.edits_[0].edits.edits[0].where)
+    remove worst texture
+    """
+    check_is_fitted(clf)
+    clf = getattr(clf, "to_model", lambda: clf)()  # one that decides has the model within
+    network = editable_network(clf)
+    listed = edits if isinstance(edits, Edits) else Edits((edits,) if isinstance(edits, Edit) else tuple(edits))
+    digest = model_digest(network)
+    if listed.model not in ("", digest):
+        raise OptionError(
+            f"the edits were made for another model (digest {listed.model[:12]}…); this one has {digest[:12]}….",
+            hint="apply them to the model of the page they come from, before any other edits.",
+        )
+    before = network = replace(network, gap_rule=None)
+    for edit in listed:
+        network = edit_network(network, edit)
+    if (X is None) != (y is None):
+        raise OptionError("to fit the intercept again takes rows X and their classes y, both.")
+    if X is not None:
+        table, codes = clf.encode(X)
+        class_codes = read_rows(table, y, None, clf.classes_).class_codes
+        network = refit_intercept(network, codes, class_codes.astype(np.intp))
+    filling: Filling | None = getattr(clf.gaps_, "filling", None)
+    for edit in listed:
+        if filling is not None and edit.what == "remove" and len(edit.attributes) == 1:
+            filling = without_attribute(filling, network.number(edit.attributes[0]))
+    edited = copy(clf)
+    edited.gaps_ = choose_rule(network, filling, clf.missing)
+    edited.model_ = replace(network, gap_rule=edited.gaps_)
+    signed = replace(listed.signed(), model=digest)
+    edited.edits_ = (*clf.edits_, Revision(signed, before, clf.gaps_, clf.quality_, clf.posterior_, X is not None))
+    edited.quality_ = edited.posterior_ = None
+    return edited
+
+
+def undo_edits(clf: AdditiveClassifier) -> AdditiveClassifier:
+    """The classifier from before the last edits, bit by bit, with the quality that was measured of it.
+
+    Intervals are to be prepared again.
+
+    Parameters
+    ----------
+    clf : AdditiveClassifier
+        One that `apply_edits` gave, or read from a file that keeps edits.
+
+    Returns
+    -------
+    AdditiveClassifier
+        What `apply_edits` was given.
+    """
+    check_is_fitted(clf)
+    if not clf.edits_:
+        raise OptionError("the model has no edits to undo.")
+    *earlier, last = clf.edits_
+    undone = copy(clf)
+    undone.gaps_, undone.model_ = last.gaps, replace(last.network, gap_rule=last.gaps)
+    undone.edits_, undone.quality_, undone.posterior_ = tuple(earlier), last.quality, last.posterior
+    return undone
+
+
+def editable_network(clf: TableClassifier) -> AdditiveModel:
+    """The model of a classifier that can be edited: an additive one."""
+    if clf.model_.kind != "effects":
+        raise OptionError(
+            "edits change the terms of an additive model; this one is made of tables.",
+            hint="AdditiveClassifier learns an additive model.",
+        )
+    return clf.model_
+
+
+Places = NDArray[np.intp]
+
+LEAST_SHARE = 1e-12
+"""What a state that no training row is in weighs in a mean."""
+
+
+def edit_network(network: AdditiveModel, edit: Edit) -> AdditiveModel:
+    """The network after one edit."""
+    attributes = [_attribute(network, name) for name in edit.attributes]
+    change: Callable[[AdditiveModel, list[int], Edit], AdditiveModel] = {
+        "flatten": _flatten,
+        "monotone": _make_monotone,
+        "remove": _remove,
+    }[edit.what]
+    return change(network, attributes, edit)
+
+
+def _flatten(network: AdditiveModel, attributes: list[int], edit: Edit) -> AdditiveModel:
+    """m[s] = sum_s w_s m[s] / sum_s w_s for the states s of the stretch; w are the shares of the training rows.
+
+    m is the curve: the main effect and what trees say of the attribute alone. The main effect makes up for both.
+    """
+    attribute = attributes[0]
+    states = stretch(network.columns[attribute], edit)
+    main, trees = network.mains[attribute].copy(), tree_mains(network)[attribute][states]
+    curve = main[states] + trees
+    main[states] = np.average(curve, axis=0, weights=_weights(network, attribute, states)) - trees
+    return _with_main(network, attribute, main)
+
+
+def _make_monotone(network: AdditiveModel, attributes: list[int], edit: Edit) -> AdditiveModel:
+    """The isotonic regression of the log odds o_c of a class (`class_odds`), weighted by the training rows.
+
+    They are those of the curve, as in `_flatten`. What it adds, d, is shared so that odds between other classes stay:
+    (K - 1)/K d to the class, -d/K to each other.
+    """
+    attribute = attributes[0]
+    column = network.columns[attribute]
+    if not column.has_order:
+        raise OptionError(
+            f"{edit.where!r}: the categories of {column.name!r} have no order, so no curve to be monotone.",
+            hint="flatten some of its states, or remove it.",
+        )
+    rising = check_option("direction", edit.direction, DIRECTIONS) == "increasing"
+    states = stretch(column, edit)
+    label = _class(network, edit)
+    main, n_classes = network.mains[attribute].copy(), len(network.intercept)
+    odds = class_odds(main[states] + tree_mains(network)[attribute][states])[:, label]
+    weights = _weights(network, attribute, states)
+    added = isotonic_regression(odds, sample_weight=weights, increasing=rising) - odds
+    main[states] -= added[:, np.newaxis] / n_classes
+    main[states, label] += added
+    return _with_main(network, attribute, main)
+
+
+def _remove(network: AdditiveModel, attributes: list[int], edit: Edit) -> AdditiveModel:
+    """No effect of a pair; or none of an attribute, its pairs and the trees that ask for it."""
+    if len(attributes) == 2:
+        keep = [set(pair) != set(attributes) for pair in network.pairs]
+        if all(keep):
+            raise OptionError(f"{edit.where!r}: the model has no such pair.", hint="`clf.model_.edges` lists them.")
+    else:
+        keep = [attributes[0] not in pair for pair in network.pairs]
+        network = _with_main(network, attributes[0], np.zeros_like(network.mains[attributes[0]]))
+        if network.forest is not None:
+            forest = without_trees_of(network.forest, attributes[0])
+            network = replace(network, forest=forest, tree_share=0.0 if forest is None else network.tree_share)
+    return replace(
+        network,
+        pairs=tuple(compress(network.pairs, keep)),
+        tables=tuple(compress(network.tables, keep)),
+        pair_densities=tuple(compress(network.pair_densities, keep)),
+    )
+
+
+def _with_main(network: AdditiveModel, attribute: int, main: Array) -> AdditiveModel:
+    """With another main effect. What was drawn by hand has no spread between fits."""
+    mains, spreads = list(network.mains), list(network.spreads)
+    if spreads:
+        changed = (main != mains[attribute]).any(axis=1)[:-1]
+        spreads[attribute] = np.where(changed[:, np.newaxis], 0.0, spreads[attribute])
+    mains[attribute] = main
+    return replace(network, mains=tuple(mains), spreads=tuple(spreads))
+
+
+def _weights(network: AdditiveModel, attribute: int, states: Places) -> Array:
+    return np.maximum(network.densities[attribute][states], LEAST_SHARE)
+
+
+def stretch(column: ColumnSchema, edit: Edit) -> Places:
+    """The states of an edit: those it names, else the bins with a number in start <= x < end; at least two."""
+    if edit.states:
+        return np.array([_find(column.states, state, f"{column.name!r} has no state") for state in edit.states])
+    n_values = column.n_states - column.gap_state
+    if column.kind != "numeric":
+        if (edit.start, edit.end) != (None, None):
+            raise OptionError(
+                f"{edit.where!r}: {column.name!r} holds categories, not numbers.", hint="name its states: states=[...]."
+            )
+        return np.arange(n_values)
+    start, end = (read_bound(bound, column) for bound in (edit.start, edit.end))
+    low = -np.inf if start is None else start
+    high = np.inf if end is None else end
+    if not low < high:
+        raise OptionError(f"{edit.where!r}: the stretch ends at {edit.end} and begins at {edit.start}.")
+    # Bin k is [cuts[k - 1], cuts[k]): the bin of the start, to the last that begins before the end.
+    first = int(np.searchsorted(column.cuts, low, side="right"))
+    last = int(np.searchsorted(column.cuts, high, side="left"))
+    if first == last:
+        raise OptionError(
+            f"{edit.where!r}: the stretch lies in one bin, {column.states[first]}, where the curve is flat already.",
+            hint=f"the curve of {column.name!r} has steps from {column.states[0]} to {column.states[n_values - 1]}."
+            if column.cuts
+            else f"{column.name!r} was not cut, so it has no curve.",
+        )
+    return np.arange(first, last + 1)
+
+
+def read_bound(bound: Bound, column: ColumnSchema) -> float | None:
+    """An end of a stretch as a number of the column; a date as the microseconds since 1970 that the column holds."""
+    if bound is None or (isinstance(bound, int | float) and np.isfinite(bound)):
+        return bound
+    if isinstance(bound, str) and column.unit in ("date", "datetime"):
+        with contextlib.suppress(ValueError, OverflowError):
+            given = np.datetime64(bound)
+            moment = given.astype("M8[us]")
+            if moment.astype(given.dtype) == given:  # not where it is no time, or too far for 64 bits
+                return float(moment.astype(np.int64))
+    expected = "a number" if column.unit in ("number", "duration") else "a date such as 2024-02-29"
+    raise OptionError(f"{bound!r} is no end for a stretch of {column.name!r}; expected {expected}.")
+
+
+def _class(network: AdditiveModel, edit: Edit) -> int:
+    classes = network.columns[-1].states
+    if edit.of is not None:
+        return _find(classes, edit.of, f"{edit.where!r}: there is no class")
+    if len(classes) > 2:
+        raise OptionError(f"{edit.where!r}: of which class?", hint=f"of= one of {', '.join(map(repr, classes))}.")
+    return len(classes) - 1
+
+
+def _find(states: tuple[Category, ...], wanted: Category, problem: str) -> int:
+    """The place of a state, given as itself or in words."""
+    for place, state in enumerate(states):
+        if type(state) is type(wanted) and state == wanted:
+            return place
+    words = list(map(str, states))
+    if str(wanted) in words:
+        return words.index(str(wanted))
+    nearest = ", ".join(map(repr, nearest_first(str(wanted), words)[:5]))
+    raise OptionError(f"{problem} {wanted!r}; the nearest are {nearest}.")
+
+
+def _attribute(network: AdditiveModel, name: str) -> int:
+    node = network.number(name)
+    if node == len(network.columns) - 1:
+        raise OptionError(f"{name!r} is the class: only attributes and pairs of them can be edited.")
+    return node
+
+
+def without_attribute(filling: Filling, attribute: int) -> Filling:
+    """The attribute is independent of all else in the filler, every state of it as likely, and corrects nothing.
+
+    P(y | x, c) of a child y becomes P(y | c) = sum_x F(x | c) F(y | x, c).
+    """
+    filler = filling.filler
+    tables = list(filler.tables)
+    given_class = _given_class(filler, attribute)
+    tables[attribute] = np.full_like(tables[attribute], 1.0 / filler.n_states[attribute])
+    for child, parents in enumerate(filler.dag.parents[:-1]):
+        if attribute in parents:
+            cells = _by_parent(filler, child)
+            mean = np.einsum("cx,xcy->cy", given_class, cells)
+            tables[child] = np.broadcast_to(mean, cells.shape).reshape(tables[child].shape).copy()
+    states = list(filling.states)
+    states[attribute] = np.zeros_like(states[attribute])
+    return Filling(replace(filler, tables=tuple(tables)), filling.nothing, tuple(states), filling.shift)
+
+
+def _by_parent(filler: Network, node: int) -> Array:
+    """(states of the attribute parent or 1, classes, states) the table of an attribute of the filler."""
+    return filler.tables[node].reshape(-1, filler.n_states[-1], filler.n_states[node])
+
+
+def _given_class(filler: Network, attribute: int) -> Array:
+    """(classes, states) F(attribute | class)."""
+    target = len(filler.nodes) - 1
+    above = [parent for parent in filler.dag.parents[attribute] if parent != target]
+    cells = _by_parent(filler, attribute)
+    if not above:
+        return cells[0]
+    found: Array = np.einsum("cp,pcx->cx", _given_class(filler, above[0]), cells)
+    return found
+
+
+MAX_STEPS, TOLERANCE, SHORTEST_PART = 100, 1e-12, 1e-6
+
+
+def refit_intercept(network: AdditiveModel, codes: Codes, class_codes: NDArray[np.intp]) -> AdditiveModel:
+    r"""The b of greatest likelihood, sum_r log P(c_r | x_r): at it the mean of P(c | x) is the share of class c.
+
+    A missing cell counts with its expected effect. Newton's method, each step halved until the likelihood grows.
+    """
+    n_classes = len(network.intercept)
+    shares = np.bincount(class_codes, minlength=n_classes) / max(1, len(class_codes))
+    if not shares.all():
+        absent = network.columns[-1].states[int(np.argmin(shares))]
+        raise DataError(f"no row has the class {absent!r}: the intercept cannot be fitted to these rows.")
+    sums = network.log_joint(codes)
+    rows = np.arange(len(codes))
+
+    def answer(shift: Array) -> tuple[float, Array]:
+        logs = normalize_log(sums + shift)
+        return float(logs[rows, class_codes].mean()), np.exp(logs)
+
+    shift = np.zeros(n_classes)
+    value, proba = answer(shift)
+    for _ in range(MAX_STEPS):
+        gradient = shares - proba.mean(axis=0)
+        if np.abs(gradient).max() < TOLERANCE:
+            break
+        curvature = np.diag(proba.mean(axis=0)) - proba.T @ proba / len(proba)
+        step, part = np.linalg.pinv(curvature) @ gradient, 1.0
+        while (following := answer(shift + part * step))[0] < value and part > SHORTEST_PART:
+            part /= 2
+        if following[0] < value:
+            break
+        shift, (value, proba) = shift + part * step, following
+    return replace(network, intercept=network.intercept + shift - shift.mean())
+
+
+def without_trees_of(forest: Forest, attribute: int) -> Forest | None:
+    """The forest without the trees that ask for an attribute anywhere; None if no tree is left.
+
+    A tree cannot lose one attribute alone: which leaf a row ends in depends on all of them together. A tree has a mean
+    of zero over the training rows, so the others' sum keeps its mean.
+    """
+    of_split, of_leaf = _trees(forest)
+    asked = np.zeros(len(forest.roots), dtype=bool)
+    asked[of_split[forest.attributes == attribute]] = True
+    if asked.all():
+        return None
+    splits, leaves = ~asked[of_split], ~asked[of_leaf]
+    new_split, new_leaf = np.cumsum(splits) - 1, np.cumsum(leaves) - 1
+
+    def renumber(ends: Ints) -> Ints:
+        return np.array([new_split[end] if end >= 0 else ~new_leaf[~end] for end in ends.ravel()]).reshape(ends.shape)
+
+    sizes = np.diff(forest.offsets)
+    return replace(
+        forest,
+        roots=renumber(forest.roots[~asked]),
+        of_class=forest.of_class[~asked],
+        attributes=forest.attributes[splits],
+        ends=renumber(forest.ends[splits]).astype(np.int64),
+        offsets=np.cumsum([0, *sizes[splits]]),
+        left=forest.left[np.repeat(splits, sizes)],
+        values=forest.values[leaves],
+        weights=forest.weights[leaves],
+    )
+
+
+def _trees(forest: Forest) -> tuple[Ints, Ints]:
+    """The tree of each split, and of each leaf."""
+    of_split, of_leaf = np.zeros(len(forest.attributes), np.int64), np.zeros(len(forest.values), np.int64)
+    ends, trees = forest.roots, np.arange(len(forest.roots))
+    while len(ends):
+        inner = ends >= 0
+        of_split[ends[inner]], of_leaf[~ends[~inner]] = trees[inner], trees[~inner]
+        trees, ends = np.repeat(trees[inner], 2), forest.ends[ends[inner]].reshape(-1)
+    return of_split, of_leaf
