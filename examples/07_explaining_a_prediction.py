@@ -13,8 +13,7 @@ import matplotlib.pyplot as plt
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from tanager import AdditiveClassifier, explain, report
-from tanager.explain import sufficient_reason
+from tanager import AdditiveClassifier, counterfactuals, explain, report
 from tanager.plots import plot_waterfall
 
 table = load_breast_cancer(as_frame=True)
@@ -30,9 +29,9 @@ row = explain(clf, unsure)[0]
 print(row)
 
 # %%
-# Enough to decide: cells that fix the class, whatever the others are. For a row that is easier to tell.
+# What would change the decision: the smallest changes of one cell.
 
-print(str(sufficient_reason(clf, X_test.iloc[[0]])[0]).replace(" and ", "\n  and "))
+print(counterfactuals(clf, unsure, cells=1)[0])
 
 # %%
 # How strong the attributes are overall, by what held-out rows lose without them.

@@ -103,21 +103,6 @@ def test_a_tree_of_one_split_credits_its_attribute_alone(trees, table):
     np.testing.assert_allclose(credits[:, 2, stump.of_class], np.where(goes_left, 1.0, -3.0))  # the mean is zero
 
 
-def test_the_least_sum_of_a_tree_is_that_of_its_worst_completion(trees, table):
-    row = table.codes[0]
-    rows = np.array(list(product(*map(range, table.n_codes))), dtype=np.uint8)
-    fixed = np.array(list(product([False, True], repeat=4)))
-    for some in (trees[:1], trees[:6]):
-        forest = Forest.of(some, table.n_codes, N_CLASSES)
-        odds = forest.scores(rows)[:, 1] - forest.scores(rows)[:, 0]
-        worst = np.array([odds[(rows[:, keep] == row[keep]).all(axis=1)].min() for keep in fixed])
-        found = forest.least(forest.odds(1, 0), row, fixed)
-        assert (found <= worst + 1e-12).all()
-        np.testing.assert_allclose(found[-1], worst[-1])
-        if len(some) == 1:
-            np.testing.assert_allclose(found, worst)
-
-
 COLUMNS = [ColumnSchema(f"x{k}", "categorical", tuple(range(n - 1))) for k, n in enumerate(N_CODES)]
 COLUMNS = (*COLUMNS, ColumnSchema("y", "categorical", tuple(range(N_CLASSES))))
 

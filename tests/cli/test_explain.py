@@ -14,7 +14,6 @@ from sklearn.datasets import load_iris
 
 from tanager import explain, load_model
 from tanager.cli.main import run
-from tanager.explain import sufficient_reason
 from tanager.files.read_table import read_table
 from tanager.files.write_table import write_table
 from tanager.metrics.quality_text import headline
@@ -87,33 +86,10 @@ def test_classes_that_are_numbers_are_found_by_their_text(tmp_path, monkeypatch,
     assert {row["against"] for row in json.loads(capsys.readouterr().out)} == {"1"}
 
 
-def test_reasons_are_given_where_asked(iris, capsys):
-    assert run(["explain", "m.json", "rows.csv", "--reason", "--json"]) == 0
-    found = [row["sufficient_reason"] for row in json.loads(capsys.readouterr().out)]
-    reasons = sufficient_reason(load_model("m.json"), iris)
-    assert found == [reason.to_dict() for reason in reasons]
-    assert run(["explain", "m.json", "rows.csv", "--reason"]) == 0
-    words = " ".join(capsys.readouterr().out.split())
-    assert all(str(reason) in words for reason in reasons)
-
-
 def test_the_total_of_a_row_comes_before_what_it_is_the_sum_of(iris, capsys):
     assert run(["explain", "m.json", "rows.csv"]) == 0
     first = capsys.readouterr().out.split("Row ")[1].splitlines()
     assert "log odds, the sum" in first[4]
-
-
-def test_a_gap_forbids_a_reason_and_no_explanation(iris, capsys):
-    Path("gap.csv").write_text(",".join(NAMES) + "\n5.1,3.5,1.4,0.2\n5.1,,1.4,0.2\n")
-    assert run(["explain", "m.json", "gap.csv", "--reason"]) == 0
-    out = " ".join(capsys.readouterr().out.split())
-    assert out.count("log odds, the sum") == 2
-    assert out.count("species is setosa because") == 1
-    assert out.count("No reason: row 0 has a missing cell, 'sepal width'") == 1
-    assert run(["explain", "m.json", "gap.csv", "--reason", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found[0]["sufficient_reason"]["predicted"] == "setosa"
-    assert found[1]["sufficient_reason"] is None
 
 
 def test_the_training_table_has_the_cross_validated_quality_as_its_headline(iris, capsys):
@@ -133,14 +109,12 @@ def test_the_training_table_has_the_cross_validated_quality_as_its_headline(iris
 
 
 def test_rows_are_chosen_by_number_and_keep_it(iris, capsys):
-    assert run(["explain", "m.json", "iris.csv", "--row", "77", "--row", "3", "--reason", "--json"]) == 0
+    assert run(["explain", "m.json", "iris.csv", "--row", "77", "--row", "3", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert [(row["row"], row["sufficient_reason"]["row"]) for row in found] == [(77, 77), (3, 3)]
+    assert [row["row"] for row in found] == [77, 3]
     X = read_table("iris.csv").select(NAMES)
     everything = explain(load_model("m.json"), X).to_dict()["rows"]
-    reasons = sufficient_reason(load_model("m.json"), X)
-    for row in found:
-        assert row == {**everything[row["row"]], "sufficient_reason": reasons[row["row"]].to_dict()}
+    assert found == [everything[77], everything[3]]
 
 
 def test_of_many_rows_the_first_are_printed_and_all_are_in_json(iris, capsys):
@@ -169,7 +143,7 @@ def test_names_that_look_like_markup_are_printed_as_they_are(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     Path("a.csv").write_text("[red]x[/],<b>\n" + "[bold]u,[/i]\nv,w\n" * 5)
     assert run(["fit", "a.csv", "--class", "<b>", "-o", "m.json"]) == 0
-    assert run(["explain", "m.json", "a.csv", "--reason"]) == 0
+    assert run(["explain", "m.json", "a.csv", "--change"]) == 0
     assert run(["explain", "m.json"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
@@ -181,7 +155,8 @@ def test_names_that_look_like_markup_are_printed_as_they_are(tmp_path, monkeypat
     [
         (["m.json", "rows.csv", "--against", "virginia"], "expected one of 'virginica'"),
         (["m.json", "other.csv"], "the data lacks 4 of the 4 columns"),
-        (["m.json", "--reason"], "no DATA was given"),
+        (["m.json", "--change"], "no DATA was given"),
+        (["m.json", "rows.csv", "--reason"], "--reason is gone"),
         (["none.json", "rows.csv"], "none.json"),
         (["m.json", "rows.csv", "--top", "0"], "--top"),
         (["m.json", "rows.csv", "--row", "150"], "--row 150 is not there: the data has rows 0 to"),

@@ -46,7 +46,7 @@ FOLDERS = {("compare", "output"), ("demo", "output")}
 """The options that name a folder; they have tests of their own."""
 PRINTS = {
     "evaluate": ["t.csv -c y --folds 2 --structure naive-bayes --parameters frequency --recipe r.json"],
-    "explain": ["m.json t.csv --reason --change", "m.json"],
+    "explain": ["m.json t.csv --change", "m.json"],
     "stability": ["t.csv -c y --draws 2 --structure naive-bayes --parameters frequency"],
     "completion": ["bash"],
 }

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 from explain.effect_networks import ATTRIBUTES, class_terms, effect_network, frame_of, states_of
-from tanager import AdditiveClassifier, OptionError, explain
-from tanager.explain import sufficient_reason
+from tanager import AdditiveClassifier, explain
 
 IRIS = load_iris(as_frame=True)
 MEANINGS = ["auto", "average"]
@@ -176,44 +175,6 @@ def test_overall_is_listed_with_the_strongest_first():
     assert found.to_frame()["strength"].is_monotonic_decreasing
     assert found.ranked[0] == found.terms[found.strength.argmax()]
     assert str(found).splitlines()[1].startswith(found.ranked[0])
-
-
-def fixes_the_class(network, cells, chosen: set[int]) -> bool:
-    """Whether every completion of the chosen cells has the class of the row, one by one."""
-    predicted = class_terms(network, cells).sum(axis=0).argmax()
-    values = [(0.5, 1.5, 3.0, 5.0, 9.0), ("red", "green", "blue"), ("no", "yes"), (10.0, 40.0, 70.0, None)]
-    free = [[cells[i]] if i in chosen else values[i] for i in range(4)]
-    return all(class_terms(network, row).sum(axis=0).argmax() == predicted for row in product(*free))
-
-
-COMPLETE = st.tuples(st.floats(0, 10), st.sampled_from(["red", "green", "blue"]), st.sampled_from(["no", "yes"]))
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 3), COMPLETE, st.booleans())
-def test_a_sufficient_reason_fixes_the_class_and_without_pairs_is_the_smallest(seed, n_classes, cells, pairs):
-    network, row = effect_network(seed, n_classes, pairs), (*cells, 45.0)
-    found = sufficient_reason(network, frame_of([row]))[0]
-    chosen = {network.number(name) for name, _ in found.attributes}
-    assert fixes_the_class(network, row, chosen)
-    if not network.pairs:
-        assert found.smallest
-    if found.smallest:
-        subsets = [set(np.flatnonzero(bits)) for bits in product([0, 1], repeat=4) if sum(bits) < len(chosen)]
-        assert not any(fixes_the_class(network, row, subset) for subset in subsets)
-
-
-def test_with_pairs_fewer_attributes_than_all_may_be_a_reason():
-    sizes = [
-        len(sufficient_reason(effect_network(seed), frame_of([(3.0, "red", "no", 45.0)]))[0].attributes)
-        for seed in range(40)
-    ]
-    assert min(sizes) < 4
-
-
-def test_the_reason_for_a_row_with_gaps_is_refused():
-    with pytest.raises(OptionError, match=r"'colour' \(expected effect\)"):
-        sufficient_reason(effect_network(0), frame_of([(3.0, None, "no", 45.0)]))
 
 
 def test_the_oracle_reads_cells_as_the_network_does():

@@ -88,7 +88,7 @@ def test_an_attribute_is_told_apart_from_the_base_rate_by_its_line():
 def test_the_function_and_the_folder_of_the_same_name_do_not_get_in_each_others_way():
     script = (
         "import sys, tanager.explain.cells; from tanager import explain; import tanager; "
-        "from tanager.explain import Explanation, sufficient_reason; "
+        "from tanager.explain import Explanation, counterfactuals; "
         "assert explain is tanager.explain and callable(explain)"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

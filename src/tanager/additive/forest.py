@@ -215,27 +215,6 @@ class Forest:
         means = np.bincount(self.of_class, self.means[roots], minlength=self.n_classes).astype(np.float64)
         return self._with_values(self.values - lower[len(self.attributes) :]), means
 
-    def odds(self, favoured: int, against: int) -> Array:
-        """(n_leaves,) what a leaf adds to the log odds of one class against another."""
-        signs = np.array([(number == favoured) - (number == against) for number in range(self.n_classes)])
-        return signs[self.class_of_leaf] * self.values
-
-    def least(self, values: Array, codes: Sequence[int], fixed: Flags) -> Array:
-        """(n_sets,) the sum over the trees of the least of the leaves that a set of fixed attributes leaves open.
-
-        values  (n_leaves,) in place of the forest's own
-        codes   (n_attributes,) of the row
-        fixed   (n_sets, n_attributes) which attributes keep their codes; the others may have any
-        """
-        lowest = np.concatenate([np.empty((len(self.attributes), len(fixed))), np.tile(values, (len(fixed), 1)).T])
-        for splits in reversed(self.levels):
-            attributes = self.attributes[splits]
-            own = lowest[self.place(self.follow(splits, np.asarray(codes)[attributes]))]
-            either = lowest[self.place(self.ends[splits])].min(axis=1)
-            lowest[splits] = np.where(fixed[:, attributes].T, own, either)
-        found: Array = lowest[self.place(self.roots)].sum(axis=0)
-        return found
-
     def with_attributes(self, places: Ints) -> Forest:
         """The same over attributes in another order: attribute k is attribute places[k] there."""
         return replace(self, attributes=places[self.attributes])

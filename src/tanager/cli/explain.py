@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tanager.classifiers.base import TableClassifier
-    from tanager.explain import Counterfactuals, Overall, RowExplanation, SufficientReason
+    from tanager.explain import Counterfactuals, Overall, RowExplanation
     from tanager.metrics import Quality
 
 MAX_ROWS_PRINTED = 10
@@ -38,9 +38,7 @@ def explain(
         str | None,
         typer.Option(metavar="CLASS", help="The class to compare with, in place of the second most probable one."),
     ] = None,
-    reason: Annotated[
-        bool, typer.Option("--reason", help="Also a set of attributes that fixes the class (trees, effects).")
-    ] = False,
+    reason: Annotated[bool, typer.Option("--reason", hidden=True)] = False,
     sets: Annotated[
         bool,
         typer.Option("--sets", help="Also what each set of up to three attributes adds together (effects and trees)."),
@@ -72,8 +70,6 @@ def explain(
 
       head -3 new.csv | tanager explain iris.json - --against setosa
 
-      tanager explain iris.json new.csv --row 7 --reason
-
       tanager explain heart.json new.csv --row 7 --change --lock age --lock sex
 
       tanager explain iris.json new.csv --json > explanations.json
@@ -84,12 +80,14 @@ def explain(
     from tanager.explain import explain as explain_model
     from tanager.files.model_file import load_model
 
+    if reason:
+        raise OptionError("--reason is gone since version 0.3.", hint="--change shows which cells decide.")
     if lock and not change:
         raise OptionError("--lock says what cannot change, so it goes with --change.")
     clf = load_model(model)
     if data is None:
-        if against is not None or reason or change or sets:
-            raise OptionError("--against, --reason, --change and --sets are about rows, and no DATA was given.")
+        if against is not None or change or sets:
+            raise OptionError("--against, --change and --sets are about rows, and no DATA was given.")
         with working("Measuring the strength of attributes"):
             found = explain_model(clf)
         _print_headline(clf.quality_, as_json)
@@ -102,20 +100,19 @@ def explain(
         explained = explain_model(clf, X, against=rival)
         shown = _shown_rows(row_numbers, len(explained), as_json)
         rows = [explained[row] for row in shown]
-        reasons = [_reason(clf, X, row) for row in rows] if reason else [None] * len(rows)
         changes = [_change(clf, X, row.row, lock or ()) if change else None for row in rows]
         parts = [explained.sets(row) if sets else {} for row in shown]
     if as_json:
-        documents = [_document(*each) for each in zip(rows, reasons, changes, parts, strict=True)]
+        documents = [_document(*each) for each in zip(rows, changes, parts, strict=True)]
         print(json.dumps(documents, indent=2))
         return
     _print_headline(_quality_of(clf, X, y), as_json)
-    for row, why, found_changes, own in zip(rows, reasons, changes, parts, strict=True):
-        _print_row(row, why, top)
-        if own:
-            _print_sets(row.row, own, top)
-        if found_changes is not None:
-            print(f"{found_changes}\n")
+    for row, row_changes, row_parts in zip(rows, changes, parts, strict=True):
+        _print_row(row, top)
+        if row_parts:
+            _print_sets(row.row, row_parts, top)
+        if row_changes is not None:
+            print(f"{row_changes}\n")
     if row_numbers is None and len(rows) < len(explained):
         say(f"{len(explained) - len(rows):,} more rows: --row NUMBER shows any, --json all.")
 
@@ -148,18 +145,6 @@ def _print_headline(quality: Quality | None, as_json: bool) -> None:
         print(f"{headline(quality)}\n")
 
 
-def _reason(clf: TableClassifier, X: pa.Table, row: RowExplanation) -> SufficientReason | OptionError:
-    """A sufficient reason of the row, or why there is none to give: a missing cell may forbid it for this row alone."""
-    from tanager.explain import sufficient_reason
-
-    try:
-        return replace(sufficient_reason(clf, X.take([row.row]))[0], row=row.row)
-    except OptionError as error:
-        if all(each.status in ("present", "unseen") for each in row.contributions):
-            raise
-        return error
-
-
 def _change(clf: TableClassifier, X: pa.Table, row: int, locked: Sequence[str]) -> Counterfactuals:
     from tanager.explain import counterfactuals
 
@@ -168,13 +153,10 @@ def _change(clf: TableClassifier, X: pa.Table, row: int, locked: Sequence[str]) 
 
 def _document(
     row: RowExplanation,
-    why: SufficientReason | OptionError | None,
     changes: Counterfactuals | None,
     sets: dict[tuple[str, ...], float],
 ) -> dict[str, object]:
     found = row.to_dict()
-    if why is not None:
-        found["sufficient_reason"] = None if isinstance(why, OptionError) else why.to_dict()
     if changes is not None:
         found["changes"] = changes.to_dict()["changes"]
     if sets:
@@ -195,7 +177,7 @@ def _print_sets(row: int, sets: dict[tuple[str, ...], float], top: int) -> None:
     print_table(f"Row {row}: what attributes add together", table)
 
 
-def _print_row(row: RowExplanation, why: SufficientReason | OptionError | None, top: int) -> None:
+def _print_row(row: RowExplanation, top: int) -> None:
     """The log odds, which are the sum of what follows: base rate, baseline, a line per attribute, the largest first."""
     from rich.markup import escape
 
@@ -216,10 +198,6 @@ def _print_row(row: RowExplanation, why: SufficientReason | OptionError | None, 
     print_table(f"Row {row.row}: {favoured} against {against}", table)
     if row.decision is not None:
         print(f"Decided: {row.decision.words}\n")
-    if isinstance(why, OptionError):
-        print(f"No reason: {why}\n")
-    elif why is not None:
-        print(f"{why}\n")
 
 
 def _coloured(log_odds: float) -> str:

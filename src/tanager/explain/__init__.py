@@ -1,4 +1,4 @@
-"""Layer 8: explanations. Values first: each has `to_dict`, `to_frame` and a text; `tanager.plots` draws them."""
+"""Explanations of rows and of a model, as values with `to_dict`, `to_frame` and a text; `tanager.plots` draws them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from tanager.explain.counterfactual import Change, Counterfactuals, counterfactuals
     from tanager.explain.explanation import Explanation, RowExplanation
     from tanager.explain.overall import Overall
-    from tanager.explain.sufficient import SufficientReason, sufficient_reason
     from tanager.network.network import Network
     from tanager.table.schema import Category
 
@@ -25,10 +24,8 @@ __all__ = [
     "Explanation",
     "Overall",
     "RowExplanation",
-    "SufficientReason",
     "counterfactuals",
     "explain",
-    "sufficient_reason",
 ]
 
 _HOMES = {
@@ -39,8 +36,6 @@ _HOMES = {
     "Explanation": "tanager.explain.explanation",
     "Overall": "tanager.explain.overall",
     "RowExplanation": "tanager.explain.explanation",
-    "SufficientReason": "tanager.explain.sufficient",
-    "sufficient_reason": "tanager.explain.sufficient",
 }
 
 
@@ -66,7 +61,7 @@ def explain(
     against: Category | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> Explanation | Overall:
-    """Why a model decides as it does: for the rows of a table, or overall.
+    """Explain the decisions of a model: for the rows of a table, or overall.
 
     Parameters
     ----------

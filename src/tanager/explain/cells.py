@@ -1,4 +1,4 @@
-"""The cells an explanation speaks of: what a row holds, which state that is, and what became of it."""
+"""The rows of an explanation: the value of each cell, its state, and how the model treats a missing one."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Contribution:
 
     attribute  its name
     value      the cell as the table has it, in words; None when it is missing
-    state      the state of the network it is in, in words; None when it is missing or unseen
+    state      its state in the model, in words; None when it is missing or unseen
     given      the attribute's attribute parents, each with its state (None when that is missing or unseen)
     status     "present"; "missing" or "unseen" (a category that training did not have), for a pair where either is; or
-               "remainder": what averaging over the missing cells adds beyond the terms (`Explanation`)
+               "remainder": what averaging over the missing values adds beyond the terms (`Explanation`)
     log_odds   the addend, in nats
-    gap        what the model does about a cell that is not present, in words: `GapRule.name`
+    gap        how the model treats a cell that is not present, in words
     is_pair    whether it is the effect of a pair
-    margin     half the width of a 90 % interval of `log_odds`; None where the model does not say how sure it is
+    margin     half the width of a 90 % interval of `log_odds`; None where the model has no intervals
     """
 
     attribute: str
@@ -53,7 +53,7 @@ class Contribution:
 
     @property
     def cell(self) -> str:
-        """The value, with the bin a number falls into; of a pair the bins alone; or what became of it."""
+        """The value, with the bin of a number; of a pair the bins alone; of a missing value how the model treats it."""
         if self.status == "remainder":
             return self.gap
         if self.status == "missing":
@@ -95,7 +95,7 @@ class ExplainedRows:
     codes          (n_rows, n_attributes), the code of a missing or unseen cell is the attribute's number of states
     unseen         (n_rows, n_attributes), whether the cell holds a category that training did not have
     log_posterior  (n_rows, n_classes) log P(class | row)
-    rule           what a cell that is not present means to the model
+    rule           how the model treats a cell that is not present
     """
 
     network: AnyModel
@@ -110,10 +110,9 @@ class ExplainedRows:
         network, rule = network_of(model), rule_of(model)
         attributes = network.columns[:-1]
         table = read_columns(X)
-        known: NDArray[np.float64] | None = None
         columns: list[Column | None] = [None] * len(attributes)
         if isinstance(model, TableClassifier):
-            known = model.predict_log_proba(X)  # which also checks the columns
+            log_posterior = model.predict_log_proba(X)  # which also checks the columns
             columns[: len(table.columns)] = table.columns  # hidden nodes, which have none, come after them
         else:
             for column in table.columns:
@@ -122,15 +121,15 @@ class ExplainedRows:
                     columns[node] = column
         missing = np.array(network.n_states[:-1])
         codes = np.tile(missing, (table.n_rows, 1))
-        for node, found in enumerate(columns):
-            if found is not None:
-                codes[:, node] = encode_column(found, attributes[node])
+        for node, present in enumerate(columns):
+            if present is not None:
+                codes[:, node] = encode_column(present, attributes[node])
         unseen = codes > missing
         codes = np.minimum(codes, missing).astype(code_dtype(max(network.n_states)))
-        if known is None:
+        if not isinstance(model, TableClassifier):
             with np.errstate(invalid="ignore"):  # of a row of probability zero
-                known = rule.log_posterior(codes)
-        return cls(network, tuple(columns), codes, unseen, _possible(known), rule)
+                log_posterior = rule.log_posterior(codes)
+        return cls(network, tuple(columns), codes, unseen, _possible(log_posterior), rule)
 
     @property
     def present(self) -> NDArray[np.bool_]:
@@ -154,7 +153,7 @@ class ExplainedRows:
         )
 
     def remainder(self, row: int, log_odds: float) -> tuple[Contribution, ...]:
-        """What the rule adds to a row with gaps beyond the terms; nothing for other rows and rules."""
+        """What averaging over the missing values of a row adds beyond the terms; () for other rows and rules."""
         if self.rule.rest is None or self.present[row].all():
             return ()
         return (Contribution(self.rule.rest, None, None, (), "remainder", log_odds, self.rule.name),)
@@ -195,7 +194,7 @@ class ExplainedRows:
             index = int(column.indices[row])
             return self.state(row, attribute) if index < 0 else str(column.dictionary[index])
         value = column.values[row]
-        if value != value:  # a gap that is a state of its own
+        if value != value:  # missing is a state of its own
             return self.state(row, attribute)
         return format_values([value.item()], column.unit)[0]
 
@@ -223,7 +222,7 @@ def network_of(model: Model) -> AnyModel:
 
 
 def rule_of(model: Model) -> GapRule:
-    """What a cell that is not present means to the model."""
+    """How the model treats a cell that is not present."""
     return model.gaps_ if isinstance(model, TableClassifier) else choose_rule(model)
 
 

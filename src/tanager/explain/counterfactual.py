@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -9,14 +10,18 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.model import AnyModel
 from tanager.arrays import Array, Codes
 from tanager.classifiers.base import TableClassifier
 from tanager.errors import OptionError
 from tanager.explain.cells import ExplainedRows, in_state
-from tanager.explain.reach import Category, Reach, reach_of
 from tanager.runtime.resources import thread_limit
+from tanager.table.schema import Category as State
+from tanager.table.schema import ColumnSchema
 
 Places = NDArray[np.intp]
+Category = State | datetime.timedelta
+_Found = tuple[float, tuple[int, ...], tuple[int, ...]]  # size, attributes, new states
 
 MAX_CELLS = 2
 BLOCK_ROWS = 4_096
@@ -132,8 +137,8 @@ def counterfactuals(
     with thread_limit(clf.n_jobs):
         rows = ExplainedRows.read(clf, X)
         fixed = {rows.network.number(name) for name in locked}
-        reaches = [reach_of(rows.network, node) for node in range(len(rows.network.nodes) - 1)]
-        search = _Search(clf, rows, reaches, _goal(clf, wanted))
+        moves = [_Moves.of(rows.network, node) for node in range(len(rows.network.nodes) - 1)]
+        search = _Search(clf, rows, moves, _goal(clf, wanted))
         return tuple(search.find(row, fixed, cells, most) for row in range(len(rows.codes)))
 
 
@@ -148,48 +153,45 @@ def _goal(clf: TableClassifier, wanted: Category | None) -> int | None:
 
 @dataclass(frozen=True)
 class _Search:
+    """The changes of single rows that change the decision, or, with a goal, change it to that class."""
+
     clf: TableClassifier
     rows: ExplainedRows
-    reaches: Sequence[Reach]
+    moves: Sequence[_Moves]
     goal: int | None
 
     def find(self, row: int, fixed: set[int], cells: int, most: int) -> Counterfactuals:
         codes = self.rows.codes[row]
         now = int(self._decide(codes[np.newaxis])[1][0])
         columns = self.rows.network.columns
-        free = [
-            k
-            for k in range(len(codes))
-            if k not in fixed and self.rows.present[row, k] and int(codes[k]) != columns[k].gap_code
-        ]
-        moves = {k: self.reaches[k].moves(int(codes[k])) for k in free}
-        singles = {k: self._crosses(codes, [(k,)] * len(moves[k]), moves[k][:, np.newaxis], now) for k in free}
-        found: list[tuple[float, tuple[int, ...], tuple[int, ...]]] = []
+        present = self.rows.present[row]
+        free = [k for k in range(len(codes)) if k not in fixed and present[k] and int(codes[k]) != columns[k].gap_code]
+        singles: list[_Found] = []
+        left: dict[int, Places] = {}
         for k in free:
-            sizes = self.reaches[k].sizes(int(codes[k]), moves[k])
-            if singles[k].any():
-                best = int(np.argmin(np.where(singles[k], sizes, np.inf)))
-                found.append((float(sizes[best]), (k,), (int(moves[k][best]),)))
-        chosen = sorted(found)[:most]
+            states = self.moves[k].others(int(codes[k]))
+            crosses = self._crosses(codes, [(k,)] * len(states), states[:, np.newaxis], now)
+            if crosses.any():
+                sizes = self.moves[k].sizes(int(codes[k]), states)
+                best = int(np.argmin(np.where(crosses, sizes, np.inf)))
+                singles.append((float(sizes[best]), (k,), (int(states[best]),)))
+            left[k] = states[~crosses]
+        chosen = sorted(singles)[:most]
         if cells == 2:
-            left = {k: moves[k][~singles[k]] for k in free}
             chosen += self._pairs(codes, left, now, most)
         changes = tuple(self._change(row, size, nodes, states) for size, nodes, states in chosen)
         return Counterfactuals(row, self._word(now), changes)
 
-    def _pairs(
-        self, codes: Codes, moves: dict[int, Places], now: int, most: int
-    ) -> list[tuple[float, tuple[int, ...], tuple[int, ...]]]:
+    def _pairs(self, codes: Codes, moves: dict[int, Places], now: int, most: int) -> list[_Found]:
         """The smallest change of each two cells, of the `most` pairs whose changes are smallest."""
         pairs = list(combinations(moves, 2))
-        sizes = {k: self.reaches[k].sizes(int(codes[k]), states) for k, states in moves.items()}
+        sizes = {k: self.moves[k].sizes(int(codes[k]), states) for k, states in moves.items()}
         totals = [np.add.outer(sizes[i], sizes[j]).ravel() for i, j in pairs]
         starts = np.cumsum([0, *map(len, totals)])
         every = np.concatenate([np.empty(0), *totals])
         order = np.argsort(every, kind="stable")
-        found: list[tuple[float, tuple[int, ...], tuple[int, ...]]] = []
-        taken: set[tuple[int, int]] = set()
-        for block in _blocks(order):
+        found: dict[tuple[int, int], _Found] = {}
+        for block in (order[rows] for rows in _blocks(len(order))):
             owners = np.searchsorted(starts, block, side="right") - 1
             within = block - starts[owners]
             nodes = [pairs[owner] for owner in owners]
@@ -198,12 +200,10 @@ class _Search:
                 [(moves[i][a], moves[j][b]) for (i, j), a, b in zip(nodes, within // wide, within % wide, strict=True)]
             )
             for hit in np.flatnonzero(self._crosses(codes, nodes, states, now)).tolist():
-                if nodes[hit] not in taken:
-                    taken.add(nodes[hit])
-                    found.append((float(every[block[hit]]), nodes[hit], tuple(states[hit].tolist())))
-                    if len(found) == most:
-                        return found
-        return found
+                found.setdefault(nodes[hit], (float(every[block[hit]]), nodes[hit], tuple(states[hit].tolist())))
+                if len(found) == most:
+                    return list(found.values())
+        return list(found.values())
 
     def _crosses(self, codes: Codes, nodes: Sequence[tuple[int, ...]], states: Places, now: int) -> NDArray[np.bool_]:
         """Whether something else, or what is wanted, is decided once the nodes of a change have its states."""
@@ -218,7 +218,7 @@ class _Search:
         """P(class | row), and the column decided for."""
         if not len(codes):
             return np.empty((0, len(self.clf.classes_))), np.empty(0, dtype=np.intp)
-        logs = np.concatenate([self.rows.rule.log_posterior(codes[rows]) for rows in _slices(len(codes))])
+        logs = np.concatenate([self.rows.rule.log_posterior(codes[rows]) for rows in _blocks(len(codes))])
         proba, decision = np.exp(logs), self.clf.decision_
         return proba, logs.argmax(axis=1) if decision is None else decision.choose(proba)
 
@@ -231,7 +231,7 @@ class _Search:
                 self.rows.network.nodes[node],
                 str(self.rows.contribution(row, (node,), 0.0).value),
                 str(self.rows.network.columns[node].states[state]),
-                self.reaches[node].value(int(self.rows.codes[row, node]), state),
+                self.moves[node].nearest_value(int(self.rows.codes[row, node]), state),
             )
             for node, state in zip(nodes, states, strict=True)
         )
@@ -243,9 +243,55 @@ class _Search:
         return str(self.clf.classes_[code]) if decision is None else decision.word(code)
 
 
-def _blocks(order: Places) -> Iterator[Places]:
-    return (order[first : first + BLOCK_ROWS] for first in range(0, len(order), BLOCK_ROWS))
-
-
-def _slices(n_rows: int) -> Iterator[slice]:
+def _blocks(n_rows: int) -> Iterator[slice]:
     return (slice(first, first + BLOCK_ROWS) for first in range(0, n_rows, BLOCK_ROWS))
+
+
+@dataclass(frozen=True)
+class _Moves:
+    """The states that an attribute can be changed to.
+
+    column  of the attribute
+    shares  (states,) of the training rows in each state
+    """
+
+    column: ColumnSchema
+    shares: Array
+
+    @classmethod
+    def of(cls, network: AnyModel, attribute: int) -> _Moves:
+        """Only an additive model knows the shares of its training rows; in tables all states have the same."""
+        column = network.columns[attribute]
+        if network.kind == "effects":
+            return cls(column, network.densities[attribute])
+        return cls(column, np.full(column.n_states, 1.0 / column.n_states))
+
+    def others(self, code: int) -> Places:
+        """The states other than this one and "missing"."""
+        states = np.arange(self.column.n_states - self.column.gap_state)
+        return states[states != code]
+
+    def sizes(self, code: int, states: Places) -> Array:
+        """The sizes of the changes from a state to others; see `counterfactuals`."""
+        if not self.column.has_order or code >= self.column.n_states - self.column.gap_state:
+            return 1.0 - self.shares[states]
+        middles = np.cumsum(self.shares) - self.shares / 2
+        return np.abs(middles[states] - middles[code])
+
+    def nearest_value(self, code: int, state: int) -> Category:
+        """The value in a state that is nearest to another state: the first of a bin above, the last of one below."""
+        column = self.column
+        if column.kind != "numeric":
+            return column.states[state]
+        if state > code:
+            return _in_unit(column.cuts[state - 1], column)
+        cut = column.cuts[state]
+        whole = column.unit != "number"  # microseconds
+        return _in_unit(np.ceil(cut) - 1 if whole else float(np.nextafter(cut, -np.inf)), column)
+
+
+def _in_unit(value: float, column: ColumnSchema) -> Category:
+    if column.unit == "number":
+        return float(value)
+    microseconds = datetime.timedelta(microseconds=int(np.ceil(value)))
+    return microseconds if column.unit == "duration" else datetime.datetime(1970, 1, 1) + microseconds

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.additive.model import AnyModel
+from tanager.classifiers.base import TableClassifier
 from tanager.decide import RowDecision
 from tanager.errors import OptionError
-from tanager.explain.base_rate import baseline_words, log_base_rates
-from tanager.explain.cells import Contribution, ExplainedRows, Model
-from tanager.explain.set_parts import set_parts
+from tanager.explain.cells import Contribution, ExplainedRows, Model, network_of
 from tanager.html_table import bars, html_table
 from tanager.missing.rule import between
 from tanager.table.frame import make_frame
@@ -40,10 +40,10 @@ class RowExplanation:
     baseline       what the model adds to it before it looks at the attributes below the class (`baseline_words`)
     source         what the baseline comes from, in words
     contributions  one per attribute, in the order of the columns; then one per pair of an additive model; then,
-                   where the model averages over a gap of the row, the remainder
+                   where the model averages over missing values of the row, the remainder
     log_odds       log P(favoured | row) - log P(against | row)
-    decision       what is decided about the row, and how far that is from the other decision; None where the model
-                   decides for the most probable class
+    decision       the decision about the row, and its distance from the other decision; None where the model decides
+                   for the most probable class
     """
 
     row: int
@@ -71,10 +71,9 @@ class RowExplanation:
 
     @property
     def nouns(self) -> str:
-        """What the contributions are: "attributes", or "terms" where there are others too."""
-        return (
-            "terms" if any(each.is_pair or each.status == "remainder" for each in self.contributions) else "attributes"
-        )
+        """ "attributes" if every contribution is of one attribute, else "terms"."""
+        others = any(each.is_pair or each.status == "remainder" for each in self.contributions)
+        return "terms" if others else "attributes"
 
     def to_dict(self) -> dict[str, object]:
         """As JSON has it."""
@@ -126,23 +125,21 @@ class RowExplanation:
 class Explanation:
     r"""Log odds of every row as a sum over its attributes.
 
-    What each attribute adds, and what a missing cell does, is said by the model's gap rule (`gaps_`). In a network of
-    tables an attribute adds the log of its table's cell, log P(x_i | parents, c), for the favoured class less that for
-    the other class (`SummedOut`); where families with a gap are left out, such a family adds its mean (`Skipped`). A
-    additive model is a sum already: of its intercept and a term for every main effect ("age") and every pair
-    effect ("age & sex"); a missing cell adds what is expected of it (`Expected`).
+    In a network of tables an attribute adds log P(x_i | parents, c) of the favoured class less that of the other class.
+    An additive model is a sum already: of its intercept and a term for every main effect ("age") and every pair effect
+    ("age & sex"). What a missing value adds is defined by the model's rule for missing values (`tanager.missing`).
 
     Every sum begins with the base rate: the log odds of the classes among the training rows, or of P(class) where there
-    is a network alone. The baseline is what the model has besides: of effects, whose means are zero, the intercept less
-    the base rate, which is what an average row adds; of tables the class's own table less the base rate.
+    is a network alone. The baseline is what the model adds to the base rate before it looks at the attributes: of an
+    additive model, whose effects have mean zero, the intercept less the base rate; of tables the table of the class, or
+    its ancestors, less the base rate.
 
-    Where P(class | row) is an average over what the missing cells may hold, its log is no sum of terms. Tables and
-    effects then add what they would if gaps were left out, or as expected; what averaging adds to that is one more
-    term, `remainder`, called "what is missing" (`Averaged`). A complete row has none.
+    Where P(class | row) is an average over what the missing values may be, its log is no sum of terms. What averaging
+    adds to the terms is one more term, `remainder`, called "what is missing". A complete row has none.
 
-    What this definition does not do: what two linked attributes say together is put down to the child, so turning an
-    edge round moves it to the other; and a contribution is about this row's odds under the network, not about what
-    would happen if the cell were changed. What the ancestors of a class with parents say is its baseline.
+    Limits of this definition: the joint information of two linked attributes is added to the child, so reversing an
+    edge moves it to the other one; and a contribution is a part of this row's log odds under the model, not the result
+    of changing the cell.
 
     favoured, against              (n_rows,) positions in `classes`
     base_rate, baseline, log_odds  (n_rows,) nats
@@ -151,8 +148,8 @@ class Explanation:
                                    `log_odds`
     decisions                      what is decided about each row; none where the most probable class is
     margins                        (n_rows, n_terms) half the width of a 90 % interval of each contribution, of the
-                                   favoured class against the others; None unless `prepare_intervals` was called, and
-                                   NaN for a term it says nothing of
+                                   favoured class against the others, NaN where unknown; None unless
+                                   `prepare_intervals` was called
     """
 
     cells: ExplainedRows
@@ -182,7 +179,7 @@ class Explanation:
 
     @cached_property
     def terms(self) -> tuple[str, ...]:
-        """What the columns of `contributions` are put down to: attributes, then pairs ("age & sex")."""
+        """The columns of `contributions`: attributes, then pairs ("age & sex")."""
         return tuple(map(self.cells.network.term_name, self.cells.network.terms))
 
     def __len__(self) -> int:
@@ -216,13 +213,24 @@ class Explanation:
         )
 
     def sets(self, row: int) -> dict[tuple[str, ...], float]:
-        """What each set of attributes adds to the log odds of a row, in nats, the largest first; of effects alone.
+        """Names -> what this set of attributes adds to the log odds of a row, in nats, the largest first.
 
-        Trees speak of up to three attributes together; leaves of more are put down to single ones. Base rate, baseline
-        and the sets add up to `log_odds`; what averaging over gaps adds is the part ().
+        Only an additive model has these parts. The leaves of its trees belong to sets of up to three attributes; leaves
+        of more are divided among single attributes. Base rate, baseline and the sets add up to `log_odds`; the set ()
+        is what averaging over missing values adds.
         """
-        rest = self.log_odds[row] - self.base_rate[row] - self.baseline[row]
-        return set_parts(self.cells, row, self.favoured[row], self.against[row], rest)
+        network, row = self.cells.network, range(len(self))[row]
+        if network.kind != "effects":
+            raise OptionError("only an additive model has parts of sets of attributes.", hint="use contributions.")
+        favoured, against = self.favoured[row], self.against[row]
+        parts = {
+            tuple(network.nodes[node] for node in term): float(effect[0, favoured] - effect[0, against])
+            for term, effect in network.set_effects(self.cells.codes[row : row + 1]).items()
+        }
+        if not self.cells.present[row].all():
+            total = self.log_odds[row] - self.base_rate[row] - self.baseline[row]
+            parts[()] = float(total) - sum(parts.values())
+        return dict(sorted(parts.items(), key=lambda part: -abs(part[1])))
 
     def _margins(self, row: int) -> list[float | None]:
         if self.margins is None:
@@ -297,3 +305,24 @@ def signed(log_odds: float) -> str:
     """Four decimals with a sign, none for zero; nine letters or more."""
     text = f"{log_odds:+.4f}"
     return (text if float(text) else " 0.0000").rjust(7)
+
+
+def log_base_rates(model: Model) -> NDArray[np.float64]:
+    """(n_classes,) log frequency of each class among the training rows; of a network alone its log P(class).
+
+    A class without rows counts as half a row, so that log odds are finite.
+    """
+    if isinstance(model, TableClassifier):
+        shares = np.where(model.class_count_ > 0, model.class_count_, 0.5)
+    else:
+        network = network_of(model)
+        shares = np.array(list(network.query(network.nodes[-1]).values()))
+        shares = np.maximum(shares, np.finfo(float).tiny)
+    return np.log(shares / shares.sum())
+
+
+def baseline_words(network: AnyModel) -> str:
+    """The source of the baseline, in words."""
+    if network.kind == "effects":
+        return "an average row"
+    return f"{'ancestors' if network.dag.parents[-1] else 'table'} of {network.nodes[-1]}"

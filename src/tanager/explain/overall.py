@@ -20,7 +20,7 @@ from tanager.table.frame import make_frame
 Measure = Literal["information", "effect"]
 LINES_IN_TEXT = 40
 NAMES_IN_TEXT = 10
-BLOCK_ROWS = 4_096  # a rule may complete each of them many times
+BLOCK_ROWS = 4_096  # averaging over missing values may need many imputations of each row
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,7 @@ class Overall:
     In a network of tables a term is an attribute. The strength of an edge is the information its two ends give of each
     other when the other parents of the child are known, I(child; parent | other parents), under the network's own
     distribution (`edge_information`). The strength of an attribute is that of its edge from or to the class:
-    I(attribute; class | attribute parents) for a child of the class. An attribute without such an edge has 0: it
-    speaks through others alone.
+    I(attribute; class | attribute parents) for a child of the class. An attribute without such an edge has 0.
 
     In an additive model the terms are the attributes, for their main effects, and then the pairs ("age & sex"). The
     strength of a term is the root mean square of what it adds to the log odds of a class against the others
@@ -44,8 +43,8 @@ class Overall:
     strength            (n_terms,)
     edges               (parent, child) pairs
     edge_strength       (n_edges,)
-    removal             (n_terms,) what the mean of log P(class | row) over the rows given loses when the attribute is
-                        missing, or the effect is zero, in nats per row (negative: the rows do better without); None
+    removal             (n_terms,) what the mean of log P(class | row) over the rows loses when the attribute is
+                        missing, or the effect is zero, in nats per row (negative: the mean is higher without); None
                         without rows
     """
 
@@ -65,7 +64,7 @@ class Overall:
 
     @property
     def zero_terms(self) -> tuple[str, ...]:
-        """The terms of an additive model that are exactly zero: they say nothing."""
+        """The terms of an additive model that are exactly zero."""
         if self.measure == "information":
             return ()
         return tuple(term for term, strength in zip(self.terms, self.strength, strict=True) if strength == 0.0)

@@ -48,13 +48,11 @@ class GapRule(ABC):
     name        what becomes of a missing cell, in the words of an explanation
     sentence    the same for the page
     rest        what `Contributions.remainder` is called; None for a rule without one
-    drops_gaps  whether a missing cell that nothing present depends on says nothing
     """
 
     name: ClassVar[str]
     sentence: ClassVar[str]
     rest: ClassVar[str | None] = None
-    drops_gaps: ClassVar[bool] = False
 
     network: AnyModel
 

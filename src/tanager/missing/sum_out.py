@@ -31,7 +31,6 @@ class SummedOut(GapRule):
 
     name: ClassVar[str] = "summed out"
     sentence: ClassVar[str] = "Unknown attributes are summed out."
-    drops_gaps: ClassVar[bool] = True
 
     network: Network
 

@@ -14,7 +14,7 @@ from tanager.check import check
 from tanager.classifiers.base import TableClassifier
 from tanager.errors import DataError, MemoryLimitError, OptionError
 from tanager.explain import explain
-from tanager.explain.base_rate import baseline_words, log_base_rates
+from tanager.explain.explanation import baseline_words, log_base_rates
 from tanager.metrics import Quality
 from tanager.network.network import Network
 from tanager.refits.curve import LearningCurve

@@ -13,7 +13,7 @@ from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.training_rows import quality_of_training_table
 from tanager.errors import DataError, DataWarning
 from tanager.evaluate.cross_validate import cross_validate_model
-from tanager.explain.base_rate import log_base_rates
+from tanager.explain.explanation import log_base_rates
 from tanager.metrics import Predictions, Quality, log_true
 from tanager.metrics.quality import sampled_rows
 from tanager.runtime.progress import working
