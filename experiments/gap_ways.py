@@ -24,7 +24,7 @@ from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
 from tanager.parameters import Conditional, Frequency, ParameterLearner, ParameterTask
 from tanager.scores import LL
-from tanager.structure.naive import NaiveBayes
+from tanager.structure.fixed import NaiveBayes
 from tanager.structure.protocol import StructureTask
 from tanager.table.batch import EncodedBatch
 

@@ -24,7 +24,7 @@ from tanager import (
 )
 from tanager.counts import triples
 from tanager.errors import FileError, OptionError
-from tanager.network import superparents as packed
+from tanager.network import mixture as packed
 from tanager.parameters import Frequency, judge_plan, pair_networks
 from tanager.structure import AnDE, Fixed
 

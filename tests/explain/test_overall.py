@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris
 from random_networks import joint, networks, random_network
 from tanager import DataError, NaiveBayesClassifier, Network, OptionError, TANClassifier, explain
 from tanager.network import family_joints as module
-from tanager.network.edge_information import edge_information
+from tanager.network.family_joints import edge_information
 
 IRIS = load_iris(as_frame=True)
 

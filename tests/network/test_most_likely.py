@@ -8,10 +8,8 @@ from scipy.special import log_softmax
 
 from network.perfect_structures import free_tables, log_posterior, perfect_structures
 from oracle import joint_distribution
-from tanager.network.most_likely import most_likely_tables
-from tanager.network.normalize import normalize_tables
-from tanager.structure.canonical import is_perfect
-from tanager.structure.dag import Dag
+from tanager.network.normalize import most_likely_tables, normalize_tables
+from tanager.structure.dag import Dag, is_perfect
 
 
 def joint_of(dag, tables, n_states):

@@ -13,8 +13,7 @@ from network.perfect_structures import free_tables, log_posterior, perfect_struc
 from oracle import joint_distribution
 from tanager.errors import OptionError
 from tanager.network.normalize import normalize_tables
-from tanager.structure.canonical import is_perfect_for
-from tanager.structure.dag import Dag
+from tanager.structure.dag import Dag, is_perfect_for
 
 
 @settings(max_examples=80, deadline=None)

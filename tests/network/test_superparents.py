@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from random_networks import p_of_state, random_network
 from tanager.missing.choose import choose_rule
-from tanager.network import superparents
-from tanager.network.mixture import MixtureNetwork
+from tanager.network.mixture import MixtureNetwork, SuperparentNetworks
 from tanager.network.network import Network
-from tanager.network.superparents import SuperparentNetworks
 from tanager.structure.averaged import superparent_dag, superparents_of
 from tanager.structure.dag import Dag
 
@@ -134,7 +132,7 @@ def test_a_mixture_answers_the_same_network_by_network(monkeypatch):
     mixture = MixtureNetwork(members, np.array([0.1, 0.2, 0.3, 0.4]))
     answers = []
     for work in (0, np.inf):
-        monkeypatch.setattr(superparents, "WORK_WORTH_COMPILING", work)
+        monkeypatch.setattr("tanager.network.mixture.WORK_WORTH_COMPILING", work)
         answers.append(choose_rule(mixture).log_posterior(rows))
     np.testing.assert_allclose(answers[0], answers[1], rtol=0, atol=1e-12)
 

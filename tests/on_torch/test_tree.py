@@ -15,7 +15,7 @@ from tanager.counts.engine import choose_engine  # noqa: E402
 from tanager.scores import BIC, FCLL, LL  # noqa: E402
 from tanager.structure import StructureTask, Tree  # noqa: E402
 from tanager.structure.family_terms import FamilyTerms  # noqa: E402
-from tanager.structure.spanning import NO_PARENT  # noqa: E402
+from tanager.structure.tree import NO_PARENT  # noqa: E402
 from tanager.torch import device as torch_device  # noqa: E402
 from tanager.torch import tree as torch_tree  # noqa: E402
 from tanager.torch.tree import edge_gains, maximum_spanning_tree  # noqa: E402

@@ -20,7 +20,7 @@ from random_networks import networks, random_network
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.errors import OptionError
-from tanager.network.sampling import sample_codes
+from tanager.network.network import sample_codes
 from tanager.parameters import EM, Frequency, ParameterTask, em, gap_rows
 from tanager.parameters.gap_rows import GapRows
 from tanager.runtime.resources import thread_limit

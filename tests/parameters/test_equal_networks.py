@@ -17,8 +17,7 @@ from random_networks import joint
 from tanager import BayesianNetworkClassifier
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
-from tanager.network.most_likely import most_likely_tables
-from tanager.network.normalize import normalize_tables
+from tanager.network.normalize import most_likely_tables, normalize_tables
 from tanager.parameters import Conditional, Frequency, ParameterTask, equal_networks
 from tanager.parameters.equal_networks import smoothed_counts
 from tanager.structure import Fixed

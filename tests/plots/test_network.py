@@ -10,7 +10,7 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from random_networks import networks, random_network
 from tanager import NaiveBayesClassifier, OptionError, TANClassifier, explain
-from tanager.network.edge_information import edge_information
+from tanager.network.family_joints import edge_information
 from tanager.network.network import Network
 from tanager.plots import plot_network
 from tanager.plots.network import CLASS_COLOUR, shorten

@@ -4,7 +4,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from tanager.network.node_table import NodeTable
+from tanager.network.network import NodeTable
 from tanager.plots import plot_table
 
 mpl.use("Agg")

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tanager.network.network import Network
-from tanager.structure.canonical import canonical_form, is_perfect, is_perfect_for
-from tanager.structure.dag import Dag
+from tanager.structure.dag import Dag, canonical_form, is_perfect, is_perfect_for
 from tanager.table.schema import ColumnSchema
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from structure.small_tasks import FAMILY_SCORES, STATES, log_likelihood_by_rows, make_task, random_rows, term, total
 from tanager.errors import OptionError
 from tanager.structure import Dag, HillClimb, NaiveBayes
-from tanager.structure.moves import ACTIONS, moves
+from tanager.structure.hill_climb import ACTIONS, moves
 
 SEEDS = st.integers(0, 2**32 - 1)
 

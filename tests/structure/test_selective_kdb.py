@@ -9,8 +9,7 @@ from structure.small_tasks import make_task, random_rows
 from tanager import BayesianNetworkClassifier
 from tanager.errors import OptionError
 from tanager.structure import KDependence, SelectiveKDependence
-from tanager.structure.k_dependence import rank_parents
-from tanager.structure.selective_kdb import cut_dag
+from tanager.structure.k_dependence import cut_dag, rank_parents
 
 STATES = (3, 2, 3, 2)
 

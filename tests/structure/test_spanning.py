@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 from structure.small_tasks import forests, trees
-from tanager.structure.spanning import maximum_arborescence, maximum_spanning_tree
+from tanager.structure.tree import maximum_arborescence, maximum_spanning_tree
 
 # Few whole numbers make many ties; negative ones and forbidden edges are common.
 TIED = st.sampled_from([-2.0, -1.0, 0.0, 1.0, 2.0])

@@ -13,8 +13,7 @@ from random_networks import random_network
 from tanager import Network, tune
 from tanager.structure.dag import Dag
 from tanager.table.schema import ColumnSchema
-from tanager.tuning.data import read_query_rows
-from tanager.tuning.run import TuneRun
+from tanager.tuning.fit import TuneRun, read_query_rows
 from tuning.tune_networks import STATES, flattened, rows_of
 
 

@@ -14,7 +14,7 @@ from tanager.additive.forest import BLOCK_ROWS, Forest
 from tanager.additive.model import AdditiveModel, AnyModel
 from tanager.arrays import Array, Codes
 from tanager.html_table import bars, html_table
-from tanager.network.edge_information import edge_information
+from tanager.network.family_joints import edge_information
 from tanager.table.batch import EncodedBatch
 from tanager.table.categories import code_dtype
 from tanager.table.granularity import fine_codes

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tanager.additive.forest import BLOCK_ROWS, Forest, by_sets
 from tanager.arrays import Array, Codes
 from tanager.errors import DataError, OptionError
-from tanager.network.any_network import AnyNetwork
+from tanager.network import AnyNetwork
 from tanager.network.columns import HasColumns, Term
 from tanager.network.log_joint import LogJoint, normalize_log
 from tanager.network.network import Network

@@ -12,7 +12,7 @@ from tanager.arrays import Flags
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import AutoEngine
 from tanager.scores.information import class_information, pair_information
-from tanager.structure.ties import SMALLEST_INFORMATION, level
+from tanager.structure.family_terms import SMALLEST_INFORMATION, level
 from tanager.table.batch import EncodedBatch
 from tanager.table.schema import ColumnSchema
 

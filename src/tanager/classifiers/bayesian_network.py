@@ -14,7 +14,7 @@ from tanager.classifiers.learning import Learning, Learnt, Parts, needed_memory
 from tanager.classifiers.options import ClassifierOptions
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.missing.choose import needs_filler
-from tanager.network.any_network import AnyNetwork
+from tanager.network import AnyNetwork
 from tanager.structure import StructureLearner
 from tanager.table.discretizer import sees_class
 from tanager.table.needs import Place

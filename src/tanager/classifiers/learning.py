@@ -38,8 +38,7 @@ from tanager.table.categories import code_dtype
 from tanager.table.needs import Needs, Place, check_needs, most_needed
 from tanager.table.rows import Rows, gather
 from tanager.table.schema import ColumnSchema
-from tanager.tuning.data import QueryRows
-from tanager.tuning.run import STRENGTHS, TuneRun
+from tanager.tuning.fit import STRENGTHS, QueryRows, TuneRun
 
 DEFAULT_CRITERION = StructureLearner.default_criterion
 

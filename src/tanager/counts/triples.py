@@ -71,7 +71,7 @@ def count_triples(batch: EncodedBatch, engine: CountEngine) -> TripleTables:
     if n_triples * (batch.n_rows + ROWS_OF_A_CALL) < SETS_WORTH_COMPILING:
         tables = engine.count(batch, [(*triple, n) for triple in combinations(range(n), 3)])
         return TripleTables(batch.n_states, cast(CountTable, np.concatenate(tables)), starts)
-    from tanager.counts.triple_kernels import count_all_triples
+    from tanager.counts.numba_kernels import count_all_triples
 
     units = np.ones(batch.n_rows, np.int8) if batch.weights is None else np.ascontiguousarray(batch.weights)
     n_cells = triple_cells(batch.n_states)

@@ -37,7 +37,7 @@ from tanager.recipe.recipe import Recipe
 from tanager.registry import check_option, resolve
 from tanager.scores import SCORES
 from tanager.structure import STRUCTURES, Step
-from tanager.structure.subsumption import Subsumption
+from tanager.structure.averaged import Subsumption
 from tanager.table.class_weights import read_weighting
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder

@@ -21,8 +21,8 @@ from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import ParameterTask
 from tanager.scores.information import edge_likelihoods
 from tanager.structure.dag import Dag
-from tanager.structure.spanning import NO_PARENT, maximum_spanning_tree
-from tanager.structure.ties import level, smallest_gain
+from tanager.structure.family_terms import level, smallest_gain
+from tanager.structure.tree import NO_PARENT, maximum_spanning_tree
 from tanager.table.schema import ColumnSchema
 
 MAX_ATTRIBUTES_OF_TREE = 500  # with more, the tables of all pairs cost more than a tree is worth

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tanager.arrays import Array, Codes
 from tanager.missing.rule import Classes, Contributions, GapRule, Rows, answer_apart, between
-from tanager.network.inference.triangulate import relevant_nodes
+from tanager.network.inference.elimination_plan import relevant_nodes
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
 from tanager.runtime.resources import map_threads

@@ -1,1 +1,9 @@
-"""Layer 5: a structure and its tables make a distribution; a value that knows no scikit-learn."""
+"""Networks: of tables, means of networks, the mean of all trees; `AnyNetwork` is any of them, told by its `kind`."""
+
+from __future__ import annotations
+
+from tanager.network.mixture import MixtureNetwork
+from tanager.network.network import Network
+from tanager.network.tree_average import TreeAverageNetwork
+
+AnyNetwork = Network | MixtureNetwork | TreeAverageNetwork

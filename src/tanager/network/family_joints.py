@@ -1,4 +1,4 @@
-"""P(parents, child) of each family of a network when nothing is observed."""
+"""P(parents, child) of each family of a network without evidence, and the information along its edges."""
 
 from __future__ import annotations
 
@@ -8,18 +8,11 @@ from tanager.arrays import Array
 from tanager.counts.family import strides
 from tanager.errors import MemoryLimitError
 from tanager.network.inference.junction_tree import JunctionTree
-from tanager.network.network import Network
-from tanager.network.sampling import sample_codes
+from tanager.network.network import Network, sample_codes
 
 # Bytes of the largest clique that is still summed exactly, and rows drawn where it is larger.
 EXACT_BYTES = 1 << 25
 ROWS_DRAWN = 100_000
-
-
-def exact_joints(network: Network, memory_limit: int | None = None) -> tuple[Array, ...]:
-    """(parent configurations, states) of each family: the counts expected of one empty row."""
-    tree = JunctionTree.of(network.dag, network.n_states, names=network.nodes, memory_limit=memory_limit)
-    return tree.expected_counts(network.tables, np.array([network.n_states])).tables
 
 
 def family_joints(network: Network) -> tuple[Array, ...]:
@@ -34,6 +27,12 @@ def family_joints(network: Network) -> tuple[Array, ...]:
         return _sampled_joints(network)
 
 
+def exact_joints(network: Network, memory_limit: int | None = None) -> tuple[Array, ...]:
+    """(parent configurations, states) of each family: the counts expected of one empty row."""
+    tree = JunctionTree.of(network.dag, network.n_states, names=network.nodes, memory_limit=memory_limit)
+    return tree.expected_counts(network.tables, np.array([network.n_states])).tables
+
+
 def _sampled_joints(network: Network) -> tuple[Array, ...]:
     """Drawn parents, the child by its table."""
     codes = sample_codes(network.dag, network.tables, ROWS_DRAWN, np.random.default_rng(0))
@@ -43,3 +42,22 @@ def _sampled_joints(network: Network) -> tuple[Array, ...]:
         share = np.bincount(configuration, minlength=len(table)) / ROWS_DRAWN
         found.append(share[:, np.newaxis] * table)
     return tuple(found)
+
+
+def edge_information(network: Network) -> Array:
+    """I(child; parent | other parents) of each edge of the DAG, in nats, when nothing is observed."""
+    found = []
+    for family, table in zip(network.dag.families, family_joints(network), strict=True):
+        joint = table.reshape([network.n_states[node] for node in family.nodes])
+        found += [conditional_information(joint, axis) for axis in range(len(family.parents))]
+    return np.array(found, dtype=np.float64)
+
+
+def conditional_information(joint: Array, axis: int) -> float:
+    r"""I(A; B | rest) = sum p log(p p(rest) / (p(A, rest) p(B, rest))), A on `axis` and B on the last, in nats."""
+    with_a = joint.sum(axis=-1, keepdims=True)
+    with_b = joint.sum(axis=axis, keepdims=True)
+    rest = with_a.sum(axis=axis, keepdims=True)
+    seen = joint > 0
+    top, bottom = (joint * rest)[seen], (with_a * with_b)[seen]
+    return max(0.0, float((joint[seen] * np.log(top / bottom)).sum()))

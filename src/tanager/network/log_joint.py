@@ -91,7 +91,7 @@ class LogJoint:
         out += self.tables[cells].sum(axis=1)
 
     def _add_compiled(self, codes: Codes, out: NDArray[np.float64]) -> None:
-        from tanager.network.log_joint_kernels import add_log_tables
+        from tanager.network.look_up_kernels import add_log_tables
 
         add_log_tables(codes, self.nodes, self.strides, self.offsets, self.tables, out)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -13,16 +14,13 @@ from numpy.typing import NDArray
 from tanager.arrays import Codes
 from tanager.counts.family import Family
 from tanager.errors import DataError, OptionError
+from tanager.html_table import html_table
 from tanager.network.columns import HasColumns
-from tanager.network.inference.contradiction import contradicting_nodes
-from tanager.network.inference.junction_tree import JunctionTree
+from tanager.network.inference.junction_tree import JunctionTree, contradicting_nodes
 from tanager.network.json_values import DocumentError, Json
 from tanager.network.log_joint import LogJoint
-from tanager.network.node_table import NodeTable
-from tanager.network.sampling import sample_codes
 from tanager.registry import check_option
-from tanager.structure.canonical import canonical_form, is_perfect, is_perfect_for
-from tanager.structure.dag import Dag
+from tanager.structure.dag import Dag, canonical_form, is_perfect, is_perfect_for
 from tanager.table.categories import encode_column
 from tanager.table.read_columns import read_columns
 from tanager.table.schema import Category, ColumnSchema
@@ -84,12 +82,12 @@ class Network(HasColumns):
         return f"Network({len(self.nodes)} nodes, {len(self.dag.edges)} edges, target={self.target!r})"
 
     def _repr_html_(self) -> str:
-        from tanager.network.html import network_html
-
-        return network_html(self)
+        """A line per node: what it holds and its parents."""
+        rows = [[column.name, f"{column.n_states:,}", ", ".join(self.parents[column.name])] for column in self.columns]
+        return html_table(repr(self), ["node", "states", "parents"], rows)
 
     def canonical(self, target: str) -> dict[str, tuple[str, ...]]:
-        """Parents of each node in the canonical form for classifying `target`: `tanager.structure.canonical`."""
+        """Parents of each node in the canonical form for classifying `target`: `tanager.structure.dag`."""
         form = canonical_form(self.dag, self.number(target))
         return {name: tuple(self.nodes[p] for p in form.parents[node]) for node, name in enumerate(self.nodes)}
 
@@ -280,6 +278,67 @@ class Network(HasColumns):
         nodes = contradicting_nodes(self.dag, self.n_states, self.tables, row)
         cells = ", ".join(f"{self.nodes[node]}={self.columns[node].states[row[node]]!r}" for node in nodes)
         return f"{cells} cannot occur{' together' if len(nodes) > 1 else ''}"
+
+
+@dataclass(frozen=True)
+class NodeTable:
+    """P(node | parents). `probabilities` is (parent configurations, states), the last parent changing fastest."""
+
+    node: str
+    states: tuple[Category, ...]
+    parents: tuple[str, ...]
+    parent_states: tuple[tuple[Category, ...], ...]
+    probabilities: NDArray[np.float64]
+
+    def row(self, configuration: Mapping[str, Category] | None = None) -> dict[Category, float]:
+        """P(node | configuration): state -> probability; the configuration names a state of every parent."""
+        index = 0
+        for parent, states in zip(self.parents, self.parent_states, strict=True):
+            index = index * len(states) + states.index((configuration or {})[parent])
+        return dict(zip(self.states, self.probabilities[index].tolist(), strict=True))
+
+    def rows(self) -> list[tuple[tuple[Category, ...], dict[Category, float]]]:
+        """Every parent configuration with its distribution, in table order."""
+        return [
+            (configuration, dict(zip(self.states, row.tolist(), strict=True)))
+            for configuration, row in zip(product(*self.parent_states), self.probabilities, strict=True)
+        ]
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title, self._head, self._body)
+
+    def __str__(self) -> str:
+        lines = [self._head, *self._body]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        texts = ("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
+        return "\n".join([self._title, *texts])
+
+    @property
+    def _title(self) -> str:
+        return f"P({self.node} | {', '.join(self.parents)})" if self.parents else f"P({self.node})"
+
+    @property
+    def _head(self) -> list[str]:
+        return [*self.parents, *map(str, self.states)]
+
+    @property
+    def _body(self) -> list[list[str]]:
+        """A line per configuration of the parents."""
+        return [[*map(str, parents), *(f"{p:.4f}" for p in row.values())] for parents, row in self.rows()]
+
+
+def sample_codes(
+    dag: Dag, tables: Sequence[NDArray[np.float64]], n: int, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Codes (n, n_nodes): one uniform number per cell, looked up in the cumulative table of its configuration."""
+    codes = np.empty((n, dag.n_nodes), dtype=np.int64)
+    for node in dag.order:
+        configuration = np.zeros(n, dtype=np.int64)
+        for parent in dag.parents[node]:
+            configuration = configuration * tables[parent].shape[1] + codes[:, parent]
+        cumulative = np.cumsum(tables[node], axis=1)[:, :-1]
+        codes[:, node] = (generator.random(n)[:, np.newaxis] >= cumulative[configuration]).sum(axis=1)
+    return codes
 
 
 def _fault(rows: NDArray[np.float64]) -> str:

@@ -14,15 +14,14 @@ from numpy.typing import NDArray
 from tanager.arrays import Array, Codes
 from tanager.errors import DataError
 from tanager.network.columns import HasColumns
-from tanager.network.edge_information import edge_information
+from tanager.network.family_joints import edge_information
 from tanager.network.log_joint import normalize_log
-from tanager.network.network import Network
-from tanager.network.pair_look_ups import PairLookUps
+from tanager.network.network import Network, Tables
 from tanager.runtime.resources import map_threads
 from tanager.structure.all_trees import AllTrees
 from tanager.structure.averaged import superparent_dag
 from tanager.structure.dag import Dag
-from tanager.structure.spanning import NO_PARENT
+from tanager.structure.tree import NO_PARENT
 from tanager.table.categories import code_dtype
 from tanager.table.schema import Category, ColumnSchema
 
@@ -226,6 +225,47 @@ class TreeAverageNetwork(HasColumns):
     def given(self, attribute: int) -> tuple[int, ...]:
         """The attributes that the term of an attribute depends on in all forests: none."""
         return ()
+
+
+@dataclass(frozen=True)
+class PairLookUps:
+    """Logs of the tables of a child given a parent and the class, or given the class alone.
+
+    n_states  of the attributes, then of the class
+    alone     (n,) where log P(x_c | class) begins in `logs`, at [class, x_c]
+    pairs     (n, n) where log P(x_c | x_p, class) begins for [parent, child], at [x_p, class, x_c]; of a child with
+              itself where log P(x_c | class) does
+    """
+
+    n_states: tuple[int, ...]
+    logs: Array
+    alone: NDArray[np.int64]
+    pairs: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, tables: Sequence[Tables], n_states: Sequence[int]) -> PairLookUps:
+        """From the tables of every superparent: `superparent_dag`."""
+        n_attributes = len(n_states) - 1
+        flat = [table.reshape(-1) for member in tables for table in member[:n_attributes]]
+        starts = np.concatenate([[0], np.cumsum([len(table) for table in flat])[:-1]]).astype(np.int64)
+        pairs = starts.reshape(n_attributes, n_attributes)
+        with np.errstate(divide="ignore"):
+            return cls(tuple(n_states), np.log(np.concatenate(flat)), pairs.diagonal().copy(), pairs)
+
+    def at(self, codes: Codes, label: int) -> tuple[Array, Array]:
+        """(n_rows, n) log P(x_c | class) and (n_rows, n, n) log P(x_c | x_p, class) less it, at [parent, child].
+
+        What stands for a missing cell, and for a child with itself, means nothing.
+        """
+        *attributes, n_classes = self.n_states
+        states = np.array(attributes)
+        held = np.where(codes < states, codes, 0).astype(np.int64)
+        alone = self.logs[self.alone + label * states + held]
+        # A child is no parent of itself: its table has one row for each class, the first of which is looked up.
+        other = ~np.eye(len(states), dtype=bool)
+        rows = (held * n_classes + label)[:, :, np.newaxis] * other
+        pairs = self.logs[self.pairs + rows * states + held[:, np.newaxis, :]]
+        return alone, pairs - alone[:, np.newaxis, :]
 
 
 def _from_class(member: Network) -> list[float]:

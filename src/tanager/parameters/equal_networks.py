@@ -8,13 +8,13 @@ import numpy as np
 
 from tanager.arrays import Array
 from tanager.counts.family import CountTable
-from tanager.network.most_likely import most_likely_tables
 from tanager.network.network import Network
+from tanager.network.normalize import most_likely_tables
 from tanager.parameters.conditional.gap_objective import MAX_ROWS_TO_INFER
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.gap_rows import GapRows
 from tanager.parameters.protocol import ParameterTask
-from tanager.structure.canonical import is_perfect_for
+from tanager.structure.dag import is_perfect_for
 
 PSEUDO_ROWS = 1.0
 

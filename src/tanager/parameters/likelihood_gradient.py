@@ -9,7 +9,7 @@ import numpy as np
 
 from tanager.arrays import Array
 from tanager.errors import OptionError
-from tanager.network.inference.triangulate import relevant_nodes
+from tanager.network.inference.elimination_plan import relevant_nodes
 from tanager.parameters.conditional.network_fit import PulledTables, fit_tables, warn_if_unfinished
 from tanager.parameters.conditional.network_objectives import to_beta
 from tanager.parameters.frequency import Frequency

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tanager.arrays import Array
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
-from tanager.network.superparents import SuperparentNetworks, table_starts
+from tanager.network.mixture import SuperparentNetworks, table_starts
 from tanager.parameters.protocol import ParameterTask
 from tanager.runtime.resources import count_threads, map_threads
 from tanager.structure.averaged import superparents_of

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from tanager.counts.count_store import CountStore
 from tanager.errors import OptionError
-from tanager.network.any_network import AnyNetwork
+from tanager.network import AnyNetwork
 from tanager.network.network import Network
 from tanager.structure.dag import Dag
 from tanager.structure.protocol import NetworkKind

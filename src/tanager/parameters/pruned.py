@@ -14,7 +14,7 @@ from tanager.parameters.equal_networks import choose_equal_network
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.parameters.pruned_objective import PrunedObjective
 from tanager.runtime.resources import one_blas_thread
-from tanager.structure.ties import level
+from tanager.structure.family_terms import level
 
 # Parameters up to which the optimiser knows the whole matrix of second derivatives, and not only its diagonal.
 MAX_CELLS_FOR_MATRIX = 1_500

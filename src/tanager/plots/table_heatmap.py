@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import TYPE_CHECKING
 
-from tanager.network.node_table import NodeTable
+from tanager.network.network import NodeTable
 from tanager.plots.network import shorten, text_inches
 
 if TYPE_CHECKING:

@@ -6,12 +6,10 @@ from collections.abc import Callable
 
 from tanager.scores.acll import ACLL
 from tanager.scores.acll_constants import Line, dirichlet_line, sampled_line, uniform_line
-from tanager.scores.cll import CLL
 from tanager.scores.dirichlet import K2, BDe, BDeu
 from tanager.scores.fcll import FCLL
 from tanager.scores.information import PairInformation, pair_information
-from tanager.scores.likelihood import AIC, BIC, LL
-from tanager.scores.mit import MIT
+from tanager.scores.likelihood import AIC, BIC, CLL, LL, MIT
 from tanager.scores.protocol import FamilyScore
 
 # A new score is a file and a line here.

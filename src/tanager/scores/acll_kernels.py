@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tanager.counts.family import CountTable
 from tanager.runtime.kernel import kernel
-from tanager.scores.margin_kernels import LANES, add_row
+from tanager.scores.pair_kernels import LANES, add_row
 
 MANTISSA_BITS = 52
 BITS_OF_ROOT_HALF = int(np.array(np.sqrt(0.5)).view(np.int64))

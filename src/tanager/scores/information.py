@@ -77,7 +77,7 @@ def _sums(pairs: PairTables) -> NDArray[np.float64]:
     """
     if "numba" not in sys.modules or worth_compiling(pairs):
         return np.stack([sum_pair_terms(same_for_all(formula), pairs) for formula in (CONDITIONAL, MARGINAL, ROWS)])
-    from tanager.scores.information_kernels import sum_pairs
+    from tanager.scores.pair_kernels import sum_pairs
 
     *states, n_classes = pairs.n_states
     result = np.zeros((3, len(states), len(states)))

@@ -99,7 +99,7 @@ def _look_up_group(
     formula_of: FormulaOf, group: PairGroup, pairs: PairTables, largest: int, result: NDArray[np.float64]
 ) -> None:
     """`score_group` by a kernel that looks every function up in a table over 0 .. largest."""
-    from tanager.scores.margin_kernels import look_up_pairs
+    from tanager.scores.pair_kernels import look_up_pairs
 
     i, j, target = int(group.rows[0]), int(group.columns[0]), len(pairs.n_states) - 1
     counts = np.arange(largest + 1, dtype=float)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tanager.structure.averaged import AnDE
+from tanager.structure.averaged import AnDE, TreeAverage
 from tanager.structure.bfs_consistent import BFSConsistent
 from tanager.structure.dag import Dag
-from tanager.structure.fixed import Fixed
+from tanager.structure.fixed import Fixed, NaiveBayes
 from tanager.structure.hill_climb import HillClimb
-from tanager.structure.k_dependence import KDependence
-from tanager.structure.naive import NaiveBayes
+from tanager.structure.k_dependence import KDependence, SelectiveKDependence
 from tanager.structure.protocol import LearntStructure, Step, StructureLearner, StructureTask
 from tanager.structure.selective import Selective
-from tanager.structure.selective_kdb import SelectiveKDependence
 from tanager.structure.tree import Tree
-from tanager.structure.tree_average import TreeAverage
 
 # A new structure learner is a file and a line here.
 STRUCTURES: dict[str, Callable[[], StructureLearner]] = {

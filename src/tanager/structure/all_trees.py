@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.arrays import Array
-from tanager.structure.spanning import NO_PARENT
+from tanager.structure.tree import NO_PARENT
 
 ROOT_BELOW = 100.0
 """How far below the least weight the first row of trees is, in nats: forests of two trees weigh nothing then."""

@@ -1,24 +1,31 @@
-"""Averaged n-dependence estimators: AODE, A2DE."""
+"""Means of many structures: averaged n-dependence estimators (AODE, A2DE), and all trees or forests at once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
+from math import log
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.counts.count_store import CountStore
 from tanager.errors import OptionError
 from tanager.registry import check_option
 from tanager.scores.information import class_information
+from tanager.structure.all_trees import AllTrees
 from tanager.structure.constraints import check_count
 from tanager.structure.dag import Dag
+from tanager.structure.family_terms import FamilyTerms, decomposable_score
 from tanager.structure.protocol import LearntStructure, StructureLearner, StructureTask
-from tanager.structure.subsumption import Subsumption
 from tanager.table.needs import Needs
 
 MAX_PARENTS = 2
+LEAST_SHARE = 1e-3
+"""Of the mean information, which every attribute gets, so that one that tells nothing still has a weight."""
+NOTHING = -1
 
 
 class AnDE(StructureLearner):
@@ -92,8 +99,81 @@ class AnDE(StructureLearner):
         return np.array([tells[list(parents)].sum() for parents in chosen])
 
 
-LEAST_SHARE = 1e-3
-"""Of the mean information, which every attribute gets, so that one that tells nothing still has a weight."""
+class TreeAverage(StructureLearner):
+    """Every attribute has the class and at most one other attribute as parents, in all ways at once.
+
+    A forest F counts with exp(score(F)), which factors into its edges: phi_child({parent, C}) - phi_child({C}). So the
+    sum over all of them, the probability of every edge and the mean of their predictions are in closed form (Meila and
+    Jaakkola 2006; Cerquides and Lopez de Mantaras 2005). With the criterion `k2` and tables smoothed by one pseudo-row
+    a cell, which both say that all tables were equally probable before the rows were seen, it is the exact posterior.
+
+    forest  take the mean over all forests, naive Bayes and the trees among them; otherwise over trees alone, in which
+            all attributes but one have an attribute parent
+
+    The score is the log of the mean of exp(score(F)), all forests being equally probable beforehand.
+    """
+
+    needs = "pairs"
+    learns = "trees"
+    default_criterion = "k2"
+
+    def __init__(self, forest: bool = True) -> None:
+        self.forest = forest
+
+    def learn(self, task: StructureTask) -> LearntStructure:
+        terms = FamilyTerms(task.counts, decomposable_score(task, "tree-average"))
+        n_attributes = task.counts.n_attributes
+        naive = Dag.augmented_naive_bayes([()] * n_attributes)
+        weights = np.vstack([np.full(n_attributes, 0.0 if self.forest else -np.inf), terms.edge_gains()])
+        # There are (n + 1)^(n - 1) forests with a root in each of their trees, and n^(n - 1) such trees.
+        n_forests = (n_attributes - 1) * log(n_attributes + bool(self.forest))
+        return LearntStructure(
+            naive,
+            terms.total(naive) + float(AllTrees(weights).log_total) - n_forests,
+            members=tuple(superparent_dag(n_attributes, (parent,)) for parent in range(n_attributes)),
+            log_weights=weights,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Subsumption:
+    """By attribute i (states of i, n_attributes) codes: with i in state a, attribute j is in state said[i][a, j].
+
+    `NOTHING` where a says nothing of j. Of two cells that say each other only the second is listed (Zheng et al. 2012).
+    """
+
+    said: tuple[NDArray[np.int64], ...]
+
+    @classmethod
+    def of(cls, counts: CountStore, least: int) -> Subsumption:
+        """What held in all training rows that have both cells, of which there are at least so many."""
+        n_attributes, pairs = counts.n_attributes, counts.pairs()
+        said = [np.full((counts.n_states[i], n_attributes), NOTHING) for i in range(n_attributes)]
+        for i in range(n_attributes):
+            for j in range(n_attributes):
+                if i != j and counts.n_states[j]:
+                    cells = pairs.table(i, j).sum(axis=1)
+                    sure = (np.count_nonzero(cells, axis=1) == 1) & (cells.sum(axis=1) >= least)
+                    said[i][sure, j] = cells.argmax(axis=1)[sure]
+        for i in range(n_attributes):
+            for j in range(i):
+                there = said[i][:, j]
+                states = np.flatnonzero(there != NOTHING)
+                said[i][states[said[j][there[states], i] == states], j] = NOTHING
+        return cls(tuple(said))
+
+    def follows(self, codes: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """(n_rows, n_attributes) cells that follow from another cell of the row; a missing cell says nothing."""
+        found = np.zeros(codes.shape, dtype=bool)
+        for i, said in enumerate(self.said):
+            with_missing = np.vstack([said, np.full((1, codes.shape[1]), NOTHING)])
+            found |= with_missing[codes[:, i]] == codes
+        return found
+
+    def reordered(self, order: Sequence[int]) -> Subsumption:
+        """The same with the attributes in another order: attribute k of the new one is order[k] of this one."""
+        places = list(order[: len(self.said)])
+        return Subsumption(tuple(self.said[i][:, places] for i in places))
 
 
 def superparent_dag(n_attributes: int, superparents: tuple[int, ...]) -> Dag:

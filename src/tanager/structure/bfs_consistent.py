@@ -16,11 +16,9 @@ from tanager.errors import MemoryLimitError
 from tanager.registry import check_option
 from tanager.structure.constraints import check_count
 from tanager.structure.dag import Dag
-from tanager.structure.family_terms import FamilyTerms, decomposable_score
+from tanager.structure.family_terms import FamilyTerms, decomposable_score, level, smallest_gain
 from tanager.structure.protocol import LearntStructure, Search, StructureLearner, StructureTask
-from tanager.structure.spanning import NO_PARENT, Parents
-from tanager.structure.ties import level, smallest_gain
-from tanager.structure.tree import best_tree
+from tanager.structure.tree import NO_PARENT, Parents, best_tree
 
 # Families are counted and scored this many cells at a time: enough to spread the cost of a call, little beside a table.
 CELLS_PER_BATCH = 1 << 16

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
@@ -96,3 +96,91 @@ def _topological_order(parents: Sequence[Sequence[int]]) -> tuple[int, ...]:
         stuck = [str(node) for node in sorted(set(range(n_nodes)).difference(order))]
         raise OptionError(f"the structure has a cycle among the nodes {', '.join(stuck[:10])}.")
     return tuple(order)
+
+
+def canonical_form(dag: Dag, target: int) -> Dag:
+    """The Markov blanket of `target` with its parents fully connected (definition 1); same P(target | the rest).
+
+    Nodes keep their numbers; those outside the blanket lose their edges. Added edges follow the order of `dag`.
+    """
+    children = [node for node, parents in enumerate(dag.parents) if target in parents]
+    kept = {target, *dag.parents[target], *children}.union(*(dag.parents[child] for child in children))
+    parents = [kept.intersection(own) if node in kept else set[int]() for node, own in enumerate(dag.parents)]
+    earlier: set[int] = set()
+    for node in dag.order:
+        if node in dag.parents[target]:
+            parents[node] |= earlier
+            earlier.add(node)
+    return Dag(tuple(tuple(own) for own in parents))
+
+
+def is_perfect(dag: Dag) -> bool:
+    """Whether every two parents of a common child are joined (definition 2).
+
+    It is enough that the last parent of each node, in topological order, has all the others as parents: the pairs
+    among those are then judged as parents of that last one.
+    """
+    position = {node: place for place, node in enumerate(dag.order)}
+    for parents in dag.parents:
+        if parents:
+            last = max(parents, key=position.__getitem__)
+            if not set(parents) - {last} <= set(dag.parents[last]):
+                return False
+    return True
+
+
+def is_perfect_for(dag: Dag, target: int) -> bool:
+    """Whether the canonical form is perfect: then any P(target | the rest) of unnormalised tables has CPTs too.
+
+    The conditional log likelihood has no local maxima then (theorem 3). Naive Bayes, TAN and networks whose class
+    has no children pass.
+    """
+    return is_perfect(canonical_form(dag, target))
+
+
+def requisite_nodes(dag: Dag, query: Collection[int], observed: Collection[int]) -> set[int]:
+    """Nodes whose tables P(query | observed) depends on, whatever the numbers in them ("Bayes ball", Shachter 1998).
+
+    A ball starts at the query as if it came from a child. From a child it passes an unobserved node to its parents
+    and children; from a parent it passes an unobserved node to the children, and bounces off an observed one to the
+    parents. The tables needed are those of the nodes from which it went to the parents.
+    """
+    children: list[list[int]] = [[] for _ in dag.parents]
+    for parent, child in dag.edges:
+        children[parent].append(child)
+    given = set(observed).difference(query)
+    sent_up: set[int] = set()
+    sent_down: set[int] = set()
+    balls = [(node, True) for node in query]
+    while balls:
+        node, from_child = balls.pop()
+        if from_child != (node in given) and node not in sent_up:
+            sent_up.add(node)
+            balls.extend((parent, True) for parent in dag.parents[node])
+        if node not in given and node not in sent_down:
+            sent_down.add(node)
+            balls.extend((child, False) for child in children[node])
+    return sent_up
+
+
+@dataclass(frozen=True)
+class PartOfDag:
+    """Some families of a structure, numbered anew.
+
+    nodes  old number of each node, ascending: the children of the families and their parents
+    own    old numbers of the children; a node that is only a parent has lost its own parents
+    dag    over the new numbers; since the order is kept, so is the layout of the families' tables
+    """
+
+    nodes: tuple[int, ...]
+    own: frozenset[int]
+    dag: Dag
+
+    @classmethod
+    def of(cls, dag: Dag, families: Collection[int]) -> PartOfDag:
+        """The families of these nodes."""
+        own = set(families)
+        nodes = sorted(own.union(*(dag.parents[node] for node in own)))
+        number = {node: k for k, node in enumerate(nodes)}
+        parents = [[number[p] for p in dag.parents[node]] if node in own else [] for node in nodes]
+        return cls(tuple(nodes), frozenset(own), Dag(tuple(map(tuple, parents))))

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import isfinite
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import CountTable, Family, PairTables
 from tanager.errors import OptionError
-from tanager.scores.cll import CLL
+from tanager.scores.likelihood import CLL
 from tanager.scores.protocol import FamilyScore
 from tanager.structure.dag import Dag
 from tanager.structure.protocol import StructureTask
+
+SMALLEST_INFORMATION = 1e-12  # in nats per row
 
 
 class FamilyTerms:
@@ -126,3 +129,13 @@ def decomposable_score(task: StructureTask, structure: str) -> FamilyScore:
         f"structure {structure!r} needs a criterion that is a sum over families; {task.criterion!r} is not one.",
         hint="with that criterion use structure='hill-climb'.",
     )
+
+
+def smallest_gain(score: float) -> float:
+    """A change of a score that gains less is rounding, and could turn an edge round for ever."""
+    return 1e-10 * max(1.0, abs(score) if isfinite(score) else 1.0)
+
+
+def level(values: ArrayLike, smallest: float) -> NDArray[np.float64]:
+    """The values in units of the smallest difference that counts, rounded to whole ones."""
+    return np.round(np.asarray(values) / smallest)

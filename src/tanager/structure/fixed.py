@@ -1,4 +1,4 @@
-"""Fixed: a structure given by the user, as edges, as parents or as a network."""
+"""Structures without a search: naive Bayes, and a structure given by the user as edges, parents or a network."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from tanager.structure.protocol import LearntStructure, StructureLearner, Struct
 from tanager.table.schema import ColumnSchema
 
 
-@runtime_checkable
-class HasEdges(Protocol):
-    """A graph made elsewhere, such as a network: its nodes by name, and (parent, child) pairs of them."""
+class NaiveBayes(StructureLearner):
+    """No search: attributes are independent given the class."""
 
-    @property
-    def nodes(self) -> Iterable[str]: ...
+    needs = "families"
+    asks_criterion = False
 
-    @property
-    def edges(self) -> Iterable[tuple[str, str]]: ...
+    def learn(self, task: StructureTask) -> LearntStructure:
+        return LearntStructure(Dag.augmented_naive_bayes([()] * task.counts.n_attributes))
 
 
 class Fixed(StructureLearner):
@@ -67,6 +66,17 @@ class Fixed(StructureLearner):
         for parent, child in edges:
             parents[child].append(parent)
         return Dag(tuple(map(tuple, parents)))
+
+
+@runtime_checkable
+class HasEdges(Protocol):
+    """A graph made elsewhere, such as a network: its nodes by name, and (parent, child) pairs of them."""
+
+    @property
+    def nodes(self) -> Iterable[str]: ...
+
+    @property
+    def edges(self) -> Iterable[tuple[str, str]]: ...
 
 
 def _network_edges(network: HasEdges, names: Sequence[str]) -> IndexEdges:

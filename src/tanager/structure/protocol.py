@@ -6,20 +6,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from tanager.counts.count_store import CountStore
-from tanager.scores.cll import CLL
+from tanager.scores.likelihood import CLL
 from tanager.scores.protocol import FamilyScore
 from tanager.structure.constraints import Edges, IndexEdges, edge_indices
 from tanager.structure.dag import Dag
-from tanager.structure.subsumption import Subsumption
 from tanager.table.needs import Needs
 from tanager.table.schema import ColumnSchema
+
+if TYPE_CHECKING:
+    from tanager.structure.averaged import Subsumption
 
 NetworkKind = Literal["tables", "mixtures", "trees"]
 """What a network is made of: tables of families; other networks; all trees over the attributes."""

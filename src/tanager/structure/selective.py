@@ -9,8 +9,8 @@ from tanager.errors import OptionError
 from tanager.registry import check_option
 from tanager.structure.constraints import check_count
 from tanager.structure.dag import Dag
+from tanager.structure.family_terms import level, smallest_gain
 from tanager.structure.protocol import LearntStructure, Search, StructureLearner, StructureTask
-from tanager.structure.ties import level, smallest_gain
 
 Attributes = frozenset[int]
 

@@ -20,7 +20,7 @@ from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
 from tanager.scores.margins import MarginSums, Term, xlogx
 from tanager.scores.protocol import FamilyScore
-from tanager.structure.spanning import NO_PARENT, Parents
+from tanager.structure.tree import NO_PARENT, Parents
 from tanager.table.batch import EncodedBatch
 from tanager.torch.device import with_less_memory
 from tanager.torch.engine import TorchEngine

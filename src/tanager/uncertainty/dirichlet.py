@@ -34,8 +34,8 @@ from tanager.arrays import Array, Codes
 from tanager.counts.family import Family
 from tanager.missing.rule import GapRule
 from tanager.network.columns import Term
+from tanager.network.inference.elimination_plan import relevant_nodes
 from tanager.network.inference.junction_tree import JunctionTree
-from tanager.network.inference.triangulate import relevant_nodes
 from tanager.network.log_joint import LogJoint, class_cells
 from tanager.network.network import Network
 from tanager.uncertainty.interval import Interval

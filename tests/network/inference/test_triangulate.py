@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tanager.network.inference.elimination_plan import EliminationPlan
-from tanager.network.inference.triangulate import min_fill_cliques, moral_graph, relevant_nodes
+from tanager.network.inference.elimination_plan import EliminationPlan, min_fill_cliques, moral_graph, relevant_nodes
 from tanager.structure.dag import Dag
 
 

@@ -15,8 +15,7 @@ from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.losses import MARGIN, MIXED, losses_and_slopes
 from tanager.parameters.conditional.network_objectives import NETWORK_OBJECTIVES, NetworkObjective
 from tanager.parameters.conditional.objectives import Objective
-from tanager.structure.dag import Dag
-from tanager.structure.requisite import requisite_nodes
+from tanager.structure.dag import Dag, requisite_nodes
 
 SETTINGS = settings(max_examples=25, deadline=None)
 

@@ -8,10 +8,9 @@ from itertools import accumulate, chain
 import numpy as np
 
 from tanager.arrays import Array, Ints
-from tanager.network.inference.clique_kernels import FAMILY, MEMBER, NONE, PLACE, Records
 from tanager.network.inference.elimination_plan import EliminationPlan
 from tanager.network.inference.evidence_rows import PlaceCodes
-from tanager.network.inference.junction_kernels import expect_rows, sum_rows
+from tanager.network.inference.junction_kernels import FAMILY, MEMBER, NONE, PLACE, Records, expect_rows, sum_rows
 from tanager.network.inference.row_elimination import Allow
 
 FIRST_CAPACITY = 1 << 14
@@ -67,7 +66,7 @@ class CompiledElimination:
 
 
 def _structure(plan: EliminationPlan) -> tuple[Records, Records, Records, Ints, Ints]:
-    """places, families, members, touching and later, as `clique_kernels` has them."""
+    """places, families, members, touching and later, as `junction_kernels` has them."""
     members = [
         (family, place, step)
         for family, placed in enumerate(plan.families)

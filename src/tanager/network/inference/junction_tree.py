@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,21 +24,9 @@ if TYPE_CHECKING:
     from tanager.network.inference.compiled_elimination import CompiledElimination
 
 Tables = Sequence[Array]
-
 # Counts are summed over this many parts of the rows at most, fewer when the counts of all parts would be larger.
 COUNT_PARTS = 32
 COUNT_PARTS_CELLS = 1 << 23
-
-
-class ExpectedCounts(NamedTuple):
-    """What EM and gradients need of the rows.
-
-    tables        by node, (parent configurations, states): sum over rows of weight P(family's cell | cells present)
-    log_evidence  (n_rows,) log P(cells present); where it is -infinity the row is impossible, and was not counted
-    """
-
-    tables: tuple[Array, ...]
-    log_evidence: Array
 
 
 @dataclass(frozen=True)
@@ -206,6 +195,41 @@ class JunctionTree:
             f"{self.memory_limit / 2**30:.3g} GiB allowed.",
             hint="give more evidence, remove edges between these attributes, or group their states.",
         )
+
+
+class ExpectedCounts(NamedTuple):
+    """What EM and gradients need of the rows.
+
+    tables        by node, (parent configurations, states): sum over rows of weight P(family's cell | cells present)
+    log_evidence  (n_rows,) log P(cells present); where it is -infinity the row is impossible, and was not counted
+    """
+
+    tables: tuple[Array, ...]
+    log_evidence: Array
+
+
+def contradicting_nodes(dag: Dag, n_states: Sequence[int], tables: Tables, row: NDArray[np.integer]) -> tuple[int, ...]:
+    """Observed nodes of a row of probability zero whose cells cannot occur together, none of which can be spared.
+
+    The last of the shortest impossible beginning of the row is one of them, since without it the rest was possible.
+    Keep it, look among the cells before it for the next one, and so on until those kept are impossible by themselves.
+    """
+    observed = [node for node, code in enumerate(row) if code < n_states[node]]
+    kept: list[int] = []
+
+    def impossible(length: int) -> bool:
+        known = [*kept, *observed[:length]]
+        cells = np.array([n_states])
+        cells[0, known] = row[known]
+        unknown = set(range(dag.n_nodes)).difference(known)
+        tree = JunctionTree.of(dag, n_states, known=known, unknown=unknown)
+        return bool(tree.log_evidence(tables, cells)[0] == -np.inf)
+
+    while not impossible(0):
+        shortest = bisect_left(range(len(observed)), True, key=impossible)
+        kept.append(observed[shortest - 1])
+        observed = observed[: shortest - 1]
+    return tuple(sorted(kept))
 
 
 def _flat_logs(tables: Tables) -> Array:

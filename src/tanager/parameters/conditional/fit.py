@@ -33,8 +33,7 @@ from tanager.parameters.conditional.trace import ConditionalTrace
 from tanager.parameters.equal_networks import choose_equal_network
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import LearntNetwork, ParameterTask
-from tanager.structure.canonical import is_perfect_for
-from tanager.structure.dag import Dag
+from tanager.structure.dag import Dag, is_perfect_for
 
 # Without a prior no entry goes further than this from its start: odds of exp(30) are certainty.
 BOUND = 30.0

@@ -24,13 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.arrays import Array
+from tanager.network.inference.elimination_plan import relevant_nodes
 from tanager.network.inference.evidence_rows import RowCodes, distinct_rows
 from tanager.network.inference.junction_tree import ExpectedCounts, JunctionTree, Tables
-from tanager.network.inference.triangulate import relevant_nodes
 from tanager.parameters.conditional.losses import MIXED, POWERS, losses_and_slopes
 from tanager.registry import check_option
-from tanager.structure.dag import Dag
-from tanager.structure.requisite import PartOfDag, requisite_nodes
+from tanager.structure.dag import Dag, PartOfDag, requisite_nodes
 
 NETWORK_OBJECTIVES = ("ll", *POWERS)
 

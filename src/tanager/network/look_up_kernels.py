@@ -1,6 +1,7 @@
-"""The compiled look-up of `superparents`.
+"""The compiled look-ups of `LogJoint` and of `SuperparentNetworks`.
 
-Numbers are p / STEP ** steps, so that a row and class needs a logarithm once, and not for every network.
+Arrays of the second, whose numbers are p / STEP ** steps, so that a row and class needs one logarithm and not one for
+every network:
 
 columns   (n_attributes, n_rows) codes of a block of rows
 complete  (n_attributes,) whether no cell of the column is missing in it
@@ -15,8 +16,38 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.arrays import Array, Flags
+from tanager.arrays import Array, Codes, Flags
 from tanager.runtime.kernel import kernel
+
+
+@kernel
+def add_log_tables(
+    codes: Codes,
+    nodes: NDArray[np.int64],
+    strides: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    tables: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Family by family down a block of rows: the columns of `codes` and the block of `out` stay in cache."""
+    n_rows, n_classes = out.shape
+    cells = np.empty(n_rows, np.int64)
+    for f in range(nodes.shape[0]):
+        cells[:] = offsets[f]
+        for m in range(nodes.shape[1]):
+            if strides[f, m] > 0:
+                column = codes[:, nodes[f, m]]
+                for i in range(n_rows):
+                    cells[i] += strides[f, m] * np.int64(column[i])
+        if n_classes == 2:  # unrolled: most tables have two classes
+            for i in range(n_rows):
+                out[i, 0] += tables[cells[i], 0]
+                out[i, 1] += tables[cells[i], 1]
+        else:
+            for i in range(n_rows):
+                for c in range(n_classes):
+                    out[i, c] += tables[cells[i], c]
+
 
 Int64s = NDArray[np.int64]
 

@@ -1,9 +1,0 @@
-"""AnyNetwork: a network of any kind, told apart by its `kind`."""
-
-from __future__ import annotations
-
-from tanager.network.mixture import MixtureNetwork
-from tanager.network.network import Network
-from tanager.network.tree_average import TreeAverageNetwork
-
-AnyNetwork = Network | MixtureNetwork | TreeAverageNetwork
