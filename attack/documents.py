@@ -104,12 +104,12 @@ FELL: dict[str, tuple[str, Place, object]] = {
     "half a state that follows from another": ("mixture", ("subsumption", 0, 0, 0), -0.5),
     "no share of the rows in a state": ("effects", ("effects", "densities", 2, 0), 0),
     "a correction that leaves no probability": ("effects", ("filling", "nothing", 0), 1.7e308),
-    "an effect too large to be squared": ("broad", ("effects", "intercept", 0), 1.7e308),
-    "a line of a factor without a step": ("broad", ("posterior", "steps", 0, 85), 0),
-    "a step backwards": ("broad", ("posterior", "steps", 0, 85), -0.5),
-    "a step beyond every number": ("broad", ("posterior", "steps", 0, 85), 1.7e308),
-    "half a step": ("broad", ("posterior", "factor", 0, 85, 85), 0.5),
-    "a line of fewer steps": ("broad", ("posterior", "factor", 0, 85, 85), 999),
+    "an effect too large to be squared": ("reference", ("effects", "intercept", 0), 1.7e308),
+    "a line of a factor without a step": ("reference", ("posterior", "steps", 0, 85), 0),
+    "a step backwards": ("reference", ("posterior", "steps", 0, 85), -0.5),
+    "a step beyond every number": ("reference", ("posterior", "steps", 0, 85), 1.7e308),
+    "half a step": ("reference", ("posterior", "factor", 0, 85, 85), 0.5),
+    "a line of fewer steps": ("reference", ("posterior", "factor", 0, 85, 85), 999),
 }
 """What ever fell: the model, the place in its document, the value."""
 

@@ -100,7 +100,7 @@ def corrected() -> AdditiveClassifier:
     return clf
 
 
-def broad() -> AdditiveClassifier:
+def reference() -> AdditiveClassifier:
     """Effects of one column, and how sure they are."""
     clf = AdditiveClassifier().fit(ROWS.select(["flag"]), TWO_CLASSES)
     return clf.prepare_intervals(ROWS.select(["flag"]), TWO_CLASSES)
@@ -114,7 +114,7 @@ MODELS: dict[str, Callable[[], TableClassifier]] = {
     "forests": forests,
     "sure": sure,
     "corrected": corrected,
-    "broad": broad,
+    "reference": reference,
 }
 
 

@@ -2,9 +2,9 @@
 
     python -m benchmarks.interval_coverage [number of tables] [output]
 
-Truths drawn from the prior, with structure and strengths given, are for "dirichlet" and "laplace". Smooth truths and
-trees, with everything chosen by the classifier, are for the default interval, beside "laplace" and "bootstrap"; truths
-of three to twenty classes are for the default interval alone.
+Truths drawn from the prior, with the structure given, are for "dirichlet". Smooth truths and trees, with everything
+chosen by the classifier, are for the default interval, beside "bootstrap"; truths of three to twenty classes are for
+the default interval alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import pandas as pd
 from scipy.special import expit, softmax
 
 from tanager import AdditiveClassifier, BayesianNetworkClassifier, NaiveBayesClassifier
-from tanager.parameters import Conditional
 
 LEVEL = 0.9
 N_TEST = 500
@@ -84,18 +83,6 @@ def from_dirichlet_prior(rng: np.random.Generator, tally: Tally) -> None:
     joint = [np.log([1 - share, share][c]) + np.log(tables[np.arange(4), c, rows]).sum(axis=1) for c in (0, 1)]
     clf = NaiveBayesClassifier().fit(words(codes), y)
     tally.add(clf, words(codes), y, words(rows), expit(joint[1] - joint[0]), "dirichlet")
-
-
-def from_normal_prior(rng: np.random.Generator, tally: Tally) -> None:
-    """Main effects of strength 1 of 4 attributes with 4 states, 150 rows."""
-    effects = rng.normal(size=(4, 4)) * np.sqrt(2.0)
-    codes, rows = rng.integers(4, size=(150, 4)), rng.integers(4, size=(N_TEST, 4))
-    truth = expit(effects[np.arange(4), rows].sum(axis=1))
-    y = (rng.random(150) < expit(effects[np.arange(4), codes].sum(axis=1))).astype(int)
-    if len(np.unique(y)) < 2:
-        return
-    clf = NaiveBayesClassifier(parameters=Conditional(strength=1.0)).fit(words(codes), y)
-    tally.add(clf, words(codes), y, words(rows), truth, "laplace")
 
 
 def smooth(rng: np.random.Generator, n_attributes: int) -> Callable[[np.ndarray], np.ndarray]:
@@ -170,33 +157,29 @@ def with_many_classes(rng: np.random.Generator, make: Callable[..., Table], tall
     X, y, truth = make(rng, n_rows, n_classes, n_attributes)
     train, rows = X[:n_rows], X[n_rows:].reset_index(drop=True)
     clf = AdditiveClassifier().fit(train, y[:n_rows])
-    tally.add(clf, train, y[:n_rows], rows, truth[n_rows:, clf.classes_], "broad")
+    tally.add(clf, train, y[:n_rows], rows, truth[n_rows:, clf.classes_], "reference")
 
 
 def main() -> None:
     n_tables = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     output = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(__file__).parent.parent / "docs" / "coverage.md"
     lines = []
-    for truths, make, method in (
-        ("from the prior, Dirichlet", from_dirichlet_prior, "dirichlet"),
-        ("from the prior, normal", from_normal_prior, "laplace"),
-    ):
-        tally = Tally()
-        for seed in range(n_tables):
-            make(np.random.default_rng([7, seed]), tally)
-        lines.append(tally.line(truths, method))
-        print(lines[-1], flush=True)
+    tally = Tally()
+    for seed in range(n_tables):
+        from_dirichlet_prior(np.random.default_rng([7, seed]), tally)
+    lines.append(tally.line("from the prior, Dirichlet", "dirichlet"))
+    print(lines[-1], flush=True)
     for truths, shape in (("smooth", smooth), ("trees", tree)):
-        tallies = {method: Tally() for method in ("broad", "laplace", "bootstrap")}
+        tallies = {method: Tally() for method in ("reference", "bootstrap")}
         for seed in range(n_tables // 2):
             with_everything_chosen(np.random.default_rng([11, seed]), shape, tallies, seed)
         lines += [tally.line(truths, method) for method, tally in tallies.items()]
-        print("\n".join(lines[-3:]), flush=True)
+        print("\n".join(lines[-2:]), flush=True)
     for truths, many in (("many classes, smooth", smooth_scores), ("many classes, prototypes", prototypes)):
         tally = Tally()
         for seed in range(max(1, n_tables * MANY_CLASSES_TABLES // 100)):
             with_many_classes(np.random.default_rng([13, seed]), many, tally)
-        lines.append(tally.line(truths, "broad"))
+        lines.append(tally.line(truths, "reference"))
         print(lines[-1], flush=True)
     output.write_text(PAGE + "\n".join(lines) + "\n")
 
@@ -204,9 +187,9 @@ def main() -> None:
 PAGE = f"""# Coverage of intervals
 
 Written by `python -m benchmarks.interval_coverage`. How often {LEVEL:.0%} intervals of P(class | row) hold the truth on
-simulated tables, {N_TEST} new rows each. Truths from the prior: structure and strengths are given, naive Bayes of 100
-rows and main effects of 150. Smooth truths and trees: 150 to 1,200 rows of three to eight attributes, and everything
-chosen by the default classifier. "broad" is the default interval; the bootstrap has {BOOTSTRAP_DRAWS} draws, on the
+simulated tables, {N_TEST} new rows each. Truths from the prior: the structure is given, naive Bayes of 100 rows.
+Smooth truths and trees: 150 to 1,200 rows of three to eight attributes, and everything
+chosen by the default classifier. "reference" is the default interval; the bootstrap has {BOOTSTRAP_DRAWS} draws, on the
 first {BOOTSTRAP_TABLES} tables of each kind. Many classes: three to twenty, 200 to 1,200 rows of four to fifteen
 attributes, and the interval is that of the class predicted; of prototypes nearly every row is told. The lowest decile
 is the lowest coverage among tenths of the rows by predicted P.

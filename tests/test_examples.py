@@ -117,6 +117,8 @@ def test_figures_of_readme_and_scale_are_those_of_the_results():
 )
 def test_the_code_of_a_page_runs_and_prints_what_the_page_shows(page: Path, tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    if "from mapie" in page.read_text():
+        pytest.importorskip("mapie")
     for printed, shown in run_page(page, {}):
         # A text block below code that prints nothing is no output: a formula, a line of a registry.
         assert not printed or printed.split() == shown.split()

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     )
     from tanager.classifiers.calibration import calibration
     from tanager.classifiers.clustering import NaiveBayesClusterer
-    from tanager.classifiers.conformal import ConformalClassifier, conformal_sets
     from tanager.classifiers.deciding import FixedDecisionClassifier, TunedDecisionClassifierCV
     from tanager.classifiers.studies import information, structure_score
     from tanager.edits.apply import apply_edits, undo_edits
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from tanager.network.mixture import MixtureNetwork
     from tanager.network.network import Network
     from tanager.network.tree_average import TreeAverageNetwork
-    from tanager.refits.curve import learning_curve
     from tanager.refits.stability import stability
     from tanager.table.discretize_mdl import MDLPDiscretizer
     from tanager.tuning.tune import tune
@@ -55,7 +53,6 @@ __all__ = [
     "AdditiveModel",
     "BCKGClassifier",
     "BayesianNetworkClassifier",
-    "ConformalClassifier",
     "DataError",
     "DataWarning",
     "Edit",
@@ -79,13 +76,11 @@ __all__ = [
     "apply_edits",
     "calibration",
     "check",
-    "conformal_sets",
     "counterfactuals",
     "cross_validate_model",
     "explain",
     "export",
     "information",
-    "learning_curve",
     "load_edits",
     "load_model",
     "load_recipe",
@@ -115,7 +110,6 @@ _HOMES = {
     ],
     "tanager.classifiers.calibration": ["calibration"],
     "tanager.classifiers.clustering": ["NaiveBayesClusterer"],
-    "tanager.classifiers.conformal": ["ConformalClassifier", "conformal_sets"],
     "tanager.classifiers.deciding": ["FixedDecisionClassifier", "TunedDecisionClassifierCV"],
     "tanager.edits.apply": ["apply_edits", "undo_edits"],
     "tanager.edits.edit": ["Edit", "Edits"],
@@ -131,9 +125,15 @@ _HOMES = {
     "tanager.network.mixture": ["MixtureNetwork"],
     "tanager.network.network": ["Network"],
     "tanager.network.tree_average": ["TreeAverageNetwork"],
-    "tanager.refits.curve": ["learning_curve"],
     "tanager.refits.stability": ["stability"],
     "tanager.table.discretize_mdl": ["MDLPDiscretizer"],
+}
+
+# Names of earlier versions, and what to use instead.
+_MOVED = {
+    "ConformalClassifier": "use mapie.classification.CrossConformalClassifier with a classifier of Tanager",
+    "conformal_sets": "use mapie.classification.CrossConformalClassifier with a classifier of Tanager",
+    "learning_curve": "use sklearn.model_selection.learning_curve with a classifier of Tanager",
 }
 
 
@@ -143,7 +143,8 @@ def __getattr__(name: str) -> object:
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(home), name)
-    raise AttributeError(f"module 'tanager' has no attribute {name!r}")
+    advice = f"; {_MOVED[name]}" if name in _MOVED else ""
+    raise AttributeError(f"module 'tanager' has no attribute {name!r}{advice}")
 
 
 def __dir__() -> list[str]:

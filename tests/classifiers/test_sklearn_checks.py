@@ -19,7 +19,6 @@ ESTIMATORS = [
     tanager.SelectiveNaiveBayesClassifier(),
     tanager.BayesianNetworkClassifier("naive-bayes", categorical_features="all"),
     tanager.FixedDecisionClassifier(tanager.NaiveBayesClassifier()),
-    tanager.ConformalClassifier(tanager.NaiveBayesClassifier(parameters="frequency"), folds=2),
     tanager.MDLPDiscretizer(),
 ]
 

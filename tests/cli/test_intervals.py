@@ -1,4 +1,4 @@
-"""`fit --intervals`, `predict --interval`, `stability` and `evaluate --curve`: the same numbers as in Python."""
+"""`fit --intervals`, `predict --interval` and `stability`: the same numbers as in Python."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from tanager import NaiveBayesClassifier, learning_curve, load_model, stability
+from tanager import NaiveBayesClassifier, load_model, stability
 from tanager.cli.main import run
 from tanager.files.read_table import read_table
 
@@ -33,7 +33,7 @@ def test_intervals_of_the_command_are_those_of_the_model(iris, capsys):
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [([], "nothing to say how sure it is"), (["--intervals"], "level=90.0 of an interval must be a number between 0")],
+    [([], "has no intervals"), (["--intervals"], "level=90.0 of an interval must be a number between 0")],
 )
 def test_what_cannot_be_had_is_one_line(iris, capsys, options, words):
     assert run(["fit", "iris.csv", "--class", "species", "-o", "m.json", *options, *KEPT]) == 0
@@ -41,11 +41,9 @@ def test_what_cannot_be_had_is_one_line(iris, capsys, options, words):
     assert words in capsys.readouterr().err
 
 
-def test_stability_and_curve_of_the_command_are_those_of_python(iris, capsys):
+def test_stability_of_the_command_is_that_of_python(iris, capsys):
     X, y = iris.drop_columns(["species"]), iris["species"].to_numpy()
     assert run(["stability", "iris.csv", "--class", "species", "--draws", "3", "--json", *FAST]) == 0
     found = json.loads(capsys.readouterr().out)
     wanted = stability(NaiveBayesClassifier(), X, y, n_draws=3)
     assert [line["attribute"] for line in found["attributes"]] == [wanted.attributes[k] for k in wanted.order]
-    assert run(["evaluate", "iris.csv", "--class", "species", "--curve", *FAST]) == 0
-    assert learning_curve(NaiveBayesClassifier(), X, y).headline in capsys.readouterr().out

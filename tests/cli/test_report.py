@@ -7,11 +7,10 @@ import json
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from tanager import learning_curve, load_model
+from tanager import load_model
 from tanager.cli.main import run
 from tanager.files.read_table import read_table
 
@@ -65,31 +64,6 @@ def test_the_training_table_is_judged_by_cross_validation_and_any_other_as_it_is
     assert found["log_loss"] == pytest.approx(log_loss(truth, p))
 
 
-def test_the_learning_curve_of_the_table_is_that_of_python(folder):
-    (folder / "more.csv").write_text(
-        "\n".join(["x,c,y", *(f"{k % 9},{'uv'[k % 2]},{'ab'[k % 3 == 0]}" for k in range(96))])
-    )
-    fit = [
-        "fit",
-        "more.csv",
-        "--class",
-        "y",
-        "-o",
-        "nb.json",
-        "--structure",
-        "naive-bayes",
-        "--parameters",
-        "frequency",
-    ]
-    assert run([*fit, "--no-validate"]) == 0
-    assert run(["report", "nb.json", "more.csv", "--curve"]) == 0
-    table = read_table("more.csv")
-    expected = learning_curve(load_model("nb.json"), table.select(["x", "c"]), table.column("y").to_numpy())
-    found = content((folder / "report.html").read_text("utf-8"))
-    assert found["curve"]["headline"] == expected.headline
-    np.testing.assert_allclose(np.array(found["curve"]["measured"]).T, [expected.n_rows, expected.log_loss])
-
-
 def test_rows_with_the_class_are_judged_and_rows_without_are_only_shown(folder):
     assert run(["report", "model.json", "table.csv", "-o", "with.html"]) == 0
     quality = content((folder / "with.html").read_text("utf-8"))["quality"]
@@ -127,8 +101,6 @@ def test_rows_come_from_standard_input_and_the_page_goes_to_standard_output(fold
         (["model.json", "text.csv"], "column 'x'"),
         (["model.json", "table.csv", "-o", "absent/page.html"], "does not exist"),
         (["old.json"], "format"),
-        (["model.json", "--curve"], "there is none"),
-        (["model.json", "bare.csv", "--curve"], "--curve needs the class column 'y'"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line_and_nothing_is_written(folder, capsys, arguments, words):

@@ -11,7 +11,7 @@ from attack.models import MODELS, document
 from tanager.files.parse_model import from_document
 from tanager.network.json_values import DocumentError
 
-QUICK = [name for name in MODELS if name != "broad"]
+QUICK = [name for name in MODELS if name != "reference"]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -88,5 +88,5 @@ def with_column(node: int, **changed) -> list:
     ],
     ids=lambda place: place[1],
 )
-def test_a_value_of_a_broad_posterior_that_stands_for_nothing_is_refused(place):
-    assert not check_change("broad", place, 1.7e308)
+def test_a_value_of_a_reference_posterior_that_stands_for_nothing_is_refused(place):
+    assert not check_change("reference", place, 1.7e308)

@@ -53,12 +53,6 @@ def test_a_posterior_of_many_classes_is_kept_in_one_byte_a_number(page, tmp_path
     check_any_evidence(page, clf, report(clf, X, path=tmp_path / "page.html"), 2e-3)
 
 
-def test_laplace_intervals_of_any_evidence_too(page, tmp_path):
-    clf, X, y = fit("tables")
-    clf.prepare_intervals(X, y, method="laplace")
-    check_any_evidence(page, clf, report(clf, X, path=tmp_path / "page.html"), 2e-4)
-
-
 @pytest.mark.parametrize("kind", ["three classes", "tables"])
 def test_bootstrap_intervals_of_any_evidence_are_made_of_the_draws(page, kind, tmp_path):
     clf, X, y = fit(kind)
@@ -102,7 +96,7 @@ def test_a_loaded_row_shows_its_interval_and_the_margins_of_its_parts(page, tmp_
     assert page.run("return document.querySelectorAll('.waterfall .margin').length") == 0
 
 
-@pytest.mark.parametrize("method", ["dirichlet", "broad"])
+@pytest.mark.parametrize("method", ["dirichlet", "reference"])
 def test_where_the_posterior_does_not_fit_the_rows_of_the_page_have_intervals(page, method, tmp_path, monkeypatch):
     X, y = table(3, n_rows=60)
     clf = NaiveBayesClassifier().fit(X, y).prepare_intervals(X, y, method=method)

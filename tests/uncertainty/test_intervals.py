@@ -18,14 +18,13 @@ from tanager import (
     load_model,
     save_model,
 )
-from tanager.uncertainty.broad import BLOCK_ROWS, MAX_ROWS_TO_FIT
+from tanager.uncertainty.reference import BLOCK_ROWS, MAX_ROWS_TO_FIT
 from uncertainty.tables_of_rows import numbers_and_letters
 
 KINDS = [
     (AdditiveClassifier(), "auto"),
-    (AdditiveClassifier(trees=False, missing="average"), "broad"),
+    (AdditiveClassifier(trees=False, missing="average"), "reference"),
     (AdditiveClassifier(), "bootstrap"),
-    (TANClassifier(), "laplace"),
     (TANClassifier(), "auto"),
     (TANClassifier(parameters="frequency"), "auto"),
     (NaiveBayesClassifier(), "auto"),
@@ -66,7 +65,7 @@ def test_ends_are_ordered_hold_the_point_and_grow_with_the_level_whatever_is_mis
         np.testing.assert_allclose(found.lower[:, 0], 1.0 - found.upper[:, 1], atol=1e-9)
 
 
-@pytest.mark.parametrize(("clf", "method"), KINDS[:6], ids=NAMES[:6])
+@pytest.mark.parametrize(("clf", "method"), KINDS[:5], ids=NAMES[:5])
 def test_intervals_do_not_depend_on_order_of_rows_or_columns_threads_or_engine(clf, method):
     X, y = numbers_and_letters(80, 1)
     rows = with_gaps(X)
@@ -83,7 +82,7 @@ def test_intervals_do_not_depend_on_order_of_rows_or_columns_threads_or_engine(c
     np.testing.assert_allclose(other.predict_interval(rows[turned.columns]).upper, wanted.upper, atol=1e-9)
 
 
-@pytest.mark.parametrize("method", ["broad", "dirichlet"])
+@pytest.mark.parametrize("method", ["reference", "dirichlet"])
 def test_of_more_rows_than_a_block_or_a_fit_takes_order_and_threads_make_no_difference_either(method):
     X, y = numbers_and_letters(2 * MAX_ROWS_TO_FIT + 7, 1)
     assert len(X) > 2 * BLOCK_ROWS
@@ -100,10 +99,9 @@ def test_of_more_rows_than_a_block_or_a_fit_takes_order_and_threads_make_no_diff
     ("clf", "method", "atol"),
     [
         (AdditiveClassifier(pairs=0, trees=False), "bootstrap", 1e-5),
-        (TANClassifier(), "laplace", 1e-6),
         (TANClassifier(), "bootstrap", 1e-6),
     ],
-    ids=["effects", "tables", "bootstrap"],
+    ids=["effects", "tables"],
 )
 def test_nor_do_they_for_fits_of_as_many_rows_whatever_the_method(clf, method, atol):
     X, y = numbers_and_letters(2 * MAX_ROWS_TO_FIT + 7, 1)
@@ -119,7 +117,7 @@ def test_nor_do_they_for_fits_of_as_many_rows_whatever_the_method(clf, method, a
     np.testing.assert_allclose(found.upper, wanted.upper, atol=atol)
 
 
-@pytest.mark.parametrize(("clf", "method"), [KINDS[0], KINDS[3], KINDS[5]], ids=["broad", "laplace", "dirichlet"])
+@pytest.mark.parametrize(("clf", "method"), [KINDS[0], KINDS[4]], ids=["reference", "dirichlet"])
 def test_a_model_learnt_from_a_stream_is_as_sure_as_that_of_memory(clf, method):
     X, y = numbers_and_letters(150, 5)
     rows = with_gaps(X)
@@ -133,7 +131,7 @@ def test_a_model_learnt_from_a_stream_is_as_sure_as_that_of_memory(clf, method):
         streamed.prepare_intervals(iter(batches), "outcome", method=method)
 
 
-@pytest.mark.parametrize(("clf", "method"), [KINDS[0], KINDS[3], KINDS[6]], ids=["broad", "laplace", "dirichlet"])
+@pytest.mark.parametrize(("clf", "method"), [KINDS[0], KINDS[5]], ids=["reference", "dirichlet"])
 def test_fewer_rows_mean_wider_intervals_in_the_mean_over_tables(clf, method):
     widths = np.zeros((3, 2))
     for seed in range(3):
@@ -169,17 +167,17 @@ def test_a_row_of_weight_two_is_the_row_twice():
     X, y = numbers_and_letters(120, 4)
     weights = 1.0 + (np.arange(120) % 2)
     twice = np.repeat(np.arange(120), weights.astype(int))
-    for clf, method in (KINDS[0], KINDS[3], KINDS[6]):
+    for clf, method in (KINDS[0], KINDS[5]):
         fitted = clone(clf).fit(X, y)
         one = fitted.prepare_intervals(X, y, weights, method=method).predict_interval(X).lower
         other = fitted.prepare_intervals(X.iloc[twice], y[twice], method=method).predict_interval(X).lower
         np.testing.assert_allclose(one, other, atol=1e-9)
 
 
-@pytest.mark.parametrize(("clf", "kept"), [(KINDS[0][0], True), (KINDS[5][0], True), (KINDS[3][0], False)])
-def test_a_file_keeps_broad_and_dirichlet_posteriors_and_asks_for_the_rows_for_others(clf, kept, tmp_path):
+@pytest.mark.parametrize(("clf", "kept"), [(KINDS[0][0], True), (KINDS[4][0], True), (KINDS[3][0], False)])
+def test_a_file_keeps_reference_and_dirichlet_posteriors_and_asks_for_the_rows_for_others(clf, kept, tmp_path):
     X, y = numbers_and_letters(150, 5)
-    clf = clone(clf).fit(X, y).prepare_intervals(X, y, method="auto" if kept else "laplace")
+    clf = clone(clf).fit(X, y).prepare_intervals(X, y, method="auto" if kept else "bootstrap", n_draws=2)
     save_model(clf, tmp_path / "model.json")
     again = load_model(tmp_path / "model.json")
     if kept:
@@ -189,7 +187,7 @@ def test_a_file_keeps_broad_and_dirichlet_posteriors_and_asks_for_the_rows_for_o
     else:
         with pytest.raises(AttributeError, match=r"training rows once.\nHint: call prepare_intervals"):
             again.predict_interval(X)
-        again.prepare_intervals(X, y, method="laplace")
+        again.prepare_intervals(X, y, method="bootstrap", n_draws=2)
         np.testing.assert_allclose(again.predict_interval(X).lower, clf.predict_interval(X).lower, atol=1e-9)
 
 
@@ -198,8 +196,9 @@ def test_what_cannot_be_had_is_refused_and_says_what_to_do():
     clf = NaiveBayesClassifier().fit(X, y)
     with pytest.raises(AttributeError, match="prepare_intervals"):
         clf.predict_interval(X)
-    with pytest.raises(OptionError, match=r"laplace.*\nHint: method='broad'"):
-        clf.prepare_intervals(X, y, method="laplace")
+    for method in ("laplace", "broad"):
+        with pytest.raises(OptionError, match=rf"method='{method}' is no longer there.\nHint: .*method='reference'"):
+            clf.prepare_intervals(X, y, method=method)
     with pytest.raises(OptionError, match="method='laplce'"):
         clf.prepare_intervals(X, y, method="laplce")
     with pytest.raises(OptionError, match="level=90"):
@@ -209,7 +208,7 @@ def test_what_cannot_be_had_is_refused_and_says_what_to_do():
     dfe = TANClassifier(parameters="dfe").fit(X, y)
     with pytest.raises(OptionError, match="method='dirichlet' is not defined"):
         dfe.prepare_intervals(X, y, method="dirichlet")
-    assert dfe.prepare_intervals(X, y).posterior_.kind == "broad"
+    assert dfe.prepare_intervals(X, y).posterior_.kind == "reference"
     assert clf.fit(X, y).posterior_ is None
 
 

@@ -33,7 +33,6 @@ from tanager.missing.choose import choose_rule, with_rule
 from tanager.missing.rule import GapRule
 from tanager.network.network import Network
 from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
-from tanager.registry import check_option
 from tanager.runtime.progress import working
 from tanager.runtime.resources import thread_limit
 from tanager.table.class_weights import check_classes, given_weighting, weigh_classes
@@ -47,9 +46,8 @@ from tanager.table.stream.reader import ReadOptions, StreamReader
 from tanager.table.stream.roles import check_roles
 from tanager.table.stream.source import is_stream, open_stream
 from tanager.table.training_table import TrainingTable, read_rows, read_training, warn_left_out
-from tanager.uncertainty.any_posterior import METHODS, AnyPosterior
-from tanager.uncertainty.bands import effect_deviations, with_bands
 from tanager.uncertainty.interval import Interval, check_level, reach
+from tanager.uncertainty.posterior import AnyPosterior, check_method, effect_deviations, with_bands
 
 if TYPE_CHECKING:
     from tanager.edits.edit import Revision
@@ -258,7 +256,7 @@ class TableClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         """Bytes, about, that the fit holds besides the rows."""
 
     def _own_posterior(self) -> str | None:
-        """The posterior that the parameters have besides those for every model: "dirichlet", "laplace" or None."""
+        """The posterior that the parameters have besides those for every model: "dirichlet" or None."""
         return None
 
     def predict(self, X: object) -> NDArray[np.generic]:
@@ -308,19 +306,18 @@ class TableClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         n_draws: int = 30,
         random_state: int = 0,
     ) -> Self:
-        """Learn from the training rows how sure the classifier is; then `predict_interval` says it of any row.
+        """Learn from the training rows how uncertain the classifier is, so that `predict_interval` works for any row.
 
         Parameters
         ----------
         X, y, sample_weight
             The rows the classifier was fitted to.
-        method : "auto", "broad", "dirichlet", "laplace" or "bootstrap"
-            For every classifier: "broad" holds the classifier
-            against a model that leaves no attribute, pair or combination out, averaged over its strengths: what the
-            classifier has chosen is not taken for granted. "laplace" takes structure and strengths for granted and
-            asks how far tables fitted by "conditional" could be off. "bootstrap" fits `n_draws` times
-            to rows of random weights, everything chosen again but the cut points. "auto" is "dirichlet" for
-            parameters="frequency", else "broad".
+        method : "auto", "reference", "dirichlet" or "bootstrap"
+            "reference" compares the classifier with a reference model that leaves no attribute, pair or combination
+            out, averaged over its regularisation strengths; it is for every classifier. "dirichlet" is the posterior
+            of tables of frequencies, the structure being fixed. "bootstrap" fits `n_draws` times to rows of random
+            weights and learns everything again but the cut points; it is for every classifier. "auto" is "dirichlet"
+            for parameters="frequency", else "reference".
         n_draws : int
             Fits of the bootstrap.
         random_state : int
@@ -331,7 +328,7 @@ class TableClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         self
         """
         check_is_fitted(self)
-        check_option("method", method, METHODS)
+        check_method(method)
         if n_draws < FEWEST_DRAWS:
             raise OptionError(f"n_draws={n_draws!r} must be a number of fits, {FEWEST_DRAWS} at least.")
         with self._replacing() as new, thread_limit(self.n_jobs):
@@ -377,7 +374,7 @@ class TableClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         share = check_level(level)
         if self.posterior_ is None:
             raise MissingMethodError(
-                f"this {type(self).__name__} has nothing to say how sure it is: that needs its training rows once.",
+                f"this {type(self).__name__} has no intervals: they are prepared from its training rows once.",
                 hint="call prepare_intervals(X, y) with them; `tanager fit --intervals` keeps that in the model file.",
             )
         return share, self.posterior_

@@ -11,34 +11,26 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from tanager.classifiers.coded_table import CodedTable, code_table
-from tanager.classifiers.learning import Learnt, Trace, add_hidden_codes
+from tanager.classifiers.learning import Learnt, add_hidden_codes
 from tanager.counts.family import Family
 from tanager.errors import DataError, OptionError
 from tanager.missing.choose import choose_rule
 from tanager.network.network import Network
-from tanager.parameters import Conditional, Frequency
-from tanager.parameters.conditional.class_cells import ClassCells
-from tanager.parameters.conditional.priors import PRIORS
-from tanager.parameters.conditional.trace import ConditionalTrace
-from tanager.parameters.protocol import ParameterTask
-from tanager.runtime.resources import one_blas_thread
+from tanager.parameters import Frequency
 from tanager.table.batch import EncodedBatch
 from tanager.table.class_weights import weigh_classes
 from tanager.table.stream.source import is_stream
 from tanager.table.training_table import TrainingTable
-from tanager.uncertainty.any_posterior import AnyPosterior
 from tanager.uncertainty.bootstrap import BootstrapPosterior, draw_weights
-from tanager.uncertainty.broad import BroadPosterior, TrainingRows, broad_posterior
 from tanager.uncertainty.dirichlet import DirichletPosterior, dirichlet_posterior
-from tanager.uncertainty.looked_up import LookedUpPosterior
-from tanager.uncertainty.tables import tables_posterior
+from tanager.uncertainty.posterior import AnyPosterior
+from tanager.uncertainty.reference import ReferencePosterior, TrainingRows, reference_posterior
 
 if TYPE_CHECKING:
     from tanager.classifiers.base import TableClassifier
     from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 
-FOR_ANY_LEARNER = "method='broad' and method='bootstrap' are for every learner."
-LAPLACE_PRIORS = ("hierarchical", "generative")
+FOR_ANY_LEARNER = "method='reference' and method='bootstrap' are for every learner."
 
 
 @dataclass(frozen=True)
@@ -51,15 +43,15 @@ class Preparation:
     @classmethod
     def of(cls, clf: TableClassifier, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> Preparation:
         if is_stream(X):
-            raise DataError("how sure a model is needs its rows in memory, and X comes batch by batch.")
+            raise DataError("intervals and stability need the training rows in memory, and X comes batch by batch.")
         return cls(clf, weigh_classes(clf.read_labelled(X, y, sample_weight), clf.class_weight))
 
     def learn(self, method: str, n_draws: int, seed: int) -> AnyPosterior:
         """By a method of `prepare_intervals`; "auto" asks the parameter learner."""
         own = self.clf._own_posterior()
         if method == "auto":
-            method = own if own == "dirichlet" and self._has_own_tables else "broad"
-        elif method in ("dirichlet", "laplace") and (method != own or not self._has_own_tables):
+            method = own if own == "dirichlet" and self._has_own_tables else "reference"
+        elif method == "dirichlet" and (method != own or not self._has_own_tables):
             what = " ".join(repr(clone(self.clf)).split())
             raise OptionError(f"method={method!r} is not defined for {what}.", hint=FOR_ANY_LEARNER)
         match method:
@@ -72,9 +64,7 @@ class Preparation:
                         for learnt in self.refits(n_draws, seed)
                     )
                 )
-            case "laplace":
-                return self._laplace()
-        return self._broad()
+        return self._reference()
 
     @property
     def _has_own_tables(self) -> bool:
@@ -94,12 +84,12 @@ class Preparation:
         schema = self.clf.encoder_.schema
         return code_table(self.training, schema, schema.learning_order, self.clf._row_needs().unlabelled)
 
-    def _broad(self) -> BroadPosterior:
+    def _reference(self) -> ReferencePosterior:
         clf, n_attributes = self.clf, self.clf.n_features_in_
         pairs = clf.model_.pairs if clf.model_.kind == "effects" else ()
         columns = clf.model_.columns[:n_attributes]
         order = clf.encoder_.schema.learning_order
-        return broad_posterior(columns, order, clf.feature_importances_, pairs, self.rows())
+        return reference_posterior(columns, order, clf.feature_importances_, pairs, self.rows())
 
     def _dirichlet(self) -> DirichletPosterior:
         network = cast(Network, self.clf.model_)
@@ -109,24 +99,6 @@ class Preparation:
         families = [Family(node, parents) for node, parents in enumerate(network.dag.parents)]
         counted = [np.asarray(counts.table(family), dtype=np.float64) for family in families]
         return dirichlet_posterior(network, counted, [learner.pseudo_rows(counts, family) for family in families])
-
-    def _laplace(self) -> LookedUpPosterior:
-        clf, rows = cast("BayesianNetworkClassifier", self.clf), self.rows()
-        options = cast(Conditional, clf._parts().parameters).fit_options()
-        trace = cast(ConditionalTrace, cast(Trace, clf.trace_).parameters)
-        if options.prior not in LAPLACE_PRIORS or options.objective != "cll":
-            raise OptionError(
-                f"method='laplace' needs objective='cll' and a prior that is normal, {' or '.join(LAPLACE_PRIORS)}; "
-                f"these parameters have {options.objective!r} and {options.prior!r}.",
-                hint=FOR_ANY_LEARNER,
-            )
-        p = np.exp(clf.gaps_.log_posterior(rows.codes))
-        with one_blas_thread():
-            network = cast(Network, clf.model_)
-            table = code_table(self.training, clf.encoder_.schema, tuple(range(len(network.columns) - 1)))
-            task = ParameterTask(network.dag, table.counts(clf._count_engine()), schema=table.columns)
-            prior = PRIORS[options.prior](task, ClassCells.of(network.dag, network.n_states))
-            return tables_posterior(network, prior, trace.strength, rows.codes, rows.weights, p)
 
     def refits(self, n_draws: int, seed: int) -> list[Learnt]:
         """The model learnt again from rows of random weights (`draw_weights`), structure and strengths chosen again."""

@@ -47,10 +47,6 @@ def evaluate(
         str | None,
         typer.Option(metavar="COLUMN", help="Rows are ordered by this column, and judged by a model of earlier ones."),
     ] = None,
-    curve: Annotated[
-        bool,
-        typer.Option("--curve", help="Also whether more rows would help, by fits to an eighth, a quarter and half."),
-    ] = False,
     structure: options.Structure = None,
     pairs: options.Pairs = "auto",
     no_trees: options.NoTrees = False,
@@ -83,16 +79,13 @@ def evaluate(
 
       tanager evaluate visits.csv --class outcome --group patient
 
-      tanager evaluate iris.csv --class species --curve
-
       tanager evaluate test.csv --model iris.json
     """
     from tanager.cli.training_data import Reading, read_training_data
     from tanager.evaluate.cross_validate import labelled_rows, validate
-    from tanager.refits.curve import learning_curve
 
     if model is not None:
-        _check_model_options(class_column, drop, recipe, group, time, curve)
+        _check_model_options(class_column, drop, recipe, group, time)
         _evaluate_model(model, data, missing, as_json)
         return
     if class_column is None:
@@ -102,20 +95,14 @@ def evaluate(
     chosen = options.ModelOptions(
         structure, criterion, parameters, categorical, discretizer, engine, device, seed, class_weight
     ).additive(monotone, pairs, no_trees)
-    if curve and (group is not None or time is not None):
-        raise OptionError("--curve deals rows at random, so --group and --time cannot go with it.")
     y, rows = labelled_rows(table, labels)
     X, held_out = _held_out(table.take(rows), folds, repeats, group, time, seed)
     with working("Folds") as update:
         clf = chosen.classifier(X.column_names, y)
         quality = validate(clf, X, y, held_out, update)
-        more = learning_curve(clf, X, y, seed=seed, update=update) if curve else None
     title = f"{data}: {X.num_rows:,} rows, {X.num_columns:,} attributes\nRows judged by models that had not seen them: "
     title += quality.split
-    counts: dict[str, object] = {"rows": X.num_rows, "attributes": X.num_columns}
-    _show(quality, None, title, counts if more is None else {**counts, "learning_curve": more.to_dict()}, as_json)
-    if more is not None and not as_json:
-        print(f"\n{more.headline}")
+    _show(quality, None, title, {"rows": X.num_rows, "attributes": X.num_columns}, as_json)
 
 
 def _check_model_options(
@@ -124,7 +111,6 @@ def _check_model_options(
     recipe: str | None,
     group: str | None,
     time: str | None,
-    curve: bool,
 ) -> None:
     if class_column is not None:
         raise OptionError("--class says what to learn, and a --model has been learnt.", hint="leave one out.")
@@ -132,8 +118,6 @@ def _check_model_options(
         raise OptionError("--drop and --recipe are for learning: a --model remembers its own.")
     if group is not None or time is not None:
         raise OptionError("--group and --time say how rows are held out, and a --model judges all of DATA.")
-    if curve:
-        raise OptionError("--curve fits to parts of the rows, and a --model has been learnt.", hint="leave one out.")
 
 
 def _held_out(

@@ -39,6 +39,13 @@ FAILED = 1
 DEBUG = "TANAGER_DEBUG"
 """The environment variable that asks for the traceback of a fault of ours."""
 
+REPLACED_OPTIONS = {
+    ("predict", "--set"): "MAPIE makes sets of classes with Tanager's classifiers (docs/sets.md).",
+    ("evaluate", "--curve"): "sklearn.model_selection.learning_curve takes Tanager's classifiers.",
+    ("report", "--curve"): "sklearn.model_selection.learning_curve takes Tanager's classifiers.",
+}
+"""Options of earlier versions, and what to use instead."""
+
 # typer brings its own copy of click; the base of its errors about arguments has no public name.
 UsageError = cast(type[Exception], typer.BadParameter.__mro__[1])
 
@@ -194,7 +201,9 @@ def _refuse_usage(error: BaseException) -> int:
     if message:  # without arguments the help has been printed already
         context = getattr(error, "ctx", None)
         name = "tanager" if context is None else context.command_path
-        _refuse(f"{message} Try '{name} --help'.")
+        option = (name.split()[-1], getattr(error, "option_name", ""))
+        advice = REPLACED_OPTIONS.get(option, f"Try '{name} --help'.")
+        _refuse(f"{message} {advice}")
     return REFUSED
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 
     from tanager.classifiers.base import TableClassifier
     from tanager.metrics import Probabilities
-    from tanager.metrics.conformal import KnownRows
 
 
 def predict(
@@ -33,15 +30,6 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Also the probability of every class, beside the class.")
     ] = False,
-    sets: Annotated[
-        float | None,
-        typer.Option(
-            "--set",
-            metavar="SHARE",
-            help="Also the classes that the row may have: of the rows of every class about this share, such as 0.95, "
-            "have it in their set.",
-        ),
-    ] = None,
     interval: Annotated[
         float | None,
         typer.Option(
@@ -71,9 +59,6 @@ def predict(
     of the table. In CSV and TSV a text that a spreadsheet would take for a formula begins with an apostrophe. A model
     that was fitted with costs or a threshold decides by them; the class is empty where a person is to be asked.
 
-    With --set the model must keep its quality. A set of several classes is "not sure which", an empty one "unlike the
-    rows of any class". In CSV and TSV the classes of a set are separated by " | ".
-
     Examples:
 
       tanager predict iris.json new.csv
@@ -85,8 +70,6 @@ def predict(
       cat new.csv | tanager predict iris.json - | sort | uniq -c
 
       tanager predict iris.json new.csv --proba --json
-
-      tanager predict iris.json new.csv --set 0.95
     """
     from tanager.cli.training_data import read_row_batches, read_rows, streams
     from tanager.files.formulas import escape_formula, escape_formulas
@@ -103,7 +86,7 @@ def predict(
     if no_decision:
         clf.decision_ = None
     kept = list(dict.fromkeys(keep or ()))
-    columns = _Columns(clf, kept, proba or interval is not None, interval, sets, is_text and not as_json)
+    columns = _Columns(clf, kept, proba or interval is not None, interval)
     names = columns.names
     written = [escape_formula(name) for name in names] if is_text and not as_json else names
     check_output(output, table_kind(written), reads=[model, data], force=force)
@@ -129,16 +112,12 @@ class _Columns:
 
     proba     whether the probability of every class is
     interval  level of the intervals of the probabilities; None where no intervals are
-    level     of the sets of classes; None where no sets are
-    as_text   whether a set is written as text
     """
 
     clf: TableClassifier
     keep: Sequence[str]
     proba: bool
     interval: float | None
-    level: float | None
-    as_text: bool
 
     def __post_init__(self) -> None:
         for name in self.keep:
@@ -148,8 +127,6 @@ class _Columns:
                 )
         if self.interval is not None:
             self.clf.check_intervals(self.interval)
-        if self.level is not None:
-            self._check_sets(self.level)
 
     @property
     def names(self) -> list[str]:
@@ -159,7 +136,7 @@ class _Columns:
             target,
             *(f"P({target}={label}){end}" for label in self.clf.classes_ if self.proba for end in ends),
         ]
-        return [*self.keep, *predicted, *([] if self.level is None else [f"set({target})"])]
+        return [*self.keep, *predicted]
 
     def predict(self, rows: pa.Table) -> pa.Table:
         """The columns of these rows."""
@@ -171,42 +148,15 @@ class _Columns:
         if clf.decision_ is not None:  # a person may be asked about every row of a batch
             labels = pa.array(labels.tolist(), type=pa.array(clf.classes_.tolist()).type)
         found = [*(rows.column(name) for name in self.keep), labels]
-        if self.proba or self.level is not None:
-            probabilities = clf.predict_proba(X)
-            found += self._probabilities(X, probabilities) if self.proba else []
-            found += [] if self.level is None else [self._sets(probabilities)]
+        if self.proba:
+            found += self._probabilities(X)
         return pa.table(found, names=self.names)
 
-    def _probabilities(self, X: pa.Table, probabilities: Probabilities) -> list[Probabilities]:
+    def _probabilities(self, X: pa.Table) -> list[Probabilities]:
         """A column for every class or, with intervals, three."""
+        probabilities = self.clf.predict_proba(X)
         if self.interval is None:
             return list(probabilities.T.copy())
         found = self.clf.predict_interval(X, self.interval)
         each = zip(probabilities.T.copy(), found.lower.T.copy(), found.upper.T.copy(), strict=True)
         return [column for columns in each for column in columns]
-
-    def _sets(self, probabilities: Probabilities) -> pa.Array:
-        import pyarrow as pa
-
-        from tanager.metrics.conformal import make_sets
-
-        assert self.level is not None
-        sets = make_sets([self._known], [probabilities], self.clf.classes_, self.level)
-        if self.as_text:
-            return pa.array([" | ".join(map(str, labels)) for labels in sets.labels], type=pa.string())
-        return pa.array(map(list, sets.labels), type=pa.list_(pa.array(self.clf.classes_.tolist()).type))
-
-    @cached_property
-    def _known(self) -> KnownRows:
-        from tanager.classifiers.conformal import kept_rows
-
-        return kept_rows(self.clf)
-
-    def _check_sets(self, level: float) -> None:
-        """Refuse a model that cannot make sets before a row is read; a class that is in every set is said once."""
-        from tanager.errors import DataWarning
-        from tanager.metrics.conformal import check_level, uncertified, uncertified_note
-
-        classes = self.clf.classes_[uncertified(self._known.n_rows, check_level(level))]
-        if note := uncertified_note(classes.tolist(), level):
-            warnings.warn(note, DataWarning, stacklevel=2)

@@ -9,7 +9,6 @@ import typer
 
 from tanager.cli import options
 from tanager.cli.streams import STREAM, output_file
-from tanager.errors import DataError, OptionError
 from tanager.runtime.progress import say, working
 
 
@@ -38,12 +37,6 @@ def report(
     author: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Who answers for the model, for page and card.")
     ] = None,
-    curve: Annotated[
-        bool,
-        typer.Option(
-            "--curve", help="Also whether more rows would help: the model is learnt again from growing parts of DATA."
-        ),
-    ] = False,
     missing: options.Missing = None,
     force: options.Force = False,
 ) -> None:
@@ -61,20 +54,15 @@ def report(
 
       tanager report iris.json test.csv --card card.md --purpose "Tell irises apart"
 
-      tanager report iris.json iris.csv --curve
-
       head -100 test.csv | tanager report iris.json - -o - > iris.html
     """
     from tanager.cli.training_data import read_rows
     from tanager.evaluate.cross_validate import labelled_rows
     from tanager.files.model_file import load_model
     from tanager.files.output_path import check_output
-    from tanager.refits.curve import learning_curve
     from tanager.report.about import About
     from tanager.report.write_page import CARD, PAGE, card_writer, write_page
 
-    if curve and data is None:
-        raise OptionError("--curve learns from parts of DATA, and there is none.", hint="name the table.")
     if card is not None:
         check_output(card, CARD, reads=[model, data, output], force=force)
         card_writer(card)
@@ -87,15 +75,9 @@ def report(
             if y is not None:
                 y, labelled = labelled_rows(X, y, clf.classes_)
                 X = X.take(labelled)
-        more = None
-        if curve:
-            if y is None:
-                raise DataError(f"--curve needs the class column {clf.model_.nodes[-1]!r}, which {data} has not.")
-            with working("Learning from parts") as update:
-                more = learning_curve(clf, X, y, update=update)
         with working("Writing the page"):
             about = About(name_of(data or model) if title is None else title, purpose, author)
-            write_page(clf, X, y, path, about=about, card=card, curve=more)
+            write_page(clf, X, y, path, about=about, card=card)
     if output != STREAM:
         say(f"{output}: open it in a browser")
     if card is not None:

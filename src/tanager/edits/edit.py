@@ -15,7 +15,7 @@ from tanager.errors import OptionError
 from tanager.metrics import Quality
 from tanager.missing.rule import GapRule
 from tanager.table.schema import Category
-from tanager.uncertainty.any_posterior import AnyPosterior
+from tanager.uncertainty.posterior import AnyPosterior
 
 What = Literal["flatten", "monotone", "remove"]
 Direction = Literal["increasing", "decreasing"]

@@ -19,8 +19,8 @@ from tanager.html_table import bars, html_table
 from tanager.missing.rule import between
 from tanager.table.frame import make_frame
 from tanager.table.schema import Category
-from tanager.uncertainty.bands import term_deviations
 from tanager.uncertainty.interval import reach
+from tanager.uncertainty.posterior import term_deviations
 
 ROWS_IN_TEXT, TERMS_IN_TEXT = 10, 40
 LEVEL = 0.9

@@ -1,9 +1,9 @@
-"""How sure a model is, as JSON: what `prepare_intervals` learnt, where that does not need the training rows again.
+"""The posterior of a model as JSON: what `prepare_intervals` learnt from the training rows.
 
-{"kind": "dirichlet", "rows": [...]}, the parameters of every table, or {"kind": "broad", ...}, the features of a broad
-model (`tanager.uncertainty.features`) with the mean and a factor of the covariance of their weights, whose lines are
-whole numbers of steps. A Laplace posterior and the draws of a bootstrap are not kept: they are as large as many models,
-and are prepared again from the rows.
+{"kind": "dirichlet", "rows": [...]} has the parameters of every table. {"kind": "reference", ...} has the features of
+the reference model (`tanager.uncertainty.reference_features`) with the mean and a factor of the covariance of their
+weights, whose lines are whole numbers of steps. The draws of a bootstrap are not kept: they are as large as many
+models, and are prepared again from the rows. Files of version 0.2 call the reference posterior "broad".
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from tanager.additive.model import AnyModel
 from tanager.network.json_values import DocumentError, Json, array, arrays, mapping, sequence, text
 from tanager.table.schema import ColumnSchema
-from tanager.uncertainty.any_posterior import AnyPosterior
-from tanager.uncertainty.broad import BroadPosterior, line_steps, whole_steps
 from tanager.uncertainty.dirichlet import DirichletPosterior
-from tanager.uncertainty.features import DEPTH, Features, Terms
+from tanager.uncertainty.posterior import AnyPosterior
+from tanager.uncertainty.reference import ReferencePosterior, line_steps, whole_steps
+from tanager.uncertainty.reference_features import DEPTH, Features, Terms
 
 LARGEST = 1e60
 
@@ -28,7 +28,7 @@ def write_posterior(posterior: AnyPosterior | None) -> dict[str, Json]:
     """{"posterior": ...}, or nothing for one that is not kept in files."""
     if isinstance(posterior, DirichletPosterior):
         return {"posterior": {"kind": posterior.kind, "rows": [rows.tolist() for rows in posterior.rows]}}
-    if not isinstance(posterior, BroadPosterior):
+    if not isinstance(posterior, ReferencePosterior):
         return {}
     features = posterior.features
     document: dict[str, Json] = {
@@ -55,7 +55,8 @@ def read_posterior(document: Json, network: AnyModel, attributes: Sequence[Colum
     found = mapping(document, "posterior")
     readers: dict[str, Callable[[], AnyPosterior]] = {
         "dirichlet": lambda: _dirichlet(found, network),
-        "broad": lambda: _broad(found, network, attributes),
+        "reference": lambda: _reference(found, network, attributes),
+        "broad": lambda: _reference(found, network, attributes),
     }
     return readers[text(found.get("kind"), "posterior.kind", tuple(readers))]()
 
@@ -70,7 +71,7 @@ def _dirichlet(found: dict[str, Json], network: AnyModel) -> DirichletPosterior:
     return DirichletPosterior(network, tuple(rows))
 
 
-def _broad(found: dict[str, Json], network: AnyModel, columns: Sequence[ColumnSchema]) -> BroadPosterior:
+def _reference(found: dict[str, Json], network: AnyModel, columns: Sequence[ColumnSchema]) -> ReferencePosterior:
     look_ups = tuple(column.coarse_codes.astype(np.int64) for column in columns)
     states = np.array([column.coarse.n_states + 1 for column in columns])
     attributes = _places(array(found.get("attributes"), 1, "posterior.attributes"), len(columns))
@@ -108,7 +109,7 @@ def _broad(found: dict[str, Json], network: AnyModel, columns: Sequence[ColumnSc
     shape = (1 if n_classes == 2 else n_classes, size + 1)
     if means.shape != (size,) or scales.shape != (size,) or mean.shape != shape or factor.shape[:2] != shape:
         raise DocumentError(f"posterior must have {size} features, and weights of them for each class")
-    return BroadPosterior(look_ups, features, mean, factor)
+    return ReferencePosterior(look_ups, features, mean, factor)
 
 
 def _places(numbers: NDArray[np.float64], n_attributes: int) -> NDArray[np.int64]:

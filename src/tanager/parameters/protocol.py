@@ -88,8 +88,7 @@ class ParameterLearner(BaseEstimator, ABC):
     holds_out             it chooses on rows held out, and learns structure and cut points again without them
     naive_bayes_only      it is defined for the structure of naive Bayes alone
     smooths_counts        its `pseudo_rows` are what counts are smoothed by, in searches that judge classifiers too
-    posterior             of its parameters, where there is one: "dirichlet" of every line of a table, "laplace" at the
-                          optimum of a penalised likelihood, or None
+    posterior             of its parameters, where there is one: "dirichlet" of every line of a table, or None
     bytes_per_cell        memory for each cell of tables or mixed networks, about; a fit that needs too much is refused
     """
 
@@ -102,7 +101,7 @@ class ParameterLearner(BaseEstimator, ABC):
     holds_out: ClassVar[bool] = False
     naive_bayes_only: ClassVar[bool] = False
     smooths_counts: ClassVar[bool] = False
-    posterior: ClassVar[Literal["dirichlet", "laplace"] | None] = None
+    posterior: ClassVar[Literal["dirichlet"] | None] = None
     bytes_per_cell: ClassVar[Mapping[NetworkKind, int]] = MappingProxyType({"tables": 100, "mixtures": 32})
 
     @abstractmethod

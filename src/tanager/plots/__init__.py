@@ -6,7 +6,6 @@ from tanager.plots.calibration_curve import plot_calibration
 from tanager.plots.checkup import plot_checkup
 from tanager.plots.critical_difference import MeanRanks, plot_critical_difference
 from tanager.plots.effect import plot_effect, plot_effects
-from tanager.plots.learning_curve import plot_learning_curve
 from tanager.plots.network import plot_network
 from tanager.plots.scatter import PairedValues, plot_scatter
 from tanager.plots.stability import plot_stability
@@ -21,7 +20,6 @@ __all__ = [
     "plot_critical_difference",
     "plot_effect",
     "plot_effects",
-    "plot_learning_curve",
     "plot_network",
     "plot_scatter",
     "plot_stability",

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from tanager.classifiers.base import TableClassifier
     from tanager.metrics import Quality
-    from tanager.refits.curve import LearningCurve
 
 __all__ = ["report"]
 
@@ -24,7 +23,6 @@ def report(
     path: str | os.PathLike[str] | None = None,
     *,
     quality: Quality | None = None,
-    curve: LearningCurve | None = None,
     title: str | None = None,
     purpose: str | None = None,
     author: str | None = None,
@@ -50,8 +48,6 @@ def report(
         As `cross_validate_model` gives it; by default that of a classifier that was read from a file. It is the
         headline where the rows are those that the model was learnt from, and where there are none. An additive model
         that is given the rows it was learnt from, and no quality, is cross-validated here.
-    curve : LearningCurve, optional
-        As `learning_curve` gives it: the page draws whether more rows would help.
     title : str, optional
         Of the page: the name of the table, say.
     purpose, author : str, optional
@@ -77,4 +73,4 @@ def report(
     from tanager.report.about import About
     from tanager.report.write_page import write_page
 
-    return write_page(clf, X, y, path, quality, About(title, purpose, author), card, curve)
+    return write_page(clf, X, y, path, quality, About(title, purpose, author), card)

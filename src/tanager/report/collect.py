@@ -17,7 +17,6 @@ from tanager.explain import explain
 from tanager.explain.explanation import baseline_words, log_base_rates
 from tanager.metrics import Quality
 from tanager.network.network import Network
-from tanager.refits.curve import LearningCurve
 from tanager.report.about import About, make_card
 from tanager.report.associations import describe_associations
 from tanager.report.data_summary import group_classes, summarize_columns
@@ -30,7 +29,6 @@ from tanager.report.json_page import Json, pack, to_page_json
 from tanager.report.judged_rows import JudgedRows, judge_rows
 from tanager.report.layout import HEIGHT, LONGEST, place_nodes
 from tanager.report.learning import describe_learning
-from tanager.report.learning_curve import describe_curve
 from tanager.report.nodes import describe_node
 from tanager.report.quality import describe_quality
 from tanager.report.thresholds import describe_decision
@@ -62,7 +60,6 @@ def collect(
     y: ArrayLike | None = None,
     quality: Quality | None = None,
     about: About | None = None,
-    curve: LearningCurve | None = None,
 ) -> dict[str, Json]:
     """The content of the page, ready for JSON."""
     rows = None if X is None else _read_rows(clf, X)
@@ -91,7 +88,6 @@ def collect(
         "drivers": describe_drivers(clf, None if rows is None else rows.codes, class_codes),
         "rows": None if rows is None else _pack_rows(rows, class_codes),
         "quality": None if judged is None else describe_quality(judged.quality, clf.decision_),
-        "curve": None if curve is None else describe_curve(curve),
         "decision": None if clf.decision_ is None else cast(Json, clf.decision_.to_dict()),
         "edits": [str(revision) for revision in clf.edits_],
         "decision_quality": None if judged is None else describe_decision(clf.decision_, judged.quality),

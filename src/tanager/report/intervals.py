@@ -13,8 +13,8 @@ from tanager.report.json_page import Json, pack
 from tanager.report.judged_rows import is_training_table
 from tanager.report.posteriors import describe_posterior
 from tanager.runtime.progress import working
-from tanager.uncertainty.any_posterior import AnyPosterior
 from tanager.uncertainty.interval import reach
+from tanager.uncertainty.posterior import AnyPosterior
 
 LEVEL = 0.9
 MAX_BYTES = 1_000_000

@@ -8,11 +8,10 @@ from tanager.arrays import Array
 from tanager.report.effects import describe_numbers, describe_trees
 from tanager.report.gaps import describe_gaps
 from tanager.report.json_page import Json, pack
-from tanager.uncertainty.any_posterior import AnyPosterior
 from tanager.uncertainty.bootstrap import BootstrapPosterior
-from tanager.uncertainty.broad import BroadPosterior
 from tanager.uncertainty.dirichlet import DirichletPosterior
-from tanager.uncertainty.looked_up import LookedUpPosterior
+from tanager.uncertainty.posterior import AnyPosterior
+from tanager.uncertainty.reference import ReferencePosterior
 
 STEPS = ((2, np.int16, 32_767), (1, np.int8, 127))
 """Bytes of a number, and steps from zero to the largest: deviations are off by 1e-4 of themselves, and by 2e-3."""
@@ -24,10 +23,8 @@ def describe_posterior(posterior: AnyPosterior, level: float, room: int) -> dict
     room  characters that it may take
     """
     match posterior:
-        case BroadPosterior():
-            found = _broad(posterior, room)
-        case LookedUpPosterior():
-            found = _looked_up(posterior, room)
+        case ReferencePosterior():
+            found = _reference(posterior, room)
         case DirichletPosterior():
             found = {"rows": pack(np.concatenate([rows.ravel() for rows in posterior.rows]))}
         case BootstrapPosterior():
@@ -55,7 +52,7 @@ def _factor(factor: Array, room: int) -> dict[str, Json] | None:
     return None
 
 
-def _broad(posterior: BroadPosterior, room: int) -> dict[str, Json] | None:
+def _reference(posterior: ReferencePosterior, room: int) -> dict[str, Json] | None:
     factor, features = _factor(posterior.factor, room), posterior.features
     if factor is None:
         return None
@@ -72,25 +69,6 @@ def _broad(posterior: BroadPosterior, room: int) -> dict[str, Json] | None:
         "means": pack(features.means),
         "scales": pack(features.scales),
         "mean": pack(posterior.mean),
-    }
-
-
-def _looked_up(posterior: LookedUpPosterior, room: int) -> dict[str, Json] | None:
-    """Where each term's cell is: offset + sum of stride * code over some columns, which are of these attributes."""
-    network, lines = posterior.network, posterior.factor
-    if lines.shape[1] > 1:  # what all classes share cancels, may be large, and would coarsen the steps
-        lines = lines - lines.mean(axis=1, keepdims=True)
-    factor = _factor(lines, room)
-    if factor is None:
-        return None
-    look_up = network.look_ups(np.zeros((0, len(network.columns) - 1), dtype=np.uint8))[0]
-    return {
-        **factor,
-        "odds": posterior.factor.shape[1],
-        "attributes": list(network.look_up_attributes),
-        "columns": look_up.nodes.tolist(),
-        "strides": look_up.strides.tolist(),
-        "offsets": look_up.offsets.tolist(),
     }
 
 

@@ -21,7 +21,6 @@ from tanager.errors import DataError, DataWarning, OptionError
 from tanager.files.atomic import atomic_write, check_writable
 from tanager.files.output_path import OutputKind, begins_with
 from tanager.metrics import Quality
-from tanager.refits.curve import LearningCurve
 from tanager.report.about import About, card_markdown
 from tanager.report.collect import collect
 from tanager.report.json_page import Json, to_page_json
@@ -57,7 +56,7 @@ SCRIPTS = (
     "shape_cards",
     "graph",
     "intervals",
-    "broad",
+    "reference_model",
     "posteriors",
     "evidence",
     "whatif",
@@ -75,7 +74,6 @@ def write_page(
     quality: Quality | None = None,
     about: About | None = None,
     card: str | os.PathLike[str] | None = None,
-    curve: LearningCurve | None = None,
 ) -> str | Path:
     """See `tanager.report.report`."""
     check_is_fitted(clf)
@@ -88,7 +86,7 @@ def write_page(
     write = None if card is None else card_writer(card)
     if path is not None and card is not None and Path(path).resolve() == Path(card).resolve():
         raise OptionError(f"page and card would both be written to {os.fspath(card)!r}; each needs a file of its own.")
-    content = collect(clf, X, y, clf.quality_ if quality is None else quality, about, curve)
+    content = collect(clf, X, y, clf.quality_ if quality is None else quality, about)
     page = render(content)
     encoded = page.encode("utf-8", "xmlcharrefreplace")
     if len(encoded) > LARGE_PAGE:
@@ -141,7 +139,7 @@ def render(content: dict[str, Json]) -> str:
         style_hash=_hash(style),
         content=to_page_json(content),
         has_rows=content["rows"] is not None,
-        has_quality=content["quality"] is not None or content["curve"] is not None,
+        has_quality=content["quality"] is not None,
         has_shapes=isinstance(content["network"], dict) and content["network"]["kind"] == "effects",
     )
 

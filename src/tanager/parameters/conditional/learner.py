@@ -59,7 +59,6 @@ class Conditional(ParameterLearner):
     learns_hidden = True
     tunes_hidden = True
     holds_out = True
-    posterior = "laplace"
     bytes_per_cell = MappingProxyType({"tables": 1_800})  # measured: gradients, folds and strengths
 
     def __init__(

@@ -9,11 +9,10 @@ function ticks(low, high, most) {
 }
 
 // series: [{points: [[x, y], ...], kind, dots}], with dots each point has words and a radius too; limits: [xLow, xHigh, yLow, yHigh].
-// `xMarks`: [place, words] of the marks below, where they are not the numbers themselves.
-function lineChart({ title, description, xLabel, yLabel, series, limits, xMarks = null, caption = true, shape = [300, 250] }) {
+function lineChart({ title, description, xLabel, yLabel, series, limits, caption = true, shape = [300, 250] }) {
   const [width, height] = shape;
   const [x0, x1, y0, y1] = limits;
-  const marks = xMarks ?? ticks(x0, x1, 5).map((x) => [x, short(x, 5)]), yTicks = ticks(y0, y1, 5);
+  const marks = ticks(x0, x1, 5).map((x) => [x, short(x, 5)]), yTicks = ticks(y0, y1, 5);
   const left = 30 + 6.6 * Math.max(3, ...yTicks.map((y) => short(y, 5).length)), top = 10, w = width - left - 12, h = height - top - 42;
   const px = (x) => left + (w * (x - x0)) / (x1 - x0 || 1), py = (y) => top + h - (h * (y - y0)) / (y1 - y0 || 1);
   const frame = [

@@ -177,7 +177,7 @@ async function main() {
   store.start();
   const panel = effects ? showShapes(network, target, store, (redraw) => makeEditPanel(network, target, gaps, model, given, { digest: network.digest, version: content.version, before: content.edits }, store, redraw)) : null;
   showOpening(content, network, target);
-  if (content.quality || content.curve) showQuality(content, classes);
+  if (content.quality) showQuality(content, classes);
   if (content.columns) showData(content, network, target);
   showLearning(content.learning);
   showCard(content.card);

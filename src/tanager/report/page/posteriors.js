@@ -6,46 +6,11 @@ const expit = (x) => 1 / (1 + Math.exp(-x));
 
 async function makePosterior(given, network, target, gaps) {
   if (!given.posterior) return null;
-  const make = { broad: makeBroad, laplace: makeLookedUp, dirichlet: makeDirichlet, bootstrap: makeDraws }[given.method];
+  const make = { reference: makeReference, dirichlet: makeDirichlet, bootstrap: makeDraws }[given.method];
   return make(given.posterior, network, target, gaps, given.reach);
 }
 
 const unpackFactor = ({ factor, bytes }) => unpack(factor, bytes === 1 ? Int8Array : Int16Array);
-
-// A normal of what the network looks up; as `tanager.posterior.looked_up`. A table with a missing cell says nothing.
-async function makeLookedUp(given, network, target, gaps, reach) {
-  const { nodes, kind } = network, { rank, odds: nOdds, attributes, columns, strides, offsets } = given;
-  const factor = await unpackFactor(given), steps = await unpack(given.steps, Float64Array);
-  const code = (column, codes) => {
-    const node = nodes[attributes[column]], own = codes[attributes[column]], coarse = column >= target;
-    if (own < 0) return coarse ? node.coarse.length : node.states.length;
-    return coarse ? node.groups[own] : own;
-  };
-  const isGap = (term, codes) => kind === "tables" && columns[term].some((column, m) => strides[term][m] > 0 && codes[attributes[column]] < 0);
-
-  function sums(codes) {
-    const total = new Float64Array(nOdds * rank);
-    offsets.forEach((offset, term) => {
-      if (isGap(term, codes)) return;
-      const cell = columns[term].reduce((sum, column, m) => (strides[term][m] ? sum + strides[term][m] * code(column, codes) : sum), offset);
-      for (let o = 0; o < nOdds; o++) {
-        const line = cell * nOdds + o;
-        for (let r = 0; r < rank; r++) total[o * rank + r] += steps[line] * factor[line * rank + r];
-      }
-    });
-    return total;
-  }
-
-  return function ends(codes, proba) {
-    const total = sums(codes);
-    const deviations = proba.map((p, c) => {
-      const rest = proba.reduce((sum, other, k) => (k === c ? sum : sum + other), 0);
-      const slopes = nOdds === 1 ? [1] : proba.map((other, k) => (k === c ? 1 : -other / rest));
-      return Math.hypot(...range(rank).map((r) => slopes.reduce((sum, slope, o) => sum + slope * total[o * rank + r], 0)));
-    });
-    return around(logOdds(proba), deviations, reach);
-  };
-}
 
 // The models that were learnt from rows of random weights.
 async function makeDraws({ draws, reach }, network, target) {

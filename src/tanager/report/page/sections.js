@@ -4,27 +4,8 @@ const MAX_GAPS_LISTED = 12, MAX_STATES_DRAWN = 8, MAX_FINDINGS = 8, MAX_CUTS_NAM
 
 const card = (title, ...children) => el("div", { class: "card" }, title ? el("h3", {}, title) : null, ...children);
 
-// The log-loss by rows learnt from, each time twice as many: what was measured, and what is expected of more.
-function curveCard({ measured, expected, headline, level, n_judged: nJudged }) {
-  const doubled = (n) => Math.log2(n), share = percent(level).replace(".0", ""), rows = (n) => Math.round(n).toLocaleString("en");
-  const all = [...measured.map(([, loss]) => loss), ...expected.flatMap(([, , low, high]) => [low, high])];
-  const pad = 0.08 * (Math.max(...all) - Math.min(...all)) || 0.01;
-  const dots = measured.map(([n, loss]) => [doubled(n), loss, `${rows(n)} rows: ${short(loss, 4)}`, 4]);
-  const whiskers = expected.filter(([n]) => n > measured.at(-1)[0]).map(([n, , low, high]) => ({ points: [[doubled(n), low], [doubled(n), high]], kind: "whisker" }));
-  const marks = [...measured, expected.at(-1)].map(([n]) => [doubled(n), rows(n)]);
-  return card("Would more rows help?", el("p", { class: "small", id: "more-rows" }, headline),
-    lineChart({ title: "Log-loss by rows learnt from", caption: false, description: `${measured.map(([n, loss]) => `${rows(n)} rows: ${short(loss, 4)}`).join("; ")}; expected of ${rows(expected.at(-1)[0])}: ${short(expected.at(-1)[1], 4)}.`, xLabel: "rows learnt from, doubling", yLabel: "log-loss of rows held out", shape: [460, 250],
-      limits: [doubled(measured[0][0]), doubled(expected.at(-1)[0]), Math.min(...all) - pad, Math.max(...all) + pad], xMarks: marks,
-      series: [{ points: expected.map(([n, loss]) => [doubled(n), loss]), kind: "guide" }, ...whiskers, { points: dots, kind: "main", dots: true }] }),
-    el("p", { class: "muted small" }, `Dots: measured on ${plural(nJudged, "row")} by fits that had not seen them. Dashed: expected of more rows, with ${share} intervals.`));
-}
-
-function showQuality({ quality, curve, decision_quality: decision, groups, mistakes }, classes) {
+function showQuality({ quality, decision_quality: decision, groups, mistakes }, classes) {
   const section = byId("quality");
-  if (!quality) {
-    section.append(el("h2", { id: "quality-title" }, "Quality"), el("div", { class: "cards" }, curveCard(curve)));
-    return;
-  }
   const how = quality.split ? `Cross-validated on the rows that the model was learnt from (${quality.split}): each of these ${plural(quality.n_rows, "row")} was judged by a model that had not seen it.`
     : `On the ${plural(quality.n_rows, "row")} given. If the model was learnt from them, it will do worse on new ones.`;
   const calibration = ` In bins of the probability, how often the class predicted is right differs from its probability by ${short(100 * quality.calibration_error)} % on average.`;
@@ -42,7 +23,6 @@ function showQuality({ quality, curve, decision_quality: decision, groups, mista
   }
   grid.append(card("By class, each against the rest", dataTable("Measures by class", ["class", "rows", "sensitivity", "specificity", "PPV", "NPV", "AUC"],
     quality.classes.map((each, c) => [classes[c], each.support.toLocaleString("en"), ...["sensitivity", "specificity", "positive_predictive_value", "negative_predictive_value"].map((name) => rateWords(each[name])), short(each.auc)]), { class: "tight" })));
-  if (curve) grid.append(curveCard(curve));
   if (mistakes?.length) grid.append(mistakesCard(mistakes, classes));
   if (groups) grid.append(groupsCard(groups));
 }

@@ -1,4 +1,4 @@
-"""Bands of effects: how far what a network shows of an attribute, or of a pair, could be off."""
+"""Posteriors of any method: which there are, and the standard deviations of effects by them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,26 @@ from numpy.typing import NDArray
 
 from tanager.additive.model import AdditiveModel, AnyModel
 from tanager.arrays import Array, Codes
+from tanager.errors import OptionError
 from tanager.network.columns import Term
-from tanager.uncertainty.any_posterior import AnyPosterior
+from tanager.registry import check_option
+from tanager.uncertainty.bootstrap import BootstrapPosterior
+from tanager.uncertainty.dirichlet import DirichletPosterior
+from tanager.uncertainty.reference import ReferencePosterior
+
+AnyPosterior = ReferencePosterior | DirichletPosterior | BootstrapPosterior
+METHODS = ("auto", "reference", "dirichlet", "bootstrap")
+REPLACED_METHODS = {
+    "broad": "it is called method='reference' now.",
+    "laplace": "its intervals were too narrow; use method='reference' or method='bootstrap'.",
+}
+
+
+def check_method(method: str) -> None:
+    """Refuse a method of `prepare_intervals` that is not known."""
+    if method in REPLACED_METHODS:
+        raise OptionError(f"method={method!r} is no longer there.", hint=REPLACED_METHODS[method])
+    check_option("method", method, METHODS)
 
 
 def effect_deviations(network: AdditiveModel, posterior: AnyPosterior, term: Term) -> Array | None:
@@ -27,7 +45,7 @@ def effect_deviations(network: AdditiveModel, posterior: AnyPosterior, term: Ter
 def term_deviations(network: AnyModel, posterior: AnyPosterior, codes: Codes, classes: NDArray[np.intp]) -> Array:
     """(n_rows, n_terms): of what each term adds to the log odds of a class of the row against the others.
 
-    NaN where the posterior does not say: a pair that the broad model lacks, a table with a missing cell.
+    NaN where the posterior does not say: a pair that the reference model lacks, a table with a missing cell.
     """
     found = np.full((len(codes), len(network.terms)), np.nan)
     for number, term in enumerate(network.terms):

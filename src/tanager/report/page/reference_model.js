@@ -1,4 +1,4 @@
-// The broad posterior: a model that leaves nothing out, held against this one; as `tanager.posterior.broad`.
+// The reference posterior: a model that leaves nothing out, compared with this one; as `tanager.uncertainty.reference`.
 
 async function unpackFeatures(given, nodes) {
   const cells = await unpack(given.cells, Float64Array);
@@ -12,7 +12,7 @@ async function unpackFeatures(given, nodes) {
   return { ...given, ...numbers, mains: tables(0), paired: tables(1), left: await unpack(given.left, Uint8Array), factor: await unpackFactor(given) };
 }
 
-// The features of coarse codes, a missing one being the number of states: attributes, products of two, leaves of trees; see `tanager.posterior.features`.
+// The features of coarse codes, a missing one being the number of states: attributes, products of two, leaves of trees; see `tanager.uncertainty.reference`.
 function makeFeatures({ attributes, pairs, splits, codes: wide, left, mains, paired, means, scales }) {
   const place = new Map(attributes.map((node, k) => [node, k]));
   const line = ({ width, cells }, code) => cells.subarray(code * width, (code + 1) * width);
@@ -37,8 +37,8 @@ function makeFeatures({ attributes, pairs, splits, codes: wide, left, mains, pai
   };
 }
 
-// The root of the mean square by which the log odds of each class may be off; as `tanager.posterior.broad`.
-async function makeBroad(packed, network, target, gaps, reach) {
+// The root of the mean square by which the log odds of each class may be off; as `tanager.uncertainty.reference`.
+async function makeReference(packed, network, target, gaps, reach) {
   const { nodes } = network, given = await unpackFeatures(packed, nodes);
   const { mean, factor, steps, rank } = given, size = given.means.length + 1, nOdds = mean.length / size;
   const features = makeFeatures(given);

@@ -1,4 +1,4 @@
-"""What a broad model of any table is made of: attributes, pairs of them, and random trees over all of them.
+"""What a reference model of any table is made of: attributes, pairs of them, and random trees over all of them.
 
 Features have a mean of zero over the training rows, and a missing cell has none: it says nothing.
 """

@@ -1,4 +1,4 @@
-"""The broad posterior: how far the truth may be from a classifier's P(class | row), whatever the classifier chose.
+"""The reference posterior: how far the truth may be from a classifier's P(class | row), whatever the classifier chose.
 
 A classifier that has chosen attributes, pairs and strengths is surer of itself than the rows allow: what it left out
 has no variance. So its log odds are held against a model that leaves nothing out. The log odds of each class against
@@ -36,8 +36,8 @@ from tanager.missing.rule import GapRule
 from tanager.network.columns import Term
 from tanager.runtime.resources import map_threads, one_blas_thread
 from tanager.table.schema import ColumnSchema
-from tanager.uncertainty.features import Features, choose_terms, make_features
 from tanager.uncertainty.interval import Interval, around, log_odds_of_each, reach
+from tanager.uncertainty.reference_features import Features, choose_terms, make_features
 
 # Variances of the log odds that attributes, pairs and trees each have, averaged over.
 VARIANCES = ((0.1, 1.0, 6.0), (0.03, 0.4, 3.0), (0.03, 0.4, 3.0))
@@ -56,7 +56,7 @@ LEAST_SPREAD, LEAST_SHARE = 1e-12, 1e-4
 
 
 @dataclass(frozen=True)
-class BroadPosterior:
+class ReferencePosterior:
     """The log odds of a class are off by a row's features times `factor` times a standard normal.
 
     coarse    for each attribute the coarse code of each of its codes
@@ -66,7 +66,7 @@ class BroadPosterior:
     factor    (n_odds, n_features + 1, rank): of their covariance
     """
 
-    kind: ClassVar[str] = "broad"
+    kind: ClassVar[str] = "reference"
 
     coarse: tuple[Ints, ...]
     features: Features
@@ -117,7 +117,7 @@ class BroadPosterior:
     def effect_deviations(self, network: AnyModel, term: Term) -> Array | None:
         """(cells, classes): of the log odds of each class by an attribute, or a pair, in each of its coarse states.
 
-        A missing cell is a state, the last. None for a pair that the broad model does not have.
+        A missing cell is a state, the last. None for a pair that the reference model does not have.
         """
         found = self.features.of_term(term)
         if found is None:
@@ -158,13 +158,13 @@ class TrainingRows:
         return TrainingRows(self.codes[kept], self.classes[kept], weights, self.n_classes)
 
 
-def broad_posterior(
+def reference_posterior(
     columns: Sequence[ColumnSchema],
     order: Sequence[int],
     strength: Array,
     pairs: Sequence[tuple[int, int]],
     rows: TrainingRows,
-) -> BroadPosterior:
+) -> ReferencePosterior:
     """columns of the attributes; the others as in `choose_terms`."""
     coarse = [column.coarse for column in columns]
     look_ups = tuple(column.coarse_codes.astype(np.int64) for column in columns)
@@ -180,7 +180,7 @@ def broad_posterior(
             curvature, slope = _second_order(features, codes, rows.weights, rows.classes == code, *at)
             found.append(_average(curvature, slope, features.kinds, n_classes))
     mean, factor = (np.array(each) for each in zip(*found, strict=True))
-    return BroadPosterior(look_ups, features, mean, factor)
+    return ReferencePosterior(look_ups, features, mean, factor)
 
 
 def _fit(features: Features, codes: Codes, weights: Array, is_class: NDArray[np.bool_]) -> tuple[Array, Array]:

@@ -1,0 +1,35 @@
+"""A name or an option of an earlier version is refused in a line that names its replacement."""
+
+from __future__ import annotations
+
+import pytest
+
+import tanager
+from tanager.cli.main import run
+
+
+@pytest.mark.parametrize(
+    ("name", "replacement"),
+    [
+        ("ConformalClassifier", "mapie.classification"),
+        ("conformal_sets", "mapie.classification"),
+        ("learning_curve", "sklearn.model_selection.learning_curve"),
+    ],
+)
+def test_an_earlier_name_says_what_to_use_instead(name, replacement):
+    with pytest.raises(AttributeError, match=f"{name}.*{replacement}"):
+        getattr(tanager, name)
+
+
+@pytest.mark.parametrize(
+    ("command", "replacement"),
+    [
+        (["predict", "m.json", "t.csv", "--set", "0.9"], "MAPIE"),
+        (["evaluate", "t.csv", "--class", "y", "--curve"], "sklearn.model_selection.learning_curve"),
+        (["report", "m.json", "--curve"], "sklearn.model_selection.learning_curve"),
+    ],
+)
+def test_an_earlier_option_says_what_to_use_instead(command, replacement, capsys):
+    assert run(command) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert replacement in line
