@@ -21,7 +21,7 @@ from attack.tables import check_shares
 from tanager.errors import TanagerError
 from tanager.files.parse_model import from_document
 from tanager.files.write_model import to_document
-from tanager.network.json_values import DocumentError
+from tanager.network.document import DocumentError
 
 Place = tuple[str | int, ...]
 Cells = list[Any]

@@ -15,7 +15,7 @@ from tanager.additive.forest import Forest
 from tanager.additive.grow import Codebook
 from tanager.additive.trees import _tree
 from tanager.errors import DataError
-from tanager.network.json_values import DocumentError
+from tanager.network.document import DocumentError
 from tanager.table.schema import ColumnSchema
 
 N_CLASSES = 3

@@ -23,7 +23,7 @@ import numpy as np
 from tanager.additive.forest import Forest
 from tanager.additive.model import AdditiveModel
 from tanager.arrays import Flags, Ints
-from tanager.network.json_values import DocumentError, Json, array, arrays, mapping, numbers, sequence
+from tanager.network.document import DocumentError, Json, array, arrays, mapping, numbers, sequence
 from tanager.structure.dag import Dag
 from tanager.table.schema import ColumnSchema
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tanager.decide import CostDecision, Decision, ThresholdDecision
 from tanager.decide.decision import CostTable, read_costs, read_price
-from tanager.network.json_values import DocumentError, Json, array, from_json, mapping, shorten, to_json
+from tanager.network.document import DocumentError, Json, array, from_json, mapping, shorten, to_json
 from tanager.table.schema import Category
 
 

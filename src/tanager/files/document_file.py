@@ -12,7 +12,7 @@ from tanager.errors import FileError, TanagerError
 from tanager.files.atomic import atomic_write
 from tanager.files.output_path import OutputKind, begins_with
 from tanager.files.paths import check_readable, reason
-from tanager.network.json_values import DocumentError, Json
+from tanager.network.document import DocumentError, Json
 
 LARGEST_FILE = 1 << 28
 """Bytes. Checked before a file is read, and before one is written that could not be read again."""

@@ -23,7 +23,7 @@ from tanager.edits.edit import DIRECTIONS, WHATS, Bound, Direction, Edit, Edits,
 from tanager.files.posterior_document import read_posterior, write_posterior
 from tanager.files.quality_document import read_quality, write_quality
 from tanager.missing.rule import GapRule
-from tanager.network.json_values import DocumentError, Json, from_json, mapping, sequence, shorten, text, to_json
+from tanager.network.document import DocumentError, Json, from_json, mapping, sequence, shorten, text, to_json
 from tanager.table.schema import Category
 
 KEYS = {"what", "attributes", "reason", "who", "when", "from", "to", "states", "direction", "of"}

@@ -13,7 +13,7 @@ from tanager.files.document_file import document_kind, parse_json, read_document
 from tanager.files.parse_model import from_document
 from tanager.files.write_model import to_document
 from tanager.metrics import Quality
-from tanager.network.json_values import DocumentError, shorten
+from tanager.network.document import DocumentError, shorten
 from tanager.recipe.recipe import Recipe
 
 MODEL = document_kind("a model of Tanager", "classifier")

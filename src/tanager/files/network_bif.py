@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tanager.files.network_blocks import C_COMMENTS, Words
 from tanager.files.network_names import plain, word, word_or_integer
 from tanager.files.network_nodes import CellBudget, FileNode, add_once, cells_of, nodes_of
-from tanager.network.json_values import DocumentError
+from tanager.network.document import DocumentError
 from tanager.network.network import Network
 
 KEYWORDS = frozenset(["network", "variable", "probability", "property", "type", "discrete", "table", "default"])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NoReturn, Union
 
-from tanager.network.json_values import DocumentError, shorten
+from tanager.network.document import DocumentError, shorten
 
 C_COMMENTS = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
 """One that is never closed ends with the text, so that no other beginning of one is looked at again."""

@@ -9,7 +9,7 @@ from itertools import pairwise
 from tanager.files.network_blocks import C_COMMENTS, Block, Words, flat, read_blocks, texts
 from tanager.files.network_names import plain, quoted, word
 from tanager.files.network_nodes import FileNode, cells_of, nodes_of
-from tanager.network.json_values import DocumentError, shorten
+from tanager.network.document import DocumentError, shorten
 from tanager.network.network import Network
 
 LONGEST = 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tanager.files.network_blocks import C_COMMENTS, Block, Words, read_blocks, texts
 from tanager.files.network_names import plain, quoted, word, word_or_integer
 from tanager.files.network_nodes import FileNode, cells_of, nodes_of
-from tanager.network.json_values import DocumentError, shorten
+from tanager.network.document import DocumentError, shorten
 from tanager.network.network import Network
 
 KEYWORDS = frozenset(["net", "node", "type", "header", "parents", "definition", "namestates", "probabilities"])

@@ -23,8 +23,7 @@ from tanager.files.network_nodes import FileNode, network_of, with_target
 from tanager.files.network_uai import read_uai, write_uai
 from tanager.files.network_xml import read_bifxml, read_xdsl, write_bifxml, write_xdsl
 from tanager.files.output_path import OutputKind
-from tanager.network.document import network_from_document, network_to_document
-from tanager.network.json_values import DocumentError, Json
+from tanager.network.document import DocumentError, Json, network_from_document, network_to_document
 from tanager.network.network import Network
 
 

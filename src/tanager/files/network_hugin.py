@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tanager.files.network_blocks import Item, Words, flat, read_blocks, texts
 from tanager.files.network_names import plain, quoted, word
 from tanager.files.network_nodes import FileNode, add_once, cells_of, nodes_of
-from tanager.network.json_values import DocumentError, shorten
+from tanager.network.document import DocumentError, shorten
 from tanager.network.network import Network
 
 KEYWORDS = frozenset(["net", "node", "potential", "class", "discrete", "continuous", "decision", "utility", "data"])

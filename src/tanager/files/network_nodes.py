@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.files.network_names import plain
-from tanager.network.json_values import DocumentError, shorten
+from tanager.network.document import DocumentError, shorten
 from tanager.network.network import Network
 from tanager.registry import nearest_first
 from tanager.structure.constraints import refuse_cycle

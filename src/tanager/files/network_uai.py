@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tanager.files.network_nodes import CellBudget, FileNode, add_once, cells_of, nodes_of
-from tanager.network.json_values import DocumentError, shorten
+from tanager.network.document import DocumentError, shorten
 from tanager.network.network import Network
 
 COMMENTS = re.compile(r"^c\b[^\n]*|#[^\n]*", re.MULTILINE)

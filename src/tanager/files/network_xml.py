@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tanager.files.network_names import INTEGER, plain, word, word_or_integer, xml_text
 from tanager.files.network_nodes import CellBudget, FileNode, add_once, cells_of, nodes_of
-from tanager.network.json_values import DocumentError, shorten
+from tanager.network.document import DocumentError, shorten
 from tanager.network.network import Network
 from tanager.table.schema import Category
 

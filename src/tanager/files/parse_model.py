@@ -27,8 +27,20 @@ from tanager.missing.choose import MISSING, choose_rule, with_rule
 from tanager.missing.corrections import LARGEST_CORRECTION
 from tanager.missing.filling import Filling
 from tanager.missing.rule import GapRule
-from tanager.network.document import check_form, parse_columns, read_network_parts
-from tanager.network.json_values import DocumentError, Json, array, arrays, from_json, mapping, sequence, shorten, text
+from tanager.network.document import (
+    DocumentError,
+    Json,
+    array,
+    arrays,
+    check_form,
+    from_json,
+    mapping,
+    parse_columns,
+    read_network_parts,
+    sequence,
+    shorten,
+    text,
+)
 from tanager.network.mixture import MixtureNetwork
 from tanager.network.network import Network
 from tanager.network.tree_average import TreeAverageNetwork
@@ -94,7 +106,7 @@ def from_document(document: Json) -> TableClassifier:
     elif form == "trees":
         network = _trees(columns, model["trees"], schema.target.name)
     else:
-        network = read_network_parts(columns, model["parents"], model["tables"], schema.target.name)
+        network = read_network_parts(columns, model, schema.target.name)
 
     def rule_of(network: AnyModel, filling: Json) -> GapRule:
         return choose_rule(network, _filling((*schema.attributes, schema.target), filling), clf.missing)
@@ -146,7 +158,7 @@ def _members(columns: tuple[ColumnSchema, ...], document: Json, target: str) -> 
     members = [mapping(member, "members") for member in sequence(document, "members")]
     if not members:
         raise DocumentError("members is empty: the mixture has no network")
-    return tuple(read_network_parts(columns, each.get("parents"), each.get("tables"), target) for each in members)
+    return tuple(read_network_parts(columns, each, target) for each in members)
 
 
 def _filling(columns: Sequence[ColumnSchema], document: Json) -> Filling | None:
@@ -155,7 +167,7 @@ def _filling(columns: Sequence[ColumnSchema], document: Json) -> Filling | None:
         return None
     found = mapping(document, "filling")
     coarse = tuple(column.coarse for column in columns)
-    filler = read_network_parts(coarse, found.get("parents"), found.get("tables"), coarse[-1].name)
+    filler = read_network_parts(coarse, found, coarse[-1].name)
     states = arrays(found.get("states"), len(columns) - 1, 2, "filling.states")
     nothing = array(found.get("nothing"), 1, "filling.nothing")
     # Files of earlier versions have none.

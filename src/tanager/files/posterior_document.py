@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.additive.model import AnyModel
-from tanager.network.json_values import DocumentError, Json, array, arrays, mapping, sequence, text
+from tanager.network.document import DocumentError, Json, array, arrays, mapping, sequence, text
 from tanager.table.schema import ColumnSchema
 from tanager.uncertainty.dirichlet import DirichletPosterior
 from tanager.uncertainty.posterior import AnyPosterior

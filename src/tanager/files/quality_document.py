@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tanager.metrics import Measures, Predictions, Quality, confusion_matrix, measure, measure_calibration
 from tanager.metrics.quality import MAX_ROWS_KEPT, finite
-from tanager.network.json_values import DocumentError, Json, array, mapping, numbers, sequence, shorten, text
+from tanager.network.document import DocumentError, Json, array, mapping, numbers, sequence, shorten, text
 
 LONGEST_SPLIT = 200
 CLOSE = 1e-9

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import cast
 
-from tanager.network.json_values import DocumentError, Json, from_json, mapping, text, to_json
+from tanager.network.document import DocumentError, Json, from_json, mapping, text, to_json
 from tanager.parameters.protocol import ParameterTrace
 
 # Fields of traces in files of version 0.2 that mean nothing any more.

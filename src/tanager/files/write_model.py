@@ -42,10 +42,8 @@ from tanager.files.trace_document import write_trace
 from tanager.metrics import Quality
 from tanager.missing.filling import Filling
 from tanager.missing.rule import GapRule
-from tanager.network.document import network_parts, write_columns
-from tanager.network.json_values import DocumentError, Json, to_json
+from tanager.network.document import DocumentError, Json, network_parts, to_json, write_columns
 from tanager.network.mixture import MixtureNetwork
-from tanager.network.network import Network
 from tanager.network.tree_average import TreeAverageNetwork
 from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
 from tanager.version import __version__
@@ -95,10 +93,8 @@ def _filling(rule: GapRule) -> Json:
     filling: Filling | None = getattr(rule, "filling", None)
     if filling is None:
         return None
-    parts = network_parts(filling.filler)
     return {
-        "parents": parts["parents"],
-        "tables": parts["tables"],
+        **network_parts(filling.filler),
         "nothing": filling.nothing.tolist(),
         "states": [entries.tolist() for entries in filling.states],
         "shift": filling.shift.tolist(),
@@ -110,7 +106,7 @@ def _network(network: AnyModel) -> dict[str, Json]:
         return {"columns": write_columns(network.columns), "effects": effect_parts(network)}
     if isinstance(network, MixtureNetwork):
         weighted: list[Json] = [
-            {"weight": weight, **_tables(member)}
+            {"weight": weight, **network_parts(member)}
             for weight, member in zip(network.weights.tolist(), network.members, strict=True)
         ]
         rules: list[Json] = [] if network.subsumption is None else [said.tolist() for said in network.subsumption.said]
@@ -120,15 +116,10 @@ def _network(network: AnyModel) -> dict[str, Json]:
         trees: dict[str, Json] = {
             "alone": None if np.isneginf(alone).all() else alone,
             "edges": edges,
-            "members": [_tables(member) for member in network.members],
+            "members": [network_parts(member) for member in network.members],
         }
         return {"columns": write_columns(network.columns), "trees": trees}
-    return network_parts(network)
-
-
-def _tables(member: Network) -> dict[str, Json]:
-    parts = network_parts(member)
-    return {"parents": parts["parents"], "tables": parts["tables"]}
+    return {"columns": write_columns(network.columns), **network_parts(network)}
 
 
 def _dtype(classes: NDArray[np.generic]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,15 @@ from tanager.errors import DataError, OptionError
 from tanager.html_table import html_table
 from tanager.network.columns import HasColumns
 from tanager.network.inference.junction_tree import JunctionTree, contradicting_nodes
-from tanager.network.json_values import DocumentError, Json
 from tanager.network.log_joint import LogJoint
 from tanager.registry import check_option
 from tanager.structure.dag import Dag, canonical_form, is_perfect, is_perfect_for
 from tanager.table.categories import encode_column
 from tanager.table.read_columns import read_columns
 from tanager.table.schema import Category, ColumnSchema
+
+if TYPE_CHECKING:
+    from tanager.network.document import Json
 
 Tables = tuple[NDArray[np.float64], ...]
 TOLERANCE = 1e-6
@@ -209,7 +211,8 @@ class Network(HasColumns):
 
     def to_dict(self) -> dict[str, Json]:
         """Everything the network is, ready for JSON: `tanager.network.document` says what is where."""
-        from tanager.network.document import network_to_document  # which makes networks, and so needs this file
+        # Imported here: it makes networks, and so needs this file.
+        from tanager.network.document import DocumentError, network_to_document
 
         try:
             return network_to_document(self)
@@ -219,7 +222,7 @@ class Network(HasColumns):
     @classmethod
     def from_dict(cls, document: Mapping[str, Json]) -> Network:
         """The network that `to_dict` has written; an error says what is wrong with a document and where."""
-        from tanager.network.document import network_from_document
+        from tanager.network.document import DocumentError, network_from_document
 
         try:
             return network_from_document(dict(document))
