@@ -29,7 +29,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from benchmarks.timing import best_time, print_head, print_row
 from benchmarks.workloads import random_tan
 from tanager import TANClassifier
-from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.conditional.learner import Conditional
 from tanager.parameters.conditional.objectives import Objective, indicators
 

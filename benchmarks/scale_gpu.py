@@ -18,7 +18,7 @@ from benchmarks.timing import print_head, print_row
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.parameters import Conditional, Frequency, ParameterTask
-from tanager.parameters.conditional import fit as conditional_fit
+from tanager.parameters.conditional import learner
 from tanager.scores import FCLL
 from tanager.structure import LearntStructure, StructureTask, Tree
 
@@ -65,7 +65,7 @@ def choose_fold_pass() -> str:
     try:
         import numba
     except ImportError:
-        conditional_fit.worth_compiling = lambda cells, batch: False
+        learner.worth_compiling = lambda cells, batch: False
         return "SciPy"
     return f"numba {numba.__version__}"
 
@@ -160,7 +160,7 @@ class Workload:
 
     def _check_passes(self, host: CountStore, device: CountStore, structure: LearntStructure) -> None:
         from tanager.network.log_joint import LogJoint
-        from tanager.parameters.conditional.class_cells import ClassCells
+        from tanager.parameters.class_cells import ClassCells
         from tanager.parameters.conditional.compiled_pass import Layout, Shape
         from tanager.parameters.conditional.objectives import IndicatorPass
         from tanager.torch.device import choose_device

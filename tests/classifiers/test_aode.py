@@ -25,7 +25,7 @@ from tanager import (
 from tanager.counts import triples
 from tanager.errors import FileError, OptionError
 from tanager.network import mixture as packed
-from tanager.parameters import Frequency, judge_plan, pair_networks
+from tanager.parameters import Frequency, frequency, row_likelihood
 from tanager.structure import AnDE, Fixed
 
 N_STATES = (3, 2, 4, 3)
@@ -35,7 +35,7 @@ N_STATES = (3, 2, 4, 3)
 def members(request, monkeypatch):
     """Every law holds for networks learnt and asked one by one, as few are, and for those in one array."""
     if request.param == "together":
-        monkeypatch.setattr(pair_networks, "FEWEST", 0)
+        monkeypatch.setattr(frequency, "FEWEST", 0)
         monkeypatch.setattr(packed, "WORK_WORTH_COMPILING", 0)
         monkeypatch.setattr(triples, "SETS_WORTH_COMPILING", 0)
     else:
@@ -154,7 +154,7 @@ def joints_without_the_row(X, y):
 @pytest.mark.parametrize("compiled", [False, True])
 def test_conditional_weights_are_where_rows_left_out_are_predicted_best(compiled, monkeypatch):
     """Against a search by another method, on probabilities counted by hand; a repeated column is worth less."""
-    monkeypatch.setattr(judge_plan, "MIN_COMPILED", 0 if compiled else np.inf)
+    monkeypatch.setattr(row_likelihood, "MIN_COMPILED", 0 if compiled else np.inf)
     X, y = make_table(8, 90)
     X[:, 3] = X[:, 0]
     joints = joints_without_the_row(X, y)

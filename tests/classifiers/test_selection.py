@@ -10,7 +10,7 @@ from all_parts import make_classifier
 from tanager import BayesianNetworkClassifier
 from tanager.additive.trace import AdditiveTrace
 from tanager.parameters import Conditional
-from tanager.parameters.conditional.held_out import split_folds
+from tanager.parameters.conditional.cross_validation import split_folds
 
 STRUCTURES = ("tan", "bckg", "kdb", "hill-climb", "additive")
 

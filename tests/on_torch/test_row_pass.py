@@ -10,7 +10,7 @@ from tanager import BayesianNetworkClassifier, TANClassifier  # noqa: E402
 from tanager.counts.count_store import CountStore  # noqa: E402
 from tanager.counts.engine import choose_engine  # noqa: E402
 from tanager.parameters import Conditional, ParameterTask  # noqa: E402
-from tanager.parameters.conditional.class_cells import ClassCells  # noqa: E402
+from tanager.parameters.class_cells import ClassCells  # noqa: E402
 from tanager.parameters.conditional.compiled_pass import Layout, Shape  # noqa: E402
 from tanager.parameters.conditional.objectives import IndicatorPass  # noqa: E402
 from tanager.structure.dag import Dag  # noqa: E402

@@ -20,7 +20,7 @@ from tanager.parameters import (
     LikelihoodGradient,
     ParameterTask,
     Pruned,
-    gap_rows,
+    expected_counts,
 )
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.structure.dag import Dag
@@ -99,7 +99,7 @@ def test_nor_on_how_rows_without_a_class_are_cut(learner):
 def test_nor_where_gaps_are_too_many_to_be_kept(monkeypatch):
     learner = EM(tol=1e-10, max_iter=5_000)
     whole = learner.learn(task(TREE, informative()))
-    monkeypatch.setattr(gap_rows, "PART_ROWS", 16)
+    monkeypatch.setattr(expected_counts, "PART_ROWS", 16)
     assert_same(learner.learn(task(TREE, CutRows.of(informative()))), whole, rtol=1e-9)
 
 

@@ -21,8 +21,8 @@ from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.errors import OptionError
 from tanager.network.network import sample_codes
-from tanager.parameters import EM, Frequency, ParameterTask, em, gap_rows
-from tanager.parameters.gap_rows import GapRows
+from tanager.parameters import EM, Frequency, ParameterTask, em, expected_counts
+from tanager.parameters.expected_counts import GapRows
 from tanager.runtime.resources import thread_limit
 from tanager.structure.dag import Dag
 
@@ -218,7 +218,7 @@ def test_inferring_the_rows_part_by_part_changes_nothing(monkeypatch):
     network = random_network(5, [2, 3, 2, 2], density=0.7)
     work = task(network.dag, drawn(network, 90, 2, gaps=0.1, unlabelled=0.3))
     whole = EM(tol=1e-7, max_iter=1000).learn(work)
-    monkeypatch.setattr(gap_rows, "PART_ROWS", 7)
+    monkeypatch.setattr(expected_counts, "PART_ROWS", 7)
     parts = EM(tol=1e-7, max_iter=1000).learn(work)
     assert_same(parts.network.tables, whole.network.tables, rtol=1e-9)
     assert parts.trace.log_posterior == pytest.approx(whole.trace.log_posterior, rel=1e-12)
@@ -227,7 +227,7 @@ def test_inferring_the_rows_part_by_part_changes_nothing(monkeypatch):
 
 def print_peaks():
     """Bytes that an iteration takes at most, for 4,000 and for 16,000 rows."""
-    gap_rows.PART_ROWS = 512
+    expected_counts.PART_ROWS = 512
     for n_rows in (4_000, 16_000):
         batch = random_batch(0, n_rows, CHAIN_STATES, gaps=0.5)
         rows = GapRows(CHAIN, [batch], "abcd")

@@ -18,8 +18,8 @@ from tanager import BayesianNetworkClassifier
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.network.normalize import most_likely_tables, normalize_tables
-from tanager.parameters import Conditional, Frequency, ParameterTask, equal_networks
-from tanager.parameters.equal_networks import smoothed_counts
+from tanager.parameters import Conditional, Frequency, ParameterTask, class_cells
+from tanager.parameters.class_cells import smoothed_counts
 from tanager.structure import Fixed
 from tanager.structure.dag import Dag
 
@@ -65,7 +65,7 @@ def given(monkeypatch):
         seen.update(logs=log_tables, counts=counts)
         return most_likely_tables(dag, log_tables, n_states, counts)
 
-    monkeypatch.setattr(equal_networks, "most_likely_tables", remember)
+    monkeypatch.setattr(class_cells, "most_likely_tables", remember)
     return seen
 
 
@@ -153,7 +153,7 @@ def test_a_gap_is_shared_out_by_the_frequencies_of_the_structure_given_the_cells
 
 
 def test_where_too_many_rows_have_gaps_a_family_counts_those_it_has_every_cell_of(monkeypatch):
-    monkeypatch.setattr(equal_networks, "MAX_ROWS_TO_INFER", 3)
+    monkeypatch.setattr(class_cells, "MAX_ROWS_TO_INFER", 3)
     batch = random_batch(1, 40, (3, 2, 2, 3), gaps=0.4)
     for family, counted in zip(TREE.families, smoothed_counts(task_of(TREE, batch)), strict=True):
         expected = count_rows(batch, family.nodes) + 1.0 / family.size(batch.n_states)

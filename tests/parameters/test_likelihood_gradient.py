@@ -15,8 +15,7 @@ from tanager.counts.engine import choose_engine
 from tanager.errors import OptionError
 from tanager.network.inference.junction_tree import JunctionTree
 from tanager.parameters import Frequency, ParameterTask
-from tanager.parameters.em import EM
-from tanager.parameters.likelihood_gradient import Likelihood, LikelihoodGradient
+from tanager.parameters.em import EM, Likelihood, LikelihoodGradient
 from tanager.structure.dag import Dag
 
 

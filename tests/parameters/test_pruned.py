@@ -15,8 +15,7 @@ from tanager.network.log_joint import LogJoint, normalize_log
 from tanager.parameters import ParameterTask
 from tanager.parameters import pruned as module
 from tanager.parameters.conditional.objectives import indicators
-from tanager.parameters.pruned import Fit, Pruned, optimize, prune
-from tanager.parameters.pruned_objective import PrunedObjective
+from tanager.parameters.pruned import Fit, Pruned, PrunedObjective, optimize, prune
 from tanager.structure.dag import Dag
 
 N_STATES = (3, 2, 4, 3)

@@ -8,7 +8,7 @@ import pytest
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.network.log_joint import LogJoint, normalize_log
-from tanager.parameters import Frequency, ParameterTask, judge_plan
+from tanager.parameters import Frequency, ParameterTask, row_likelihood
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
@@ -100,7 +100,7 @@ def test_compiled_passes_judge_as_numpy_does(leave_one_out, weights, n_classes, 
     growing = [Dag(((), (), (), ())), Dag(((3,), (), (), ())), Dag(((3,), (0, 3), (), ())), *DAGS.values()]
     found = []
     for least in (0, np.inf):
-        monkeypatch.setattr(judge_plan, "MIN_COMPILED", least)
+        monkeypatch.setattr(row_likelihood, "MIN_COMPILED", least)
         found.append(RowLikelihood(store(batch), Frequency(), leave_one_out).each(growing))
     np.testing.assert_allclose(*found, rtol=1e-11)
 

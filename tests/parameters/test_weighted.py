@@ -13,9 +13,9 @@ from tanager.counts.engine import choose_engine
 from tanager.errors import OptionError
 from tanager.network.log_joint import LogJoint
 from tanager.parameters import Frequency, ParameterTask, Weighted
-from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.conditional.objectives import Objective
-from tanager.parameters.weighted import WeightedLoss
+from tanager.parameters.naive_bayes import WeightedLoss
 from tanager.structure.dag import Dag
 
 N_STATES = (3, 2, 4, 3)

@@ -25,7 +25,7 @@ from tanager.network.mixture import MixtureNetwork
 from tanager.network.network import Network
 from tanager.network.tree_average import TreeAverageNetwork
 from tanager.parameters import EM, PARAMETERS, Conditional, Frequency, LearntNetwork, ParameterLearner, ParameterTask
-from tanager.parameters.fitted_likelihood import FittedLikelihood
+from tanager.parameters.conditional.learner import FittedLikelihood
 from tanager.parameters.protocol import ParameterTrace
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.registry import check_option, resolve

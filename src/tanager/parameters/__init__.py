@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tanager.parameters.acll_expected import ExpectedACLL
-from tanager.parameters.acll_optimal import ACLLOptimal
+from tanager.parameters.acll import ACLLOptimal, ExpectedACLL
 from tanager.parameters.conditional.learner import Conditional
 from tanager.parameters.dfe import DFE
-from tanager.parameters.em import EM
+from tanager.parameters.em import EM, LikelihoodGradient
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.hierarchical import Hierarchical
-from tanager.parameters.likelihood_gradient import LikelihoodGradient
-from tanager.parameters.manb import MANB
+from tanager.parameters.naive_bayes import MANB, Weighted
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.parameters.pruned import Pruned
-from tanager.parameters.weighted import Weighted
 
 __all__ = [
     "DFE",

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from tanager.arrays import Array
 from tanager.errors import OptionError
-from tanager.parameters.conditional.class_cells import ClassCells
-from tanager.parameters.equal_networks import choose_equal_network
+from tanager.parameters.class_cells import ClassCells, choose_equal_network
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.table.batch import EncodedBatch
@@ -47,7 +46,7 @@ class DFE(ParameterLearner):
     (Su, Zhang, Ling and Matwin 2008.) The tables are the frequencies F so gathered, smoothed as by `Frequency`, the
     class's too; a row of weight w adds w (1 - P). The rows are taken in the order of the table, `passes` times: a
     table sorted by class should be shuffled first. A family with a missing cell is left out of its row. On a perfect
-    structure the network is the most likely one that classifies as these tables do (`equal_networks`).
+    structure the network is the most likely one that classifies as these tables do (`choose_equal_network`).
     """
 
     needs = "order"
@@ -138,7 +137,7 @@ class RunningTables:
             places = self._places(batch, rows)
             state = (self.counted, self.totals, self.log_counted, self.log_totals)
             if compiled:
-                from tanager.parameters.dfe_kernels import add_rows
+                from tanager.parameters.kernels import add_rows
 
                 add_rows(*places, batch.class_codes[rows], weights[rows], *state, losses[rows])
             else:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import xlogy
 from sklearn.exceptions import ConvergenceWarning
 
 from tanager.arrays import Array
 from tanager.errors import OptionError
+from tanager.network.inference.elimination_plan import relevant_nodes
+from tanager.parameters.conditional.network_objective import PulledTables, fit_tables, to_beta, warn_if_unfinished
+from tanager.parameters.expected_counts import GapRows
 from tanager.parameters.frequency import Frequency
-from tanager.parameters.gap_rows import GapRows
-from tanager.parameters.likelihood_start import all_rows, pseudo_rows, start_tables
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
+from tanager.runtime.resources import one_blas_thread
+from tanager.structure.dag import Dag
+from tanager.table.batch import EncodedBatch
+from tanager.table.rows import Rows
 
 
 @dataclass(frozen=True)
@@ -129,3 +135,138 @@ def _still_to_come(values: Sequence[float]) -> float:
 def _log_prior(tables: Sequence[Array], pseudo: Sequence[Array]) -> float:
     """sum_jk a_k log theta_jk: the log density, but for a constant, of Dirichlet priors with parameters a + 1."""
     return sum(float(xlogy(prior, table).sum()) for prior, table in zip(pseudo, tables, strict=True))
+
+
+@dataclass(frozen=True)
+class LikelihoodGradientTrace(ParameterTrace):
+    """How the gradient was followed.
+
+    objective  minus what is maximised, up to a constant, at the start and after each iteration
+    passes     over the rows
+    end        why it stopped: "tolerance", "max_iter", or "precision" when no step lowered the objective any more
+    """
+
+    objective: tuple[float, ...]
+    passes: int
+    end: str
+
+
+class LikelihoodGradient(ParameterLearner):
+    """Tables that maximise log P(cells present) + sum pseudo log theta, over all rows and cells.
+
+    pseudo are the pseudo-rows of `Frequency` with the same `smoothing` and `alpha`, so with no gap the tables are its
+    tables, and with gaps the maximum is the one EM climbs to. The fit starts at the smoothed frequencies of the cells
+    present. A family with a hidden node, one that is missing in every row, starts at random shares, drawn with a fixed
+    seed; there the maximum may be a local one. A row without a class helps too: its class is one more missing cell.
+
+    Parameters
+    ----------
+    smoothing : "laplace" or "friedman"
+    alpha : float or None
+        As for `Frequency`.
+    max_iter : int
+        Most iterations of the optimiser.
+    tol : float
+        What may be left to gain, as a share of the objective.
+    """
+
+    needs = "passes"
+    describes_attributes = True
+    learns_without_class = True
+    learns_hidden = True
+
+    def __init__(
+        self, smoothing: str = "laplace", alpha: float | None = None, max_iter: int = 500, tol: float = 1e-6
+    ) -> None:
+        self.smoothing = smoothing
+        self.alpha = alpha
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def learn(self, task: ParameterTask) -> LearntNetwork:
+        if not self.max_iter > 0 or not self.tol > 0:
+            raise OptionError(
+                f"max_iter={self.max_iter!r} and tol={self.tol!r} of LikelihoodGradient must be numbers above zero."
+            )
+        by_state = pseudo_rows(task, Frequency(self.smoothing, self.alpha))
+        rows = GapRows(task.dag, all_rows(task), task.counts.names)
+        objective = Likelihood(task.dag, rows)
+        start = start_tables(task, by_state, objective.nodes)
+        pseudo = [np.broadcast_to(prior, table.shape) for prior, table in zip(by_state, start, strict=True)]
+        with one_blas_thread():
+            problem = PulledTables(objective, start, pseudo, rows.expect(start)[0])
+            fit = fit_tables(problem, np.zeros(problem.size), self.max_iter, self.tol)
+        warn_if_unfinished(fit, "LikelihoodGradient", self.max_iter)
+        trace = LikelihoodGradientTrace(tuple(fit.values), objective.n_passes, fit.end)
+        return LearntNetwork(task.network(fit.tables), trace)
+
+
+class Likelihood:
+    """- sum_t w_t log P(cells present in row t), and its gradient by beta, the tables being softmax beta.
+
+    nodes  whose tables some row depends on
+    """
+
+    def __init__(self, dag: Dag, rows: GapRows) -> None:
+        self._rows = rows
+        self.nodes = tuple(sorted(relevant_nodes(dag, np.flatnonzero(rows.seen).tolist())))
+        self.n_passes = 0
+
+    def __call__(self, tables: Sequence[Array]) -> tuple[float, tuple[Array, ...]]:
+        self.n_passes += 1
+        counts, likelihood = self._rows.expect(tables)
+        return -likelihood, tuple(to_beta(table, -counted) for table, counted in zip(tables, counts, strict=True))
+
+
+HIDDEN_SEED = 0
+# How far, in logs, the tables of a hidden node start from equal shares, where every step is zero.
+HIDDEN_SPREAD = 0.5
+
+
+def all_rows(task: ParameterTask) -> list[Rows]:
+    """The rows with a class and, where the task has them, those without."""
+    return [task.counts.rows] if task.unlabelled is None else [task.counts.rows, task.unlabelled]
+
+
+def pseudo_rows(task: ParameterTask, smoothing: Frequency) -> list[Array]:
+    """(states,) of each node."""
+    # A state may be seen only in rows without a class, and must not be impossible then.
+    more = [0.0] * task.dag.n_nodes if task.unlabelled is None else task.unlabelled.sum(_rows_by_state, "states")
+    return [smoothing.pseudo_rows(task.counts, family, more=more[family.child]) for family in task.dag.families]
+
+
+def start_tables(task: ParameterTask, pseudo: Sequence[Array], nodes: Collection[int]) -> tuple[Array, ...]:
+    """Frequencies of the rows in which a family is present; random shares where one of `nodes` has a hidden node."""
+    families, n_states = task.dag.families, task.counts.n_states
+    hidden, generator = hidden_nodes(task.counts.rows), np.random.default_rng(HIDDEN_SEED)
+    tables = []
+    for family, counted, prior in zip(families, task.counts.tables(families), pseudo, strict=True):
+        cells = counted.reshape(family.shape(n_states)) + prior
+        if family.child in nodes and not hidden.isdisjoint(family.nodes):
+            cells = cells * np.exp(HIDDEN_SPREAD * generator.normal(size=cells.shape))
+        tables.append(cells / cells.sum(axis=1, keepdims=True))
+    return tuple(tables)
+
+
+def hidden_nodes(rows: Rows) -> set[int]:
+    """Attributes of more than one state that no row has a cell of."""
+    if not rows.incomplete.any():
+        return set()
+    n_present = rows.sum(_cells_present, "hidden")
+    return {node for node in np.flatnonzero(n_present == 0).tolist() if rows.n_states[node] > 1}
+
+
+def _cells_present(batch: EncodedBatch) -> NDArray[np.int64]:
+    """(n_attributes,) how many rows have each of them."""
+    present = np.full(batch.n_attributes, batch.n_rows, dtype=np.int64)
+    for node in np.flatnonzero(batch.incomplete).tolist():
+        present[node] = np.count_nonzero(batch.column(node) < batch.n_states[node])
+    return present
+
+
+def _rows_by_state(batch: EncodedBatch) -> list[Array]:
+    """By node, (states,) the sum of the weights of the rows that have it in each state."""
+    return [
+        np.bincount(batch.column(node), batch.weights, minlength=n_states + 1)[:n_states].astype(np.float64)
+        for node, n_states in enumerate(batch.n_states)
+    ]

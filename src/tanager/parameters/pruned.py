@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array
+from scipy.special import expit
 
 from tanager.arrays import Array, Flags
-from tanager.parameters.equal_networks import choose_equal_network
+from tanager.counts.count_store import CountStore
+from tanager.network.log_joint import normalize_log
+from tanager.parameters.class_cells import ClassCells, choose_equal_network
+from tanager.parameters.conditional.objectives import Objective, indicators
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
-from tanager.parameters.pruned_objective import PrunedObjective
 from tanager.runtime.resources import one_blas_thread
+from tanager.structure.dag import Dag
 from tanager.structure.family_terms import level
+from tanager.table.batch import EncodedBatch
 
 # Parameters up to which the optimiser knows the whole matrix of second derivatives, and not only its diagonal.
 MAX_CELLS_FOR_MATRIX = 1_500
@@ -169,3 +177,155 @@ def _round(directions: csr_array, curved: Array) -> Array | csr_array:
         root = np.diag(np.sqrt(np.maximum(inner.diagonal(), RIDGE)))
     result: Array = directions @ solve_triangular(root, np.eye(len(inner)))
     return result
+
+
+Places = NDArray[np.int64]
+
+
+class PrunedObjective:
+    r"""CLL+ = sum_t w_t log P(c_t | x_t) + log prior (Roos et al. 2005, eq. 24 and 25).
+
+    log P(c | x) = beta_c + sum_i beta_{c, x_i} - log sum_c' exp(...), over the attributes i present in the row.
+    beta and the mask of kept parameters are (n_cells, n_classes): a row for each state of each attribute, then one for
+    the class. A parameter left out is 0. In a table beta_{c, i, .} with all r of its parameters,
+    sum_k P(x_i = k) beta_{c,i,k} = 0 (eq. 22), P being frequencies; with one left out, that one is the reference.
+
+    Uniform prior (5.5), for each kept parameter by itself: theta (1 - theta), theta = exp(beta) / (1 + exp(beta)). A
+    kept parameter costs -log P(beta) >= -log P(0) = log 4, and more the larger it is: there is one finite maximum.
+
+    n_states    (n_attributes,)
+    attributes  (n_cells - 1,) whose state each cell is
+    firsts      (n_attributes,) the first cell of each
+    sizes       (n_cells - 1, 1) states of the cell's attribute
+    shares      (n_cells - 1, 1) P(x_i = k) among the rows in which x_i is present
+    """
+
+    def __init__(self, counts: CountStore) -> None:
+        """`counts` of the rows, and the rows."""
+        dag = Dag.augmented_naive_bayes([()] * counts.n_attributes)
+        self.cells = ClassCells.of(dag, counts.n_states)
+        self.shape = (self.cells.n_cells, self.cells.n_classes)
+        self.n_states: Places = np.array(counts.n_states[:-1], dtype=np.int64)
+        self.attributes: Places = np.repeat(np.arange(len(self.n_states)), self.n_states)
+        self.firsts: Places = np.cumsum(self.n_states) - self.n_states
+        self.sizes = self.n_states[self.attributes].astype(np.float64)[:, np.newaxis]
+        counted = self.cells.pack(counts.tables(dag.families)).sum(axis=1, keepdims=True)[:-1]
+        self.shares = counted / np.maximum(self._table_sum(counted), np.finfo(float).tiny)
+        self._rows = counts.rows.kept()
+        self._loss = Objective(self.cells, self._rows, engine=counts.engine)
+
+    @cached_property
+    def table_pairs(self) -> tuple[Places, Places]:
+        """All pairs of cells of the same attribute."""
+        sizes = self.n_states[self.attributes]
+        one = np.repeat(np.arange(len(sizes)), sizes)
+        step = np.arange(len(one)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return one, self.firsts[self.attributes[one]] + step
+
+    def log_prior(self, beta: Array, kept: Flags) -> tuple[float, Array]:
+        """And its gradient."""
+        return float(-self.costs(beta)[kept].sum()), kept * (1.0 - 2.0 * expit(beta))
+
+    @staticmethod
+    def costs(beta: Array) -> Array:
+        """-log theta (1 - theta), what a parameter of each value costs."""
+        costs: Array = 2.0 * np.logaddexp(0.0, beta) - beta
+        return costs
+
+    def __call__(self, beta: Array, kept: Flags) -> tuple[float, Array]:
+        """CLL+ and its gradient by every entry of beta."""
+        loss, slopes = self._loss(beta)
+        prior, gradient = self.log_prior(beta, kept)
+        return prior - loss, gradient - slopes
+
+    def gains(self, beta: Array, kept: Flags) -> Array:
+        """By how much CLL+ rises when one parameter alone is left out; -inf for one that is or cannot be."""
+        result = self._rows.sum(partial(removal_gains, cells=self.cells, beta=beta), "gains")
+        return np.where(kept, result + self.costs(beta), -np.inf)
+
+    def curvature(self, beta: Array, kept: Flags) -> Array:
+        """-d2 CLL+ / d beta2, (n_cells, n_classes, n_cells, n_classes)."""
+        result = self._rows.sum(partial(loss_curvature, cells=self.cells, beta=beta), "curvature")
+        cells, classes = np.nonzero(kept)
+        result[cells, classes, cells, classes] += self._prior_curvature(beta)[kept]
+        return result
+
+    def curvature_diagonal(self, beta: Array, kept: Flags) -> Array:
+        """The diagonal of `curvature`, (n_cells, n_classes)."""
+        result = self._rows.sum(partial(loss_curvature_diagonal, cells=self.cells, beta=beta), "curvature")
+        return result + kept * self._prior_curvature(beta)
+
+    @staticmethod
+    def _prior_curvature(beta: Array) -> Array:
+        theta = expit(beta)
+        curvature: Array = 2.0 * theta * (1.0 - theta)
+        return curvature
+
+    def directions(self, kept: Flags) -> csr_array:
+        """(n_cells n_classes, n_kept) how beta may move: a direction per kept parameter, centred in a whole table."""
+        n_classes = self.shape[1]
+        cells, classes = np.nonzero(kept)
+        columns = np.zeros(kept.shape, dtype=np.int64)
+        columns[cells, classes] = np.arange(len(cells))
+        whole = self._table_sum(kept[:-1].astype(np.float64)) == self.sizes
+        one, other = self.table_pairs
+        pair, c = np.nonzero(whole[one])
+        rows = np.append(cells * n_classes + classes, other[pair] * n_classes + c)
+        entries = np.append(np.ones(len(cells)), -self.shares[one[pair], 0])
+        places = rows, np.append(columns[cells, classes], columns[one[pair], c])
+        return csr_array((entries, places), shape=(kept.size, len(cells)))
+
+    def _table_sum(self, values: Array) -> Array:
+        """The sum over the cells of the same attribute, at each of them."""
+        total: Array = np.add.reduceat(values, self.firsts, axis=0)[self.attributes]
+        return total
+
+
+PART_ROWS = 4_096
+
+
+def removal_gains(block: EncodedBatch, cells: ClassCells, beta: Array) -> Array:
+    """(n_cells, n_classes) by how much sum_t w_t log P(c_t | x_t) rises when one entry of beta alone becomes 0."""
+    result = np.zeros(beta.shape)
+    for part, members, logs in _parts(block, cells, beta):
+        log_others = np.log(np.maximum(-np.expm1(logs), np.finfo(float).tiny))  # log(1 - P(c | x))
+        rows = np.repeat(np.arange(part.n_rows), np.diff(members.indptr))
+        weights, classes = part.row_weights[rows], part.class_codes[rows]
+        for c in range(part.n_classes):
+            value = beta[members.indices, c]
+            fall = np.logaddexp(log_others[rows, c], logs[rows, c] - value)
+            fall += np.where(classes == c, value, 0.0)
+            result[:, c] -= np.bincount(members.indices, weights * fall, minlength=len(beta))
+    return result
+
+
+def loss_curvature(block: EncodedBatch, cells: ClassCells, beta: Array) -> Array:
+    """(n_cells, n_classes, n_cells, n_classes) second derivatives of -sum_t w_t log P(c_t | x_t)."""
+    n_cells, n_classes = beta.shape
+    result = np.zeros((n_cells, n_classes, n_cells, n_classes))
+    for part, members, logs in _parts(block, cells, beta):
+        dense, p = members.toarray(), np.exp(logs)
+        for c in range(n_classes):
+            for d in range(c + 1):
+                weight = part.row_weights * p[:, c] * (float(c == d) - p[:, d])
+                result[:, c, :, d] += dense.T @ (weight[:, np.newaxis] * dense)
+    for c in range(1, n_classes):
+        result[:, :c, :, c] = result[:, c, :, :c].transpose(1, 2, 0)
+    return result
+
+
+def loss_curvature_diagonal(block: EncodedBatch, cells: ClassCells, beta: Array) -> Array:
+    """(n_cells, n_classes) the diagonal of `loss_curvature`."""
+    result = np.zeros(beta.shape)
+    for part, members, logs in _parts(block, cells, beta):
+        p = np.exp(logs)
+        result += members.T @ (part.row_weights[:, np.newaxis] * p * (1.0 - p))
+    return result
+
+
+def _parts(block: EncodedBatch, cells: ClassCells, beta: Array) -> Iterator[tuple[EncodedBatch, csr_array, Array]]:
+    """Some rows at a time, the cells they are in, (n_rows, n_cells), and log P(c | x), (n_rows, n_classes)."""
+    for first in range(0, block.n_rows, PART_ROWS):
+        part = block.take(slice(first, first + PART_ROWS))
+        members = indicators(cells, part)
+        yield part, members, normalize_log(members @ beta)

@@ -9,9 +9,9 @@ import torch
 
 from tanager.arrays import Array
 from tanager.counts.engine import CountEngine
-from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.conditional.compiled_pass import Layout, Shape
-from tanager.parameters.conditional.losses import LINEAR_TO, MARGIN, ZERO_FROM
+from tanager.parameters.conditional.objectives import LINEAR_TO, MARGIN, ZERO_FROM
 from tanager.table.batch import EncodedBatch
 from tanager.torch.device import WORKING_BYTES, to_device, with_less_memory
 from tanager.torch.engine import TorchEngine

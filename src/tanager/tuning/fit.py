@@ -14,9 +14,13 @@ from tanager.arrays import Array, Codes
 from tanager.errors import DataError, OptionError
 from tanager.network.inference.junction_tree import JunctionTree, Tables, contradicting_nodes
 from tanager.network.network import Network
-from tanager.parameters.conditional.network_fit import PulledTables, fit_tables, warn_if_unfinished
-from tanager.parameters.conditional.network_objectives import NetworkObjective
-from tanager.parameters.conditional.strengths import MAX_ROWS_FOR_FOLDS, strongest_good
+from tanager.parameters.conditional.cross_validation import MAX_ROWS_FOR_FOLDS, strongest_good
+from tanager.parameters.conditional.network_objective import (
+    NetworkObjective,
+    PulledTables,
+    fit_tables,
+    warn_if_unfinished,
+)
 from tanager.registry import list_names, nearest_first
 from tanager.table.categories import code_dtype, encode_column
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn

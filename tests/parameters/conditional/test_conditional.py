@@ -22,13 +22,11 @@ from tanager.counts.engine import choose_engine
 from tanager.errors import OptionError, SeparationWarning
 from tanager.network.log_joint import LogJoint
 from tanager.parameters import Frequency, ParameterTask
-from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.conditional.descent import minimize
-from tanager.parameters.conditional.fit import _plain_frequencies
-from tanager.parameters.conditional.learner import Conditional
+from tanager.parameters.conditional.learner import Conditional, _plain_frequencies
 from tanager.parameters.conditional.objectives import Objective, indicators
-from tanager.parameters.conditional.penalized import Penalized
-from tanager.parameters.conditional.priors import PRIORS
+from tanager.parameters.conditional.penalized import PRIORS, Penalized
 from tanager.structure.dag import Dag
 
 N_STATES = (3, 2, 2, 3)

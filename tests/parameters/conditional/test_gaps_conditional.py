@@ -14,10 +14,9 @@ from tanager.counts.engine import choose_engine
 from tanager.missing.sum_out import SummedOut
 from tanager.network.network import Network
 from tanager.parameters import Conditional, Frequency, ParameterTask
-from tanager.parameters.conditional.class_cells import ClassCells
-from tanager.parameters.conditional.gap_objective import GapObjective, rows_to_infer
-from tanager.parameters.conditional.losses import MIXED
-from tanager.parameters.conditional.objectives import Objective
+from tanager.parameters.class_cells import ClassCells
+from tanager.parameters.conditional.network_objective import GapObjective, rows_to_infer
+from tanager.parameters.conditional.objectives import MIXED, Objective
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch
 from tanager.table.categories import code_dtype
@@ -167,7 +166,7 @@ def test_without_gaps_both_ways_learn_the_same_tables():
 
 
 def test_too_many_rows_are_not_inferred(monkeypatch):
-    monkeypatch.setattr("tanager.parameters.conditional.fit.MAX_ROWS_TO_INFER", 10)
+    monkeypatch.setattr("tanager.parameters.conditional.learner.MAX_ROWS_TO_INFER", 10)
     task, skipping = (gappy_task(TAN, (3, 2, 3, 2, 2), 60, skip_gaps=skip) for skip in (False, True))
     found, expected = (Conditional(strength=1.0).learn(own).network.tables for own in (task, skipping))
     for one, other in zip(found, expected, strict=True):

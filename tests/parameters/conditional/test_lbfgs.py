@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import rosen, rosen_der
 
-from tanager.parameters.conditional import lbfgs
-from tanager.parameters.conditional.lbfgs import Memory, walk_down
+from tanager.parameters.conditional import descent
+from tanager.parameters.conditional.descent import Memory, walk_down
 
 
 def two_loops(pairs, gradient):
@@ -23,7 +23,7 @@ def two_loops(pairs, gradient):
 
 @pytest.mark.parametrize("n_steps", [1, 5, 20, 21, 43])
 def test_the_memory_is_that_of_the_two_loops_over_the_latest_steps(n_steps, monkeypatch):
-    monkeypatch.setattr(lbfgs, "MAX_STEPS", 20)
+    monkeypatch.setattr(descent, "MAX_STEPS", 20)
     rng = np.random.default_rng(n_steps)
     half = rng.normal(size=(30, 30))
     hessian = half @ half.T + np.eye(30)

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
 from random_networks import networks
-from tanager.parameters.conditional.network_fit import PulledTables
-from tanager.parameters.conditional.network_objectives import NetworkObjective
+from tanager.parameters.conditional.network_objective import NetworkObjective, PulledTables
 
 
 @settings(max_examples=15, deadline=None)

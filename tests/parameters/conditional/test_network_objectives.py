@@ -11,10 +11,9 @@ from oracle import batch_of, hinge_loss
 from random_networks import joint, networks, random_network
 from tanager.errors import OptionError
 from tanager.network.network import Network
-from tanager.parameters.conditional.class_cells import ClassCells
-from tanager.parameters.conditional.losses import MARGIN, MIXED, losses_and_slopes
-from tanager.parameters.conditional.network_objectives import NETWORK_OBJECTIVES, NetworkObjective
-from tanager.parameters.conditional.objectives import Objective
+from tanager.parameters.class_cells import ClassCells
+from tanager.parameters.conditional.network_objective import NETWORK_OBJECTIVES, NetworkObjective
+from tanager.parameters.conditional.objectives import MARGIN, MIXED, Objective, losses_and_slopes
 from tanager.structure.dag import Dag, requisite_nodes
 
 SETTINGS = settings(max_examples=25, deadline=None)

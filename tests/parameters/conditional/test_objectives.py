@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from oracle import count_rows, hinge_loss, random_batch, take_rows
+from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.conditional import compiled_pass
-from tanager.parameters.conditional.class_cells import ClassCells
 from tanager.parameters.conditional.compiled_pass import CompiledPass
-from tanager.parameters.conditional.losses import MIXED, POWERS
-from tanager.parameters.conditional.objectives import IndicatorPass, Objective
+from tanager.parameters.conditional.objectives import MIXED, POWERS, IndicatorPass, Objective
 from tanager.runtime.resources import thread_limit
 from tanager.structure.dag import Dag
 from tanager.table.batch import EncodedBatch

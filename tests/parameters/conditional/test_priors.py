@@ -10,12 +10,10 @@ from scipy.optimize import minimize as scipy_minimize
 from oracle import random_batch
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
-from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.conditional.descent import minimize
-from tanager.parameters.conditional.hierarchical import hierarchical_effects
 from tanager.parameters.conditional.objectives import Objective
-from tanager.parameters.conditional.penalized import Penalized
-from tanager.parameters.conditional.priors import PRIORS
+from tanager.parameters.conditional.penalized import PRIORS, Penalized, hierarchical_effects
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import ParameterTask
 from tanager.structure.dag import Dag

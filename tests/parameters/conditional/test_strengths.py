@@ -15,21 +15,20 @@ from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.network.log_joint import LogJoint
 from tanager.parameters import ParameterTask
-from tanager.parameters.conditional import cross_tuning
-from tanager.parameters.conditional.class_cells import ClassCells
-from tanager.parameters.conditional.fit import ConditionalFit
-from tanager.parameters.conditional.held_out import HeldOut, split_folds
-from tanager.parameters.conditional.learner import Conditional
-from tanager.parameters.conditional.losses import MIXED
-from tanager.parameters.conditional.objectives import Objective
-from tanager.parameters.conditional.strengths import (
+from tanager.parameters.class_cells import ClassCells
+from tanager.parameters.conditional import cross_validation
+from tanager.parameters.conditional.cross_validation import (
+    HeldOut,
     StrengthPath,
     Walk,
     _rises,
     choose_strengths,
     excess_errors,
+    split_folds,
     strongest_good,
 )
+from tanager.parameters.conditional.learner import Conditional, ConditionalFit
+from tanager.parameters.conditional.objectives import MIXED, Objective
 from tanager.structure.dag import Dag
 
 TREE = Dag.augmented_naive_bayes([(), (0,), (0,)])
@@ -208,7 +207,7 @@ def test_choosing_strengths_is_the_same_fit_as_giving_them():
         np.testing.assert_allclose(table, expected, atol=1e-5)
 
 
-def test_cross_tuning_makes_the_iterations_that_were_best_on_held_out_rows():
+def test_cross_validation_makes_the_iterations_that_were_best_on_held_out_rows():
     task = task_of(TREE, noisy(n_rows=80))
     tuned = Conditional(prior=None, stopping="cross-tuning").learn(task)
     curve = tuned.trace.by_iteration
@@ -218,19 +217,19 @@ def test_cross_tuning_makes_the_iterations_that_were_best_on_held_out_rows():
 
 
 @given(st.lists(st.lists(st.floats(0, 10), min_size=1, max_size=6), min_size=1, max_size=3))
-def test_cross_tuning_sums_the_folds_iteration_by_iteration_and_a_fold_that_has_stopped_keeps_its_loss(curves):
+def test_cross_validation_sums_the_folds_iteration_by_iteration_and_a_fold_that_has_stopped_keeps_its_loss(curves):
     folds = [SimpleNamespace(held_out=SimpleNamespace(weights=np.ones(4))) for _ in curves]
     with pytest.MonkeyPatch.context() as patch:
         waiting = iter(curves)
-        patch.setattr(cross_tuning, "_held_out_curve", lambda fold, max_iter: next(waiting))
-        chosen, means = cross_tuning.choose_iterations(folds, 6)
+        patch.setattr(cross_validation, "_held_out_curve", lambda fold, max_iter: next(waiting))
+        chosen, means = cross_validation.choose_iterations(folds, 6)
     longest = max(map(len, curves))
     expected = [sum(curve[min(k, len(curve) - 1)] for curve in curves) / (4 * len(curves)) for k in range(longest)]
     assert means == pytest.approx(expected)
     assert means[chosen] == min(means)
 
 
-def test_cross_tuning_keeps_the_frequencies_where_nothing_can_be_gained():
+def test_cross_validation_keeps_the_frequencies_where_nothing_can_be_gained():
     task = task_of(Dag.augmented_naive_bayes([()] * 4), random_batch(0, 60, (4, 4, 4, 4, 2)))
     tuned = Conditional(prior=None, stopping="cross-tuning").learn(task)
     assert len(tuned.trace.objective) <= 3

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from tanager.arrays import Array
 from tanager.counts.family import Family
-from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.class_cells import ClassCells
 from tanager.runtime.resources import map_threads
 from tanager.table.batch import EncodedBatch
 

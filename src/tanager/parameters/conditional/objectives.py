@@ -23,9 +23,8 @@ from scipy import sparse
 
 from tanager.arrays import Array
 from tanager.counts.engine import CountEngine
-from tanager.parameters.conditional.class_cells import ClassCells
+from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.conditional.compiled_pass import CompiledPass
-from tanager.parameters.conditional.losses import CONVEX, POWERS, losses_and_slopes
 from tanager.table.batch import EncodedBatch
 from tanager.table.rows import Rows, add
 
@@ -184,3 +183,26 @@ def loss_and_residuals(
     p *= slopes / total
     p[classes, rows] -= slopes
     return float(losses.sum() if weights is None else losses @ weights), p
+
+
+# The number that passes over rows know a loss by: the power of (1 - p), 0 for the logarithm, or MARGIN.
+MARGIN = -1
+POWERS = {"cll": 0, "error": 1, "squared": 2, "margin": MARGIN, "mixed": 0, "mixed-margin": MARGIN}
+MIXED = ("mixed", "mixed-margin")
+CONVEX = ("cll", "margin")
+"""In the log odds: the hinge falls, and log odds against a sum of classes are concave."""
+LINEAR_TO, ZERO_FROM = 0.5, 1.5
+
+
+def losses_and_slopes(log_p: Array, power: int) -> tuple[Array, Array]:
+    """Of each row the loss, and minus its derivative by log p."""
+    if power == 0:
+        return -log_p, np.ones_like(log_p)
+    p, wrong = np.exp(log_p), np.maximum(-np.expm1(log_p), 0.0)  # a certain row may be above one by rounding
+    if power != MARGIN:
+        return wrong**power, power * wrong ** (power - 1) * p
+    with np.errstate(divide="ignore"):  # certainty has infinite odds, and no loss
+        y = log_p - np.log(wrong)
+    short = np.clip(ZERO_FROM - y, 0.0, ZERO_FROM - LINEAR_TO)
+    losses = np.where(y < LINEAR_TO, 1.0 - y, 0.5 * short**2)
+    return losses, short / np.maximum(wrong, np.finfo(np.float64).tiny)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.arrays import Array, Codes
-from tanager.parameters.conditional.losses import LINEAR_TO, MARGIN, ZERO_FROM
+from tanager.parameters.conditional.objectives import LINEAR_TO, MARGIN, ZERO_FROM
 from tanager.runtime.kernel import kernel
 
 Integers = NDArray[np.uint32]

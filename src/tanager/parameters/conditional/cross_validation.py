@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
+from scipy import sparse
+from scipy.special import logsumexp
 
 from tanager.arrays import Array
-from tanager.parameters.conditional.held_out import Fold
+from tanager.counts.count_store import CountStore
+from tanager.counts.engine import choose_engine
+from tanager.parameters.class_cells import ClassCells
+from tanager.parameters.conditional.descent import minimize
+from tanager.parameters.conditional.objectives import POWERS, indicators, losses_and_slopes
+from tanager.parameters.conditional.penalized import Penalized
+from tanager.parameters.protocol import ParameterTask
 from tanager.runtime.resources import map_threads
+from tanager.table.batch import EncodedBatch
+from tanager.table.deal import split_rows
 
 Strengths = tuple[float, ...]
 
@@ -173,3 +183,77 @@ def excess_errors(losses: Array, best: Array, weights: Array) -> float:
 def mean_loss(losses: Array, weights: Array) -> float:
     """What `np.average` gives, in a fifth of its time: there are hundreds in a fit."""
     return float(losses @ weights) / float(weights.sum())
+
+
+class HeldOut:
+    """Rows that a fit has not seen, judged by the objective that it makes small (`conditional.objectives`)."""
+
+    def __init__(
+        self, cells: ClassCells, batch: EncodedBatch, normalized: bool, objective: str = "cll", alpha: float = 0.0
+    ) -> None:
+        self.cells = cells
+        self._normalized = normalized
+        self._power = POWERS[objective]
+        self._alpha = alpha
+        self._indicators: sparse.csr_array = indicators(cells, batch)
+        self._classes = batch.class_codes.astype(np.intp)
+        self.weights = batch.row_weights
+
+    def losses(self, beta: Array) -> Array:
+        """What every row adds to the objective, (n_rows,), less what is the same for every beta."""
+        logs = self.cells.log_normalize(beta) if self._normalized else beta
+        scores = np.ascontiguousarray((self._indicators @ logs).T)
+        own = scores[self._classes, np.arange(len(self._classes))]
+        log_p = own - logsumexp(scores, axis=0)
+        losses: Array = (1.0 - self._alpha) * losses_and_slopes(log_p, self._power)[0] - self._alpha * own
+        return losses
+
+
+@dataclass
+class Fold:
+    """A problem on part of the rows, the effects reached so far, and the rows held out."""
+
+    problem: Penalized
+    u: Array
+    held_out: HeldOut
+
+
+def split_folds(task: ParameterTask, most_rows: int, seed: int) -> Iterator[tuple[ParameterTask, EncodedBatch]]:
+    """(what to fit on, rows held out) of each fold of `table.deal.split_rows`.
+
+    Cut points that have seen the class, and the structure, are learnt again from the rows to fit on.
+    """
+    values = task.values
+    for kept, held_out in split_rows(task.counts.rows if values is None else values.rows, most_rows, seed):
+        if values is not None:
+            kept, held_out = values.cut(kept, held_out)
+        counts = CountStore(kept, choose_engine("auto"), task.counts.names)
+        yield ParameterTask(task.dag if task.relearn is None else task.relearn(counts), counts), held_out
+
+
+# A fold goes on this many iterations, or as many again, after its best one.
+PATIENCE = 10
+
+
+def choose_iterations(folds: list[Fold], max_iter: int) -> tuple[int, list[float]]:
+    """The iterations with the lowest mean held-out loss, and that mean after 0, 1, ... iterations."""
+    curves = [_held_out_curve(fold, max_iter) for fold in folds]
+    length = max(map(len, curves))
+    # A fold that has stopped keeps the loss it stopped at.
+    filled = [[*curve, *curve[-1:] * (length - len(curve))] for curve in curves]
+    total = sum(fold.held_out.weights.sum() for fold in folds)
+    means: list[float] = (np.sum(filled, axis=0) / max(total, 1.0)).tolist()
+    return int(np.argmin(means)), means
+
+
+def _held_out_curve(fold: Fold, max_iter: int) -> list[float]:
+    """Weighted losses of the rows held out, after 0, 1, ... iterations."""
+    curve: list[float] = []
+
+    def enough(u: Array) -> bool:
+        curve.append(float(fold.held_out.weights @ fold.held_out.losses(fold.problem.beta(u))))
+        best = int(np.argmin(curve))
+        return len(curve) - 1 > best + max(PATIENCE, best)
+
+    minimize(fold.problem, fold.u, max_iter, 0.0, enough=enough)
+    return curve

@@ -17,19 +17,30 @@ d log p / d beta_{x|pi} = [P(x, pi | q, e) - theta P(pi | q, e)] - [P(x, pi | e)
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from tanager.arrays import Array
+from tanager.counts.count_store import CountStore
 from tanager.network.inference.elimination_plan import relevant_nodes
 from tanager.network.inference.evidence_rows import RowCodes, distinct_rows
 from tanager.network.inference.junction_tree import ExpectedCounts, JunctionTree, Tables
-from tanager.parameters.conditional.losses import MIXED, POWERS, losses_and_slopes
+from tanager.parameters.class_cells import ClassCells
+from tanager.parameters.conditional.descent import walk_down
+from tanager.parameters.conditional.objectives import MIXED, POWERS, Objective, losses_and_slopes
+from tanager.parameters.frequency import Frequency
+from tanager.parameters.protocol import ParameterTask
 from tanager.registry import check_option
 from tanager.structure.dag import Dag, PartOfDag, requisite_nodes
+from tanager.table.batch import EncodedBatch
+from tanager.table.rows import Rows, gather
 
 NETWORK_OBJECTIVES = ("ll", *POWERS)
 
@@ -174,3 +185,161 @@ def _nodes_of_query(dag: Dag, query: Sequence[int], missing: NDArray[np.bool_]) 
         if len(found) == dag.n_nodes:
             break
     return found
+
+
+class TableObjective(Protocol):
+    """A loss at tables and its gradient by beta, theta = softmax beta; `nodes` are those whose tables it looks at."""
+
+    nodes: tuple[int, ...]
+
+    def __call__(self, tables: Tables) -> tuple[float, tuple[Array, ...]]: ...
+
+
+@dataclass
+class NetworkFit:
+    """Tables of all nodes, and the penalised loss at the start and after each step.
+
+    `end` says why it stopped: "tolerance", "max_iter", or "precision" when no step lowered the loss any more.
+    """
+
+    tables: tuple[Array, ...]
+    values: list[float] = field(default_factory=list)
+    end: str = "max_iter"
+
+
+class PulledTables:
+    """objective - sum over cells of pseudo log(theta / centre) by a vector v, where beta = log centre + v scale.
+
+    centre  tables where v = 0; a zero in them stays zero, and a node the objective does not depend on stays as it is
+    pseudo  rows the prior adds to each cell of each table; zero where the centre is
+    rows    in each cell of the tables the objective depends on, by node: the scale of a cell is (pseudo + rows)^-1/2,
+            with a row at least
+    """
+
+    def __init__(
+        self, objective: TableObjective, centre: Tables, pseudo: Sequence[Array], rows: dict[int, Array] | Tables
+    ) -> None:
+        self._objective = objective
+        self._centre = tuple(centre)
+        self._pseudo = pseudo
+        with np.errstate(divide="ignore"):
+            self._log_centre = [np.log(table) for table in centre]
+        self._free = {node: centre[node] > 0 for node in objective.nodes}
+        self._scale = {
+            node: 1.0 / np.sqrt((pseudo[node] + np.maximum(rows[node], 1.0))[self._free[node]])
+            for node in objective.nodes
+        }
+        self._ends = np.cumsum([len(scale) for scale in self._scale.values()])
+
+    @property
+    def size(self) -> int:
+        return int(self._ends[-1])
+
+    def tables(self, vector: Array) -> tuple[Array, ...]:
+        """The tables of all nodes at v."""
+        result = list(self._centre)
+        for node, part in zip(self._free, np.split(vector, self._ends[:-1]), strict=True):
+            beta = self._log_centre[node].copy()
+            beta[self._free[node]] += part * self._scale[node]
+            theta = np.exp(beta - beta.max(axis=1, keepdims=True))
+            result[node] = theta / theta.sum(axis=1, keepdims=True)
+        return tuple(result)
+
+    def vector(self, tables: Tables) -> Array:
+        """A v at which the tables are these."""
+        parts = []
+        for node, free in self._free.items():
+            change = np.log(tables[node][free]) - self._log_centre[node][free]
+            parts.append(change / self._scale[node])
+        return np.concatenate(parts)
+
+    def __call__(self, vector: Array) -> tuple[float, Array]:
+        """Value and gradient by v."""
+        tables = self.tables(vector)
+        value, gradient = self._objective(tables)
+        parts = []
+        for node, free in self._free.items():
+            table, pseudo = tables[node], self._pseudo[node]
+            with np.errstate(divide="ignore"):  # an entry that underflowed costs infinity, and is stepped back from
+                value -= float(pseudo[free] @ (np.log(table[free]) - self._log_centre[node][free]))
+            parts.append((gradient[node] - to_beta(table, pseudo))[free] * self._scale[node])
+        return value, np.concatenate(parts)
+
+
+def fit_tables(problem: PulledTables, start: Array, max_iter: int, tol: float) -> NetworkFit:
+    """Descend from v until half the squared norm of the scaled gradient is at most `tol` times the loss."""
+    fit = NetworkFit(problem.tables(start))
+    for vector, value, gradient in walk_down(problem, start, max_iter):
+        fit.tables = problem.tables(vector)
+        fit.values.append(value)
+        if 0.5 * float(gradient @ gradient) <= tol * abs(value):
+            fit.end = "tolerance"
+            break
+    if fit.end == "max_iter" and len(fit.values) <= max_iter:
+        fit.end = "precision"
+    return fit
+
+
+def warn_if_unfinished(fit: NetworkFit, what: str, max_iter: int) -> None:
+    if fit.end == "max_iter":
+        warnings.warn(
+            f"{what} stopped after {max_iter} iterations, before the tables had settled; the loss fell from "
+            f"{fit.values[0]:.6g} to {fit.values[-1]:.6g}, by {fit.values[-2] - fit.values[-1]:.2g} in the last one.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+class GapObjective(Objective):
+    """The normalised `Objective` of a row's cells present, whatever is missing: p_t = P(c_t | cells present in row t).
+
+    Where the gaps of a row lie in attributes that are no parent and have none but the class, leaving out their
+    families sums them out, and the pass of `Objective` will do; the other rows go through the junction tree. Families
+    without the class keep the frequencies of the training rows.
+    """
+
+    def __init__(self, cells: ClassCells, task: ParameterTask, name: str = "cll", alpha: float = 0.0) -> None:
+        """The rows to infer, few enough, come into memory; the others stay where they are."""
+        rows, names, engine = task.counts.rows, task.counts.names, task.counts.engine
+        easy = rows.map(partial(_take_rows, dag=task.dag, hard=False), "easy").kept()
+        counts = None
+        if alpha > 0.0:
+            counts = cells.pack(CountStore(easy, engine, names).tables(task.dag.families))
+        super().__init__(cells, easy, name, True, alpha, counts)
+        hard = gather(rows.map(partial(_take_rows, dag=task.dag, hard=True), "hard"))
+        codes, target = np.column_stack([hard.codes, hard.class_codes]), rows.n_attributes
+        self._inferred = NetworkObjective(task.dag, rows.n_states, codes, [target], hard.weights, name, alpha, names)
+        self._others = Frequency().tables(task)
+
+    def __call__(self, beta: Array) -> tuple[float, Array]:
+        value, gradient = super().__call__(beta)
+        inferred, slopes = self._inferred(self._cells.unpack(np.exp(self._cells.log_normalize(beta)), self._others))
+        return value + inferred, gradient + self._cells.pack(slopes)
+
+
+def count_rows_to_infer(dag: Dag, rows: Rows) -> int:
+    """How many rows have a gap that leaving out families does not sum out."""
+    if not _linked(dag).intersection(np.flatnonzero(rows.incomplete).tolist()):
+        return 0
+    return rows.sum(partial(_count_hard, dag=dag), "gaps")
+
+
+def rows_to_infer(dag: Dag, batch: EncodedBatch) -> NDArray[np.bool_]:
+    """Rows with a gap in an attribute that is a parent, or has an attribute as parent."""
+    found = np.zeros(batch.n_rows, dtype=bool)
+    for node in _linked(dag).intersection(np.flatnonzero(batch.incomplete).tolist()):
+        found |= batch.column(node) == batch.n_states[node]
+    return found
+
+
+def _linked(dag: Dag) -> set[int]:
+    target = dag.n_nodes - 1
+    return {node for edge in dag.edges if edge[0] != target for node in edge} - {target}
+
+
+def _take_rows(batch: EncodedBatch, dag: Dag, hard: bool) -> EncodedBatch:
+    return batch.take(rows_to_infer(dag, batch) == hard)
+
+
+def _count_hard(batch: EncodedBatch, dag: Dag) -> int:
+    return int(rows_to_infer(dag, batch).sum())

@@ -1,0 +1,280 @@
+"""The compiled loops of `dfe`, of `row_likelihood` and of the tables of A2DE in `frequency`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tanager.arrays import Array, Codes, Flags, Ints
+from tanager.counts.family import CountTable
+from tanager.runtime.kernel import kernel, kernel_part
+
+
+@kernel
+def add_rows(
+    cells: Ints,
+    configurations: Ints,
+    classes: Codes,
+    weights: Array,
+    counted: Array,
+    totals: Array,
+    log_counted: Array,
+    log_totals: Array,
+    losses: Array,
+) -> None:
+    """See `RunningTables`. Logarithms are kept: only those of the row's own class change, the others are looked up."""
+    n_rows, n_families = cells.shape
+    n_classes = counted.shape[1]
+    last = n_families - 1  # the class's own family has no total
+    scores = np.empty(n_classes)
+    for t in range(n_rows):
+        scores[:] = 0.0
+        for f in range(n_families):
+            cell = cells[t, f]
+            if cell >= 0:
+                for c in range(n_classes):
+                    scores[c] += log_counted[cell, c]
+                if f < last:
+                    below = configurations[t, f]
+                    for c in range(n_classes):
+                        scores[c] -= log_totals[below, c]
+        own = classes[t]
+        highest = scores.max()
+        total = 0.0
+        others = 0.0
+        for c in range(n_classes):
+            share = math.exp(scores[c] - highest)
+            total += share
+            if c != own:
+                others += share
+        losses[t] = others / total
+        step = weights[t] * losses[t]
+        for f in range(n_families):
+            cell = cells[t, f]
+            if cell >= 0:
+                counted[cell, own] += step
+                log_counted[cell, own] = math.log(counted[cell, own])
+                if f < last:
+                    below = configurations[t, f]
+                    totals[below, own] += step
+                    log_totals[below, own] = math.log(totals[below, own])
+
+
+# Rows worked on at a time: their log joints and cells stay in the cache closest to the core.
+BLOCK = 1024
+# A product of sums is written down as its logarithm before it can overflow.
+LARGE = 1e200
+
+
+@kernel
+def judge(
+    columns: Codes,
+    classes: Codes,
+    missing: Ints,
+    digits: Ints,
+    digit_ends: Ints,
+    others: Array,
+    own: Array,
+    table_starts: Ints,
+    adds: Ints,
+    add_ends: Ints,
+    resets: Flags,
+    weights: Array,
+    log_joint: Array,
+    found: Array,
+) -> None:
+    """Add sum_t w_t log P(c_t | x_t) of each structure to `found`; `log_joint` (BLOCK, n_classes) is scratch."""
+    cells = np.empty(BLOCK, np.int64)
+    tables = (columns, missing, digits, digit_ends, others, own, table_starts)
+    for low in range(0, len(classes), BLOCK):
+        y = classes[low : low + BLOCK]
+        for s in range(len(found)):
+            if resets[s]:
+                log_joint[:] = 0.0
+            new = adds[add_ends[s - 1] if s else 0 : add_ends[s]]
+            add_families(low, y, new, cells[: len(y)], log_joint, *tables)
+            if len(weights):
+                found[s] += sum_weighted(y, weights[low : low + BLOCK], log_joint)
+            else:
+                found[s] += sum_logs(y, log_joint)
+
+
+@kernel
+def join(
+    columns: Codes,
+    classes: Codes,
+    missing: Ints,
+    digits: Ints,
+    digit_ends: Ints,
+    others: Array,
+    own: Array,
+    table_starts: Ints,
+    members: Ints,
+    member_ends: Ints,
+    log_joints: Array,
+) -> None:
+    """Add log P(c, x_t) to (n_structures, n_rows, n_classes); structure s has the families up to member_ends[s]."""
+    cells = np.empty(BLOCK, np.int64)
+    tables = (columns, missing, digits, digit_ends, others, own, table_starts)
+    for low in range(0, len(classes), BLOCK):
+        y = classes[low : low + BLOCK]
+        for s in range(len(log_joints)):
+            families = members[member_ends[s - 1] if s else 0 : member_ends[s]]
+            add_families(low, y, families, cells[: len(y)], log_joints[s, low : low + BLOCK], *tables)
+
+
+@kernel
+def add_families(
+    low: int,
+    y: Codes,
+    families: Ints,
+    cells: Ints,
+    log_joint: Array,
+    columns: Codes,
+    missing: Ints,
+    digits: Ints,
+    digit_ends: Ints,
+    others: Array,
+    own: Array,
+    table_starts: Ints,
+) -> None:
+    """Add the logs of some families to the log joints of the rows from `low` on, of classes y; `cells` is scratch."""
+    for family in families:
+        first, last = table_starts[family], table_starts[family + 1]
+        find_cells(columns, missing, low, digits, digit_ends, family, last - first, cells)
+        add_logs(y, cells, others[first:last], own[first:last], log_joint)
+
+
+@kernel
+def find_cells(
+    columns: Codes,
+    missing: Ints,
+    low: int,
+    digits: Ints,
+    digit_ends: Ints,
+    family: int,
+    n_cells: int,
+    cells: Ints,
+) -> None:
+    """The cell of each row: a mixed-radix number of its codes, or the last where one is missing."""
+    cells[:] = 0
+    start = digit_ends[family - 1] if family else 0
+    for d in range(start, digit_ends[family]):
+        x, stride = columns[digits[d, 0], low : low + len(cells)], digits[d, 1]
+        for k in range(len(x)):
+            cells[k] += x[k] * stride
+    for d in range(start, digit_ends[family]):
+        x, gap = columns[digits[d, 0], low : low + len(cells)], missing[digits[d, 0]]
+        if gap >= 0:
+            for k in range(len(x)):
+                if x[k] == gap:
+                    cells[k] = n_cells - 1
+
+
+@kernel
+def add_logs(y: Codes, cells: Ints, others: Array, own: Array, log_joint: Array) -> None:
+    n_classes = log_joint.shape[1]
+    for k in range(len(y)):
+        cell, c_own = np.uint64(cells[k]), np.uint64(y[k])
+        kept = log_joint[k, c_own] + own[cell, c_own]
+        for c in range(n_classes):
+            log_joint[k, c] += others[cell, c]
+        log_joint[k, c_own] = kept
+
+
+@kernel
+def sum_logs(y: Codes, log_joint: Array) -> float:
+    """sum_t log P(c_t | x_t). Sums over classes, each 1 to n_classes, are multiplied: few logarithms are taken."""
+    n_classes = log_joint.shape[1]
+    total, product = 0.0, 1.0
+    for k in range(len(y)):
+        highest = log_joint[k, 0]
+        for c in range(1, n_classes):
+            highest = max(highest, log_joint[k, c])
+        part = 0.0
+        if n_classes == 2:  # half of the exponentials are those of zero
+            part = 1.0 + np.exp(-abs(log_joint[k, 0] - log_joint[k, 1]))
+        else:
+            for c in range(n_classes):
+                part += np.exp(log_joint[k, c] - highest)
+        total += log_joint[k, np.uint64(y[k])] - highest
+        product *= part
+        if product > LARGE:
+            total -= np.log(product)
+            product = 1.0
+    return total - np.log(product)
+
+
+@kernel
+def sum_weighted(y: Codes, weights: Array, log_joint: Array) -> float:
+    total = 0.0
+    for k in range(len(y)):
+        one = log_joint[k : k + 1]
+        total += weights[k] * sum_logs(y[k : k + 1], one)
+    return total
+
+
+@kernel
+def fill_pair_networks(
+    first: int,
+    step: int,
+    n_states: Ints,
+    superparents: Ints,
+    starts: Ints,
+    shared: tuple[Array, Array, Array],
+    pairs: tuple[CountTable, Ints],
+    triples: tuple[CountTable, Ints],
+    tables: Array,
+) -> None:
+    """Fill the tables of every step-th network from `first` on, as `SuperparentNetworks` has them.
+
+    shared   P(class); P(x | class) of every attribute, (classes, states) each, flat; its pseudo-rows, (states,) each
+    pairs    counts and offsets of `PairTables`
+    triples  counts and starts of `TripleTables`
+    """
+    class_table, alone, pseudo = shared
+    n, n_classes = len(n_states) - 1, n_states[-1]
+    before = np.zeros(n + 1, np.int64)  # states of all attributes before one
+    for i in range(n):
+        before[i + 1] = before[i] + n_states[i]
+    for m in range(first, len(superparents), step):
+        a, b = superparents[m]
+        r_a, r_b = n_states[a], n_states[b]
+        tables[starts[m, n] : starts[m, n] + n_classes] = class_table
+        own = alone[n_classes * before[a] : n_classes * before[a + 1]]
+        tables[starts[m, a] : starts[m, a] + len(own)] = own
+        # A pair is (classes, r_a, r_b), a triple (r_i, r_j, r_k, classes).
+        pair = pairs[0][pairs[1][a * n - a * (a + 1) // 2 + b - a - 1] :]
+        for x in range(r_a):
+            for c in range(n_classes):
+                place = starts[m, b] + (x * n_classes + c) * r_b
+                smooth(pair, (c * r_a + x) * r_b, 1, pseudo, before[b], r_b, tables, place)
+        for child in range(n):
+            if child in (a, b):
+                continue
+            i, j, k = min(child, a), max(a, min(child, b)), max(child, b)
+            step_j, step_k = n_states[k] * n_classes, n_classes
+            step_i = n_states[j] * step_j
+            step_child = step_i if child == i else (step_j if child == j else step_k)
+            step_a, step_b = step_i if a == i else step_j, step_k if b == k else step_j
+            start = triples[1][i, j] + n_states[i] * n_states[j] * n_classes * (before[k] - before[j + 1])
+            for x in range(r_a):
+                for y in range(r_b):
+                    for c in range(n_classes):
+                        place = starts[m, child] + ((x * r_b + y) * n_classes + c) * n_states[child]
+                        cell = start + x * step_a + y * step_b + c
+                        smooth(triples[0], cell, step_child, pseudo, before[child], n_states[child], tables, place)
+
+
+@kernel_part
+def smooth(
+    counts: CountTable, cell: int, stride: int, pseudo: Array, more: int, n_states: int, tables: Array, place: int
+) -> None:
+    """The shares of counts that are a stride apart, from `cell` on, with pseudo-rows from `more` on."""
+    total = 0.0
+    for x in range(n_states):
+        tables[place + x] = counts[cell + x * stride] + pseudo[more + x]
+        total += tables[place + x]
+    for x in range(n_states):
+        tables[place + x] /= total
