@@ -20,21 +20,10 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from attack.models import MENDING
-from tanager import (
-    AdditiveClassifier,
-    Edit,
-    Edits,
-    TANClassifier,
-    load_edits,
-    load_model,
-    load_recipe,
-    read_network,
-    save_edits,
-    save_model,
-    save_recipe,
-    write_network,
-)
+from tanager import AdditiveClassifier, TANClassifier, load_model, read_network, save_model, write_network
+from tanager.edits import Edit, Edits
 from tanager.errors import TanagerError
+from tanager.files import load_edits, load_recipe, save_edits, save_recipe
 from tanager.files.network_file import FORMATS
 from tanager.files.read_csv import CellRules
 from tanager.files.read_table import read_table

@@ -14,7 +14,6 @@ import pyarrow as pa
 from tanager import (
     AdditiveClassifier,
     BayesianNetworkClassifier,
-    Edit,
     NaiveBayesClassifier,
     TANClassifier,
     apply_edits,
@@ -23,6 +22,7 @@ from tanager import (
 from tanager.additive.forest import Forest, Tree
 from tanager.classifiers.base import TableClassifier
 from tanager.decide import CostDecision, ThresholdDecision
+from tanager.edits import Edit
 from tanager.files.write_model import to_document
 from tanager.missing.choose import with_rule
 from tanager.missing.expected import Expected

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from benchmarks.timing import best_time, print_head, print_row
 from benchmarks.workloads import random_tan
-from tanager import BayesianNetworkClassifier, MixtureNetwork
+from tanager import BayesianNetworkClassifier
+from tanager.network import MixtureNetwork
 
 ROWS_TO_COMPARE = 20_000
 

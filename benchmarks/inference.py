@@ -15,14 +15,8 @@ from numpy.typing import NDArray
 
 from benchmarks.timing import best_time, peak_memory, print_head, print_row
 from benchmarks.workloads import random_tan
-from tanager import (
-    AdditiveClassifier,
-    BayesianNetworkClassifier,
-    BCKGClassifier,
-    KDBClassifier,
-    NaiveBayesClassifier,
-    TANClassifier,
-)
+from tanager import AdditiveClassifier, BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
+from tanager.classifiers import BCKGClassifier, KDBClassifier
 from tanager.network.inference.junction_tree import JunctionTree
 from tanager.network.network import Network
 

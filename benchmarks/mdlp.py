@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from tanager import MDLPDiscretizer
+from tanager.table import MDLPDiscretizer
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]

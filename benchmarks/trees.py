@@ -21,7 +21,8 @@ from sklearn.naive_bayes import CategoricalNB
 
 from benchmarks.timing import best_time, peak_memory, print_head, print_row
 from benchmarks.workloads import random_tan
-from tanager import BCKGClassifier, TANClassifier
+from tanager import TANClassifier
+from tanager.classifiers import BCKGClassifier
 
 Codes = NDArray[np.int64]
 

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_wine
 
-from tanager import TANClassifier, information
+from tanager import TANClassifier
+from tanager.classifiers import information
 
 X, y = load_wine(return_X_y=True, as_frame=True)
 found = information(X, y)

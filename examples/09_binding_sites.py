@@ -19,7 +19,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from sklearn.model_selection import cross_validate
 
-from tanager import AdditiveClassifier, BayesianNetworkClassifier, information
+from tanager import AdditiveClassifier, BayesianNetworkClassifier
+from tanager.classifiers import information
 
 path = Path(os.environ.get("TANAGER_DATA", "no-such-folder"), "tfbs-collectf-lexa-16.csv.gz")
 sites = pd.read_csv(path) if path.exists() else None

@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from tanager import MDLPDiscretizer
+from tanager.table import MDLPDiscretizer
 
 X, y = load_wine(return_X_y=True, as_frame=True)
 discretizer = MDLPDiscretizer().fit(X, y)

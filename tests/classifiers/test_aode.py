@@ -14,7 +14,6 @@ from sklearn.base import clone
 
 from tanager import (
     BayesianNetworkClassifier,
-    MixtureNetwork,
     NaiveBayesClassifier,
     explain,
     load_model,
@@ -24,6 +23,7 @@ from tanager import (
 )
 from tanager.counts import triples
 from tanager.errors import FileError, OptionError
+from tanager.network import MixtureNetwork
 from tanager.network import mixture as packed
 from tanager.parameters import Frequency, frequency, row_likelihood
 from tanager.structure import AnDE, Fixed

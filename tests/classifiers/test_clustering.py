@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from tanager import NaiveBayesClusterer
+from tanager.classifiers import NaiveBayesClusterer
 from tanager.errors import OptionError
 
 

@@ -8,15 +8,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.feature_selection import SelectFromModel
 
-from tanager import (
-    AdditiveClassifier,
-    BayesianNetworkClassifier,
-    HillClimbClassifier,
-    NaiveBayesClassifier,
-    information,
-    load_model,
-    save_model,
-)
+from tanager import AdditiveClassifier, BayesianNetworkClassifier, NaiveBayesClassifier, load_model, save_model
+from tanager.classifiers import HillClimbClassifier, information
 from tanager.parameters import Frequency
 
 MODELS = {

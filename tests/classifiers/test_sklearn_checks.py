@@ -13,13 +13,13 @@ ESTIMATORS = [
     tanager.TANClassifier(criterion="ll", parameters="frequency", forest=True),
     tanager.AdditiveClassifier(trees=False, missing="average"),
     tanager.BayesianNetworkClassifier(missing="category"),
-    tanager.BCKGClassifier(),
-    tanager.KDBClassifier(),
-    tanager.HillClimbClassifier(),
-    tanager.SelectiveNaiveBayesClassifier(),
+    tanager.classifiers.BCKGClassifier(),
+    tanager.classifiers.KDBClassifier(),
+    tanager.classifiers.HillClimbClassifier(),
+    tanager.classifiers.SelectiveNaiveBayesClassifier(),
     tanager.BayesianNetworkClassifier("naive-bayes", categorical_features="all"),
     tanager.FixedDecisionClassifier(tanager.NaiveBayesClassifier()),
-    tanager.MDLPDiscretizer(),
+    tanager.table.MDLPDiscretizer(),
 ]
 
 

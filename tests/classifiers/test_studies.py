@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tanager import NaiveBayesClassifier, TANClassifier, information, structure_score
+from tanager import NaiveBayesClassifier, TANClassifier, structure_score
+from tanager.classifiers import information
 from tanager.errors import OptionError
 from tanager.scores import ACLL, CLL, SCORES, BDeu
 

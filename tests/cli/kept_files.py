@@ -9,8 +9,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tanager import Edit, Edits, load_model, read_network, report, save_edits, write_network
+from tanager import load_model, read_network, report, write_network
 from tanager.cli.main import run
+from tanager.edits import Edit, Edits
+from tanager.files import save_edits
 from tanager.files.write_table import write_table
 
 ROWS = "x,c,y\n" + "1,u,a\n5,v,b\n1.5,u,a\n6,v,b\n" * 5

@@ -10,8 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tanager import load_model, load_recipe
+from tanager import load_model
 from tanager.cli.main import run
+from tanager.files import load_recipe
 from tanager.files.write_table import write_table
 
 HEADER = ["id", "age", "when", "price", "zip", "sex", "outcome"]

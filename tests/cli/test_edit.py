@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from report.models import mixed_table
-from tanager import AdditiveClassifier, Edit, Edits, TANClassifier, apply_edits, load_model, save_edits, save_model
+from tanager import AdditiveClassifier, TANClassifier, apply_edits, load_model, save_model
 from tanager.cli.main import run
+from tanager.edits import Edit, Edits
 from tanager.edits.edit import model_digest
+from tanager.files import save_edits
 
 EDITS = (Edit.flatten("age", 20, 40, reason="noise"), Edit.remove("town", reason="law", who="B. Clerk"))
 

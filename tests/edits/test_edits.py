@@ -14,24 +14,22 @@ from hypothesis import strategies as st
 from report.models import mixed_table, with_trees
 from tanager import (
     AdditiveClassifier,
-    Edit,
-    Edits,
     NaiveBayesClassifier,
     OptionError,
     TANClassifier,
     apply_edits,
     cross_validate_model,
     explain,
-    load_edits,
     load_model,
-    save_edits,
     save_model,
     undo_edits,
 )
 from tanager.additive.importance import class_odds, tree_mains
+from tanager.edits import Edit, Edits
 from tanager.edits.apply import stretch
 from tanager.edits.edit import model_digest
 from tanager.errors import DataError, FileError
+from tanager.files import load_edits, save_edits
 from tanager.table.schema import ColumnSchema
 
 

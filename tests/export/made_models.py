@@ -8,7 +8,8 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 
-from tanager import AdditiveModel, BayesianNetworkClassifier, Network
+from tanager import BayesianNetworkClassifier, Network
+from tanager.additive import AdditiveModel
 from tanager.additive.forest import Forest, Tree
 from tanager.missing.choose import choose_rule, with_rule
 from tanager.structure.dag import Dag

@@ -13,7 +13,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 from random_networks import joint, networks, random_network
-from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier, information
+from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
+from tanager.classifiers import information
 from tanager.errors import DataError, DataWarning
 from tanager.missing.skip import Skipped
 from tanager.missing.sum_out import SummedOut

@@ -235,8 +235,8 @@ def test_edits_of_a_model_from_a_cluster_are_those_of_memory(client, cut, table)
     assert ours.query({"size": 1.0}) == pytest.approx(local.query({"size": 1.0}), abs=1e-6)
     assert ours.tree_share_ == 0.0
     edits = [
-        tanager.Edit.monotone("size", "increasing", of="top", reason="known"),
-        tanager.Edit.remove("legs", reason="not to be used"),
+        tanager.edits.Edit.monotone("size", "increasing", of="top", reason="known"),
+        tanager.edits.Edit.remove("legs", reason="not to be used"),
     ]
     one, other = (tanager.apply_edits(clf, edits) for clf in (ours.to_local(), local))
     np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-6)

@@ -40,7 +40,7 @@ COMBINATIONS = [
 
 def assert_equal(ours, theirs, exactly):
     """Two fitted networks; but for the order of summation where they are not `exactly` equal."""
-    if isinstance(theirs, tanager.MixtureNetwork | tanager.TreeAverageNetwork):
+    if isinstance(theirs, tanager.network.MixtureNetwork | tanager.network.TreeAverageNetwork):
         members = zip(ours.members, theirs.members, strict=True)
         assert all(own.parents == other.parents for own, other in members)
         arrays = [
@@ -48,7 +48,7 @@ def assert_equal(ours, theirs, exactly):
             for own, other in zip(ours.members, theirs.members, strict=True)
             for pair in zip(own.tables, other.tables, strict=True)
         ]
-        if isinstance(theirs, tanager.TreeAverageNetwork):
+        if isinstance(theirs, tanager.network.TreeAverageNetwork):
             arrays.append((ours.log_weights[1:], theirs.log_weights[1:]))
         else:
             arrays.append((ours.weights, theirs.weights))

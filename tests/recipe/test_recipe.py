@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tanager import DataError, FileError, NaiveBayesClassifier, load_model, load_recipe, save_model, save_recipe
+from tanager import DataError, FileError, NaiveBayesClassifier, load_model, save_model
+from tanager.files import load_recipe, save_recipe
 from tanager.recipe.recipe import Recipe
 from tanager.recipe.steps import STEPS, Category, Date, Drop, Merge, Missing, Number
 from tanager.table.read_columns import read_columns

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from tanager import AdditiveClassifier, HillClimbClassifier, OptionError, TANClassifier, stability
+from tanager import AdditiveClassifier, OptionError, TANClassifier, stability
+from tanager.classifiers import HillClimbClassifier
 from tanager.plots import plot_stability
 
 mpl.use("Agg")

@@ -9,15 +9,9 @@ import pandas as pd
 import pytest
 
 from report.models import mixed_table, random_codes, rows_of, with_trees
-from tanager import (
-    AdditiveClassifier,
-    TANClassifier,
-    apply_edits,
-    counterfactuals,
-    load_edits,
-    report,
-)
+from tanager import AdditiveClassifier, TANClassifier, apply_edits, counterfactuals, report
 from tanager.decide import CostDecision, ThresholdDecision
+from tanager.files import load_edits
 from tanager.metrics import accuracy, brier, log_loss
 
 POSTERIOR = "return arguments[0].map((codes) => window.tanagerReport.posterior(codes))"

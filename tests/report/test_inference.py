@@ -18,17 +18,9 @@ from report.models import (
     with_hidden_node,
     with_trees,
 )
-from tanager import (
-    AdditiveClassifier,
-    BayesianNetworkClassifier,
-    BCKGClassifier,
-    KDBClassifier,
-    NaiveBayesClassifier,
-    TANClassifier,
-    explain,
-    report,
-)
+from tanager import AdditiveClassifier, BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier, explain, report
 from tanager.additive.model import AdditiveModel
+from tanager.classifiers import BCKGClassifier, KDBClassifier
 
 N_PATTERNS = 100
 CONDITIONAL = {"parameters": "conditional"}

@@ -11,15 +11,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tanager import (
-    AdditiveClassifier,
-    DataError,
-    DataWarning,
-    MDLPDiscretizer,
-    NaiveBayesClassifier,
-    TANClassifier,
-)
+from tanager import AdditiveClassifier, DataError, DataWarning, NaiveBayesClassifier, TANClassifier
 from tanager.classifiers.calibration import calibration
+from tanager.table import MDLPDiscretizer
 from tanager.table.read_columns import read_columns
 
 N_ROWS = 60

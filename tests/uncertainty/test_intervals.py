@@ -11,13 +11,13 @@ from tanager import (
     AdditiveClassifier,
     BayesianNetworkClassifier,
     DataError,
-    KDBClassifier,
     NaiveBayesClassifier,
     OptionError,
     TANClassifier,
     load_model,
     save_model,
 )
+from tanager.classifiers import KDBClassifier
 from tanager.uncertainty.reference import BLOCK_ROWS, MAX_ROWS_TO_FIT
 from uncertainty.tables_of_rows import numbers_and_letters
 

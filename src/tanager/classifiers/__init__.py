@@ -1,9 +1,10 @@
-"""Layer 7: the scikit-learn face: check, encode, count, structure, parameters."""
+"""The scikit-learn estimators, and studies of a table: read, encode, count, learn the structure and the parameters."""
 
 from __future__ import annotations
 
 from tanager.classifiers.additive import AdditiveClassifier
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
+from tanager.classifiers.clustering import NaiveBayesClusterer
 from tanager.classifiers.presets import (
     BCKGClassifier,
     HillClimbClassifier,
@@ -12,6 +13,7 @@ from tanager.classifiers.presets import (
     SelectiveNaiveBayesClassifier,
     TANClassifier,
 )
+from tanager.classifiers.studies import information, structure_score
 
 __all__ = [
     "AdditiveClassifier",
@@ -20,6 +22,9 @@ __all__ = [
     "HillClimbClassifier",
     "KDBClassifier",
     "NaiveBayesClassifier",
+    "NaiveBayesClusterer",
     "SelectiveNaiveBayesClassifier",
     "TANClassifier",
+    "information",
+    "structure_score",
 ]

@@ -83,7 +83,8 @@ class BCKGClassifier(BCKGOptions, BayesianNetworkClassifier):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from tanager import BCKGClassifier, TANClassifier
+    >>> from tanager import TANClassifier
+    >>> from tanager.classifiers import BCKGClassifier
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> BCKGClassifier().fit(X, y).structure_score_ >= TANClassifier().fit(X, y).structure_score_
     True
@@ -109,7 +110,7 @@ class KDBClassifier(KDBOptions, BayesianNetworkClassifier):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from tanager import KDBClassifier
+    >>> from tanager.classifiers import KDBClassifier
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> max(len(parents) for parents in KDBClassifier(k=2).fit(X, y).network_.parents.values())
     3
@@ -141,7 +142,7 @@ class HillClimbClassifier(HillClimbOptions, BayesianNetworkClassifier):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from tanager import HillClimbClassifier
+    >>> from tanager.classifiers import HillClimbClassifier
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> HillClimbClassifier(criterion="bic").fit(X, y).score(X, y) > 0.9
     True
@@ -167,7 +168,7 @@ class SelectiveNaiveBayesClassifier(SelectiveNaiveBayesOptions, BayesianNetworkC
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from tanager import SelectiveNaiveBayesClassifier
+    >>> from tanager.classifiers import SelectiveNaiveBayesClassifier
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> [step.action for step in SelectiveNaiveBayesClassifier().fit(X, y).trace_.structure]
     ['take in petal width (cm)', ...]

@@ -1,1 +1,8 @@
-"""Corrections by hand of an additive model: what is changed, where, by whom, when and why."""
+"""Corrections of an additive model by hand: what is changed, where, by whom, when and why."""
+
+from __future__ import annotations
+
+from tanager.edits.apply import apply_edits, undo_edits
+from tanager.edits.edit import Edit, Edits
+
+__all__ = ["Edit", "Edits", "apply_edits", "undo_edits"]

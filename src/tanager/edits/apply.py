@@ -62,7 +62,8 @@ def apply_edits(
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from tanager import AdditiveClassifier, Edit, apply_edits
+    >>> from tanager import AdditiveClassifier, apply_edits
+    >>> from tanager.edits import Edit
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> clf = AdditiveClassifier().fit(X, y)
     >>> edited = apply_edits(clf, Edit.remove("worst texture", reason="not measured in our hospital"))

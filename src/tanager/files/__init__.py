@@ -1,1 +1,31 @@
-"""Layer 8: tables, models and networks on disk."""
+"""Tables, models, networks, preprocessing and edits on disk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tanager.files.edits_file import load_edits, save_edits
+    from tanager.files.model_file import load_model, save_model
+    from tanager.files.network_file import read_network, write_network
+    from tanager.files.recipe_file import load_recipe, save_recipe
+
+__all__ = [
+    "load_edits",
+    "load_model",
+    "load_recipe",
+    "read_network",
+    "save_edits",
+    "save_model",
+    "save_recipe",
+    "write_network",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Imported on first use: who reads a table needs no classifier."""
+    from importlib import import_module
+
+    if name in __all__:
+        return getattr(import_module(f"tanager.files.{name.partition('_')[2]}_file"), name)
+    raise AttributeError(f"module 'tanager.files' has no attribute {name!r}")

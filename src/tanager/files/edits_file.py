@@ -30,7 +30,8 @@ def save_edits(edits: Edits, path: str | os.PathLike[str]) -> None:
     Examples
     --------
     >>> import tempfile
-    >>> from tanager import Edit, Edits, load_edits, save_edits
+    >>> from tanager.edits import Edit, Edits
+    >>> from tanager.files import load_edits, save_edits
     >>> edits = Edits((Edit.flatten("age", 70, reason="few patients are so old"),))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_edits(edits, f"{folder}/edits.json")

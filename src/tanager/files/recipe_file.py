@@ -29,7 +29,8 @@ def save_recipe(recipe: Recipe, path: str | os.PathLike[str]) -> None:
     Examples
     --------
     >>> import tempfile
-    >>> from tanager import check, load_recipe, save_recipe
+    >>> from tanager import check
+    >>> from tanager.files import load_recipe, save_recipe
     >>> recipe = check([["a", 1]] * 9 + [["a ", 2]]).recipe
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_recipe(recipe, f"{folder}/recipe.json")

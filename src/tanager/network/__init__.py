@@ -7,3 +7,5 @@ from tanager.network.network import Network
 from tanager.network.tree_average import TreeAverageNetwork
 
 AnyNetwork = Network | MixtureNetwork | TreeAverageNetwork
+
+__all__ = ["AnyNetwork", "MixtureNetwork", "Network", "TreeAverageNetwork"]

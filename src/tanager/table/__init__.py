@@ -1,1 +1,7 @@
 """Layer 1: any data frame or array -> encoded batches."""
+
+from __future__ import annotations
+
+from tanager.table.discretize_mdl import MDLPDiscretizer
+
+__all__ = ["MDLPDiscretizer"]

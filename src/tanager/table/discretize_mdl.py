@@ -51,7 +51,7 @@ class MDLPDiscretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from tanager import MDLPDiscretizer
+    >>> from tanager.table import MDLPDiscretizer
     >>> X = np.array([[1.0, 5.0], [2.0, 1.0], [3.0, np.nan], [7.0, 5.0], [8.0, 1.0], [9.0, 5.0]])
     >>> y = ["low", "low", "low", "high", "high", "high"]
     >>> discretizer = MDLPDiscretizer().fit(X, y)
