@@ -15,7 +15,7 @@ from sklearn.naive_bayes import CategoricalNB
 from tanager.counts.family import pair_offsets
 from tanager.counts.numba_engine import NumbaEngine
 from tanager.counts.numpy_engine import NumpyEngine
-from tanager.table.batch import EncodedBatch
+from tanager.table.rows import EncodedBatch
 
 Result = TypeVar("Result")
 SAMPLE = 20

@@ -19,7 +19,7 @@ from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.parameters import EM, ParameterTask
 from tanager.structure.dag import Dag
-from tanager.table.batch import EncodedBatch
+from tanager.table.rows import EncodedBatch
 
 N_ROWS, N_ATTRIBUTES, N_STATES, N_CLASSES = 100_000, 30, 5, 2
 

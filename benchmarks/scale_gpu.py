@@ -163,10 +163,8 @@ class Workload:
         from tanager.parameters.class_cells import ClassCells
         from tanager.parameters.conditional.compiled_pass import Layout, Shape
         from tanager.parameters.conditional.objectives import IndicatorPass
-        from tanager.torch.device import choose_device
-        from tanager.torch.look_up import look_up_on_device
-        from tanager.torch.row_pass import TorchPass
-        from tanager.torch.rows import DeviceRows
+        from tanager.torch.row_pass import TorchPass, look_up_on_device
+        from tanager.torch.rows import DeviceRows, choose_device
 
         cells = ClassCells.of(structure.dag, host.n_states)
         odds = np.random.default_rng(1).normal(size=(cells.n_cells, 1)) / 10

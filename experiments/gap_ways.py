@@ -26,7 +26,7 @@ from tanager.parameters import Conditional, Frequency, ParameterLearner, Paramet
 from tanager.scores import LL
 from tanager.structure.fixed import NaiveBayes
 from tanager.structure.protocol import StructureTask
-from tanager.table.batch import EncodedBatch
+from tanager.table.rows import EncodedBatch
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.str_]

@@ -12,8 +12,7 @@ from operator import attrgetter
 import numpy as np
 
 from oracle import batch_of
-from tanager.table.batch import EncodedBatch
-from tanager.table.rows import Outline, add
+from tanager.table.rows import EncodedBatch, Outline, add
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from math import prod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.table.batch import EncodedBatch
-from tanager.table.categories import code_dtype
+from tanager.table.columns import code_dtype
+from tanager.table.rows import EncodedBatch
 
 
 def batch_of(

@@ -14,7 +14,7 @@ import tanager
 from tanager.parameters import PARAMETERS
 from tanager.scores import SCORES
 from tanager.structure import STRUCTURES
-from tanager.table.needs import LEVELS
+from tanager.table.rows import LEVELS
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "tanager"

@@ -9,8 +9,7 @@ from scipy.special import xlogy
 
 from tanager.evaluate.data_sets import Labels
 from tanager.evaluate.protocol import Rows
-from tanager.table.discretize_mdl import mdl_cuts
-from tanager.table.discretizer import Discretizer
+from tanager.table.discretizer import Discretizer, mdl_cuts
 from tanager.table.encoder import TableEncoder, learn_schema
 from tanager.table.read_columns import read_columns
 from tanager.table.training_table import read_training

@@ -13,7 +13,7 @@ from experiments.papers.cuts import cut_numbers, two_bins_or_more
 from tanager.errors import DataError
 from tanager.evaluate.data_sets import DataSet, Labels
 from tanager.evaluate.protocol import Prepared, Protocol
-from tanager.table.discretize_mdl import mdl_cuts
+from tanager.table.discretizer import mdl_cuts
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tanager.table.stream import spool as stream_spool
+from tanager.table.stream import rows as stream_rows
 
 
 @pytest.fixture
 def small_chunks(monkeypatch):
-    monkeypatch.setattr(stream_spool, "CHUNK_ROWS", 64)
+    monkeypatch.setattr(stream_rows, "CHUNK_ROWS", 64)

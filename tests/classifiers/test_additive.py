@@ -27,7 +27,7 @@ from tanager.cli.main import run
 from tanager.files.parse_model import OLD_ADDITIVE
 from tanager.parameters import Conditional
 from tanager.report.collect import collect
-from tanager.table import frame
+from tanager.table import read_columns
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +132,7 @@ def test_effects_are_the_terms_of_the_model_and_shares_those_of_the_rows(readabl
 
 @pytest.mark.parametrize(("installed", "kind"), [(("polars",), "polars"), ((), "builtins")])
 def test_effects_are_a_frame_of_the_library_that_is_installed(readable, monkeypatch, installed, kind):
-    monkeypatch.setattr(frame, "find_spec", lambda name: True if name in installed else None)
+    monkeypatch.setattr(read_columns, "find_spec", lambda name: True if name in installed else None)
     assert type(readable.effects_).__module__.split(".")[0] == kind
 
 

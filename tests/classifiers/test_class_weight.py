@@ -26,7 +26,7 @@ def weights_of(y):
 
 @pytest.mark.parametrize(("structure", "parameters"), MODELS[:-1])  # folds of the additive model are made of rows
 def test_whole_class_weights_are_repeated_rows_in_the_same_number_of_bins(structure, parameters, monkeypatch):
-    monkeypatch.setattr("tanager.table.granularity.n_bins", lambda n_rows: (64, 16))
+    monkeypatch.setattr("tanager.table.binning.n_bins", lambda n_rows: (64, 16))
     X, y = split(mixed_table(200, gaps=0.1))
     weights = weights_of(y)
     again = np.repeat(np.arange(len(y)), [weights[label] for label in np.asarray(y).tolist()])

@@ -16,7 +16,7 @@ from tanager.counts import running_counts as running_counts_module
 from tanager.counts.engine import choose_engine
 from tanager.parameters import Frequency
 from tanager.structure import AnDE
-from tanager.table.stream import spool as stream_spool
+from tanager.table.stream import rows as stream_rows
 
 FEW = {"categorical_features": ["byte", "holes"]}
 OF_COUNTS = [
@@ -37,7 +37,7 @@ def test_rows_of_few_values_are_counted_as_they_are_read_and_not_kept(clf, gaps,
     table = table_of_few_values(gaps=gaps).sort_by("byte")  # so that later batches bring other values
     X, y = split(table)
     expected = clone(clf).fit(X, y)
-    monkeypatch.setattr(stream_spool.Spool, "append", lambda *rest: pytest.fail("kept"))
+    monkeypatch.setattr(stream_rows.Spool, "append", lambda *rest: pytest.fail("kept"))
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage(1_000, 1_000, 0))
     assert_same_model(clone(clf).fit(cut(table, [30, 30, 290]), "outcome"), expected)

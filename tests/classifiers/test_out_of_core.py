@@ -27,9 +27,9 @@ from tanager.counts.engine import choose_engine
 from tanager.errors import DataError, DataWarning, FileError, MemoryLimitError, OptionError
 from tanager.parameters import Frequency
 from tanager.table.rows import gather
-from tanager.table.stream import numbers as stream_numbers
-from tanager.table.stream import provisional_rows
-from tanager.table.stream import spool as stream_spool
+from tanager.table.stream import coder as stream_coder
+from tanager.table.stream import reader as stream_reader
+from tanager.table.stream import rows as stream_rows
 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.05])
@@ -109,7 +109,7 @@ def test_the_cut_into_batches_changes_no_count(edges, missing):
 @pytest.mark.parametrize(("structure", "parameters"), [("kdb", "frequency"), ("tan", "conditional"), ("additive", "")])
 def test_codes_on_disk_are_those_in_memory(structure, parameters, missing, small_chunks, monkeypatch):
     """Once as they are read from the spool, and once kept: "additive" at both granularities, its columns by name."""
-    monkeypatch.setattr(stream_numbers, "MAX_DISTINCT_NUMBERS", 250)  # so that numbers are spooled as they are then
+    monkeypatch.setattr(stream_coder, "MAX_DISTINCT_NUMBERS", 250)  # so that numbers are spooled as they are then
     table = mixed_table(300, gaps=0.1)
     clf = make_classifier(structure, parameters=parameters, missing=missing)
     memory = clf._read(*split(table), None, clf._row_needs())
@@ -129,7 +129,7 @@ def test_codes_on_disk_are_those_in_memory(structure, parameters, missing, small
 
 
 def test_many_distinct_numbers_are_cut_within_the_error_of_the_sketch(monkeypatch):
-    monkeypatch.setattr(stream_numbers, "MAX_DISTINCT_NUMBERS", 100)
+    monkeypatch.setattr(stream_coder, "MAX_DISTINCT_NUMBERS", 100)
     rng = np.random.default_rng(3)
     x = rng.normal(size=40_000)
     table = pa.table({"x": x, "outcome": np.where(x + 0.2 * rng.normal(size=len(x)) > 0.5, "b", "a")})
@@ -257,7 +257,7 @@ def test_an_iterator_that_raises_leaves_no_file_behind(error, tmp_path, monkeypa
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     seen = []
     monkeypatch.setattr(
-        provisional_rows,
+        stream_reader,
         "choose_categorical",
         lambda *rest: seen.append(open_temporary_files(tmp_path)) or np.ones(5, bool),
     )
@@ -287,7 +287,7 @@ def test_codes_that_find_no_space_are_refused_before_the_first_is_written(tmp_pa
     pa.parquet.write_table(mixed_table(1_000), tmp_path / "a.parquet")
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage(10_000, 4_001, 5_999))
-    monkeypatch.setattr(stream_spool.Spool, "append", lambda *rest: pytest.fail("started"))
+    monkeypatch.setattr(stream_rows.Spool, "append", lambda *rest: pytest.fail("started"))
     with pytest.raises(MemoryLimitError, match=r"take 6,000 bytes in the temporary folder .* which has 5,999 left"):
         NaiveBayesClassifier().fit(pa.dataset.dataset(tmp_path / "a.parquet"), "outcome")
 
@@ -308,7 +308,7 @@ def test_a_file_that_changes_while_it_is_read_is_detected(tmp_path, monkeypatch)
         os.utime(file, ns=(1, 1))
         return np.ones(5, dtype=bool)
 
-    monkeypatch.setattr(provisional_rows, "choose_categorical", touch)
+    monkeypatch.setattr(stream_reader, "choose_categorical", touch)
     with pytest.raises(FileError, match=r"a.parquet' changed while it was read"):
         NaiveBayesClassifier().fit(data, "outcome")
 

@@ -27,8 +27,7 @@ from tanager.parameters import EM, PARAMETERS, Conditional, Frequency, Likelihoo
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.scores import ACLL, CLL
 from tanager.structure import STRUCTURES, AnDE, Selective
-from tanager.table.batch import EncodedBatch
-from tanager.table.rows import gather
+from tanager.table.rows import EncodedBatch, gather
 
 pytestmark = pytest.mark.filterwarnings("ignore:the class is missing")
 

@@ -17,7 +17,7 @@ from tanager.files import read_table as read_table_module
 from tanager.files.formulas import escape_formula
 from tanager.files.read_table import read_table
 from tanager.files.write_table import write_table
-from tanager.table.stream import parquet as stream_parquet
+from tanager.table.stream import source as stream_source
 
 FAST = ["--structure", "naive-bayes", "--parameters", "frequency", "--no-validate"]
 
@@ -25,7 +25,7 @@ FAST = ["--structure", "naive-bayes", "--parameters", "frequency", "--no-validat
 @pytest.fixture
 def model(iris, monkeypatch):
     """m.json, and new.csv: the rows backwards, with identifiers and some gaps."""
-    monkeypatch.setattr(stream_parquet, "BATCH_ROWS", 40)
+    monkeypatch.setattr(stream_source, "BATCH_ROWS", 40)
     monkeypatch.setattr(read_table_module, "STREAM_BLOCK", 1_500)
     assert run(["fit", "iris.csv", "--class", "species", "-o", "m.json", *FAST]) == 0
     rows = iris.take(list(range(149, -1, -1))).drop_columns(["species"])

@@ -16,13 +16,13 @@ from tanager.files import read_table as read_table_module
 from tanager.files.read_table import bytes_in_memory, read_table
 from tanager.files.write_table import table_writer, write_table
 from tanager.runtime import resources
-from tanager.table.stream import parquet as stream_parquet
+from tanager.table.stream import source as stream_source
 
 
 @pytest.fixture
 def files(iris, monkeypatch) -> pa.Table:
     """iris.csv, iris.parquet and a folder of Parquet files; batches are small."""
-    monkeypatch.setattr(stream_parquet, "BATCH_ROWS", 40)
+    monkeypatch.setattr(stream_source, "BATCH_ROWS", 40)
     monkeypatch.setattr(read_table_module, "STREAM_BLOCK", 1_500)
     write_table(iris, "iris.parquet")
     Path("parts").mkdir()

@@ -17,7 +17,7 @@ from tanager.counts.engine import CountEngine
 from tanager.counts.family import CountTable, Family, PairTables, pair_cells, pair_offsets
 from tanager.counts.numpy_engine import NumpyEngine
 from tanager.errors import MemoryLimitError
-from tanager.table.batch import EncodedBatch
+from tanager.table.rows import EncodedBatch
 
 N_STATES = (2, 3, 4, 2, 3)  # four attributes and the class, node 4
 NAMES = ("age", "colour", "city", "sex", "class")

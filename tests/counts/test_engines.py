@@ -18,7 +18,7 @@ from tanager.counts.numba_engine import BLOCK_ROWS, MAX_MASKS, SLAB_ROWS, NumbaE
 from tanager.counts.numpy_engine import NumpyEngine
 from tanager.errors import OptionError
 from tanager.runtime.resources import thread_limit
-from tanager.table.batch import EncodedBatch
+from tanager.table.rows import EncodedBatch
 
 # An example of many small tables costs milliseconds, the first one of a kernel a compilation.
 few = settings(max_examples=20, deadline=None)

@@ -12,7 +12,7 @@ from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
 from tanager.counts.family import Family
 from tanager.errors import MemoryLimitError
-from tanager.table.batch import EncodedBatch
+from tanager.table.rows import EncodedBatch
 
 # Few different numbers of states make families alike; the class, node 5, has as many as some attributes.
 N_STATES = (2, 3, 2, 3, 2, 2)

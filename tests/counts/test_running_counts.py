@@ -17,7 +17,7 @@ from tanager.counts import running_counts
 from tanager.counts.engine import ENGINES, CountEngine, choose_engine
 from tanager.counts.numpy_engine import NumpyEngine
 from tanager.counts.running_counts import CountedRows, RunningCounts, renumber
-from tanager.table.batch import EncodedBatch
+from tanager.table.rows import EncodedBatch
 
 GAP = -1
 

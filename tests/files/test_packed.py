@@ -19,7 +19,7 @@ from tanager.files import packed, read_csv, read_parquet
 from tanager.files.read_table import open_batches
 from tanager.files.read_table import read_table as read
 from tanager.files.workbook_size import CELL_OR_ROW, check_workbook_size
-from tanager.table.stream import parquet
+from tanager.table.stream import source as stream_source
 from tanager.table.stream.source import open_stream
 
 ROOM = 1 << 20
@@ -193,7 +193,7 @@ TEXTS = {
 @pytest.mark.parametrize("texts", TEXTS.values(), ids=TEXTS)
 def test_batches_of_parquet_hold_no_more_text_than_a_batch_may(tmp_path, monkeypatch, texts, group_rows, kind):
     """Whoever writes a text out in every row writes no more than these bytes at a time."""
-    monkeypatch.setattr(parquet, "BATCH_BYTES", 5 * ROOM)
+    monkeypatch.setattr(stream_source, "BATCH_BYTES", 5 * ROOM)
     path = tmp_path / "t.parquet"
     written = pa.table({"a": pa.array(texts, kind), "b": range(64)})
     pyarrow.parquet.write_table(written, path, row_group_size=group_rows, compression="zstd")
@@ -205,8 +205,8 @@ def test_batches_of_parquet_hold_no_more_text_than_a_batch_may(tmp_path, monkeyp
 
 @pytest.mark.parametrize("use_dictionary", [False, True], ids=["plain", "dictionary"])
 def test_a_batch_of_parquet_is_counted_before_it_is_held(tmp_path, monkeypatch, use_dictionary):
-    monkeypatch.setattr(parquet, "available_memory", lambda: 8 * ROOM)
-    monkeypatch.setattr(parquet, "SMALL_CHUNK", 0)
+    monkeypatch.setattr(stream_source, "available_memory", lambda: 8 * ROOM)
+    monkeypatch.setattr(stream_source, "SMALL_CHUNK", 0)
     options = {"compression": "zstd", "use_dictionary": use_dictionary, "dictionary_pagesize_limit": 100 * ROOM}
     path, texts = tmp_path / "t.parquet", TEXTS["long texts, each once"]
     pyarrow.parquet.write_table(pa.table({"a": texts}), path, **options)
@@ -225,12 +225,12 @@ def test_the_bytes_of_a_page_are_read_from_its_header(tmp_path):
     pyarrow.parquet.write_table(pa.table({"a": [f"text {k}" for k in range(5_000)]}), path, compression="none")
     chunk = pyarrow.parquet.read_metadata(path).row_group(0).column(0)
     with path.open("rb") as source:
-        found = parquet._page_size(source, chunk.dictionary_page_offset)
+        found = stream_source._page_size(source, chunk.dictionary_page_offset)
     assert 5 <= chunk.data_page_offset - chunk.dictionary_page_offset - found <= 32
 
 
 def test_many_columns_make_short_batches(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "BATCH_BYTES", 8 * 50 * 10)
+    monkeypatch.setattr(stream_source, "BATCH_BYTES", 8 * 50 * 10)
     path = tmp_path / "t.parquet"
     pyarrow.parquet.write_table(pa.table({f"c{k}": np.arange(100.0) for k in range(50)}), path)
     batches = list(open_stream(open_batches(path)[1]).tables())

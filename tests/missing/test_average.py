@@ -26,7 +26,7 @@ from tanager.missing.sum_out import SummedOut
 from tanager.network.network import Network
 from tanager.parameters import PARAMETERS
 from tanager.structure.dag import Dag
-from tanager.table.categories import code_dtype
+from tanager.table.columns import code_dtype
 from tanager.table.schema import ColumnSchema
 
 ROOT = Path(__file__).parents[2]

@@ -20,7 +20,7 @@ from tanager.missing.skip import Skipped
 from tanager.missing.sum_out import SummedOut
 from tanager.parameters import EM, PARAMETERS, Frequency
 from tanager.structure import Fixed, HillClimb
-from tanager.table.categories import code_dtype
+from tanager.table.columns import code_dtype
 
 LEARNERS = [
     BayesianNetworkClassifier("naive-bayes"),

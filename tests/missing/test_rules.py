@@ -35,7 +35,7 @@ from tanager.missing.rule import GapRule
 from tanager.missing.skip import Skipped
 from tanager.missing.sum_out import SummedOut
 from tanager.structure import Fixed
-from tanager.table.categories import code_dtype
+from tanager.table.columns import code_dtype
 
 N_DRAWS = 8
 SEEDS = st.integers(0, 2**32 - 1)

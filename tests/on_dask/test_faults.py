@@ -15,10 +15,7 @@ distributed = pytest.importorskip("distributed", reason="needs Dask: pip install
 import tanager
 import tanager.dask
 from tanager.dask.cluster import Cluster
-from tanager.dask.encode import PartitionEncoder
-from tanager.dask.partition_summary import packed_statistics, summarize_partition
-from tanager.dask.reader import Reader
-from tanager.dask.statistics import learn_columns
+from tanager.dask.partitions import PartitionEncoder, Reader, learn_columns, packed_statistics, summarize_partition
 from tanager.errors import DataError, DataTypeError, OptionError
 from tanager.parameters import Conditional
 from tanager.table.schema import ColumnSchema, TableSchema

@@ -16,13 +16,12 @@ pytest.importorskip("distributed", reason="needs Dask: pip install 'tanager[dask
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.counts.family import Family
-from tanager.dask.cluster import Cluster
-from tanager.dask.fit import TorchOnWorkers
-from tanager.dask.rows import ClusterRows
+from tanager.dask.classifiers import TorchOnWorkers
+from tanager.dask.cluster import Cluster, ClusterRows
 from tanager.errors import MemoryLimitError
 from tanager.runtime.resources import count_threads
-from tanager.table import deal
-from tanager.table.deal import row_keys
+from tanager.table import folds
+from tanager.table.folds import row_keys, split_rows
 from tanager.table.rows import gather
 
 N_STATES = (2, 3, 4, 3)
@@ -94,7 +93,7 @@ def test_every_so_manyth_row_is_that_of_the_batch(client, step):
 
 def test_more_rows_than_fit_this_machine_are_refused(client, monkeypatch):
     rows = on_cluster(client, random_batch(3, 80, N_STATES), (40,))
-    monkeypatch.setattr("tanager.table.batch.physical_memory", lambda: 4 * 79 * 4)
+    monkeypatch.setattr("tanager.table.rows.physical_memory", lambda: 4 * 79 * 4)
     assert rows.take(np.arange(79)).n_rows == 79
     with pytest.raises(MemoryLimitError, match="80 rows are needed in memory"):
         gather(rows)
@@ -136,8 +135,8 @@ def test_the_rows_of_folds_are_those_drawn_in_memory(client, cuts, weighted):
     batch = random_batch(0, 9_000, (3, 4, 2), weighted=weighted)
     rows = on_cluster(client, batch, cuts)
     for most_rows in (5_000, 1_000):
-        folds = zip(deal.split_rows(rows, most_rows, 0), deal.split_rows(batch, most_rows, 0), strict=True)
-        for ours, theirs in folds:
+        pairs = zip(split_rows(rows, most_rows, 0), split_rows(batch, most_rows, 0), strict=True)
+        for ours, theirs in pairs:
             for own, other in zip(ours, theirs, strict=True):
                 np.testing.assert_allclose(own.row_weights, other.row_weights, rtol=1e-12)  # sums in another order
                 assert_same_rows(replace(own, weights=None), replace(other, weights=None))
@@ -145,14 +144,14 @@ def test_the_rows_of_folds_are_those_drawn_in_memory(client, cuts, weighted):
 
 def test_of_very_many_rows_folds_are_drawn_from_those_of_the_lowest_keys(client, monkeypatch):
     batch = random_batch(0, 900, (200, 200, 2))
-    monkeypatch.setattr(deal, "MAX_ROWS_TO_DRAW_FROM", 300)
+    monkeypatch.setattr(folds, "MAX_ROWS_TO_DRAW_FROM", 300)
     low = batch.take(row_keys(batch.codes, batch.class_codes) < 2**64 // 3)
     third = {(*row, label) for row, label in zip(low.codes.tolist(), low.class_codes, strict=True)}
     assert 250 < len(third) < 350
     drawn = [
         np.column_stack([part.codes, part.class_codes]).repeat(part.row_weights.astype(int), axis=0).tolist()
         for cuts in [(), (100, 101, 500)]
-        for part in next(deal.split_rows(on_cluster(client, batch, cuts), 100, 0))
+        for part in next(split_rows(on_cluster(client, batch, cuts), 100, 0))
     ]
     assert drawn[:2] == drawn[2:]
     assert {tuple(row) for row in drawn[0] + drawn[1]} <= third

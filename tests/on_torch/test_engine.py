@@ -18,9 +18,8 @@ from tanager.counts.engine import choose_engine  # noqa: E402
 from tanager.counts.family import Family  # noqa: E402
 from tanager.counts.numpy_engine import NumpyEngine  # noqa: E402
 from tanager.errors import DataError, MemoryLimitError, OptionError  # noqa: E402
-from tanager.torch import device as torch_device  # noqa: E402
 from tanager.torch import engine as torch_engine  # noqa: E402
-from tanager.torch import products as torch_products  # noqa: E402
+from tanager.torch import rows as torch_rows  # noqa: E402
 from tanager.torch.engine import TorchEngine  # noqa: E402
 from tanager.torch.rows import DeviceBatch, DeviceRows  # noqa: E402
 
@@ -40,8 +39,8 @@ def assert_same_counts(engine, batch, reference=None):
 @pytest.mark.parametrize("gaps", [0.0, 0.2])
 @pytest.mark.parametrize("n_bytes", [1, 2_000, 30_000])
 def test_counts_are_the_same_in_parts_of_any_size(monkeypatch, gaps, n_bytes):
-    monkeypatch.setitem(torch_device.WORKING_BYTES, DEVICE, n_bytes)
-    monkeypatch.setattr(torch_device, "SMALLEST_WORKING_BYTES", 1)
+    monkeypatch.setitem(torch_rows.WORKING_BYTES, DEVICE, n_bytes)
+    monkeypatch.setattr(torch_rows, "SMALLEST_WORKING_BYTES", 1)
     assert_same_counts(TorchEngine(DEVICE), random_batch(1, 300, N_STATES, gaps))
 
 
@@ -49,8 +48,8 @@ def test_counts_are_the_same_in_parts_of_any_size(monkeypatch, gaps, n_bytes):
 @pytest.mark.parametrize("n_bytes", [1, 500, 30_000])
 @pytest.mark.parametrize("few_cells", [0, 9, 32])
 def test_stacks_are_the_same_in_parts_of_any_size_however_they_are_counted(monkeypatch, gaps, n_bytes, few_cells):
-    monkeypatch.setitem(torch_device.WORKING_BYTES, DEVICE, n_bytes)
-    monkeypatch.setattr(torch_device, "SMALLEST_WORKING_BYTES", 1)
+    monkeypatch.setitem(torch_rows.WORKING_BYTES, DEVICE, n_bytes)
+    monkeypatch.setattr(torch_rows, "SMALLEST_WORKING_BYTES", 1)
     monkeypatch.setattr(torch_engine, "FEW_CELLS", few_cells)
     batch = random_batch(6, 100, (3, 4, 3, 4, 3, 2), gaps)
     for sets in ([(0,), (2,), (4,)], [(5,)], [(0, 1), (2, 3)], [(0, 5), (2, 5)], [(0, 2, 5), (0, 4, 5), (2, 4, 5)]):
@@ -69,7 +68,7 @@ def test_what_a_stack_holds_is_not_counted_again(monkeypatch):
 
 
 def test_sums_too_large_for_one_product_are_added_up(monkeypatch):
-    monkeypatch.setattr(torch_products, "EXACT_ROWS", 130)
+    monkeypatch.setattr(torch_engine, "EXACT_ROWS", 130)
     assert_same_counts(TorchEngine(DEVICE), random_batch(2, 1000, N_STATES))
 
 
@@ -135,14 +134,14 @@ def fail_above(most, tried):
 def test_parts_are_halved_until_they_fit_in_memory():
     tried = []
     cpu = torch.device("cpu")
-    assert torch_device.with_less_memory(fail_above(1 << 24, tried), cpu, "counting") == "done"
+    assert torch_rows.with_less_memory(fail_above(1 << 24, tried), cpu, "counting") == "done"
     assert tried == [1 << 26, 1 << 25, 1 << 24]
 
 
 def test_memory_too_small_for_the_smallest_parts_is_an_error_that_names_the_device():
     tried = []
     with pytest.raises(MemoryLimitError, match=r"device 'cpu' is full: counting failed even in blocks of 1 MiB"):
-        torch_device.with_less_memory(fail_above(0, tried), torch.device("cpu"), "counting")
+        torch_rows.with_less_memory(fail_above(0, tried), torch.device("cpu"), "counting")
     assert tried[-1] == 1 << 20
 
 

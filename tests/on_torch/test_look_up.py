@@ -8,8 +8,8 @@ torch = pytest.importorskip("torch")
 from oracle import random_batch  # noqa: E402
 from tanager.network.log_joint import LogJoint  # noqa: E402
 from tanager.structure.dag import Dag  # noqa: E402
-from tanager.torch import device as torch_device  # noqa: E402
-from tanager.torch.look_up import look_up_on_device  # noqa: E402
+from tanager.torch import rows as torch_rows  # noqa: E402
+from tanager.torch.row_pass import look_up_on_device  # noqa: E402
 
 # The same laws hold on a GPU where there is one.
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -19,8 +19,8 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 @pytest.mark.parametrize("n_bytes", [1, 1 << 26])
 @pytest.mark.parametrize("widest", [4, 300])
 def test_log_joints_are_those_of_the_host(monkeypatch, normalized, n_bytes, widest):
-    monkeypatch.setitem(torch_device.WORKING_BYTES, DEVICE, n_bytes)
-    monkeypatch.setattr(torch_device, "SMALLEST_WORKING_BYTES", 1)
+    monkeypatch.setitem(torch_rows.WORKING_BYTES, DEVICE, n_bytes)
+    monkeypatch.setattr(torch_rows, "SMALLEST_WORKING_BYTES", 1)
     n_states = (3, 2, widest, 3)
     dag = Dag.augmented_naive_bayes([(), (0,), (0, 1)])
     rng = np.random.default_rng(1)

@@ -14,8 +14,8 @@ from tanager.parameters.class_cells import ClassCells  # noqa: E402
 from tanager.parameters.conditional.compiled_pass import Layout, Shape  # noqa: E402
 from tanager.parameters.conditional.objectives import IndicatorPass  # noqa: E402
 from tanager.structure.dag import Dag  # noqa: E402
-from tanager.torch import device as torch_device  # noqa: E402
 from tanager.torch import row_pass as torch_pass  # noqa: E402
+from tanager.torch import rows as torch_rows  # noqa: E402
 from tanager.torch.row_pass import TorchPass  # noqa: E402
 from tanager.torch.rows import DeviceBatch, DeviceRows  # noqa: E402
 
@@ -54,8 +54,8 @@ def test_loss_and_gradient_are_those_of_the_host(dag, n_classes, power, weighted
 @pytest.mark.parametrize("n_bytes", [1, 4_000, 1 << 20])
 @pytest.mark.parametrize("n_copies", [1, 7])
 def test_parts_of_the_rows_and_copies_of_the_gradient_change_nothing(monkeypatch, n_bytes, n_copies):
-    monkeypatch.setitem(torch_device.WORKING_BYTES, DEVICE, n_bytes)
-    monkeypatch.setattr(torch_device, "SMALLEST_WORKING_BYTES", 1)
+    monkeypatch.setitem(torch_rows.WORKING_BYTES, DEVICE, n_bytes)
+    monkeypatch.setattr(torch_rows, "SMALLEST_WORKING_BYTES", 1)
     monkeypatch.setitem(torch_pass.COPIES, DEVICE, n_copies)
     host, device, odds = both_passes(DAGS["two parents"], weighted=True)
     assert_equal_at(host, device, odds)
@@ -74,7 +74,7 @@ def test_a_pass_that_found_memory_full_goes_on_in_smaller_parts(monkeypatch):
         return find(self, part, keep)
 
     monkeypatch.setattr(TorchPass, "_find", full)
-    monkeypatch.setattr(torch_device, "SMALLEST_WORKING_BYTES", 1)
+    monkeypatch.setattr(torch_rows, "SMALLEST_WORKING_BYTES", 1)
     assert_equal_at(host, device, odds)
     assert len(lengths) > 200 / 50
     failed = sum(length > 50 for length in lengths)

@@ -16,7 +16,7 @@ from tanager.scores import BIC, FCLL, LL  # noqa: E402
 from tanager.structure import StructureTask, Tree  # noqa: E402
 from tanager.structure.family_terms import FamilyTerms  # noqa: E402
 from tanager.structure.tree import NO_PARENT  # noqa: E402
-from tanager.torch import device as torch_device  # noqa: E402
+from tanager.torch import rows as torch_rows  # noqa: E402
 from tanager.torch import tree as torch_tree  # noqa: E402
 from tanager.torch.tree import edge_gains, maximum_spanning_tree  # noqa: E402
 
@@ -124,4 +124,4 @@ def test_memory_full_while_comparing_pairs_means_smaller_blocks(monkeypatch):
     monkeypatch.setattr(torch_tree, "edge_gains", compare)
     host, device = (Tree().learn(StructureTask(counts, FCLL(), NAMES)) for counts in stores())
     assert device.dag == host.dag
-    assert tried == [torch_device.WORKING_BYTES[DEVICE], torch_device.WORKING_BYTES[DEVICE] // 2]
+    assert tried == [torch_rows.WORKING_BYTES[DEVICE], torch_rows.WORKING_BYTES[DEVICE] // 2]

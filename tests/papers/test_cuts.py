@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.papers.cuts import two_bins_or_more
-from tanager.table.discretize_mdl import mdl_cuts
+from tanager.table.discretizer import mdl_cuts
 from tanager.table.value_counts import count_values
 
 ROWS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2)), min_size=1, max_size=40)

@@ -9,7 +9,7 @@ from tanager.errors import OptionError
 from tanager.parameters import EM, ACLLOptimal, ExpectedACLL, ParameterTask
 from tanager.scores.acll_constants import dirichlet_line, uniform_beta
 from tanager.structure.dag import Dag
-from tanager.table.batch import EncodedBatch
+from tanager.table.rows import EncodedBatch
 
 N_STATES = (3, 2, 3)
 

@@ -24,8 +24,7 @@ from tanager.parameters import (
 )
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.structure.dag import Dag
-from tanager.table.batch import EncodedBatch
-from tanager.table.rows import Rows
+from tanager.table.rows import EncodedBatch, Rows
 
 N_STATES = (3, 2, 4, 2, 3)
 NAIVE = Dag.augmented_naive_bayes([()] * 4)

@@ -9,7 +9,7 @@ from tanager.counts.engine import choose_engine
 from tanager.errors import OptionError
 from tanager.parameters import Frequency, ParameterTask
 from tanager.structure.dag import Dag
-from tanager.table.batch import EncodedBatch
+from tanager.table.rows import EncodedBatch
 
 #                 x0 x1  class
 ROWS = np.array([[0, 0, 0], [0, 1, 0], [1, 2, 0], [1, 2, 1], [1, 1, 1]])

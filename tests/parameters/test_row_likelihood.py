@@ -11,7 +11,7 @@ from tanager.network.log_joint import LogJoint, normalize_log
 from tanager.parameters import Frequency, ParameterTask, row_likelihood
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.structure.dag import Dag
-from tanager.table.batch import EncodedBatch
+from tanager.table.rows import EncodedBatch
 
 N_STATES = (2, 3, 2, 3)
 DAGS = {

@@ -13,8 +13,8 @@ from scipy import stats
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
 from tanager.counts.numpy_engine import NumpyEngine
-from tanager.table.batch import EncodedBatch
-from tanager.table.categories import code_dtype
+from tanager.table.columns import code_dtype
+from tanager.table.rows import EncodedBatch
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from tanager.counts.family import Family
 from tanager.counts.numpy_engine import NumpyEngine
 from tanager.scores import SCORES, BDe, FamilyScore
 from tanager.structure import Dag, Step, StructureTask
-from tanager.table.batch import EncodedBatch
+from tanager.table.rows import EncodedBatch
 
 STATES = (2, 3, 1, 4, 2)
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tanager import NaiveBayesClassifier
-from tanager.table.column_statistics import ColumnStatistics
+from tanager.table.binning import ColumnStatistics
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
 from tanager.table.read_columns import read_columns

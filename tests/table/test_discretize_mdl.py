@@ -18,7 +18,7 @@ from sklearn.datasets import load_iris
 from sklearn.utils.estimator_checks import check_estimator
 
 from tanager.errors import DataError
-from tanager.table.discretize_mdl import MDLPDiscretizer, mdl_cuts
+from tanager.table.discretizer import MDLPDiscretizer, mdl_cuts
 from tanager.table.value_counts import count_values
 
 # (value, class, number of such rows): many ties, and enough rows for cuts to pay.

@@ -9,7 +9,7 @@ import pytest
 from sklearn.preprocessing import Binarizer, KBinsDiscretizer, StandardScaler
 
 from tanager.errors import DataError, DataWarning, OptionError
-from tanager.table import cells, integer_matrix
+from tanager.table import distinct_cells
 from tanager.table import encoder as encoder_module
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
@@ -100,7 +100,7 @@ def test_integer_matrices_are_coded_alike_by_look_up_and_by_column(monkeypatch, 
     X = np.asarray(generator.choice([3, 5, 60, 7], size=(300, 4)), dtype=dtype, order=layout)
     by_column = encode(pd.DataFrame(X, columns=list("abcd")), categorical_features="all")
     assert np.array_equal(encode(X, categorical_features="all"), by_column)
-    for module in (cells, integer_matrix):
+    for module in (distinct_cells, encoder_module):
         monkeypatch.setattr(module, "CELLS_WORTH_COMPILING", 0)
     assert np.array_equal(encode(X, categorical_features="all"), by_column)
 
@@ -175,7 +175,7 @@ def test_categories_may_span_all_that_their_type_holds(dtype):
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_integers_outside_the_training_range_are_unseen(monkeypatch, compiled):
-    for module in (cells, integer_matrix):
+    for module in (distinct_cells, encoder_module):
         monkeypatch.setattr(module, "CELLS_WORTH_COMPILING", 0 if compiled else 10**9)
     schema = learn(np.array([[2, 0], [4, 0]]), categorical_features="all")
     column = [2, 3, 4, 5, 1, np.iinfo(np.int64).min, np.iinfo(np.int64).max]

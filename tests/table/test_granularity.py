@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tanager import AdditiveClassifier, BayesianNetworkClassifier
+from tanager.table.binning import fine_bins, learn_column, n_bins
 from tanager.table.columns import NumericColumn
-from tanager.table.discretize_mdl import mdl_cuts
-from tanager.table.granularity import fine_bins, learn_column, n_bins
+from tanager.table.discretizer import mdl_cuts
 from tanager.table.schema import ColumnSchema
 from tanager.table.value_counts import bin_cuts, count_values, quantile_cuts
 

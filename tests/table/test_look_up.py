@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tanager.table import categories as module
-from tanager.table.categories import look_up, occurring, shift
+from tanager.table import columns as module
+from tanager.table.columns import look_up, occurring, shift
 
 
 @settings(max_examples=60, deadline=None)

@@ -15,8 +15,7 @@ from scipy import sparse
 from tanager import TANClassifier
 from tanager.errors import DataError, DataTypeError
 from tanager.table.columns import DictionaryColumn, NumericColumn, gaps
-from tanager.table.read_arrow import read_arrow
-from tanager.table.read_columns import read_columns
+from tanager.table.read_columns import read_arrow, read_columns
 
 CELLS = {
     "text": ["a", None, "b", "a"],

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tanager import TANClassifier
 from tanager.errors import DataError, DataTypeError
-from tanager.table import cells, integer_matrix, number_cells, read_columns
+from tanager.table import distinct_cells, encoder, read_columns
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
 from tanager.table.schema import ColumnSchema
@@ -158,14 +158,14 @@ def codes_by_hand(learnt, new):
 
 def compile_everything(patch, n_most=None, block=None):
     """Take the compiled path however few cells there are, with little room for distinct ones."""
-    for module in (cells, integer_matrix):
+    for module in (distinct_cells, encoder):
         patch.setattr(module, "CELLS_WORTH_COMPILING", 0)
     patch.setattr(read_columns, "MANY_CELLS", 0)
     if n_most:
-        patch.setattr(cells, "MOST_SLOTS", 4 * n_most)
-        patch.setattr(number_cells, "MOST_CELLS", n_most)
+        patch.setattr(distinct_cells, "MOST_SLOTS", 4 * n_most)
+        patch.setattr(distinct_cells, "MOST_CELLS", n_most)
     if block:
-        patch.setattr(cells, "BLOCK_CELLS", block)
+        patch.setattr(distinct_cells, "BLOCK_CELLS", block)
 
 
 @pytest.mark.parametrize(("kind", "form"), FORMS)
@@ -229,5 +229,5 @@ def test_a_fault_is_found_in_its_row_where_only_distinct_cells_are_read(make, fa
 @pytest.mark.parametrize("dtype", [pa.string(), pa.string_view()])
 def test_a_slice_of_text_is_numbered_from_its_first_row(dtype):
     text = pa.array(["a", "b", "", "b", "a"], dtype).slice(1, 3)
-    rows, numbers = number_cells.number_text(text)
+    rows, numbers = distinct_cells.number_text(text)
     assert [text[row].as_py() for row in rows[numbers].tolist()] == text.to_pylist()

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.arrays import Array
-from tanager.table.granularity import GROWTH
+from tanager.table.binning import GROWTH
 from tanager.table.schema import ColumnSchema
 
 Term = tuple[int, ...]

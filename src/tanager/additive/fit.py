@@ -17,9 +17,8 @@ from tanager.additive.trace import AdditiveTrace
 from tanager.additive.trees import choose_trees, grow_forest
 from tanager.arrays import Array
 from tanager.runtime.resources import one_blas_thread
-from tanager.table.batch import EncodedBatch
-from tanager.table.granularity import fine_places
-from tanager.table.rows import Rows
+from tanager.table.binning import fine_places
+from tanager.table.rows import EncodedBatch, Rows
 from tanager.table.schema import ColumnSchema
 
 Columns = tuple[ColumnSchema, ...]

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from tanager.additive.objective import row_losses
 from tanager.arrays import Array, Codes, Words
-from tanager.table.batch import EncodedBatch, join_blocks
-from tanager.table.deal import Blocks
-from tanager.table.rows import Rows, gather
+from tanager.table.folds import Blocks
+from tanager.table.rows import EncodedBatch, Rows, gather, join_blocks
 
 N_FOLDS = 3  # five take twice as long and choose no better
 # Strengths and pairs are chosen on at most so many rows, trees on twice as many: more hardly change the choice.

@@ -15,10 +15,9 @@ from tanager.additive.model import AdditiveModel, AnyModel
 from tanager.arrays import Array, Codes
 from tanager.html_table import bars, html_table
 from tanager.network.family_joints import edge_information
-from tanager.table.batch import EncodedBatch
-from tanager.table.categories import code_dtype
-from tanager.table.granularity import fine_codes
-from tanager.table.rows import Rows
+from tanager.table.binning import fine_codes
+from tanager.table.columns import code_dtype
+from tanager.table.rows import EncodedBatch, Rows
 
 
 def effect_strength(network: AdditiveModel) -> Array:

@@ -19,7 +19,7 @@ from tanager.network.log_joint import LogJoint, normalize_log
 from tanager.network.network import Network
 from tanager.runtime.resources import map_threads
 from tanager.structure.dag import Dag
-from tanager.table.categories import code_dtype
+from tanager.table.columns import code_dtype
 from tanager.table.schema import Category, ColumnSchema
 
 

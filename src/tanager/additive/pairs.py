@@ -13,7 +13,7 @@ from tanager.counts.count_store import CountStore
 from tanager.counts.engine import AutoEngine
 from tanager.scores.information import class_information, pair_information
 from tanager.structure.family_terms import SMALLEST_INFORMATION, level
-from tanager.table.batch import EncodedBatch
+from tanager.table.rows import EncodedBatch
 from tanager.table.schema import ColumnSchema
 
 # Tables of more cells than rows have a column that nearly names rows; so many cells are always allowed.

@@ -24,7 +24,7 @@ from tanager.check.findings.spelling import find_spellings
 from tanager.check.table_facts import FindInColumn, FindInTable, TableFacts
 from tanager.runtime.resources import map_threads
 from tanager.table.columns import Column, RawTable
-from tanager.table.read_arrow import read_arrow, read_objects
+from tanager.table.read_columns import read_arrow, read_objects
 from tanager.table.training_table import read_labels, target_name
 
 WHAT_IT_IS: tuple[FindInColumn, ...] = (

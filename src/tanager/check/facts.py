@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.recipe.texts import parse_number
-from tanager.table.categories import distinct_integers
-from tanager.table.columns import Column, DictionaryColumn, NumericColumn
+from tanager.table.columns import Column, DictionaryColumn, NumericColumn, distinct_integers
 from tanager.table.schema import Category, Unit, format_values
 
 

@@ -25,8 +25,8 @@ from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
 from tanager.counts.family import Family
 from tanager.missing.filling import FillingTask
-from tanager.table.frame import any_frame
-from tanager.table.needs import Needs, Place, check_needs
+from tanager.table.read_columns import any_frame
+from tanager.table.rows import Needs, Place, check_needs
 from tanager.table.schema import Category
 
 NEEDS: Needs = "passes"

@@ -35,17 +35,23 @@ from tanager.network.network import Network
 from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
 from tanager.runtime.progress import working
 from tanager.runtime.resources import thread_limit
-from tanager.table.class_weights import check_classes, given_weighting, weigh_classes
 from tanager.table.columns import RawTable
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, learn_schema
-from tanager.table.needs import Place, exceeds
 from tanager.table.read_columns import read_columns
+from tanager.table.rows import Place, exceeds
 from tanager.table.schema import TableSchema
-from tanager.table.stream.reader import ReadOptions, StreamReader
-from tanager.table.stream.roles import check_roles
+from tanager.table.stream.reader import ReadOptions, StreamReader, check_roles
 from tanager.table.stream.source import is_stream, open_stream
-from tanager.table.training_table import TrainingTable, read_rows, read_training, warn_left_out
+from tanager.table.training_table import (
+    TrainingTable,
+    check_classes,
+    given_weighting,
+    read_rows,
+    read_training,
+    warn_left_out,
+    weigh_classes,
+)
 from tanager.uncertainty.interval import Interval, check_level, reach
 from tanager.uncertainty.posterior import AnyPosterior, check_method, effect_deviations, with_bands
 

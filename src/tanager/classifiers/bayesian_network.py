@@ -17,7 +17,7 @@ from tanager.missing.choose import needs_filler
 from tanager.network import AnyNetwork
 from tanager.structure import StructureLearner
 from tanager.table.discretizer import sees_class
-from tanager.table.needs import Place
+from tanager.table.rows import Place
 
 
 class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
@@ -132,7 +132,7 @@ class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
     def _log_posterior(self, codes: Codes, normalized: bool) -> NDArray[np.float64]:
         network = self.network_
         if self.engine == "torch" and network.kind == "tables" and not self.gaps_.with_gap(codes).any():
-            from tanager.torch.look_up import look_up_on_device
+            from tanager.torch.row_pass import look_up_on_device
 
             return look_up_on_device(*network.look_ups(codes), self.device, normalized)
         return super()._log_posterior(codes, normalized)

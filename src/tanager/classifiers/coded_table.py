@@ -12,16 +12,14 @@ from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
 from tanager.counts.family import CountTable, Family
 from tanager.counts.running_counts import CountedRows, RunningCounts
+from tanager.table.binning import ValueRows, cut_at_every_value, fine_places, is_worth_cutting_again
 from tanager.table.columns import NumericColumn
 from tanager.table.discretizer import Discretizer
 from tanager.table.encoder import encode_rows, without_class
-from tanager.table.granularity import fine_places
-from tanager.table.needs import Needs
-from tanager.table.rows import Rows
+from tanager.table.rows import Needs, Rows
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.stream.reader import StreamedTable
 from tanager.table.training_table import TrainingTable
-from tanager.table.value_rows import ValueRows, cut_at_every_value, is_worth_cutting_again
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from tanager.classifiers.base import TableClassifier
 from tanager.errors import DataError
-from tanager.table.categories import code_dtype
+from tanager.table.columns import code_dtype
 
 SHARES = (1 / 8, 1 / 4)
 """Of the rows, to which fits are timed; a line through both times gives that of all rows."""

@@ -17,10 +17,9 @@ from tanager.errors import DataError, OptionError
 from tanager.missing.choose import choose_rule
 from tanager.network.network import Network
 from tanager.parameters import Frequency
-from tanager.table.batch import EncodedBatch
-from tanager.table.class_weights import weigh_classes
+from tanager.table.rows import EncodedBatch
 from tanager.table.stream.source import is_stream
-from tanager.table.training_table import TrainingTable
+from tanager.table.training_table import TrainingTable, weigh_classes
 from tanager.uncertainty.bootstrap import BootstrapPosterior, draw_weights
 from tanager.uncertainty.dirichlet import DirichletPosterior, dirichlet_posterior
 from tanager.uncertainty.posterior import AnyPosterior

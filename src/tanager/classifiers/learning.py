@@ -33,10 +33,8 @@ from tanager.runtime.resources import available_memory, one_blas_thread
 from tanager.scores import CLL, SCORES, FamilyScore
 from tanager.structure import STRUCTURES, LearntStructure, Step, StructureLearner, StructureTask
 from tanager.structure.dag import Dag
-from tanager.table.batch import EncodedBatch
-from tanager.table.categories import code_dtype
-from tanager.table.needs import Needs, Place, check_needs, most_needed
-from tanager.table.rows import Rows, gather
+from tanager.table.columns import code_dtype
+from tanager.table.rows import EncodedBatch, Needs, Place, Rows, check_needs, gather, most_needed
 from tanager.table.schema import ColumnSchema
 from tanager.tuning.fit import STRENGTHS, QueryRows, TuneRun
 

@@ -24,13 +24,12 @@ from tanager.runtime.resources import map_threads, thread_limit
 from tanager.scores import CLL, FamilyScore
 from tanager.structure import BFSConsistent, HillClimb, KDependence, NaiveBayes, Selective, StructureLearner, Tree
 from tanager.structure.constraints import Edges
-from tanager.table.batch import EncodedBatch
-from tanager.table.class_weights import given_weighting, weigh_classes
-from tanager.table.column_statistics import ColumnStatistics
+from tanager.table.binning import ColumnStatistics
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder, choose_categorical
+from tanager.table.rows import EncodedBatch
 from tanager.table.schema import TableSchema
-from tanager.table.training_table import TrainingTable, read_rows, warn_left_out
+from tanager.table.training_table import TrainingTable, given_weighting, read_rows, warn_left_out, weigh_classes
 
 
 @dataclass(eq=False, repr=False)

@@ -28,8 +28,7 @@ from tanager.counts.running_counts import CountedRows
 from tanager.counts.triples import TripleTables, count_triples, triple_cells
 from tanager.errors import MemoryLimitError
 from tanager.runtime.resources import available_memory, physical_memory
-from tanager.table.batch import EncodedBatch
-from tanager.table.rows import Rows, add
+from tanager.table.rows import EncodedBatch, Rows, add
 
 BYTES_PER_CELL = 8
 NUMBERS_PER_PAIR = 8

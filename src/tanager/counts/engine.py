@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tanager.counts.family import CountTable, PairTables
 from tanager.errors import OptionError
 from tanager.registry import unknown_option
-from tanager.table.batch import EncodedBatch
+from tanager.table.rows import EncodedBatch
 
 # Above this many (row, table) updates the compiled kernels repay their start, half a second for a few sets and two and
 # a half for all pairs, once; NumPy does about 3e8 updates a second.

@@ -17,8 +17,8 @@ from tanager.counts.family import CountTable, PairTables, pair_offsets, strides
 from tanager.counts.mask_kernels import ROWS_PER_WORD, WORDS_PER_VECTOR, pack_masks, pack_masks_of_words, padded_words
 from tanager.counts.numba_kernels import Int64s, Units, count_nodes, count_partners
 from tanager.runtime.resources import count_threads, map_threads
-from tanager.table.batch import EncodedBatch
-from tanager.table.categories import count_codes
+from tanager.table.columns import count_codes
+from tanager.table.rows import EncodedBatch
 
 # Masks per attribute up to which AND + popcount beats a histogram: with a vector popcount instruction, and without.
 CPU = binding.get_host_cpu_features()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.counts.family import CountTable, PairTables, pair_offsets, strides
-from tanager.table.batch import EncodedBatch
+from tanager.table.rows import EncodedBatch
 
 
 class NumpyEngine:

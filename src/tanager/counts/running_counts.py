@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tanager.arrays import Codes
 from tanager.counts.engine import CountEngine, engine_for
 from tanager.counts.family import CountTable, PairTables, pair_offsets
-from tanager.table.batch import EncodedBatch, Weights
+from tanager.table.rows import EncodedBatch, Weights
 
 # Of all tables together: 32 MB, three times while a batch is added.
 MAX_COUNTED_CELLS = 1 << 22

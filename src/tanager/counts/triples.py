@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tanager.counts.engine import SETS_WORTH_COMPILING, CountEngine
 from tanager.counts.family import CountTable
 from tanager.runtime.resources import count_threads, map_threads
-from tanager.table.batch import EncodedBatch
+from tanager.table.rows import EncodedBatch
 
 Int64s = NDArray[np.int64]
 

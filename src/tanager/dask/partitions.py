@@ -3,17 +3,46 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import pickle
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import dask.dataframe as dd
+import numpy as np
+from dask.sizeof import sizeof
+from numpy.typing import ArrayLike, NDArray
 
-from tanager.dask.reader import Reader
-from tanager.errors import DataError, DataTypeError
+from tanager.errors import DataError, DataTypeError, TanagerError
 from tanager.registry import nearest_first
-from tanager.table.class_weights import Weighting
-from tanager.table.read_columns import check_unique
-from tanager.table.training_table import target_name
+from tanager.table.binning import (
+    ColumnStatistics,
+    count_gaps,
+    cut_at_every_value,
+    is_worth_cutting_again,
+    states_of_both,
+    without_rows,
+)
+from tanager.table.columns import Column, NumericColumn, as_number, code_dtype, kind_of, learn_categories, look_up
+from tanager.table.discretizer import choose_discretizer
+from tanager.table.encoder import choose_categorical, encode_rows, without_class
+from tanager.table.read_columns import check_unique, read_named
+from tanager.table.rows import EncodedBatch, join_blocks
+from tanager.table.schema import ColumnSchema, TableSchema
+from tanager.table.training_table import (
+    TrainingTable,
+    UnlabelledRows,
+    Weighting,
+    class_factors,
+    encode_labels,
+    read_rows,
+    read_sample_weight,
+    target_name,
+    times_factors,
+)
+from tanager.table.value_counts import ValueCounts
 
 
 @dataclass(frozen=True)
@@ -88,3 +117,308 @@ def read_source(X: object) -> Any:
         f"X is a {type(X).__name__}; expected a Dask data frame or the path of a folder of Parquet files.",
         hint="dask.dataframe.from_pandas(X, npartitions=...) makes one; the classifiers of tanager take others.",
     )
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How a partition is read: the attributes' names, the columns of classes and weights if the frame has them.
+
+    class_weight  what the weight of a row is multiplied by, by its class
+    """
+
+    names: tuple[str, ...]
+    column: str | None
+    weight: str | None = None
+    class_weight: Weighting | None = None
+
+    def read(
+        self, frame: Any, labels: Any, number: int, classes: NDArray[np.generic] | None = None
+    ) -> tuple[TrainingTable | None, UnlabelledRows | None]:
+        """The rows of a partition that have a class, and those that have none; None where there are none."""
+        with naming(number):
+            self._check(frame)
+            labels = labels if self.column is None else frame[self.column]
+            if len(labels) != len(frame):
+                raise DataError(f"X has {len(frame)} rows and y has {len(labels)}.")
+            weights = None
+            if self.weight is not None:  # rows of weight zero may be all there are
+                used = frame[self.weight].to_numpy() != 0
+                frame, labels = frame[used], labels[used]
+                weights = frame[self.weight]
+            if not len(frame):
+                return None, None
+            table = read_named(frame, self.names)
+            if labels.isna().all():
+                if weights is not None:
+                    weights = read_sample_weight(weights, labels)
+                return None, UnlabelledRows(table, weights)
+            rows = read_rows(table, labels, weights, classes, unlabelled=True)
+            if self.class_weight is not None:
+                factors = class_factors(self.class_weight, rows.classes)
+                rows = replace(rows, weights=times_factors(rows.weights, factors, rows.class_codes))
+            return rows, rows.unlabelled
+
+    def _check(self, frame: Any) -> None:
+        for name, what in ((self.column, "class"), (self.weight, "weight")):
+            if name is not None and name not in frame.columns:
+                raise DataError(f"there is no {what} column {name!r}.")
+        attributes = [str(name) for name in frame.columns if name not in (self.column, self.weight)]
+        check_unique(attributes)
+        wrong = sorted(set(attributes).symmetric_difference(self.names))
+        if wrong:
+            what = "there is another column" if wrong[0] in attributes else "there is no column"
+            raise DataError(f"{what} {wrong[0]!r}, unlike in the data frame.")
+
+
+@contextmanager
+def naming(number: int) -> Iterator[None]:
+    """An error in a partition begins with its number."""
+    try:
+        yield
+    except TanagerError as error:
+        raise type(error)(f"partition {number}: {error}") from error
+
+
+@dataclass(frozen=True)
+class PartitionSummary:
+    """Statistics of one partition, and its coded rows if every column is categorical.
+
+    `schema` has the categories of this partition alone: the final codes are known when all partitions are.
+    """
+
+    statistics: PartitionStatistics
+    schema: TableSchema | None = None
+    rows: EncodedBatch | None = None
+
+
+@sizeof.register(PartitionSummary)
+def _n_bytes(summary: PartitionSummary) -> int:
+    return int(sizeof(summary.rows))
+
+
+def summarize_partition(
+    frame: Any,
+    labels: Any,
+    number: int,
+    reader: Reader,
+    categorical_features: ArrayLike | str | None,
+    keep_unlabelled: bool,
+) -> PartitionSummary:
+    """Summary of a partition, which has to be read again for numbers to cut, and for rows without a class to keep."""
+    table, unlabelled = reader.read(frame, labels, number)
+    n_unlabelled = 0 if unlabelled is None else unlabelled.table.n_rows
+    complete = not (keep_unlabelled and n_unlabelled)
+    if table is None:
+        return PartitionSummary(PartitionStatistics.empty(n_unlabelled, complete))
+    by_row = table.class_codes, table.weights, len(table.classes)
+    categorical = choose_categorical(table.table, categorical_features)
+    schema = rows = None
+    if complete and categorical.all():
+        schema = _learn_categories(table)
+        rows = encode_rows(table.table, range(len(categorical)), schema, table.class_codes, table.weights)
+        pairs = zip(table.table.columns, schema.attributes, strict=True)
+        columns = tuple(_category_statistics(column, held, count_gaps(column, *by_row)) for column, held in pairs)
+    else:
+        chosen = zip(table.table.columns, categorical.tolist(), strict=True)
+        columns = tuple(ColumnStatistics.of(column, is_category, *by_row) for column, is_category in chosen)
+    seen_in = tuple(number if len(column.counts.values) else -1 for column in columns)
+    n_rows, coded = table.table.n_rows, rows is not None
+    statistics = PartitionStatistics(table.classes, n_rows, columns, seen_in, n_unlabelled, coded)
+    return PartitionSummary(statistics, schema, rows)
+
+
+def packed_statistics(summary: PartitionSummary) -> bytes:
+    """What is merged; the rows stay. Packed, for Dask would send each of its hundreds of small arrays by itself."""
+    return pickle.dumps(summary.statistics, pickle.HIGHEST_PROTOCOL)
+
+
+def _learn_categories(table: TrainingTable) -> TableSchema:
+    columns = table.table.columns
+    attributes = (ColumnSchema(column.name, "categorical", learn_categories(column)) for column in columns)
+    return TableSchema(tuple(attributes), table.target)
+
+
+def _category_statistics(column: Column, schema: ColumnSchema, n_gaps: NDArray[np.float64]) -> ColumnStatistics:
+    """Of categories only which there are matters, not how often."""
+    if isinstance(column, NumericColumn):
+        distinct = [as_number(category) for category in schema.categories]
+    else:
+        position = {category: index for index, category in enumerate(column.dictionary)}
+        distinct = [position[category] for category in schema.categories]
+    counts = ValueCounts.of_distinct(np.sort(np.array(distinct, dtype=np.float64)))
+    return ColumnStatistics(without_rows(column), counts, n_gaps, categorical=True)
+
+
+@dataclass(frozen=True)
+class PartitionStatistics:
+    """Statistics of the rows with a class of one or several partitions.
+
+    classes       ascending
+    n_rows        how many have a class
+    columns       statistics of each attribute; empty if no row has a class
+    seen_in       of each attribute, a partition in which it has a value, -1 if none
+    n_unlabelled  how many rows have no class
+    coded         the summaries of these partitions have all rows that are needed
+    """
+
+    classes: NDArray[np.generic]
+    n_rows: int
+    columns: tuple[ColumnStatistics, ...]
+    seen_in: tuple[int, ...]
+    n_unlabelled: int
+    coded: bool
+
+    @classmethod
+    def empty(cls, n_unlabelled: int, coded: bool) -> PartitionStatistics:
+        """Those of no row with a class."""
+        return cls(np.empty(0), 0, (), (), n_unlabelled, coded)
+
+
+def merge_packed(parts: Sequence[bytes]) -> bytes:
+    """Statistics of the rows of all, packed as those of the parts are."""
+    merged = reduce(_merge, map(pickle.loads, parts))
+    return pickle.dumps(merged, pickle.HIGHEST_PROTOCOL)
+
+
+def _merge(one: PartitionStatistics, other: PartitionStatistics) -> PartitionStatistics:
+    n_unlabelled, coded = one.n_unlabelled + other.n_unlabelled, one.coded and other.coded
+    if not one.columns or not other.columns:
+        return replace(one if one.columns else other, n_unlabelled=n_unlabelled, coded=coded)
+    one, other = _with_classes(one, other.classes), _with_classes(other, one.classes)
+    columns, seen_in = [], []
+    for left, right, first, second in zip(one.columns, other.columns, one.seen_in, other.seen_in, strict=True):
+        if first >= 0 and second >= 0 and kind_of(left.like) != kind_of(right.like):
+            raise DataError(
+                f"column {left.like.name!r} holds {kind_of(left.like)} in partition {first} and "
+                f"{kind_of(right.like)} in partition {second}.",
+                hint="give the column one type, with astype or in the files.",
+            )
+        columns.append(left.merge(right))
+        seen_in.append(first if first >= 0 else second)
+    n_rows = one.n_rows + other.n_rows
+    return PartitionStatistics(one.classes, n_rows, tuple(columns), tuple(seen_in), n_unlabelled, coded)
+
+
+def _with_classes(part: PartitionStatistics, more: NDArray[np.generic]) -> PartitionStatistics:
+    """The same with these classes too."""
+    if np.array_equal(part.classes, more):
+        return part
+    if (part.classes.dtype.kind in "OUST") != (more.dtype.kind in "OUST"):
+        raise DataError(
+            f"the class column holds {part.classes.tolist()[0]!r} in one partition and {more.tolist()[0]!r} in "
+            "another; expected one type."
+        )
+    classes = np.unique(np.concatenate([part.classes, more]))
+    place = np.searchsorted(classes, part.classes)
+    columns = []
+    for column in part.columns:
+        gaps = np.zeros(len(classes))
+        gaps[place] = column.gaps
+        columns.append(replace(column, counts=replace(column.counts, classes=place[column.counts.classes]), gaps=gaps))
+    return replace(part, classes=classes, columns=tuple(columns))
+
+
+@dataclass(frozen=True)
+class LearntColumns:
+    """Categories and cut points, the statistics that they are from less their columns, and the columns uncut.
+
+    uncut  with a cut at every value, where asked for and rows are few; else none
+    """
+
+    attributes: tuple[ColumnSchema, ...]
+    statistics: PartitionStatistics
+    uncut: tuple[ColumnSchema, ...]
+
+
+def learn_columns(packed: bytes, discretizer: object, gap_states: bool, fine: bool, uncut: bool) -> LearntColumns:
+    """What the columns hold, by the statistics of all rows. On a worker, for these may be as long as the table."""
+    statistics: PartitionStatistics = pickle.loads(packed)
+    cut, n_classes = choose_discretizer(discretizer, fine), len(statistics.classes)
+    attributes = tuple(column.schema(cut, n_classes, gap_states, fine) for column in statistics.columns)
+    at_values: tuple[ColumnSchema, ...] = ()
+    weight = max((column.counts.weights.sum() + column.gaps.sum() for column in statistics.columns), default=0.0)
+    if uncut and is_worth_cutting_again(attributes, statistics.n_rows, weight):
+        pairs = zip(attributes, statistics.columns, strict=True)
+        at_values = tuple(cut_at_every_value(column, counted.counts.values) for column, counted in pairs)
+    return LearntColumns(attributes, replace(statistics, columns=()), at_values)
+
+
+@dataclass(frozen=True)
+class PartitionEncoder:
+    """How partitions become codes.
+
+    schema   the attributes in the order of the rows
+    order    the column of the table that each of them is
+    classes  the labels, ascending
+    """
+
+    schema: TableSchema
+    order: tuple[int, ...]
+    classes: NDArray[np.generic]
+
+    @property
+    def _empty(self) -> EncodedBatch:
+        return EncodedBatch.empty(states_of_both(self.schema.attributes, len(self.classes)))
+
+    def encode_frame(self, frame: Any, labels: Any, number: int, reader: Reader, keep_unlabelled: bool) -> EncodedBatch:
+        """The rows with a class, then those without if they are to be kept, whose class code says missing."""
+        table, unlabelled = reader.read(frame, labels, number, self.classes)
+        blocks = []
+        if table is not None:
+            with _unchanged(number):
+                rows = table.class_codes, table.weights
+                blocks.append(encode_rows(table.table, self.order, self.schema, *rows, unseen_is_error=True))
+        if keep_unlabelled and unlabelled is not None:
+            with naming(number):
+                no_class = without_class(self.schema, unlabelled.table.n_rows)
+                blocks.append(encode_rows(unlabelled.table, self.order, self.schema, no_class, unlabelled.weights))
+        return join_blocks(blocks, self._empty.n_states)
+
+    def encode_summary(self, summary: PartitionSummary, number: int) -> EncodedBatch:
+        """The rows of a partition that were coded in its summary."""
+        rows, order, attributes = summary.rows, list(self.order), self.schema.attributes
+        if rows is None or summary.schema is None:
+            return self._empty
+        gaps = rows.incomplete[order]
+        with _unchanged(number):
+            _, class_codes = encode_labels(summary.statistics.classes, self.classes)
+            here = summary.schema.select(order).attributes
+            final = [_final_codes(*column) for column in zip(here, attributes, gaps.tolist(), strict=True)]
+        codes, dtype = rows.codes, code_dtype(max(self.schema.n_states))
+        if codes.dtype != dtype or not _counts_up(np.array(order)) or not all(map(_counts_up, final)):
+            codes = np.empty(codes.shape, dtype=dtype, order="F")
+            for place, position in enumerate(order):
+                look_up(final[place].astype(dtype), rows.codes[:, position], 0, codes[:, place])
+        if not _counts_up(class_codes):  # another partition has a class more
+            rows = replace(rows, class_codes=class_codes[rows.class_codes])
+        incomplete = gaps & ~np.array([column.gap_state for column in attributes])
+        return replace(rows, codes=codes, n_states=self.schema.n_states, incomplete=incomplete)
+
+
+def _final_codes(here: ColumnSchema, final: ColumnSchema, gaps: bool) -> NDArray[np.intp]:
+    """(states here + 1,) the final code of each code of this partition; the last says missing if there are gaps."""
+    code_of = {category: code for code, category in enumerate(final.categories)}
+    another = [category for category in here.categories if category not in code_of]
+    if another:
+        raise DataError(f"column {final.name!r} holds another category, {another[0]!r}.")
+    codes = np.full(here.n_states + 1, final.gap_code if gaps else here.n_states)
+    codes[: len(here.categories)] = [code_of[category] for category in here.categories]
+    return codes
+
+
+def _counts_up(numbers: NDArray[np.integer]) -> bool:
+    """Whether they are 0, 1, 2, ...: then nothing has to be looked up, as mostly."""
+    return np.array_equal(numbers, np.arange(len(numbers)))
+
+
+@contextmanager
+def _unchanged(number: int) -> Iterator[None]:
+    """A category or class unseen in the summaries means that the partition has changed."""
+    try:
+        yield
+    except DataError as error:
+        what = str(error).partition("\nHint")[0]  # ours is another
+        raise DataError(
+            f"partition {number} is not what it was when its columns were looked at: {what}",
+            hint="persist the data frame before fit if it cannot be computed twice alike.",
+        ) from error

@@ -16,8 +16,7 @@ from tanager.missing.choose import choose_rule
 from tanager.missing.rule import GapRule
 from tanager.missing.sum_out import SummedOut
 from tanager.network.columns import HasColumns, Term
-from tanager.table.categories import code_dtype, encode_column
-from tanager.table.columns import Column, DictionaryColumn
+from tanager.table.columns import Column, DictionaryColumn, code_dtype, encode_column
 from tanager.table.read_columns import read_columns
 from tanager.table.schema import format_values
 

@@ -17,7 +17,7 @@ from tanager.errors import OptionError
 from tanager.explain.cells import Contribution, ExplainedRows, Model, network_of
 from tanager.html_table import bars, html_table
 from tanager.missing.rule import between
-from tanager.table.frame import make_frame
+from tanager.table.read_columns import make_frame
 from tanager.table.schema import Category
 from tanager.uncertainty.interval import reach
 from tanager.uncertainty.posterior import term_deviations

@@ -15,7 +15,7 @@ from tanager.classifiers.learning import add_hidden_codes
 from tanager.errors import DataError, OptionError
 from tanager.explain.cells import Model, network_of
 from tanager.html_table import bars, html_table
-from tanager.table.frame import make_frame
+from tanager.table.read_columns import make_frame
 
 Measure = Literal["information", "effect"]
 LINES_IN_TEXT = 40

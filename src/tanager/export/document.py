@@ -20,7 +20,7 @@ import numpy as np
 
 from tanager.additive.forest import Forest
 from tanager.export.program import DecisionRule, Program, Term
-from tanager.table.categories import as_number
+from tanager.table.columns import as_number
 from tanager.table.schema import ColumnSchema
 
 REFUSED = -1

@@ -13,7 +13,7 @@ import pyarrow.csv
 from tanager.errors import DataWarning
 from tanager.recipe.texts import MARKS
 from tanager.registry import list_names
-from tanager.table.replace_columns import replace_columns
+from tanager.table.read_columns import replace_columns
 
 MARKS_HINT = "--missing names such texts, --missing '' switches this off"
 MAX_COLUMNS_NAMED = 5

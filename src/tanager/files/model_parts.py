@@ -16,7 +16,7 @@ from tanager.network.network import Network
 from tanager.parameters import PARAMETERS
 from tanager.scores import SCORES
 from tanager.structure import STRUCTURES
-from tanager.table.discretize_mdl import MDLPDiscretizer
+from tanager.table.discretizer import MDLPDiscretizer
 
 
 def _public(room: ModuleType, base: type) -> dict[str, type]:

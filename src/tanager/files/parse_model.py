@@ -50,10 +50,10 @@ from tanager.registry import check_option, resolve
 from tanager.scores import SCORES
 from tanager.structure import STRUCTURES, Step
 from tanager.structure.averaged import Subsumption
-from tanager.table.class_weights import read_weighting
 from tanager.table.discretizer import choose_discretizer
 from tanager.table.encoder import TableEncoder
 from tanager.table.schema import Category, ColumnSchema, TableSchema
+from tanager.table.training_table import read_weighting
 
 KEYS = (
     "classifier",

@@ -23,7 +23,7 @@ from tanager.files.cell_rules import CellRules, decimal_commas, recognise_marks,
 from tanager.files.encoding import find_encoding
 from tanager.files.packed import open_text
 from tanager.files.paths import reason
-from tanager.table.replace_columns import replace_columns
+from tanager.table.read_columns import replace_columns
 
 BLOCK_SIZES = (1 << 20, 1 << 26)
 """Bytes parsed at once: pyarrow's own choice, then room for a row longer than that."""

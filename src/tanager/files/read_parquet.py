@@ -11,8 +11,8 @@ import pyarrow.parquet
 from tanager.errors import FileError, MemoryLimitError
 from tanager.files.paths import reason
 from tanager.runtime.resources import available_memory
-from tanager.table.replace_columns import replace_columns
-from tanager.table.stream.parquet import TEXT_BYTES, cell_bytes, text_bytes
+from tanager.table.read_columns import replace_columns
+from tanager.table.stream.source import TEXT_BYTES, cell_bytes, text_bytes
 
 WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 8, "FLOAT": 4, "DOUBLE": 8, "BYTE_ARRAY": TEXT_BYTES}
 LONGEST_ARRAY = (1 << 31) - 1

@@ -31,7 +31,7 @@ from tanager.files.read_csv import (
 from tanager.files.read_parquet import bytes_held, read_parquet
 from tanager.files.read_xlsx import read_xlsx
 from tanager.files.unzip import unzipped
-from tanager.table.replace_columns import replace_columns
+from tanager.table.read_columns import replace_columns
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset

@@ -15,7 +15,7 @@ from tanager.missing.leaves import Leaves
 from tanager.missing.sums import Sums, sum_completions, sum_draws
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
-from tanager.table.categories import code_dtype
+from tanager.table.columns import code_dtype
 
 MAX_COMPLETIONS = 4_096
 N_DRAWS = 512

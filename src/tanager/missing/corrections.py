@@ -9,7 +9,7 @@ import numpy as np
 from tanager.additive.model import LookedUpModel
 from tanager.arrays import Array, Codes, Ints
 from tanager.missing.completions import MAX_COMPLETIONS, N_DRAWS, Completions
-from tanager.table.categories import code_dtype
+from tanager.table.columns import code_dtype
 
 STATE_DEVIATION = 4.0  # of the prior
 # However many rows there are: what no completion reaches would move a correction without end.

@@ -14,7 +14,7 @@ from tanager.network.inference.elimination_plan import relevant_nodes
 from tanager.network.log_joint import normalize_log
 from tanager.network.network import Network
 from tanager.runtime.resources import map_threads
-from tanager.table.categories import code_dtype
+from tanager.table.columns import code_dtype
 
 MAX_SHARE_WITH_GAPS = 0.5  # a larger share of rows with gaps, and taking them apart costs more than it saves
 BLOCK_ROWS = 8_192

@@ -30,7 +30,7 @@ from tanager.arrays import Array
 from tanager.errors import DataError
 from tanager.network.network import Network
 from tanager.structure.dag import Dag
-from tanager.table.categories import are_told_apart
+from tanager.table.columns import are_told_apart
 from tanager.table.schema import Category, ColumnSchema, Kind, Unit
 from tanager.version import __version__
 

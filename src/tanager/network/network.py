@@ -20,7 +20,7 @@ from tanager.network.inference.junction_tree import JunctionTree, contradicting_
 from tanager.network.log_joint import LogJoint
 from tanager.registry import check_option
 from tanager.structure.dag import Dag, canonical_form, is_perfect, is_perfect_for
-from tanager.table.categories import encode_column
+from tanager.table.columns import encode_column
 from tanager.table.read_columns import read_columns
 from tanager.table.schema import Category, ColumnSchema
 

@@ -22,7 +22,7 @@ from tanager.structure.all_trees import AllTrees
 from tanager.structure.averaged import superparent_dag
 from tanager.structure.dag import Dag
 from tanager.structure.tree import NO_PARENT
-from tanager.table.categories import code_dtype
+from tanager.table.columns import code_dtype
 from tanager.table.schema import Category, ColumnSchema
 
 BLOCK_CELLS = 1 << 20

@@ -11,7 +11,7 @@ from tanager.parameters.em import EM
 from tanager.parameters.expected_counts import GapRows
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.scores.acll import ACLL
-from tanager.table.needs import Needs
+from tanager.table.rows import Needs
 
 
 class ACLLOptimal(ParameterLearner):

@@ -15,8 +15,7 @@ from tanager.errors import OptionError
 from tanager.parameters.class_cells import ClassCells, choose_equal_network
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
-from tanager.table.batch import EncodedBatch
-from tanager.table.rows import LocalRows, add
+from tanager.table.rows import EncodedBatch, LocalRows, add
 
 Places = NDArray[np.int64]
 

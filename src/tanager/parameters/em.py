@@ -20,8 +20,7 @@ from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.runtime.resources import one_blas_thread
 from tanager.structure.dag import Dag
-from tanager.table.batch import EncodedBatch
-from tanager.table.rows import Rows
+from tanager.table.rows import EncodedBatch, Rows
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from tanager.arrays import Array, Codes
 from tanager.counts.engine import CountEngine, choose_engine, engine_for
 from tanager.network.inference.junction_tree import JunctionTree
 from tanager.structure.dag import Dag
-from tanager.table.batch import EncodedBatch
-from tanager.table.rows import Rows, add
+from tanager.table.rows import EncodedBatch, Rows, add
 
 Tables = Sequence[Array]
 

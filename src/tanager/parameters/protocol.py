@@ -19,10 +19,9 @@ from tanager.network import AnyNetwork
 from tanager.network.network import Network
 from tanager.structure.dag import Dag
 from tanager.structure.protocol import NetworkKind
-from tanager.table.needs import Needs
-from tanager.table.rows import Rows
+from tanager.table.binning import ValueRows
+from tanager.table.rows import Needs, Rows
 from tanager.table.schema import ColumnSchema
-from tanager.table.value_rows import ValueRows
 
 
 @dataclass(frozen=True)

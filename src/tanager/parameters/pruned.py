@@ -22,7 +22,7 @@ from tanager.parameters.protocol import LearntNetwork, ParameterLearner, Paramet
 from tanager.runtime.resources import one_blas_thread
 from tanager.structure.dag import Dag
 from tanager.structure.family_terms import level
-from tanager.table.batch import EncodedBatch
+from tanager.table.rows import EncodedBatch
 
 # Parameters up to which the optimiser knows the whole matrix of second derivatives, and not only its diagonal.
 MAX_CELLS_FOR_MATRIX = 1_500

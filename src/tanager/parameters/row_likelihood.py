@@ -17,8 +17,7 @@ from tanager.counts.family import Family, strides
 from tanager.parameters.frequency import Frequency
 from tanager.runtime.resources import available_memory, map_threads
 from tanager.structure.dag import Dag
-from tanager.table.batch import EncodedBatch
-from tanager.table.rows import Prepared, add
+from tanager.table.rows import EncodedBatch, Prepared, add
 
 MAX_FRACTIONS = 1_024
 PART_ROWS = 8_192  # their log joints stay in the cache of a core

@@ -19,7 +19,7 @@ from tanager.classifiers.intervals import Preparation
 from tanager.errors import OptionError
 from tanager.html_table import Bar, html_table
 from tanager.runtime.resources import thread_limit
-from tanager.table.frame import make_frame
+from tanager.table.read_columns import make_frame
 
 LEVEL = 0.9
 LINES_IN_TEXT = 20

@@ -15,7 +15,7 @@ from tanager.counts.family import Family
 from tanager.registry import check_option
 from tanager.scores.margins import MarginSums, Term, xlogx
 from tanager.scores.protocol import FamilyScore, check_between
-from tanager.table.needs import Needs
+from tanager.table.rows import Needs
 
 # sum N_jck log(N_jck / N_jc)
 LOG_LIKELIHOOD = (Term(1, "jck", xlogx), Term(-1, "jc", xlogx))

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import CountTable, Family, PairTables
 from tanager.errors import OptionError
-from tanager.table.needs import Needs
+from tanager.table.rows import Needs
 
 
 class FamilyScore(BaseEstimator, ABC):

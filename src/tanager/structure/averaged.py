@@ -20,7 +20,7 @@ from tanager.structure.constraints import check_count
 from tanager.structure.dag import Dag
 from tanager.structure.family_terms import FamilyTerms, decomposable_score
 from tanager.structure.protocol import LearntStructure, StructureLearner, StructureTask
-from tanager.table.needs import Needs
+from tanager.table.rows import Needs
 
 MAX_PARENTS = 2
 LEAST_SHARE = 1e-3

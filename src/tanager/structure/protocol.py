@@ -17,7 +17,7 @@ from tanager.scores.likelihood import CLL
 from tanager.scores.protocol import FamilyScore
 from tanager.structure.constraints import Edges, IndexEdges, edge_indices
 from tanager.structure.dag import Dag
-from tanager.table.needs import Needs
+from tanager.table.rows import Needs
 from tanager.table.schema import ColumnSchema
 
 if TYPE_CHECKING:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tanager.table.discretize_mdl import MDLPDiscretizer
+from tanager.table.discretizer import MDLPDiscretizer
 
 __all__ = ["MDLPDiscretizer"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.table.schema import Category, Unit
+from tanager.arrays import Codes
+from tanager.errors import DataError
+from tanager.table.schema import Category, ColumnSchema, Unit
 
 Numbers = NDArray[Any]
 """Integers or floats of any width, as the table has them."""
@@ -115,3 +118,233 @@ def gaps(column: Column) -> NDArray[np.bool_]:
     if isinstance(column, DictionaryColumn):
         return column.indices < 0
     return np.zeros(len(column.values), dtype=bool) if column.values.dtype.kind in "iu" else np.isnan(column.values)
+
+
+# Places are 64 KiB at a time: more than 128 KiB would be memory fresh from the system, with a fault for every page, in
+# a process that is told to give memory back at once, as Dask's workers are.
+BLOCK_ROWS = 1 << 13
+# Integers that span no more than this are looked up in a table instead of sorted.
+NARROW_SPAN = 1 << 16
+MICROSECONDS_OF_YEAR = 365.2425 * 86_400_000_000
+
+
+def code_dtype(n_states: int) -> np.dtype[np.unsignedinteger]:
+    """The smallest unsigned dtype that holds codes 0 .. n_states (the last one says missing)."""
+    return np.min_scalar_type(n_states)
+
+
+def learn_categories(column: Column) -> tuple[Category, ...]:
+    """The categories that occur, in declared order if the column is ordered, else ascending.
+
+    So they depend neither on the order of the rows nor on that of an unordered dictionary.
+    """
+    if isinstance(column, NumericColumn):
+        return tuple(_as_category(value, column.unit) for value in _distinct(column.values).tolist())
+    seen = occurring(column.indices, 0, len(column.dictionary))
+    found = [category for category, occurs in zip(column.dictionary, seen, strict=True) if occurs]
+    return tuple(found if column.ordered else sorted(found))
+
+
+def encode_column(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
+    """Code of each cell; an empty cell gets the gap code, an unseen category one more than the missing code."""
+    if not check_same_type(column, schema):
+        return np.full(len(gaps(column)), schema.gap_code)
+    return _encode_numeric(column, schema) if schema.kind == "numeric" else _encode_categories(column, schema)
+
+
+def _encode_numeric(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
+    """Bin of each cell: how many cuts are at or below it; NaN gets the gap code."""
+    if isinstance(column, NumericColumn):
+        values = column.values
+    else:  # booleans
+        values = np.array([*column.dictionary, np.nan], dtype=np.float64)[column.indices]
+    found = np.searchsorted(np.array(schema.cuts), values, side="right")
+    if values.dtype.kind == "f":
+        found[np.isnan(values)] = schema.gap_code
+    return found
+
+
+def _encode_categories(column: Column, schema: ColumnSchema) -> NDArray[np.integer]:
+    """Code of each cell; an empty cell gets the gap code, an unseen category one more than the missing code."""
+    if isinstance(column, NumericColumn):
+        return _encode_numbers(column, schema)
+    known = {category: code for code, category in enumerate(schema.categories)}
+    unseen = schema.missing_code + 1
+    lookup = [known.get(category, unseen) for category in column.dictionary]
+    return np.array([*lookup, schema.gap_code])[column.indices]  # index -1 takes the last entry
+
+
+def check_same_type(column: Column, schema: ColumnSchema) -> bool:
+    """Whether a column holds values, which must be of the type it was learnt with.
+
+    Text never turns into numbers silently; a column without a value has no type, however it is declared.
+    """
+    if not schema.categories and schema.kind == "categorical":
+        return True  # nothing was there to learn a type from
+    expected = _type_word(schema.categories[0]) if schema.categories else "numeric"
+    found = "numeric" if isinstance(column, NumericColumn) else _type_word(*column.dictionary[:1])
+    if isinstance(column, NumericColumn) and column.unit != "number":
+        found = "dates" if schema.kind == "categorical" else "numeric"
+    if found == expected or {found, expected} == {"numeric", "booleans"}:
+        return True
+    if not gaps(column).all():
+        example = f" ({column.dictionary[0]!r})" if isinstance(column, DictionaryColumn) else ""
+        raise DataError(
+            f"column {column.name!r} of the table to predict holds {_plural(found)}{example}; "
+            f"it was {expected} when the model was fitted.",
+            hint="convert the column to the type used in training, or refit with categorical_features naming it.",
+        )
+    return False
+
+
+def are_told_apart(categories: Sequence[Category]) -> bool:
+    """Whether the numbers that cells are compared with differ: floats where some are, and times without their zone."""
+    return (
+        not categories or isinstance(categories[0], str) or len(np.unique(_as_numbers(categories))) == len(categories)
+    )
+
+
+def _as_numbers(categories: Sequence[Category]) -> NDArray[Any]:
+    return np.array([as_number(category) for category in categories])
+
+
+def _encode_numbers(column: NumericColumn, schema: ColumnSchema) -> NDArray[np.integer]:
+    values = column.values
+    if not schema.categories:
+        return np.where(np.isnan(values), schema.gap_code, schema.missing_code + 1)
+    categories = _as_numbers(schema.categories)
+    order = np.argsort(categories)
+    position = np.minimum(np.searchsorted(categories, values, sorter=order), len(categories) - 1)
+    codes = order[position]
+    codes[categories[codes] != values] = schema.missing_code + 1
+    codes[np.isnan(values)] = schema.gap_code
+    return codes
+
+
+def distinct_integers(values: Numbers) -> tuple[Numbers, Codes]:
+    """Ascending distinct integers and each value's position among them; by look-up where they span little."""
+    low, present = _narrow(values)
+    if present is None:
+        distinct, positions = np.unique(values, return_inverse=True)
+        return distinct, positions.astype(code_dtype(len(distinct)))
+    found = _add(present, low, values)
+    codes: Codes = np.empty(len(values), dtype=code_dtype(len(found)))
+    if present.all():
+        shift(values, low, codes)
+    else:
+        look_up((np.cumsum(present) - 1).astype(codes.dtype), values, low, codes)
+    return found, codes
+
+
+def _distinct(values: Numbers) -> Numbers:
+    """Ascending distinct values without NaN."""
+    if values.dtype.kind in "iu" and len(values):
+        low, present = _narrow(values)
+        if present is not None:
+            return _add(present, low, values)
+    distinct: Numbers = np.unique(values)
+    return distinct[~np.isnan(distinct)]
+
+
+def _narrow(values: Numbers) -> tuple[int, NDArray[np.bool_] | None]:
+    """The least of some integers, and which occur from there on; None if they span too much for a table."""
+    low, high = int(values.min()), int(values.max())
+    if not spans_little(low, high):
+        return low, None
+    return low, occurring(values, low, high - low + 1)
+
+
+def _add(present: NDArray[np.bool_], low: int, like: Numbers) -> Numbers:
+    # Places wrap around in the values' own width, and so do the sums that undo it.
+    found: Numbers = np.flatnonzero(present).astype(like.dtype) + like.dtype.type(low)
+    return found
+
+
+def _as_category(value: float, unit: Unit) -> Category:
+    if unit == "date" or unit == "datetime":
+        try:
+            moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=value)
+        except OverflowError:
+            year = 1970 + value / MICROSECONDS_OF_YEAR
+            raise DataError(
+                f"a date of year {year:.0f} can be no category; expected years 1 to 9999.",
+                hint="replace it by a missing cell if it stands for one.",
+            ) from None
+        return moment.date() if unit == "date" else moment
+    return value
+
+
+def as_number(category: Category) -> float:
+    """A category as the number `read_columns` gives its cells (microseconds for dates)."""
+    if isinstance(category, datetime.date):
+        moment = datetime.datetime.combine(category, datetime.time())
+        moment = category if isinstance(category, datetime.datetime) else moment
+        return (moment.replace(tzinfo=None) - datetime.datetime(1970, 1, 1)) / datetime.timedelta(microseconds=1)
+    assert not isinstance(category, str)
+    return category
+
+
+def _type_word(*example: Category) -> str:
+    """What a column of such categories is, in a word for messages."""
+    if not example:
+        return "nothing"
+    value = example[0]
+    if isinstance(value, bool):
+        return "booleans"
+    if isinstance(value, str):
+        return "text"
+    return "dates" if isinstance(value, datetime.date) else "numeric"
+
+
+def _plural(word: str) -> str:
+    return "numbers" if word == "numeric" else word
+
+
+def spans_little(low: int, high: int, most: int = NARROW_SPAN) -> bool:
+    """Whether a table may have a place for each of the integers low .. high: few enough, and countable from low."""
+    return high - low < most and high < np.iinfo(np.intp).max
+
+
+def look_up(codes: Codes, cells: NDArray[np.integer], lowest: int, out: Codes) -> None:
+    """out[i] = codes[cells[i] - lowest], in one dtype; a cell of lowest - 1, which says missing, takes the last."""
+    for first in range(0, len(cells), BLOCK_ROWS):
+        rows = slice(first, first + BLOCK_ROWS)
+        places = cells[rows].astype(np.intp)
+        places -= lowest
+        np.take(codes, places, out=out[rows], mode="wrap")
+
+
+def shift(cells: NDArray[np.integer], lowest: int, out: Codes) -> None:
+    """out[i] = cells[i] - lowest, where all of these fit: `look_up` of codes that count up, ten times as fast."""
+    # Whole numbers wrap around, so that both may be cut to the width of the code before.
+    first = np.array(lowest).astype(out.dtype)
+    if cells.itemsize == out.itemsize:
+        np.subtract(cells.view(out.dtype), first, out=out)
+        return
+    for begin in range(0, len(cells), BLOCK_ROWS):
+        rows = slice(begin, begin + BLOCK_ROWS)
+        np.subtract(cells[rows].astype(out.dtype), first, out=out[rows])
+
+
+def count_codes(codes: Codes, n_states: int) -> NDArray[np.int64]:
+    """(n_states,) rows of each code, of which there are few."""
+    counted = np.zeros(n_states, dtype=np.int64)
+    for first in range(0, len(codes), BLOCK_ROWS):
+        counted += np.bincount(codes[first : first + BLOCK_ROWS], minlength=n_states)
+    return counted
+
+
+def occurring(cells: NDArray[np.integer], lowest: int, n_places: int) -> NDArray[np.bool_]:
+    """Whether there is a cell of lowest + k, for each k below n_places; cells of lowest - 1 say missing.
+
+    Mostly all are found among the first cells, and then the others are not looked at.
+    """
+    marked = np.zeros(n_places + 1, dtype=bool)  # a missing cell marks the spare last entry
+    found = marked[:-1]
+    for first in range(0, len(cells), BLOCK_ROWS):
+        places = cells[first : first + BLOCK_ROWS].astype(np.intp)
+        places -= lowest
+        marked[places] = True
+        if found.all():
+            break
+    return found

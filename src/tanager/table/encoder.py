@@ -14,14 +14,24 @@ from tanager.arrays import Codes
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.registry import nearest_first
 from tanager.runtime.resources import map_threads
-from tanager.table.batch import EncodedBatch, Weights
-from tanager.table.categories import NARROW_SPAN, code_dtype, encode_column, look_up, shift, spans_little
-from tanager.table.cells import distinct_cells, encode_cells
-from tanager.table.columns import Column, DictionaryColumn, NumericColumn, RawTable, gaps
+from tanager.table.binning import fine_places, learn_column, states_of_both, write_coarse
+from tanager.table.columns import (
+    NARROW_SPAN,
+    Column,
+    DictionaryColumn,
+    Numbers,
+    NumericColumn,
+    RawTable,
+    code_dtype,
+    encode_column,
+    gaps,
+    look_up,
+    shift,
+    spans_little,
+)
 from tanager.table.discretizer import Discretizer
-from tanager.table.granularity import fine_places, learn_column, states_of_both, write_coarse
-from tanager.table.integer_matrix import IntegerLookup
-from tanager.table.number_cells import is_row_major
+from tanager.table.distinct_cells import CELLS_WORTH_COMPILING, distinct_cells, encode_cells, is_row_major
+from tanager.table.rows import EncodedBatch, Weights
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.value_counts import count_values
 
@@ -281,3 +291,68 @@ def without_class(schema: TableSchema, n_rows: int) -> Codes:
     """The class codes of rows whose class is missing."""
     n_classes = schema.target.n_states
     return np.full(n_rows, n_classes, dtype=code_dtype(n_classes))
+
+
+# A block of rows is read once while its codes, one byte each, stay in cache.
+BLOCK_CELLS = 1 << 19
+
+
+@dataclass(frozen=True)
+class IntegerLookup:
+    """For every column a table from value - low to code; values outside it, and gaps in it, are unseen.
+
+    A value v of column j has code `codes[offset[j] + v - low[j]]` if 0 <= v - low[j] < span[j].
+    """
+
+    low: NDArray[np.int64]
+    span: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    codes: NDArray[np.uint32]
+    missing: NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, attributes: Sequence[ColumnSchema]) -> IntegerLookup | None:
+        """The tables of a schema, or None where a column is not a narrow range of integers."""
+        low = np.zeros(len(attributes), dtype=np.int64)
+        span = np.zeros(len(attributes), dtype=np.int64)
+        for j, column in enumerate(attributes):
+            whole = [value for value in column.categories if type(value) is int]
+            if column.kind != "categorical" or len(whole) < len(column.categories):
+                return None
+            if whole:
+                lowest, highest = min(whole), max(whole)
+                if highest - lowest >= NARROW_SPAN or highest > np.iinfo(np.int64).max:
+                    return None
+                low[j], span[j] = lowest, highest - lowest + 1
+        offset = np.concatenate([[0], np.cumsum(span)[:-1]])
+        missing = np.array([column.missing_code for column in attributes], dtype=np.uint32)
+        codes = np.repeat(missing, span)
+        for j, column in enumerate(attributes):
+            codes[offset[j] + np.array(column.categories, dtype=np.int64) - low[j]] = range(len(column.categories))
+        return cls(low, span, offset, codes, missing)
+
+    def suits(self, matrix: Numbers) -> bool:
+        """Whether the matrix is small, and its integers can be subtracted from."""
+        small = matrix.size < CELLS_WORTH_COMPILING
+        return small and matrix.dtype.kind in "iu" and np.can_cast(matrix.dtype, np.int64)
+
+    def encode(self, matrix: Numbers, out: Codes) -> bool:
+        """Write the codes of all rows into `out`; True if a value was unseen (its code is the missing one)."""
+
+        def run(rows: slice) -> bool:
+            return self._encode(matrix[rows], out[rows])
+
+        return any(map_threads(run, _row_blocks(matrix)))
+
+    def _encode(self, matrix: Numbers, out: Codes) -> bool:
+        place = matrix - self.low
+        known = (place >= 0) & (place < self.span)
+        codes = self.codes[np.where(known, place + self.offset, 0)]
+        codes = np.where(known, codes, self.missing)
+        out[:] = codes
+        return bool((codes == self.missing).any())
+
+
+def _row_blocks(matrix: Numbers) -> list[slice]:
+    rows = max(1, BLOCK_CELLS // max(1, matrix.shape[1]))
+    return [slice(start, start + rows) for start in range(0, len(matrix), rows)]

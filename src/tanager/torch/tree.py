@@ -21,10 +21,9 @@ from tanager.counts.family import Family
 from tanager.scores.margins import MarginSums, Term, xlogx
 from tanager.scores.protocol import FamilyScore
 from tanager.structure.tree import NO_PARENT, Parents
-from tanager.table.batch import EncodedBatch
-from tanager.torch.device import with_less_memory
-from tanager.torch.engine import TorchEngine
-from tanager.torch.products import OneHots, StateColumns
+from tanager.table.rows import EncodedBatch
+from tanager.torch.engine import OneHots, StateColumns, TorchEngine
+from tanager.torch.rows import with_less_memory
 
 # Cells of all pair tables up to which they go to the host, where every score, gaps and constraints are at home.
 CELLS_WORTH_HOST = 1 << 23

@@ -22,9 +22,8 @@ from tanager.parameters.conditional.network_objective import (
     warn_if_unfinished,
 )
 from tanager.registry import list_names, nearest_first
-from tanager.table.categories import code_dtype, encode_column
-from tanager.table.columns import Column, DictionaryColumn, NumericColumn
-from tanager.table.deal import SLACK, RowKinds, row_keys
+from tanager.table.columns import Column, DictionaryColumn, NumericColumn, code_dtype, encode_column
+from tanager.table.folds import SLACK, RowKinds, row_keys
 from tanager.table.read_columns import read_columns
 from tanager.table.schema import ColumnSchema
 from tanager.table.training_table import read_sample_weight

@@ -16,7 +16,7 @@ from tanager.additive.model import AdditiveModel, AnyModel
 from tanager.arrays import Array, Codes
 from tanager.missing.rule import GapRule
 from tanager.network.columns import Term
-from tanager.table.batch import EncodedBatch
+from tanager.table.rows import EncodedBatch
 from tanager.uncertainty.interval import Interval, around, log_odds_of_each
 
 

@@ -18,8 +18,8 @@ from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.conditional.network_objective import GapObjective, rows_to_infer
 from tanager.parameters.conditional.objectives import MIXED, Objective
 from tanager.structure.dag import Dag
-from tanager.table.batch import EncodedBatch
-from tanager.table.categories import code_dtype
+from tanager.table.columns import code_dtype
+from tanager.table.rows import EncodedBatch
 
 SETTINGS = settings(max_examples=25, deadline=None)
 OBJECTIVES = ["cll", "error", "squared", "margin", "mixed", "mixed-margin"]

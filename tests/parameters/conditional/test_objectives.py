@@ -12,7 +12,7 @@ from tanager.parameters.conditional.compiled_pass import CompiledPass
 from tanager.parameters.conditional.objectives import MIXED, POWERS, IndicatorPass, Objective
 from tanager.runtime.resources import thread_limit
 from tanager.structure.dag import Dag
-from tanager.table.batch import EncodedBatch
+from tanager.table.rows import EncodedBatch
 
 N_STATES = (3, 2, 2, 3)
 DAGS = {

@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tanager.errors import DataError
+from tanager.table.binning import learn_column
 from tanager.table.columns import DictionaryColumn, NumericColumn
 from tanager.table.discretizer import choose_discretizer
-from tanager.table.granularity import learn_column
-from tanager.table.stream import numbers as stream_numbers
-from tanager.table.stream.coder import ColumnCoder
-from tanager.table.stream.numbers import BatchRows, NumberCoder, NumberVocabulary
+from tanager.table.stream import coder as stream_coder
+from tanager.table.stream.coder import BatchRows, ColumnCoder, NumberCoder, NumberVocabulary
 from tanager.table.value_counts import count_values
 
 INTEGERS = [np.int8, np.uint8, np.int16, np.int64]
@@ -113,7 +112,7 @@ def test_counts_by_class_are_those_of_all_rows_together(span, weighted):
 
 
 def test_numbers_too_many_to_keep_are_spooled_as_they_are_and_counted_by_a_sketch(monkeypatch):
-    monkeypatch.setattr(stream_numbers, "MAX_DISTINCT_NUMBERS", 300)
+    monkeypatch.setattr(stream_coder, "MAX_DISTINCT_NUMBERS", 300)
     rng = np.random.default_rng(0)
     values = rng.normal(size=1_000)
     coder = NumberCoder(cut=True)
@@ -183,7 +182,7 @@ def test_a_category_that_a_schema_of_other_rows_lacks_is_missing_there():
 @pytest.mark.parametrize("most_distinct", [10, 1_000])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_batches_count_the_rows_that_hold_a_value(weighted, most_distinct, monkeypatch):
-    monkeypatch.setattr(stream_numbers, "MAX_DISTINCT_NUMBERS", most_distinct)  # more are counted by a sketch
+    monkeypatch.setattr(stream_coder, "MAX_DISTINCT_NUMBERS", most_distinct)  # more are counted by a sketch
     rng = np.random.default_rng(0)
     values = np.where(rng.random(400) < 0.2, np.nan, rng.integers(0, 300, 400) / 4)
     classes, weights = rng.integers(0, 2, 400).astype(np.uint8), rng.random(400) + 1e-3

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from oracle import random_batch
 from tanager.errors import MemoryLimitError
-from tanager.table.batch import EncodedBatch
-from tanager.table.rows import gather
+from tanager.table.rows import EncodedBatch, gather
 from tanager.table.stream.rows import DiskRows
 
 N_STATES = (3, 2, 4, 3)
@@ -121,7 +120,7 @@ def test_open_files_do_not_grow_with_the_blocks():
 
 
 def test_rows_that_would_fill_the_memory_are_refused(monkeypatch):
-    monkeypatch.setattr("tanager.table.batch.physical_memory", lambda: 4 * 60 * 4)
+    monkeypatch.setattr("tanager.table.rows.physical_memory", lambda: 4 * 60 * 4)
     rows = on_disk(random_batch(5, 61, N_STATES), [])
     assert rows.take(np.arange(60)).n_rows == 60
     with pytest.raises(MemoryLimitError, match="61 rows are needed in memory at once"):

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tanager.table.stream.sketch import ValueSketch
-from tanager.table.value_counts import count_values
+from tanager.table.value_counts import ValueSketch, count_values
 
 ORDERS = {
     "shuffled": lambda values, rng: rng.permutation(values),

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tanager.errors import MemoryLimitError
-from tanager.table.stream import spool as stream_spool
-from tanager.table.stream.scratch_file import ScratchFile
-from tanager.table.stream.spool import Spool
+from tanager.table.stream import rows as stream_rows
+from tanager.table.stream.rows import ScratchFile, Spool
 
 DTYPES = [np.uint8, np.uint16, np.uint32, np.float32, np.float64]
 
@@ -35,7 +34,7 @@ def test_cells_come_back_in_order_whatever_the_batches_and_their_dtypes(batches,
     written: list[list[float | None]] = [[], [], []]
     found: list[list[float | None]] = [[], [], []]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stream_spool, "CHUNK_ROWS", chunk_rows)
+        patch.setattr(stream_rows, "CHUNK_ROWS", chunk_rows)
         spool = Spool()
         for n_rows, dtypes in batches:
             columns = [rng.integers(0, 250, n_rows).astype(dtype) for dtype in dtypes]

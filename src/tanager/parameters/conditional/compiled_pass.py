@@ -15,7 +15,7 @@ from tanager.arrays import Array
 from tanager.counts.family import Family
 from tanager.parameters.class_cells import ClassCells
 from tanager.runtime.resources import map_threads
-from tanager.table.batch import EncodedBatch
+from tanager.table.rows import EncodedBatch
 
 # A group's table and its gradient stay in the second-level cache, and are filled by many rows a cell. Fewer and larger
 # tables beat those that fit the first level: 0.19 s a pass over covtype instead of 0.32 s.

@@ -19,8 +19,8 @@ from tanager.parameters.conditional.objectives import POWERS, indicators, losses
 from tanager.parameters.conditional.penalized import Penalized
 from tanager.parameters.protocol import ParameterTask
 from tanager.runtime.resources import map_threads
-from tanager.table.batch import EncodedBatch
-from tanager.table.deal import split_rows
+from tanager.table.folds import split_rows
+from tanager.table.rows import EncodedBatch
 
 Strengths = tuple[float, ...]
 

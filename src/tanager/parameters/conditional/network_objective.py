@@ -39,8 +39,7 @@ from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import ParameterTask
 from tanager.registry import check_option
 from tanager.structure.dag import Dag, PartOfDag, requisite_nodes
-from tanager.table.batch import EncodedBatch
-from tanager.table.rows import Rows, gather
+from tanager.table.rows import EncodedBatch, Rows, gather
 
 NETWORK_OBJECTIVES = ("ll", *POWERS)
 

@@ -25,8 +25,7 @@ from tanager.arrays import Array
 from tanager.counts.engine import CountEngine
 from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.conditional.compiled_pass import CompiledPass
-from tanager.table.batch import EncodedBatch
-from tanager.table.rows import Rows, add
+from tanager.table.rows import EncodedBatch, Rows, add
 
 # (row, family, class) look-ups of a pass from which the compiled kernel repays its start.
 WORK_WORTH_COMPILING = 4_000_000

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.table.batch import EncodedBatch, PreparedHere, check_fits, join_blocks
-from tanager.table.needs import Place
-from tanager.table.rows import Made, Outline, Outlined, RowNumbers, Value, add
-from tanager.table.stream.scratch_file import ScratchFile, check_space
+from tanager.errors import MemoryLimitError
+from tanager.table.rows import (
+    EncodedBatch,
+    Made,
+    Outline,
+    Outlined,
+    Place,
+    PreparedHere,
+    RowNumbers,
+    Value,
+    add,
+    check_fits,
+    join_blocks,
+)
+from tanager.table.stream.coder import RawCells
 
 Change = Callable[[EncodedBatch], EncodedBatch]
 Array = NDArray[Any]
@@ -142,3 +155,145 @@ def _write(block: EncodedBatch, on_disk: Sequence[Array], file: ScratchFile) -> 
         file.align()
         arrays.append(WrittenArray(file.append(array), array.shape, array.dtype))
     return WrittenBlock(tuple(arrays), block.n_states, block.incomplete)
+
+
+CHUNK_ROWS = 1 << 18
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Rows written together: where they begin in the file, and the dtype of each column."""
+
+    start: int
+    n_rows: int
+    dtypes: tuple[np.dtype[Any], ...]
+
+    @property
+    def sizes(self) -> list[int]:
+        """Bytes of each column."""
+        return [self.n_rows * dtype.itemsize for dtype in self.dtypes]
+
+    def columns(self, data: NDArray[np.uint8]) -> list[RawCells]:
+        """The columns in the bytes of the chunk."""
+        ends = np.cumsum(self.sizes).tolist()
+        parts = zip(ends, self.sizes, self.dtypes, strict=True)
+        return [data[end - size : end].view(dtype) for end, size, dtype in parts]
+
+
+class Spool:
+    """Columns of cells, appended batch by batch and read back chunk by chunk.
+
+    Within a chunk a column is one run of bytes, in the dtype its cells need there.
+    """
+
+    def __init__(self) -> None:
+        self._file = ScratchFile()
+        self._pending: list[list[RawCells]] = []
+        self._n_pending = 0
+        self.chunks: list[Chunk] = []
+
+    @property
+    def n_rows(self) -> int:
+        return sum(chunk.n_rows for chunk in self.chunks) + self._n_pending
+
+    def append(self, columns: Sequence[RawCells]) -> None:
+        """Add the rows of a batch, a column each."""
+        if self._pending and any(
+            part[-1].dtype.kind != cells.dtype.kind for part, cells in zip(self._pending, columns, strict=True)
+        ):
+            self.flush()
+        self._pending = self._pending or [[] for _ in columns]
+        for part, cells in zip(self._pending, columns, strict=True):
+            part.append(cells)
+        self._n_pending += len(columns[0])
+        if self._n_pending >= CHUNK_ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is pending as a chunk."""
+        if not self._n_pending:
+            return
+        columns = [_widen(parts) for parts in self._pending]
+        check_space(sum(part.nbytes for parts in columns for part in parts), "the codes of the next rows")
+        self.chunks.append(Chunk(self._file.size, self._n_pending, tuple(parts[0].dtype for parts in columns)))
+        for parts in columns:
+            for part in parts:
+                self._file.append(part)
+        self._pending, self._n_pending = [], 0
+
+    def read(self, chunk: Chunk) -> NDArray[np.uint8]:
+        """The bytes of a chunk, mapped into memory."""
+        return self._file.read(chunk.start, sum(chunk.sizes))
+
+    def close(self) -> None:
+        """Give the disk space back."""
+        self._file.close()
+
+
+def _widen(parts: Sequence[RawCells]) -> Sequence[RawCells]:
+    """Several batches of a column in the widest of their dtypes; the largest number goes on to say missing."""
+    dtype = np.result_type(*parts)
+    if all(part.dtype == dtype for part in parts):
+        return parts
+    wide: list[RawCells] = []
+    for part in parts:
+        other = part.astype(dtype)
+        if dtype.kind == "u":
+            other[part == np.iinfo(part.dtype).max] = np.iinfo(dtype).max
+        wide.append(other)
+    return wide
+
+
+# Of the arrays that are looked at where they lie.
+ALIGNMENT = 8
+
+
+class ScratchFile:
+    """Bytes that are appended, and read by being mapped into memory."""
+
+    def __init__(self) -> None:
+        # The system keeps an unlinked file as long as this process has it open or mapped, and no longer.
+        self._file: IO[bytes] = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 closed by `close`
+        self.size = 0
+
+    def append(self, array: NDArray[Any]) -> int:
+        """Write the elements of an array, in its own order; the answer is where they begin."""
+        start = self.size
+        data = array.ravel(order="K").view(np.uint8).data
+        try:
+            while data:
+                data = data[self._file.write(data) :]
+        except OSError as error:
+            raise no_space(len(data), "the codes of the next rows") from error
+        self.size += array.nbytes
+        return start
+
+    def align(self) -> None:
+        """Let the next array begin where it can be looked at without a copy."""
+        self.append(np.zeros(-self.size % ALIGNMENT, dtype=np.uint8))
+
+    def read(self, start: int, size: int) -> NDArray[np.uint8]:
+        """Some of the bytes, mapped into memory; they outlive `close`."""
+        if not size:
+            return np.empty(0, dtype=np.uint8)
+        # A plain array on top, and one that may be written to: kernels are compiled for those.
+        return np.asarray(np.memmap(self._file, np.uint8, "r+", start, size))
+
+    def close(self) -> None:
+        """Give the disk space back, once nothing is mapped."""
+        self._file.close()
+
+
+def check_space(n_bytes: int, what: str) -> None:
+    """Refuse what would not fit on the disk with the temporary folder."""
+    if shutil.disk_usage(tempfile.gettempdir()).free < n_bytes:
+        raise no_space(n_bytes, what)
+
+
+def no_space(n_bytes: int, what: str) -> MemoryLimitError:
+    folder = tempfile.gettempdir()
+    free = shutil.disk_usage(folder).free
+    return MemoryLimitError(
+        f"{what} take {n_bytes:,} bytes in the temporary folder {folder!r}, which has {free:,} left.",
+        hint="name a folder with more space in the environment variable TMPDIR.",
+    )

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 from oracle import batch_of, random_batch
-from tanager.table import deal
-from tanager.table.deal import RowKinds, row_keys, split_rows
+from tanager.table import folds
+from tanager.table.folds import RowKinds, row_keys, split_rows
 
 seeds = st.integers(0, 1000)
 
@@ -47,7 +47,7 @@ def test_the_parts_have_all_units_and_differ_by_one_at_most_in_each_stratum(seed
 
 @pytest.mark.parametrize("units_per_kind", [0, 1_000], ids=["marginals", "count"])
 def test_the_units_of_a_kind_in_a_part_are_hypergeometric(units_per_kind, monkeypatch):
-    monkeypatch.setattr(deal, "UNITS_PER_KIND", units_per_kind)
+    monkeypatch.setattr(folds, "UNITS_PER_KIND", units_per_kind)
     kinds, n_draws = kinds_of([6, 1, 2]), 2_000
     largest = kinds.weights.argmax()
     for part in range(3):

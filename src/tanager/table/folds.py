@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.arrays import Array, Codes, Words
-from tanager.table.batch import EncodedBatch, join_blocks
-from tanager.table.rows import Rows, Value
+from tanager.table.rows import EncodedBatch, Rows, Value, join_blocks
 
 Sizes = NDArray[np.integer]
 
