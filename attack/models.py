@@ -20,13 +20,13 @@ from tanager import (
     cross_validate_model,
 )
 from tanager.additive.forest import Forest, Tree
+from tanager.check.preprocessing import NOTHING_TO_DO, Recipe
 from tanager.classifiers.base import TableClassifier
 from tanager.decide import CostDecision, ThresholdDecision
 from tanager.edits import Edit
 from tanager.files.write_model import to_document
 from tanager.missing.choose import with_rule
 from tanager.missing.expected import Expected
-from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
 from tanager.structure import AnDE
 
 ROWS = pa.table(

@@ -35,7 +35,7 @@ def clean_table(seed: int) -> tuple[pd.DataFrame, pd.Series]:
 
 @dataclass(frozen=True)
 class Fault:
-    """A column to plant: how it is made, and what the doctor says of it."""
+    """A column to plant: how it is made, and the issue that is found."""
 
     make: Callable[[Rng, pd.Series], object]
     severity: str

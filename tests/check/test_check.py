@@ -1,4 +1,4 @@
-"""The table doctor finds each fault that is planted, and nothing of high severity in clean tables."""
+"""The data checks find each fault that is planted, and nothing of high severity in clean tables."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from doctor.faults import FAULTS, clean_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
+from check.faults import FAULTS, clean_table
 from tanager import DataError, check
-from tanager.check.findings.gaps import chance
-from tanager.check.findings.leaks import mistakes
+from tanager.check.class_issues import errors_of, p_value
 
 seeds = st.integers(0, 10**6)
 
@@ -103,14 +102,14 @@ def test_mistakes_are_those_of_the_other_rows_counted_by_hand(rows):
         rival = max(votes[c] for c in range(3) if c != label)
         # A tie is half a mistake.
         expected += label != usual if not others else (votes[label] < rival) + 0.5 * (votes[label] == rival)
-    assert mistakes(codes, classes, 5, 3, ordered=False) == expected
+    assert errors_of(codes, classes, 5, 3, ordered=False) == expected
 
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=2, max_size=5))
 def test_the_chance_of_gaps_is_that_of_scipy(counts):
     gaps, filled = map(np.array, zip(*counts, strict=True))
     expected = chi2_contingency([gaps, filled], correction=False).pvalue
-    assert chance(gaps, gaps + filled) == pytest.approx(expected, rel=1e-9)
+    assert p_value(gaps, gaps + filled) == pytest.approx(expected, rel=1e-9)
 
 
 @settings(max_examples=20, deadline=None)
@@ -175,7 +174,7 @@ def test_the_text_fits_80_columns_and_the_page_is_safe(seed, name, fault):
     parser = html.parser.HTMLParser()
     parser.handle_starttag = lambda tag, attributes: tags.append(tag)
     parser.feed(found._repr_html_())
-    assert set(tags) <= {"div", "p", "table", "tr", "td", "th", "b", "details", "summary"}
+    assert set(tags) <= {"div", "table", "caption", "thead", "tbody", "tr", "td", "th"}
 
 
 def test_a_checkup_draws_each_column():

@@ -9,10 +9,10 @@ import pytest
 
 from cli.iris_table import SPECIES
 from tanager import load_model
+from tanager.check.text_values import MARKS
 from tanager.cli.main import run
 from tanager.files import read_table as read_table_module
 from tanager.files.write_table import write_table
-from tanager.recipe.texts import MARKS
 
 LEFT_OUT = "tanager: warning: the class is missing in 3 of 150 rows; they are left out."
 

@@ -33,11 +33,10 @@ from tanager import (
     export,
 )
 from tanager.additive.model import AdditiveModel
+from tanager.check.preprocessing import Category, Drop, Recipe
 from tanager.decide import ThresholdDecision
 from tanager.export.sql_dialects import DIALECTS
 from tanager.export.targets import TARGETS
-from tanager.recipe.recipe import Recipe
-from tanager.recipe.steps import Category, Drop
 from tanager.structure import AnDE
 from tanager.table.schema import ColumnSchema
 

@@ -16,10 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tanager.check.text_values import MARKS
 from tanager.errors import DataWarning, FileError
 from tanager.files.cell_rules import CellRules
 from tanager.files.read_table import open_batches, read_table
-from tanager.recipe.texts import MARKS
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 from tanager import DataWarning, FileError, read_network
+from tanager.check.preprocessing import NOTHING_TO_DO
 from tanager.evaluate.entries import parse_part
 from tanager.files.arff_header import ArffError, read_header, split_cells
 from tanager.files.network_nodes import INTERVAL
 from tanager.files.read_csv import CellRules
 from tanager.files.read_table import read_table
-from tanager.recipe.recipe import NOTHING_TO_DO
 
 # Quadratic, these take minutes.
 LONG = 200_000

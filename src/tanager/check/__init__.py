@@ -1,4 +1,4 @@
-"""The table doctor: what may be wrong with a table, found before a model learns from it."""
+"""Data checks: the issues of a table, found before a model learns from it, and the preprocessing that fixes them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["check"]
 
 
 def check(X: object, y: object = None) -> Checkup:
-    """Look for what may be wrong with a table: what each column is, and what to do about what is odd.
+    """Check a table: what each column is, the issues found, and what fixes them.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def check(X: object, y: object = None) -> Checkup:
     Returns
     -------
     Checkup
-        It prints, draws and shows itself in a notebook; its `recipe` mends what can be mended.
+        It prints, draws and shows itself in a notebook; its `recipe` is the preprocessing that fixes issues.
 
     Examples
     --------

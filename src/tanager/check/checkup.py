@@ -1,4 +1,4 @@
-"""Checkup: what the doctor found, as a value that prints, draws and shows itself in a notebook."""
+"""Checkup: the issues found in a table, as a value that prints, draws and shows itself in a notebook."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from tanager.check.describe import ColumnSummary
-from tanager.check.finding import SEVERITIES, Finding, Severity, percent
-from tanager.recipe.recipe import Recipe
+import numpy as np
+
+from tanager.check.facts import SEVERITIES, Finding, Severity, percent
+from tanager.check.preprocessing import Recipe
+from tanager.html_table import html_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,17 +20,54 @@ WIDTH = 80
 NAME_WIDTH = 22
 MAX_COLUMNS_PRINTED = 100
 MARGIN = 8
+MAX_COLUMNS_DRAWN = 40
+COLOURS = {"high": "#c0392b", "medium": "#e0a030", "low": "#95a5a6", "": "#4c78a8"}
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """What a column is taken for, and why.
+
+    kind       "numbers", "dates", "times", "durations", "categories", "class" or "nothing"
+    why        its cells, in words
+    n_distinct different cells
+    gap_share  share of the rows whose cell is missing
+    severity   of its most severe issue, or ""
+    """
+
+    name: str
+    kind: str
+    why: str
+    n_distinct: int
+    gap_share: float
+    severity: str
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON has it."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "why": self.why,
+            "distinct": self.n_distinct,
+            "missing": self.gap_share,
+        }
+
+    @property
+    def cells(self) -> tuple[str, str, str, str, str]:
+        """Name, kind, distinct cells, missing values and contents, in words."""
+        missing = percent(self.gap_share) if self.gap_share else "-"
+        return self.name, self.kind, f"{self.n_distinct:,}", missing, self.why
 
 
 @dataclass(frozen=True)
 class Checkup:
-    """What may be wrong with a table, the worst first, and what each of its columns is.
+    """The issues found in a table, the most severe first, and what each of its columns is.
 
     n_rows    of the table
     target    the name of the class, or None
     classes   the classes and their shares of the rows, in words
     columns   what each column is, in the table's order, the class last
-    findings  what may be wrong
+    findings  the issues found
     """
 
     n_rows: int
@@ -39,18 +78,15 @@ class Checkup:
 
     @property
     def recipe(self) -> Recipe:
-        """What mends the findings that can be mended without a decision of yours."""
-        dropped = {step.column for finding in self.findings for step in finding.steps if step.name == "drop"}
-        steps = [
-            step
-            for finding in self.findings
-            for step in finding.steps
-            if step.name == "drop" or step.column not in dropped
-        ]
-        return Recipe(tuple(dict.fromkeys(steps)), (), self.target)
+        """The preprocessing that fixes the issues that need no decision of yours."""
+        steps = dict.fromkeys(step for finding in self.findings for step in finding.steps)
+        dropped = {step.column for step in steps if step.name == "drop"}
+        return Recipe(
+            tuple(step for step in steps if step.name == "drop" or step.column not in dropped), (), self.target
+        )
 
     def of_severity(self, severity: Severity) -> tuple[Finding, ...]:
-        """The findings of a severity."""
+        """The issues of a severity."""
         return tuple(finding for finding in self.findings if finding.severity == severity)
 
     def to_dict(self) -> dict[str, object]:
@@ -63,46 +99,70 @@ class Checkup:
             "recipe": self.recipe.to_dict(),
         }
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the share of each column that is missing, coloured by the worst finding about it."""
-        from tanager.plots.checkup import plot_checkup
-
-        return plot_checkup(self, ax)
-
     def __str__(self) -> str:
         lines = [*wrap(self._title, WIDTH), ""]
         for finding in self.findings:
             lines += _finding_lines(finding)
-        lines += ["", *_column_lines(self.columns)] if self.findings else _column_lines(self.columns)
-        return "\n".join(lines)
+        return "\n".join([*lines, *([""] if self.findings else []), *_column_lines(self.columns)])
 
     @property
     def _title(self) -> str:
         counts = [f"{len(self.of_severity(severity))} {severity}" for severity in SEVERITIES]
-        found = f"findings: {', '.join(counts)}" if self.findings else "nothing found"
+        found = f"issues found: {', '.join(counts)}" if self.findings else "no issue found"
         of_class = f"; class {self.target!r}: {self.classes}" if self.target is not None else ""
         return f"{self.n_rows:,} rows, {len(self.columns):,} columns{of_class}; {found}"
 
     def _repr_html_(self) -> str:
-        from tanager.check.html import checkup_html
+        issues = [
+            (each.severity, str(each), "" if each.row is None else f"row {each.row}: {each.example}", each.option)
+            for each in self.findings
+        ]
+        columns = [column.cells for column in self.columns]
+        return html_table(self._title, ["", "issue", "example", "what to do"], issues) + html_table(
+            "columns", ["column", "is", "distinct", "missing", "why"], columns
+        )
 
-        return checkup_html(self, self._title)
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw a line for each column: a bar for the share that is missing, in the colour of its most severe issue.
+
+        Of many columns those with issues come first, then those with missing values.
+        """
+        import matplotlib.pyplot as plt
+
+        ranked = sorted(self.columns, key=lambda each: (not each.severity, -each.gap_share))
+        shown = [each for each in self.columns if each in ranked[:MAX_COLUMNS_DRAWN]]
+        if ax is None:
+            ax = plt.subplots(figsize=(7.0, 0.24 * len(shown) + 1.0), layout="constrained")[1]
+        lines, colours = np.arange(len(shown)), [COLOURS[each.severity] for each in shown]
+        ax.barh(lines, [100 * each.gap_share for each in shown], color=colours, height=0.62, alpha=0.75)
+        ax.scatter(np.zeros(len(shown)), lines, color=colours, s=24, zorder=3, clip_on=False)
+        ax.set_yticks(lines, [_shorten(" ".join(each.name.split())) for each in shown], fontsize=8, parse_math=False)
+        ax.set(ylim=(len(shown) - 0.4, -0.6), xlim=(0, 100), xlabel="missing, % of rows")
+        for severity in dict.fromkeys(each.severity for each in shown):
+            ax.scatter([], [], color=COLOURS[severity], s=24, label=severity or "no issue found")
+        ax.legend(fontsize=8, frameon=False, loc="lower right")
+        ax.tick_params(axis="y", length=0)
+        ax.spines[["top", "right", "left"]].set_visible(False)
+        return ax
 
 
 def _finding_lines(finding: Finding) -> list[str]:
-    """The finding, the row that shows it, and what mends it, within the width of a page."""
+    """The issue, the row that shows it, and what fixes it, within the width of a page."""
     shown = f" (row {finding.row}: {finding.example})" if finding.row is not None and finding.example else ""
     body = wrap(f"{finding}{shown}", WIDTH - MARGIN)
-    remedy = wrap(f"-> {finding.option}", WIDTH - MARGIN, subsequent_indent="   ") if finding.option else []
-    return [f"{finding.severity if k == 0 else '':<{MARGIN}}{line}" for k, line in enumerate([*body, *remedy])]
+    fix = wrap(f"-> {finding.option}", WIDTH - MARGIN, subsequent_indent="   ") if finding.option else []
+    return [f"{finding.severity if k == 0 else '':<{MARGIN}}{line}" for k, line in enumerate([*body, *fix])]
 
 
 def _column_lines(columns: Sequence[ColumnSummary]) -> list[str]:
     lines = [f"{'column':<{NAME_WIDTH}} {'is':<10} {'distinct':>8} {'missing':>8}  why"]
     for column in columns[:MAX_COLUMNS_PRINTED]:
-        name = column.name if len(column.name) <= NAME_WIDTH else column.name[: NAME_WIDTH - 1] + "…"
-        gaps = percent(column.gap_share) if column.gap_share else "-"
-        line = f"{name:<{NAME_WIDTH}} {column.kind:<10} {column.n_distinct:>8,} {gaps:>8}  {column.why}"
-        lines.append(line if len(line) <= WIDTH else line[: WIDTH - 1] + "…")
+        name, kind, distinct, missing, why = column.cells
+        line = f"{_shorten(name):<{NAME_WIDTH}} {kind:<10} {distinct:>8} {missing:>8}  {why}"
+        lines.append(_shorten(line, WIDTH))
     rest = len(columns) - MAX_COLUMNS_PRINTED
     return [*lines, f"... and {rest:,} more columns"] if rest > 0 else lines
+
+
+def _shorten(text: str, width: int = NAME_WIDTH) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"

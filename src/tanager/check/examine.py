@@ -1,38 +1,29 @@
-"""A table -> a checkup: every kind of finding is asked, and each column described."""
+"""A table -> a checkup: every check runs, each column is described, and rows and columns are compared."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 from sklearn.utils.validation import check_consistent_length
 
-from tanager.check.checkup import Checkup
-from tanager.check.describe import describe_column
-from tanager.check.facts import ColumnFacts
-from tanager.check.finding import SEVERITIES, Finding
-from tanager.check.findings.classes import describe_classes, find_in_class
-from tanager.check.findings.codes import find_codes
-from tanager.check.findings.constant import find_constant, find_repeated_columns
-from tanager.check.findings.dates import find_dates
-from tanager.check.findings.gaps import find_gaps
-from tanager.check.findings.identifiers import find_free_text, find_identifier, find_row_numbers
-from tanager.check.findings.leaks import find_leaks
-from tanager.check.findings.numbers import find_numbers
-from tanager.check.findings.repeated_rows import find_repeated_rows
-from tanager.check.findings.spelling import find_spellings
-from tanager.check.table_facts import FindInColumn, FindInTable, TableFacts
+from tanager.check.checkup import Checkup, ColumnSummary
+from tanager.check.class_issues import describe_classes, find_class_issues, find_leaks, find_missing_values
+from tanager.check.column_issues import MANY, find_column_issue, find_spellings
+from tanager.check.facts import SEVERITIES, ColumnFacts, Finding, Severity, TableFacts, drop_option, percent
+from tanager.check.preprocessing import Drop
 from tanager.runtime.resources import map_threads
 from tanager.table.columns import Column, RawTable
 from tanager.table.read_columns import read_arrow, read_objects
+from tanager.table.schema import format_values
 from tanager.table.training_table import read_labels, target_name
 
-WHAT_IT_IS: tuple[FindInColumn, ...] = (
-    find_dates, find_numbers, find_free_text, find_row_numbers, find_identifier, find_spellings, find_codes,
-    find_constant,
-)  # fmt: skip
-"""What a column is: the first of these that finds something says it."""
-OF_THE_TABLE: tuple[FindInTable, ...] = (find_repeated_columns, find_leaks, find_gaps, find_repeated_rows)
+KINDS = {"date": "dates", "datetime": "times", "duration": "durations", "number": "numbers"}
+LONGEST_EXAMPLE = 24
+FEWEST_RARE_ROWS = 10
+"""Columns with fewer rows outside their most common cell may be alike by chance."""
+WORTH_A_LOOK = 0.01
 
 
 def examine(
@@ -47,19 +38,21 @@ def examine(
     if y is not None:
         target = ColumnFacts.of(_read_class(class_name or target_name(y, table.names), y, table.n_rows))
     facts = TableFacts(attributes, target, table.n_rows, leading_zeros)
-    columns = facts.columns
-    findings = [finding for column in attributes if (finding := _what_it_is(column, facts)) is not None]
-    findings += [finding for find in OF_THE_TABLE for finding in find(facts)]
+    found = [find_column_issue(column, facts) for column in attributes]
+    for find in (find_repeated_columns, find_leaks, find_missing_values, find_repeated_rows):
+        found += find(facts)
     if target is not None:
-        spelling = find_spellings(target, facts)
-        findings += [*find_in_class(facts), *([spelling] if spelling else [])]
-    order = {column.name: place for place, column in enumerate(columns)}
-    findings.sort(key=lambda each: (SEVERITIES.index(each.severity), order.get(each.column or "", len(order))))
+        found += [*find_class_issues(facts), find_spellings(target, facts)]
+    place = {column.name: number for number, column in enumerate(facts.columns)}
+    findings = sorted(
+        (finding for finding in found if finding is not None),
+        key=lambda each: (SEVERITIES.index(each.severity), place.get(each.column or "", len(place))),
+    )
     return Checkup(
         n_rows=table.n_rows,
         target=None if target is None else target.name,
         classes="" if target is None else describe_classes(target),
-        columns=tuple(describe_column(column, column is target, findings) for column in columns),
+        columns=tuple(describe_column(column, column is target, findings) for column in facts.columns),
         findings=_without_echoes(findings),
     )
 
@@ -73,13 +66,87 @@ def _read_class(name: str, y: object, n_rows: int) -> Column:
     return read_objects(name, labels)
 
 
-def _what_it_is(column: ColumnFacts, facts: TableFacts) -> Finding | None:
-    return next(filter(None, (find(column, facts) for find in WHAT_IT_IS)), None)
-
-
 def _without_echoes(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The findings less those that a worse one about the same column makes idle, but for what mends them."""
+    """Leave out an issue of a column that has a more severe one, unless preprocessing fixes it."""
     worst = {finding.column for finding in findings if finding.severity == "high"}
     return tuple(
         finding for finding in findings if finding.severity == "high" or finding.column not in worst or finding.steps
     )
+
+
+def describe_column(column: ColumnFacts, is_class: bool, findings: Sequence[Finding]) -> ColumnSummary:
+    """The summary of a column; `findings` are those of the table, the most severe first."""
+    kind = KINDS.get(column.unit, "categories") if len(column.values) else "nothing"
+    severity = next((finding.severity for finding in findings if finding.column == column.name), "")
+    n_distinct = len(column.values)
+    return ColumnSummary(
+        column.name, "class" if is_class else kind, _contents(column), n_distinct, column.missing_share, severity
+    )
+
+
+def _contents(column: ColumnFacts) -> str:
+    """The cells of a column, in words."""
+    n_distinct = len(column.values)
+    if not n_distinct:
+        return "no cell holds anything"
+    if column.unit:
+        values = np.asarray(column.values)
+        ends = format_values([values[0].item(), values[-1].item()], column.unit)
+        kind = "whole numbers" if column.is_whole else KINDS[column.unit]
+        return f"{kind} from {ends[0]} to {ends[1]}" if n_distinct > 1 else f"{kind}, all the same"
+    kind = "text" if column.texts else "true or false"
+    if n_distinct == column.n_observed > 1:
+        return f"{kind}, all different"
+    usual = str(column.values[int(column.counts.argmax())])
+    short = usual if len(usual) <= LONGEST_EXAMPLE else usual[: LONGEST_EXAMPLE - 1] + "…"
+    return f"{kind}, {'mostly' if n_distinct > 1 else 'always'} {short!r}"
+
+
+def find_repeated_columns(table: TableFacts) -> list[Finding]:
+    """Columns that are a renaming of another: a code and its name, or the same twice."""
+    first: dict[tuple[str, bytes], ColumnFacts] = {}
+    findings = []
+    for column in table.attributes:
+        key = _signature(column)
+        earlier = column if key is None else first.setdefault(key, column)
+        if earlier is not column:
+            what, steps = f"says the same as column {earlier.name!r}", (Drop(column.name),)
+            findings.append(column.finding("medium", what, drop_option(column.name), steps=steps))
+    return findings
+
+
+def _signature(column: ColumnFacts) -> tuple[str, bytes] | None:
+    """Equal for two columns each of which is a renaming of the other; numbers keep their order.
+
+    Of a column with many distinct cells nearly any other is a renaming, unless the order counts.
+    """
+    if column.n_rows - int(column.counts.max(initial=0)) < FEWEST_RARE_ROWS or len(column.values) < 2:
+        return None
+    if column.distinct_share > MANY:
+        return ("order", column.codes.astype(np.int64).tobytes()) if column.unit else None
+    codes = pa.array(column.codes, mask=column.codes < 0).dictionary_encode().indices  # in the order of appearance
+    return "names", codes.cast(pa.int64()).fill_null(-1).to_numpy().tobytes()
+
+
+def find_repeated_rows(table: TableFacts) -> list[Finding]:
+    """Rows equal in every column and the class to an earlier one: held out of training they would not be new."""
+    groups = np.zeros(table.n_rows, dtype=np.int64)
+    n_groups = 1
+    # Columns with many distinct cells tell rows apart soonest.
+    for column in sorted(table.columns, key=lambda each: -len(each.values)):
+        groups = np.unique(groups * (len(column.values) + 1) + column.codes + 1, return_inverse=True)[1]
+        n_groups = int(groups.max(initial=-1)) + 1
+        if n_groups == table.n_rows:
+            return []
+    n_repeated = table.n_rows - n_groups
+    if n_repeated == 0:
+        return []
+    first = np.unique(groups, return_index=True)[1]
+    row = int(np.setdiff1d(np.arange(table.n_rows), first)[0])
+    share = n_repeated / table.n_rows
+    # A table with many distinct numbers seldom has the same row twice by chance.
+    improbable = any(column.unit and column.distinct_share > MANY for column in table.attributes)
+    severity: Severity = "medium" if improbable and share >= WORTH_A_LOOK else "low"
+    what = f"{n_repeated:,} of {table.n_rows:,} rows ({percent(share)}) repeat an earlier row"
+    option = "if they are copies, leave them out: held-out rows must be new"
+    return [Finding(severity, None, what, option, row, f"as row {int(first[groups[row]]):,}", share)]

@@ -1,16 +1,60 @@
-"""ColumnFacts: the distinct cells of a column and the number of rows of each, which every finding is made from."""
+"""What the data checks look at (`ColumnFacts`, `TableFacts`), and what they return (`Finding`)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.recipe.texts import parse_number
-from tanager.table.columns import Column, DictionaryColumn, NumericColumn, distinct_integers
+from tanager.check.preprocessing import Drop, Step
+from tanager.check.text_values import parse_number
+from tanager.table.columns import Column, DictionaryColumn, distinct_integers
 from tanager.table.schema import Category, Unit, format_values
+
+Severity = Literal["high", "medium", "low"]
+SEVERITIES: tuple[Severity, ...] = ("high", "medium", "low")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One issue found in a table.
+
+    severity  "high": the model will be wrong or worthless; "medium": look at it; "low": good to know
+    column    the name of the column, or None for an issue of rows
+    what      the issue, in words that follow the column's name
+    option    what fixes it, or a question to answer; "" where there is nothing to do
+    row       a row that shows it, counted from 0, or None
+    example   the cell of the column in that row
+    share     the share of the rows that have the issue
+    steps     the preprocessing that fixes it
+    """
+
+    severity: Severity
+    column: str | None
+    what: str
+    option: str = ""
+    row: int | None = None
+    example: str = ""
+    share: float = 1.0
+    steps: tuple[Step, ...] = ()
+
+    def __str__(self) -> str:
+        return self.what if self.column is None else f"column {self.column!r} {self.what}"
+
+    @property
+    def line(self) -> str:
+        """The issue and its fix as one line."""
+        end = "" if self.what.endswith("?") else "."
+        return f"{self}{end}{f' Hint: {self.option}.' if self.option else ''}"
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON has it."""
+        return {name: value for name, value in asdict(self).items() if name != "steps"}
 
 
 @dataclass(frozen=True)
@@ -25,22 +69,31 @@ class ColumnFacts:
     name: str
     codes: NDArray[np.integer]
     values: tuple[Category, ...] | NDArray[np.generic]
-    unit: Unit | str
+    unit: Unit | Literal[""]
 
     @classmethod
     def of(cls, column: Column) -> ColumnFacts:
         """The facts of a column that was read."""
         if isinstance(column, DictionaryColumn):
-            return _of_dictionary(column)
-        return _of_numbers(column)
+            seen = np.bincount(column.indices[column.indices >= 0], minlength=len(column.dictionary)) > 0
+            if seen.all():
+                return cls(column.name, column.indices, column.dictionary, "")
+            places = np.append(np.where(seen, np.cumsum(seen) - 1, -1), -1)  # index -1 takes the last entry
+            texts = tuple(value for value, occurs in zip(column.dictionary, seen, strict=True) if occurs)
+            return cls(column.name, places[column.indices], texts, "")
+        cells = column.values
+        if cells.dtype.kind in "iu" and len(cells):
+            integers, codes = distinct_integers(cells)
+            return cls(column.name, codes, integers, column.unit)
+        observed = ~np.isnan(cells.astype(np.float64))
+        values, places = np.unique(cells[observed], return_inverse=True)
+        codes = np.full(len(cells), -1, dtype=np.int32 if len(values) < 2**31 else np.int64)
+        codes[observed] = places
+        return cls(column.name, codes, values, column.unit)
 
     @property
     def n_rows(self) -> int:
         return len(self.codes)
-
-    @property
-    def is_text(self) -> bool:
-        return self.unit == "" and any(isinstance(value, str) for value in self.values)
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -48,63 +101,97 @@ class ColumnFacts:
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.values))
 
     @property
-    def n_filled(self) -> int:
-        """Rows that hold something."""
+    def n_observed(self) -> int:
+        """Rows whose cell is not missing."""
         return int(self.counts.sum())
 
     @property
-    def gap_share(self) -> float:
-        return 1 - self.n_filled / max(self.n_rows, 1)
+    def missing_share(self) -> float:
+        return 1 - self.n_observed / max(self.n_rows, 1)
+
+    @property
+    def distinct_share(self) -> float:
+        """Distinct cells for each row whose cell is not missing."""
+        return len(self.values) / max(self.n_observed, 1)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it holds whole numbers."""
+        return self.unit == "number" and np.asarray(self.values).dtype.kind in "iu"
 
     @cached_property
     def texts(self) -> list[str]:
-        """The distinct cells of a column of text."""
-        return [str(value) for value in self.values] if self.is_text else []
+        """The distinct cells of a column of text; of another column none."""
+        is_text = self.unit == "" and any(isinstance(value, str) for value in self.values)
+        return [str(value) for value in self.values] if is_text else []
 
     @cached_property
     def are_numbers(self) -> NDArray[np.bool_]:
         """Which of the distinct texts are plain numbers."""
         return np.array([parse_number(text) is not None for text in self.texts], dtype=bool)
 
-    @property
-    def n_numbers(self) -> int:
-        """Rows that hold a plain number as text."""
-        return int(self.counts[self.are_numbers].sum())
-
-    @property
-    def distinct_share(self) -> float:
-        """Distinct cells for each row that holds something."""
-        return len(self.values) / max(self.n_filled, 1)
-
     def row_of(self, value: int) -> int:
         """The first row that holds a distinct cell."""
         return int((self.codes == value).argmax())
 
+    @property
+    def first_missing(self) -> int:
+        """The first row whose cell is missing."""
+        return int((self.codes < 0).argmax())
+
     def show(self, row: int) -> str:
-        """What a row holds, in words."""
+        """The cell of a row, in words."""
         code = int(self.codes[row])
         if code < 0:
             return "nothing"
         value = self.values[code]
         return repr(value) if isinstance(value, str) else format_values([float(value)], self.unit or "number")[0]  # type: ignore[arg-type]
 
+    def finding(
+        self,
+        severity: Severity,
+        what: str,
+        option: str = "",
+        row: int = 0,
+        share: float = 1.0,
+        steps: tuple[Step, ...] = (),
+    ) -> Finding:
+        """An issue of this column, with the cell of `row` as its example."""
+        return Finding(severity, self.name, what, option, row, self.show(row), float(share), steps)
 
-def _of_dictionary(column: DictionaryColumn) -> ColumnFacts:
-    seen = np.bincount(column.indices[column.indices >= 0], minlength=len(column.dictionary)) > 0
-    if seen.all():
-        return ColumnFacts(column.name, column.indices, column.dictionary, "")
-    places = np.append(np.where(seen, np.cumsum(seen) - 1, -1), -1)  # index -1 takes the last entry
-    values = tuple(value for value, occurs in zip(column.dictionary, seen, strict=True) if occurs)
-    return ColumnFacts(column.name, places[column.indices], values, "")
+    def finding_to_drop(self, severity: Severity, what: str) -> Finding:
+        """An issue of this column that leaving it out fixes."""
+        row = int((self.codes >= 0).argmax())
+        return self.finding(severity, what, drop_option(self.name), row, steps=(Drop(self.name),))
 
 
-def _of_numbers(column: NumericColumn) -> ColumnFacts:
-    cells = column.values
-    if cells.dtype.kind in "iu" and len(cells):
-        values, codes = distinct_integers(cells)
-        return ColumnFacts(column.name, codes, values, column.unit)
-    filled = ~np.isnan(cells.astype(np.float64))
-    values, found = np.unique(cells[filled], return_inverse=True)
-    codes = np.full(len(cells), -1, dtype=np.int32 if len(values) < 2**31 else np.int64)
-    codes[filled] = found
-    return ColumnFacts(column.name, codes, values, column.unit)
+@dataclass(frozen=True)
+class TableFacts:
+    """The attributes of a table, and the class, if there is one.
+
+    leading_zeros  columns of digits, some of which begin with a zero in the file
+    """
+
+    attributes: tuple[ColumnFacts, ...]
+    target: ColumnFacts | None
+    n_rows: int
+    leading_zeros: Sequence[str] = ()
+
+    @property
+    def columns(self) -> tuple[ColumnFacts, ...]:
+        """The attributes, then the class."""
+        return self.attributes if self.target is None else (*self.attributes, self.target)
+
+
+def drop_option(name: str) -> str:
+    """The option that leaves a column out, in words."""
+    return f"--drop {shlex.quote(name)} leaves it out"
+
+
+def percent(share: float) -> str:
+    """A share in words that are never 0 % or 100 % unless it is."""
+    for digits in (0, 1):
+        text = f"{100 * share:.{digits}f}"
+        if float(text) not in (0.0, 100.0):
+            return f"{text} %"
+    return f"{100 * share:.0f} %" if share in (0.0, 1.0) else ("< 0.1 %" if share < 0.5 else "> 99.9 %")

@@ -19,6 +19,7 @@ from tanager.additive.importance import attribute_importance, class_odds
 from tanager.additive.model import AnyModel
 from tanager.additive.trace import AdditiveTrace
 from tanager.arrays import Codes
+from tanager.check.preprocessing import NOTHING_TO_DO, Recipe
 from tanager.classifiers.coded_table import CodedTable, RowNeeds, code_stream, code_table
 from tanager.classifiers.intervals import Preparation
 from tanager.classifiers.learning import Learnt, Trace, add_hidden_codes
@@ -32,7 +33,6 @@ from tanager.metrics import Quality
 from tanager.missing.choose import choose_rule, with_rule
 from tanager.missing.rule import GapRule
 from tanager.network.network import Network
-from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
 from tanager.runtime.progress import working
 from tanager.runtime.resources import thread_limit
 from tanager.table.columns import RawTable

@@ -1,4 +1,4 @@
-"""A data file -> the checkup of its table, and the recipe that mends it."""
+"""A data file -> the checkup of its table, and the recipe that fixes it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pyarrow.compute as pc
 
 from tanager.check.checkup import Checkup
 from tanager.check.examine import examine
+from tanager.check.preprocessing import Recipe
 from tanager.cli.training_data import Reading
 from tanager.errors import DataError, OptionError
 from tanager.files.cell_rules import CellRules
 from tanager.files.read_table import read_table
-from tanager.recipe.recipe import Recipe
 from tanager.registry import list_names, nearest_first
 from tanager.table.read_columns import read_columns
 
@@ -23,7 +23,7 @@ LEADING_ZERO = r"^0[0-9]"
 def check_file(
     path: str, class_column: str | None, missing: Sequence[str], drop: Sequence[str]
 ) -> tuple[Checkup, Recipe]:
-    """The checkup of the table in a file, and all that is done to mend it, the options included."""
+    """The checkup of the table in a file, and the preprocessing that fixes it, the options included."""
     asked = Reading(missing, drop).recipe(class_column)
     table = read_table(path, CellRules.given(missing))
     for name in (*asked.dropped, *([] if class_column is None else [class_column])):

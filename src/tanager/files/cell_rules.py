@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from tanager.check.text_values import MARKS
 from tanager.errors import DataWarning
-from tanager.recipe.texts import MARKS
 from tanager.registry import list_names
 from tanager.table.read_columns import replace_columns
 

@@ -6,6 +6,7 @@ import os
 
 from sklearn.utils.validation import check_is_fitted
 
+from tanager.check.preprocessing import Recipe
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.deciding import DecidingClassifier
 from tanager.errors import FileError, OptionError
@@ -14,7 +15,6 @@ from tanager.files.parse_model import from_document
 from tanager.files.write_model import to_document
 from tanager.metrics import Quality
 from tanager.network.document import DocumentError, shorten
-from tanager.recipe.recipe import Recipe
 
 MODEL = document_kind("a model of Tanager", "classifier")
 

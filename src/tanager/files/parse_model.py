@@ -12,6 +12,7 @@ from tanager.additive.document import read_effect_parts
 from tanager.additive.model import AnyModel
 from tanager.additive.options import check_options
 from tanager.additive.trace import AdditiveTrace
+from tanager.check.preprocessing import Recipe
 from tanager.classifiers import AdditiveClassifier, BayesianNetworkClassifier
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.learning import Trace
@@ -45,7 +46,6 @@ from tanager.network.mixture import MixtureNetwork
 from tanager.network.network import Network
 from tanager.network.tree_average import TreeAverageNetwork
 from tanager.parameters import PARAMETERS
-from tanager.recipe.recipe import Recipe
 from tanager.registry import check_option, resolve
 from tanager.scores import SCORES
 from tanager.structure import STRUCTURES, Step

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 
+from tanager.check.preprocessing import Recipe
 from tanager.files.document_file import document_kind, parse_json, read_document, write_document
 from tanager.network.document import check_form
-from tanager.recipe.recipe import Recipe
 from tanager.version import __version__
 
 RECIPE_FORMAT = 1

@@ -12,7 +12,7 @@ tables, and a mean of all trees "trees": the log weights of having no parent ("a
 training rows of each class. "filling" has the parents and tables of the network that says what a missing cell may hold,
 the corrections of "nothing" and of "states", and their "shift" (`missing.filling`), or is null. "structure_score"
 is null for a structure chosen without a criterion, and so are "gain" and "score" of a step of the trace that was not
-scored. "recipe" is what is done to a table before the model sees it (`tanager.recipe`). "quality" is how good the model
+scored. "recipe" is what is done to a table before the model sees it (`tanager.check`). "quality" is how good the model
 is on rows new to it (`tanager.files.quality_document`), or null; "decision" how `predict` decides
 (`tanager.files.decision_document`), or null. "posterior", where there is one, is how sure the model is
 (`tanager.files.posterior_document`).
@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from tanager.additive.document import effect_parts
 from tanager.additive.model import AdditiveModel, AnyModel
 from tanager.additive.trace import AdditiveTrace
+from tanager.check.preprocessing import NOTHING_TO_DO, Recipe
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.learning import Trace
 from tanager.files.decision_document import write_decision
@@ -45,7 +46,6 @@ from tanager.missing.rule import GapRule
 from tanager.network.document import DocumentError, Json, network_parts, to_json, write_columns
 from tanager.network.mixture import MixtureNetwork
 from tanager.network.tree_average import TreeAverageNetwork
-from tanager.recipe.recipe import NOTHING_TO_DO, Recipe
 from tanager.version import __version__
 
 MODEL_FORMAT, ADDITIVE_FORMAT = 2, 3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tanager.plots.calibration_curve import plot_calibration
-from tanager.plots.checkup import plot_checkup
 from tanager.plots.critical_difference import MeanRanks, plot_critical_difference
 from tanager.plots.effect import plot_effect, plot_effects
 from tanager.plots.network import plot_network
@@ -16,7 +15,6 @@ __all__ = [
     "MeanRanks",
     "PairedValues",
     "plot_calibration",
-    "plot_checkup",
     "plot_critical_difference",
     "plot_effect",
     "plot_effects",

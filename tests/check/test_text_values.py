@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tanager.recipe.texts import ORDERS, merge_key, parse_date, parse_number
+from tanager.check.text_values import ORDERS, merge_key, parse_date, parse_number
 
 SEPARATORS = [("", "."), (",", "."), (".", ","), (" ", ","), ("'", "."), ("", ",")]
 FORMATS = {"day-month-year": "%d{0}%m{0}%Y", "month-day-year": "%m{0}%d{0}%Y", "year-month-day": "%Y{0}%m{0}%d"}

@@ -1,4 +1,4 @@
-"""What a text says: a number with separators, a date in a known order, a word but for blanks and case."""
+"""Values written as text: numbers with separators, dates in a known order, words but for blanks and case."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 
 MARKS = ("NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "-", ".")
-"""Texts that commonly stand for a missing cell."""
+"""Texts that commonly stand for a missing value."""
 BLANKS = " \t\r\n\u00a0\u202f\u2009"
 """A blank, tabs and line ends, and the narrow blanks that spreadsheets put between thousands."""
 ORDERS = {"day-month-year": "dmy", "month-day-year": "mdy", "year-month-day": "ymd"}
@@ -36,9 +36,8 @@ def parse_number(text: str, thousands: str = "", decimal: str = ".") -> float | 
 
 @lru_cache
 def _number_pattern(thousands: str, decimal: str) -> re.Pattern[str]:
-    sign = re.escape(thousands)
-    blanks = rf"[{BLANKS}]" if thousands == " " else sign
-    whole = rf"(?:\d{{1,3}}(?:{blanks}\d{{3}})+|\d+)" if thousands else r"\d+"
+    separator = rf"[{BLANKS}]" if thousands == " " else re.escape(thousands)
+    whole = rf"(?:\d{{1,3}}(?:{separator}\d{{3}})+|\d+)" if thousands else r"\d+"
     point = re.escape(decimal)
     return re.compile(rf"[+\-\u2212]?(?:{whole}(?:{point}\d*)?|{point}\d+)(?:[eE][+-]?\d+)?\Z", re.ASCII)
 
@@ -52,7 +51,10 @@ def parse_date(text: str, order: str) -> datetime.datetime | None:
     try:
         number = int(month) if month.isdigit() else MONTHS.index(month[:3].lower()) + 1
         hour, minute, second = (*map(int, (match["clock"] or "0:0").split(":")), 0)[:3]
-        return datetime.datetime(_year(match["y"]), number, int(match["d"]), hour, minute, second)
+        year = int(match["y"])
+        if len(match["y"]) == 2:
+            year += 1900 if year >= FIRST_TWO_DIGIT_YEAR else 2000
+        return datetime.datetime(year, number, int(match["d"]), hour, minute, second)
     except ValueError:
         return None
 
@@ -61,10 +63,3 @@ def parse_date(text: str, order: str) -> datetime.datetime | None:
 def _date_pattern(order: str) -> re.Pattern[str]:
     first, second, third = (PARTS[part] for part in order)
     return re.compile(rf"{first}(?P<sign>[-/. ]|, ?){second}(?:(?P=sign)|, ?){third}{CLOCK}\Z", re.ASCII)
-
-
-def _year(digits: str) -> int:
-    year = int(digits)
-    if len(digits) == 4:
-        return year
-    return year + (1900 if year >= FIRST_TWO_DIGIT_YEAR else 2000)

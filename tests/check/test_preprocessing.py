@@ -14,9 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tanager import DataError, FileError, NaiveBayesClassifier, load_model, save_model
+from tanager.check.preprocessing import STEPS, Category, Date, Drop, Merge, Missing, Number, Recipe
 from tanager.files import load_recipe, save_recipe
-from tanager.recipe.recipe import Recipe
-from tanager.recipe.steps import STEPS, Category, Date, Drop, Merge, Missing, Number
 from tanager.table.read_columns import read_columns
 
 RECIPE = Recipe(

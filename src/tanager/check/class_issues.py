@@ -1,0 +1,204 @@
+"""Issues of the class and of columns against it: rare classes, columns that reveal it, missing values by class."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc
+
+from tanager.check.facts import ColumnFacts, Finding, Severity, TableFacts, drop_option, percent
+from tanager.registry import list_names
+
+FEWEST_OF_A_CLASS = 10
+ANOTHER = "name another column with --class"
+
+# A class that is a quantity
+MANY_NUMBERS = 20
+FEWEST_ROWS_PER_NUMBER = 50
+MANY_TEXTS = 0.5
+
+# Columns that reveal the class
+FEWEST_ERRORS = 20
+"""Where guessing the most common class makes fewer errors, a column without errors proves nothing."""
+HIGH, MEDIUM = 0.02, 0.05
+"""Errors by one column, as a share of those made by guessing; one is always allowed."""
+FEWEST_OF_A_VALUE = 3
+"""A number that fewer rows hold is judged with its neighbours."""
+MAX_ROWS = 200_000
+BY_MISSING, BY_CELLS = "where it is missing", "alone"
+MAX_CELLS = 20_000_000
+"""Of a table of cells and classes; a column that needs more is judged only by where it is missing."""
+
+# Missing values
+HARDLY_ANYTHING = 0.9
+DIFFERENCE = 0.25
+"""Between the shares of two classes that are missing; from here on it is an issue."""
+P_VALUE = 1e-4
+MAX_COLUMNS_NAMED = 5
+SEE_MISSING = 'missing="category" in Python lets a model see gaps; are they known before the class is?'
+
+
+def find_class_issues(table: TableFacts) -> list[Finding]:
+    """Issues of the class column."""
+    target = table.target
+    if target is None:
+        return []
+    if not len(target.values):
+        return [Finding("high", target.name, "is the class, and empty", ANOTHER)]
+    findings: list[Finding | None] = []
+    n_missing = target.n_rows - target.n_observed
+    if n_missing:
+        what = f"is the class, and missing in {n_missing:,} of {target.n_rows:,} rows, which are left out"
+        findings.append(target.finding("medium", what, "", target.first_missing, target.missing_share))
+    if len(target.values) == 1:
+        what = f"is the class, and {target.show(target.row_of(0))} in every row"
+        findings.append(Finding("high", target.name, what, ANOTHER, target.row_of(0)))
+    findings.append(_quantity(target) or _rare(target))
+    return [finding for finding in findings if finding is not None]
+
+
+def _quantity(target: ColumnFacts) -> Finding | None:
+    """Fractions, dates, or many different numbers; texts that are nearly all different."""
+    values = np.asarray(target.values)
+    n_distinct, row = len(values), target.row_of(0)
+    if target.unit:
+        fractions = values.dtype.kind == "f" and bool((values != np.floor(values)).any())
+        many = n_distinct >= MANY_NUMBERS and target.n_observed < FEWEST_ROWS_PER_NUMBER * n_distinct
+        if fractions or many:
+            what = f"is the class, and holds {n_distinct:,} different numbers: is it a quantity?"
+            return target.finding("high", what, "group its values: Tanager tells classes apart", row)
+    elif n_distinct >= MANY_NUMBERS and target.distinct_share > MANY_TEXTS:
+        what = f"is the class, and holds {n_distinct:,} different texts in {target.n_observed:,} rows"
+        return target.finding("high", what, ANOTHER, row)
+    return None
+
+
+def _rare(target: ColumnFacts) -> Finding | None:
+    rare = np.flatnonzero(target.counts < FEWEST_OF_A_CLASS)
+    if len(rare) == 0 or len(target.values) < 2:
+        return None
+    rows = [target.row_of(int(position)) for position in rare]
+    names = list_names([target.show(row).strip("'") for row in rows], 3)
+    many = f"{len(rare)} classes" if len(rare) > 1 else "a class"
+    what = f"is the class, and has {many} with fewer than {FEWEST_OF_A_CLASS} rows: {names}"
+    share = target.counts[rare].sum() / target.n_rows
+    return target.finding("medium", what, "merge rare classes, or leave their rows out", rows[0], share)
+
+
+def describe_classes(target: ColumnFacts, most: int = 4) -> str:
+    """The classes by their number of rows, the largest first."""
+    order = np.argsort(-target.counts, kind="stable")
+    words = [
+        f"{target.show(target.row_of(int(k))).strip(chr(39))} {percent(target.counts[k] / max(target.n_observed, 1))}"
+        for k in order[:most]
+    ]
+    more = f" and {len(order) - most} more" if len(order) > most else ""
+    return ", ".join(words) + more
+
+
+def find_leaks(table: TableFacts) -> list[Finding]:
+    """Columns that predict the class of a row from the other rows with the same cell, with hardly an error."""
+    target = table.target
+    if target is None or len(target.values) < 2:
+        return []
+    rows = np.flatnonzero(target.codes >= 0)
+    rows = rows[:: -(-len(rows) // MAX_ROWS)]
+    classes = target.codes[rows].astype(np.int64)
+    by_guessing = len(rows) - int(np.bincount(classes).max())
+    if by_guessing < FEWEST_ERRORS:
+        return []
+    findings = []
+    for column in table.attributes:
+        how, n_errors = _best_prediction(column, rows, classes, len(target.values))
+        if n_errors <= max(1, MEDIUM * by_guessing):
+            share = 1 - n_errors / len(rows)
+            what = f"{how} tells {target.name!r} in {percent(share)} of rows: is it known before the class is?"
+            severity: Severity = "high" if n_errors <= max(1, HIGH * by_guessing) else "medium"
+            row = column.first_missing if how == BY_MISSING else int((column.codes >= 0).argmax())
+            findings.append(column.finding(severity, what, f"if not, {drop_option(column.name)}", row, share))
+    return findings
+
+
+def _best_prediction(
+    column: ColumnFacts, rows: NDArray[np.intp], classes: NDArray[np.int64], n_classes: int
+) -> tuple[str, float]:
+    """How a column predicts the class best, by where it is missing or by its cells, and the number of errors."""
+    codes = column.codes[rows].astype(np.int64)
+    n_codes = len(column.values) + 1
+    by_missing = errors_of((codes < 0).astype(np.int64), classes, 2, n_classes, ordered=False)
+    if n_codes * n_classes > MAX_CELLS:
+        return BY_MISSING, by_missing
+    cells = np.where(codes < 0, n_codes - 1, codes)
+    by_cells = errors_of(cells, classes, n_codes, n_classes, ordered=bool(column.unit))
+    return (BY_MISSING, by_missing) if by_missing <= by_cells else (BY_CELLS, by_cells)
+
+
+def errors_of(
+    codes: NDArray[np.integer], classes: NDArray[np.integer], n_codes: int, n_classes: int, ordered: bool
+) -> float:
+    """Rows whose class is not the most common one among the other rows with the same code; half of those in a tie.
+
+    Every row is judged without itself, so a code of a single row predicts the most common class of all rows. Of ordered
+    codes one that few rows have is judged together with its two neighbours.
+    """
+    table = np.bincount(codes * n_classes + classes, minlength=n_codes * n_classes).reshape(n_codes, n_classes)
+    judged = table
+    if ordered:
+        values = table[:-1]  # the last code is that of missing values
+        around = values.copy()
+        around[1:] += values[:-1]
+        around[:-1] += values[1:]
+        few = values.sum(axis=1) < FEWEST_OF_A_VALUE
+        judged = np.vstack([np.where(few[:, np.newaxis], around, values), table[-1:]])
+    best = judged.argmax(axis=1)
+    ranked = np.sort(judged, axis=1)
+    is_best = np.arange(n_classes) == best[:, np.newaxis]
+    rival = np.where(is_best, ranked[:, -2:-1], ranked[:, -1:])
+    wrong = np.where(judged - 1 > rival, 0.0, np.where(judged - 1 == rival, 0.5, 1.0))
+    wrong[judged.sum(axis=1) == 1] = np.arange(n_classes) != np.bincount(classes).argmax()
+    return float((table * wrong).sum())
+
+
+def find_missing_values(table: TableFacts) -> list[Finding]:
+    """Columns whose share of missing values differs between classes, the first few; and nearly empty columns."""
+    incomplete = [column for column in table.attributes if 0 < column.missing_share < 1]
+    by_class = [(column, what) for column in incomplete if (what := _missing_by_class(column, table.target))]
+    differs = [
+        column.finding("medium", what, SEE_MISSING, column.first_missing, column.missing_share)
+        for column, what in by_class
+    ]
+    if len(differs) > MAX_COLUMNS_NAMED:
+        what = f"{len(differs) - MAX_COLUMNS_NAMED} more columns have gaps that differ between classes"
+        differs[MAX_COLUMNS_NAMED:] = [Finding("medium", None, what, SEE_MISSING)]
+    named = {column.name for column, _ in by_class}
+    for column in incomplete:
+        if column.missing_share >= HARDLY_ANYTHING and column.name not in named:
+            what, option = f"is missing in {percent(column.missing_share)} of rows", drop_option(column.name)
+            differs.append(column.finding("medium", what, option, column.first_missing, column.missing_share))
+    return differs
+
+
+def _missing_by_class(column: ColumnFacts, target: ColumnFacts | None) -> str:
+    """The classes with the largest and the smallest share of missing values, in words; "" if they hardly differ."""
+    if target is None:
+        return ""
+    labelled = target.codes >= 0
+    classes = target.codes[labelled]
+    n_rows = np.bincount(classes, minlength=len(target.values))
+    n_missing = np.bincount(classes[column.codes[labelled] < 0], minlength=len(n_rows))
+    counted = n_rows >= FEWEST_OF_A_CLASS
+    if counted.sum() < 2 or not 0 < n_missing[counted].sum() < n_rows[counted].sum():
+        return ""
+    shares = n_missing / np.maximum(n_rows, 1)
+    most, least = int(np.where(counted, shares, -1).argmax()), int(np.where(counted, shares, 2).argmin())
+    if shares[most] - shares[least] < DIFFERENCE or p_value(n_missing[counted], n_rows[counted]) > P_VALUE:
+        return ""
+    words = (f"{percent(float(shares[k]))} of {target.show(target.row_of(k))}" for k in (most, least))
+    return f"is missing in {' and in '.join(words)}"
+
+
+def p_value(n_missing: NDArray[np.integer], n_rows: NDArray[np.integer]) -> float:
+    """Of the hypothesis that all classes miss the same share: Pearson's chi-squared test without a correction."""
+    share = n_missing.sum() / n_rows.sum()
+    statistic = ((n_missing - share * n_rows) ** 2 / (share * (1 - share) * n_rows)).sum()
+    return float(chdtrc(len(n_rows) - 1, statistic))

@@ -1,1 +1,0 @@
-"""Recipes: what is done to the columns of a table, row by row, before a model sees them."""
