@@ -17,7 +17,7 @@ from tanager import AdditiveClassifier, NaiveBayesClassifier, OptionError, expla
 from tanager.additive.importance import class_odds, effect_strength
 from tanager.additive.model import AdditiveModel
 from tanager.plots import plot_effect, plot_effects, plot_network, plot_waterfall
-from tanager.plots.effect_curve import bin_edges
+from tanager.plots.effects import bin_edges
 from tanager.table.schema import ColumnSchema
 
 mpl.use("Agg")

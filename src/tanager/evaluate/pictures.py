@@ -15,9 +15,7 @@ from tanager.evaluate.statistics import binomial_error
 from tanager.evaluate.study import Study
 from tanager.evaluate.tables import has_ranks, ranks_of
 from tanager.files.output_path import OutputKind, begins_with
-from tanager.plots.calibration_curve import plot_calibration
-from tanager.plots.critical_difference import MeanRanks, plot_critical_difference
-from tanager.plots.scatter import PairedValues, plot_scatter
+from tanager.plots.comparison import MeanRanks, PairedValues, plot_calibration, plot_critical_difference, plot_scatter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

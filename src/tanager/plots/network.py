@@ -6,23 +6,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tanager.additive.importance import edge_strength, effect_strength
 from tanager.additive.model import AdditiveModel, AnyModel
+from tanager.arrays import Array
 from tanager.errors import OptionError
 from tanager.explain.explanation import RowExplanation
 from tanager.network.tree_average import TreeAverageNetwork
 from tanager.plots.network_layout import BOX_HEIGHT, Layout, drawn_parents
+from tanager.plots.style import BLUE, FONT_SIZE, TEXT_COLOUR, shorten, text_inches
 from tanager.structure.dag import Dag
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.typing import ColorType as Colour
 
-CLASS_COLOUR, EDGE_COLOUR, PLAIN_EDGE, NOTE_COLOUR = "#e08a2e", "#34547a", "#9aa7b5", "#555555"
-STRENGTHS, CONTRIBUTIONS = "Blues", "RdBu_r"
-FONT_SIZE, NOTE_SIZE = 9.0, 8.0
+CLASS_COLOUR, PLAIN_EDGE = "#e08a2e", "#9aa7b5"
+NOTE_SIZE = 8.0
 PAGE = 12.0
 PADDING, MARGIN = 0.12, 0.15
 MAX_NODE_LETTERS = 28
@@ -35,8 +35,8 @@ def plot_network(
 ) -> Axes:
     """Draw a network, on axes large enough for its names unless others are given.
 
-    An edge is as wide as the information between its ends given the child's other parents. Nodes are coloured by what
-    they tell of the class, or with `row` by their contribution to the log odds of that row (red for, blue against).
+    An edge is as wide as the information between its ends given the child's other parents. Nodes are coloured by their
+    information about the class, or with `row` by their contribution to its log odds (red for, blue against).
     A node below the first attributes whose box is outlined in the colour of the class is a child of the class too; its
     edge is not drawn. Of a network with more than `max_attributes` attributes the strongest are drawn.
 
@@ -76,36 +76,20 @@ def plot_network(
         fill = CLASS_COLOUR if is_class else fills[node]
         _draw_box(ax, (x, y), names[node], widths[node], fill, is_class or node in outlined, scale)
     size = NOTE_SIZE * scale
-    ax.text(0, -layout.height, note, ha="center", va="top", fontsize=size, color=NOTE_COLOUR, parse_math=False)
+    ax.text(0, -layout.height, note, ha="center", va="top", fontsize=size, color=TEXT_COLOUR, parse_math=False)
     return ax
 
 
-def shorten(text: str, most: int) -> str:
-    """On one line, and with its middle left out where it is longer than `most` letters."""
-    line = " ".join(text.split())
-    keep = most - 1
-    return line if len(line) <= most else f"{line[: (keep + 1) // 2]}…{line[len(line) - keep // 2 :]}"
-
-
-def text_inches(text: str, size: float = FONT_SIZE) -> float:
-    """The width of a text whose letters are of this size in points, with a little room: hinting widens small ones."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import text_to_path
-
-    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)
-    return 1.08 * float(width) / 72
-
-
-def _node_strength(network: AnyModel, strength: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What each node tells of the class; in a network without a class, all its edges together."""
-    found = np.zeros(len(network.nodes))
+def _node_strength(network: AnyModel, strength: Array) -> Array:
+    """The strength of each node's edge from or to the class; in a network without a class, of all its edges."""
+    weights = np.zeros(len(network.nodes))
     for edge, nats in zip(network.dag.edges, strength, strict=True):
         if network.target is None or len(network.nodes) - 1 in edge:
-            found[[*edge]] += nats
-    return found
+            weights[[*edge]] += nats
+    return weights
 
 
-def _strongest(weights: NDArray[np.float64], target: int | None, most: int) -> set[int]:
+def _strongest(weights: Array, target: int | None, most: int) -> set[int]:
     if most < 1:
         raise OptionError(f"max_attributes={most} leaves nothing to draw; expected 1 or more.")
     attributes = [node for node in np.argsort(-weights, kind="stable").tolist() if node != target]
@@ -124,7 +108,7 @@ def _strongest_pairs(network: AnyModel, shown: set[int]) -> AnyModel:
     )
 
 
-def _drawn_edges(network: AnyModel, shown: set[int]) -> tuple[Dag, NDArray[np.float64]]:
+def _drawn_edges(network: AnyModel, shown: set[int]) -> tuple[Dag, Array]:
     """The edges to draw and their strengths; of all trees the most probable ones, from the first attribute named."""
     strength = edge_strength(network)
     if not isinstance(network, TreeAverageNetwork):
@@ -175,28 +159,22 @@ def _axes(ax: Axes | None, layout: Layout, note_width: float) -> tuple[Axes, flo
     return ax, min(1.0, box.width / width, box.height / height)
 
 
-def _fills(network: AnyModel, weights: NDArray[np.float64], row: RowExplanation | None) -> list[Colour]:
+def _fills(network: AnyModel, weights: Array, row: RowExplanation | None) -> list[Colour]:
     """A colour for every node: pale to dark by strength, or red and blue by contribution."""
     import matplotlib as mpl
 
     if row is None:
         n_attributes = len(weights) - (network.target is not None)
-        return list(mpl.colormaps[STRENGTHS](0.75 * weights / max(weights[:n_attributes].max(), 1e-12)))
+        return list(mpl.colormaps["Blues"](0.75 * weights / max(weights[:n_attributes].max(), 1e-12)))
     added = np.zeros(len(network.nodes))
     for term, each in zip(network.terms, row.contributions, strict=False):  # the remainder is no node's
         added[[*term]] += each.log_odds / len(term)
     largest = max(np.abs(added[np.isfinite(added)]).max(initial=0.0), 1e-12)
-    return list(mpl.colormaps[CONTRIBUTIONS](0.5 + 0.4 * np.clip(added / largest, -1, 1)))
+    return list(mpl.colormaps["RdBu_r"](0.5 + 0.4 * np.clip(added / largest, -1, 1)))
 
 
 def _draw_edges(
-    ax: Axes,
-    dag: Dag,
-    layout: Layout,
-    strength: NDArray[np.float64],
-    largest: tuple[float, float],
-    top: int | None,
-    scale: float,
+    ax: Axes, dag: Dag, layout: Layout, strength: Array, largest: tuple[float, float], top: int | None, scale: float
 ) -> None:
     """`largest`: what the widest edge between attributes and the widest one from `top` stand for."""
     from matplotlib.patches import FancyArrowPatch
@@ -217,7 +195,7 @@ def _draw_edges(
                 arrowstyle="-|>",
                 mutation_scale=(6 + 2 * width) * scale,
                 lw=width * scale,
-                color=CLASS_COLOUR if parent == top else EDGE_COLOUR,
+                color=CLASS_COLOUR if parent == top else BLUE,
                 alpha=0.4 if parent == top else 0.8,
                 zorder=1,
                 shrinkA=0,
@@ -226,7 +204,7 @@ def _draw_edges(
         )
 
 
-def _largest(network: AnyModel, dag: Dag, strength: NDArray[np.float64], top: int | None) -> tuple[float, float]:
+def _largest(network: AnyModel, dag: Dag, strength: Array, top: int | None) -> tuple[float, float]:
     """What the widest edge between attributes and the widest one from `top` stand for.
 
     Pair effects are compared with each other: beside main effects all of them would be thin. The widest edge of all
@@ -262,14 +240,5 @@ def _draw_box(
     )
     luminance = float(np.dot(to_rgb(fill), (0.299, 0.587, 0.114)))
     colour = "white" if luminance < 0.5 else "black"
-    ax.text(
-        x,
-        y,
-        name,
-        ha="center",
-        va="center_baseline",
-        fontsize=FONT_SIZE * scale,
-        color=colour,
-        zorder=3,
-        parse_math=False,
-    )
+    text = ax.text(x, y, name, fontsize=FONT_SIZE * scale, color=colour, zorder=3, parse_math=False)
+    text.set(ha="center", va="center_baseline")

@@ -9,14 +9,12 @@ import numpy as np
 from tanager.arrays import Array
 from tanager.errors import OptionError
 from tanager.explain.explanation import RowExplanation, signed
-from tanager.plots.network import shorten, text_inches
+from tanager.plots.style import FONT_SIZE, LINE_COLOUR, shorten, text_inches
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
-FOR_COLOUR, AGAINST_COLOUR, TOTAL_COLOUR, LINE_COLOUR = "#c0392b", "#2e6da4", "#4a4a4a", "#b5b5b5"
-FONT_SIZE = 9.0
+FOR_COLOUR, AGAINST_COLOUR, TOTAL_COLOUR = "#c0392b", "#2e6da4", "#4a4a4a"
 MAX_BAR_LETTERS = 60
 BAR_INCHES, BARS_WIDTH, MARGIN = 0.3, 5.0, 0.15
 HEAD_INCHES, FOOT_INCHES = 0.4, 0.55
@@ -25,7 +23,7 @@ HEAD_INCHES, FOOT_INCHES = 0.4, 0.55
 def plot_waterfall(row: RowExplanation, ax: Axes | None = None, *, max_attributes: int = 14) -> Axes:
     """Draw a row of `explain(clf, X)`: each bar begins where the one above it ends, and the last is their sum.
 
-    Red bars speak for the favoured class, blue ones against it. Attributes, or effects, beyond the `max_attributes`
+    Red bars are for the favoured class, blue ones against it. Attributes, or effects, beyond the `max_attributes`
     largest are one bar. An infinite contribution (a cell that is impossible under one class) reaches beyond all others.
     """
     if max_attributes < 1:

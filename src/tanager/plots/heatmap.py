@@ -1,0 +1,85 @@
+"""Heat maps with labels that never meet: a conditional probability table, or the effect of a pair of attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tanager.arrays import Array
+from tanager.network.network import NodeTable
+from tanager.plots.style import FONT_SIZE, shorten, text_inches
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MAX_STATE_LETTERS, MAX_GIVEN_LETTERS = 24, 60
+ROW_INCHES, MARGIN = 0.27, 0.15
+LINE_INCHES, NUMBER_INCHES = 0.17, 0.36
+MAX_INCHES = 14.0
+
+
+def plot_table(table: NodeTable, ax: Axes | None = None) -> Axes:
+    """Draw `network.table(node)`, on axes large enough for its labels unless others are given.
+
+    Rows are the configurations of the parents, columns the states; a row sums to one. Numbers and labels stand where
+    there is room: of more rows than the page has lines, every second, third, ... is named.
+    """
+    states = [shorten(str(state), MAX_STATE_LETTERS) for state in table.states]
+    given = [shorten(", ".join(map(str, states)), MAX_GIVEN_LETTERS) for states, _ in table.rows()]
+    ax = draw_heatmap(table.probabilities, given, states, ax)
+    parents = f" | {', '.join(table.parents)}" if table.parents else ""
+    title = shorten(f"P({table.node}{parents})", MAX_GIVEN_LETTERS)
+    ax.set_title(title, fontsize=FONT_SIZE, loc="left", parse_math=False)
+    return ax
+
+
+def draw_heatmap(
+    values: Array,
+    down: Sequence[str],
+    across: Sequence[str],
+    ax: Axes | None = None,
+    size: float = FONT_SIZE,
+    largest: float | None = None,
+) -> Axes:
+    """Cells coloured by their values, from 0 to 1 in blue, or with `largest` from -largest in blue to +largest in red.
+
+    down, across  labels of the rows and the columns
+    """
+    ax = ax or _new_axes(down, across, size)
+    if largest is None:
+        ax.imshow(values, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
+    else:
+        ax.imshow(values, cmap="RdBu_r", vmin=-1.25 * largest, vmax=1.25 * largest, aspect="auto")
+    box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
+    width, height = box.width / len(across), box.height / len(down)
+    upright = max(text_inches(label, size - 1) for label in across) + 0.08 > width
+    columns = range(0, len(across), ceil(LINE_INCHES / width) if upright else 1)
+    rotation = 90 if upright else 0
+    ax.set_xticks(columns, [across[k] for k in columns], rotation=rotation, fontsize=size - 1, parse_math=False)
+    rows = range(0, len(down), ceil(LINE_INCHES / height))
+    ax.set_yticks(rows, [down[k] for k in rows], fontsize=size - 1, parse_math=False)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    if width >= NUMBER_INCHES and height >= LINE_INCHES:
+        dark, form = (0.6, ".2f") if largest is None else (0.7 * largest, "+.2f")
+        for (row, column), value in np.ndenumerate(values):
+            colour = "white" if abs(value) > dark else "#222222"
+            ax.text(column, row, f"{value:{form}}", ha="center", va="center", fontsize=size - 2, color=colour)
+    return ax
+
+
+def _new_axes(down: Sequence[str], across: Sequence[str], size: float) -> Axes:
+    """Axes with room for the labels, at most 14 inches each way."""
+    import matplotlib.pyplot as plt
+
+    widest = max(text_inches(label, size - 1) for label in across)
+    left = max(text_inches(label, size - 1) for label in down) + 0.25 + 2 * MARGIN
+    wide = max(min(len(across) * max(widest + 0.16, NUMBER_INCHES + 0.1), MAX_INCHES), 1.8)
+    high = max(min(len(down) * ROW_INCHES, MAX_INCHES), ROW_INCHES)
+    foot = (0.3 if widest + 0.08 <= wide / len(across) else widest + 0.2) + 0.3
+    width, height = left + max(wide, 3.0) + MARGIN, high + foot + 0.4
+    figure = plt.figure(figsize=(width, height))
+    return figure.add_axes((left / width, foot / height, wide / width, high / height))
