@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Callable, Mapping
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +16,18 @@ from tanager.classifiers.options import ClassifierOptions
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.missing.choose import needs_filler
 from tanager.network import AnyNetwork
-from tanager.structure import StructureLearner
+from tanager.parameters import PARAMETERS
+from tanager.registry import resolve
+from tanager.scores import SCORES
+from tanager.structure import STRUCTURES, StructureLearner
 from tanager.table.discretizer import sees_class
 from tanager.table.rows import Place
+
+REGISTRIES: Mapping[str, Mapping[str, Callable[[], Any]]] = {
+    "structure": STRUCTURES,
+    "criterion": SCORES,
+    "parameters": PARAMETERS,
+}
 
 
 class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
@@ -106,6 +116,25 @@ class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
     """
 
     structure_score_: float | None
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The options by name; with `deep` also those of its parts, such as `structure__max_parents`."""
+        options: dict[str, Any] = super().get_params(deep)
+        if deep:
+            for option, registry in REGISTRIES.items():
+                name = options.get(option)
+                if isinstance(name, str) and name in registry:
+                    options |= {f"{option}__{key}": value for key, value in registry[name]().get_params().items()}
+        return options
+
+    def set_params(self, **params: Any) -> Self:
+        """Set options; `structure__max_parents` sets one of a part, and puts an object in the place of its name."""
+        super().set_params(**{option: value for option, value in params.items() if "__" not in option})
+        nested = {option: value for option, value in params.items() if "__" in option}
+        for option in {name.partition("__")[0] for name in nested} & REGISTRIES.keys() & self.get_params(False).keys():
+            setattr(self, option, resolve(option, getattr(self, option), REGISTRIES[option], "get_params"))
+        super().set_params(**nested)
+        return self
 
     @property
     def network_(self) -> AnyNetwork:
