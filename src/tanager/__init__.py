@@ -25,8 +25,8 @@ if TYPE_CHECKING:
         TANClassifier,
     )
     from tanager.classifiers.calibration import calibration
-    from tanager.classifiers.deciding import FixedDecisionClassifier, TunedDecisionClassifierCV
     from tanager.classifiers.studies import structure_score
+    from tanager.decide.classifiers import FixedDecisionClassifier, TunedDecisionClassifierCV
     from tanager.edits import apply_edits, undo_edits
     from tanager.evaluate.cross_validate import cross_validate_model
     from tanager.explain.counterfactual import counterfactuals
@@ -72,7 +72,7 @@ __all__ = [
 _HOMES = {
     "tanager.classifiers": ["AdditiveClassifier", "BayesianNetworkClassifier", "NaiveBayesClassifier", "TANClassifier"],
     "tanager.classifiers.calibration": ["calibration"],
-    "tanager.classifiers.deciding": ["FixedDecisionClassifier", "TunedDecisionClassifierCV"],
+    "tanager.decide.classifiers": ["FixedDecisionClassifier", "TunedDecisionClassifierCV"],
     "tanager.classifiers.studies": ["structure_score"],
     "tanager.edits": ["apply_edits", "undo_edits"],
     "tanager.explain.counterfactual": ["counterfactuals"],

@@ -11,6 +11,7 @@ import numpy as np
 from tanager.additive.leaf_masks import LeafMasks
 from tanager.arrays import Array, Codes, Flags, Ints
 from tanager.errors import DataError
+from tanager.runtime import PicklesFields
 from tanager.runtime.resources import map_threads
 
 # Rows times trees from which the compiled kernel repays its start.
@@ -39,7 +40,7 @@ class Tree:
 
 
 @dataclass(frozen=True)
-class Forest:
+class Forest(PicklesFields):
     """A sum of trees: each row ends in a leaf of each tree, which adds its value to the log odds of the tree's class.
 
     An end is a split, which is above those it leads to in number, or ~leaf. Splits and leaves are numbered through all
@@ -90,10 +91,6 @@ class Forest:
             np.concatenate([np.empty(0), *(tree.values for tree in trees)]),
             np.concatenate([np.empty(0), *(tree.weights for tree in trees)]),
         )
-
-    def __getstate__(self) -> dict[str, object]:
-        """The fields alone: what is worked out of them takes more room, and no time."""
-        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
 
     def check(self, n_codes: Sequence[int], n_classes: int) -> None:
         """That it is a forest over attributes of so many codes, for so many classes."""

@@ -27,7 +27,6 @@ from tanager.classifiers.options import SharedOptions
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.counts.running_counts import RunningCounts
-from tanager.decide import Decision
 from tanager.errors import MemoryLimitError, MissingMethodError, OptionError
 from tanager.metrics import Quality
 from tanager.missing.choose import choose_rule, with_rule
@@ -56,6 +55,7 @@ from tanager.uncertainty.interval import Interval, check_level, reach
 from tanager.uncertainty.posterior import AnyPosterior, check_method, effect_deviations, with_bands
 
 if TYPE_CHECKING:
+    from tanager.decide import Decision
     from tanager.edits.edit import Revision
 
 

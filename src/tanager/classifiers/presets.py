@@ -242,7 +242,7 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
     def _add_to_counts(self, rows: TrainingTable) -> None:
         schema = self.encoder_.schema
         added = code_table(rows, schema, schema.learning_order).counts(self._count_engine())
-        self._learn_counts({nodes: table + added.flat(nodes) for nodes, table in self._counted.items()})
+        self._learn_counts({nodes: table + added.flat(nodes) for nodes, table in self._counted})
 
     def _add_to_statistics(self, rows: TrainingTable) -> None:
         n_classes = len(self.classes_)
@@ -256,7 +256,7 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
         class_counts: CountTable = np.bincount(rows.class_codes, rows.weights, minlength=n_classes)
         if hasattr(self, "model_") and self._statistics is not None:
             batch = [old.merge(new) for old, new in zip(self._statistics, batch, strict=True)]
-            class_counts = self._counted[(len(batch),)] + class_counts
+            class_counts = dict(self._counted)[(len(batch),)] + class_counts
         self._statistics = batch
         discretizer = choose_discretizer(self.discretizer)
         gap_states = self.missing == "category"
@@ -280,7 +280,7 @@ class NaiveBayesClassifier(NaiveBayesOptions, BayesianNetworkClassifier):
     def _learn(self, table: CodedTable, engine: CountEngine) -> Learnt:
         learnt = super()._learn(table, engine)
         sets = (tuple(sorted(family.nodes)) for family in self.network_.dag.families)
-        self._counted = {nodes: learnt.counts.flat(nodes) for nodes in sets}
+        self._counted = tuple((nodes, learnt.counts.flat(nodes)) for nodes in sets)
         return learnt
 
     def _structure(self) -> StructureLearner:

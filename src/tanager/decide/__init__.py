@@ -1,7 +1,8 @@
-"""Decisions: what is done about a row, by P(class | row) and by what mistakes cost. No estimator inside."""
+"""Decisions by P(class | row) and the costs of mistakes: rules, their tuning and cost, classifiers that apply them."""
 
 from __future__ import annotations
 
+from tanager.decide.classifiers import FixedDecisionClassifier, TunedDecisionClassifierCV
 from tanager.decide.decision import CostDecision, Decision, RowDecision, ThresholdDecision
 from tanager.decide.tuning import (
     DecisionQuality,
@@ -16,9 +17,11 @@ __all__ = [
     "CostDecision",
     "Decision",
     "DecisionQuality",
+    "FixedDecisionClassifier",
     "RowDecision",
     "RuleCost",
     "ThresholdDecision",
+    "TunedDecisionClassifierCV",
     "measure_decision",
     "tune_for_costs",
     "tune_for_sensitivity",

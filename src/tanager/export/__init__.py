@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tanager.classifiers.base import TableClassifier
-    from tanager.classifiers.deciding import DecidingClassifier
+    from tanager.decide.classifiers import DecidingClassifier
 
 __all__ = ["export"]
 

@@ -12,7 +12,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers.base import TableClassifier
-from tanager.classifiers.deciding import DecidingClassifier
+from tanager.decide.classifiers import DecidingClassifier
 from tanager.errors import OptionError
 from tanager.export.c import write_c
 from tanager.export.excel import is_empty_workbook, write_excel

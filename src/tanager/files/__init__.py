@@ -9,8 +9,10 @@ if TYPE_CHECKING:
     from tanager.files.model_file import load_model, save_model
     from tanager.files.network_file import read_network, write_network
     from tanager.files.recipe_file import load_recipe, save_recipe
+    from tanager.files.trusted_types import TRUSTED_TYPES
 
 __all__ = [
+    "TRUSTED_TYPES",
     "load_edits",
     "load_model",
     "load_recipe",
@@ -27,5 +29,6 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
 
     if name in __all__:
-        return getattr(import_module(f"tanager.files.{name.partition('_')[2]}_file"), name)
+        file = "trusted_types" if name == "TRUSTED_TYPES" else f"{name.partition('_')[2]}_file"
+        return getattr(import_module(f"tanager.files.{file}"), name)
     raise AttributeError(f"module 'tanager.files' has no attribute {name!r}")

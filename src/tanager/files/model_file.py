@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tanager.check.preprocessing import Recipe
 from tanager.classifiers.base import TableClassifier
-from tanager.classifiers.deciding import DecidingClassifier
+from tanager.decide.classifiers import DecidingClassifier
 from tanager.errors import FileError, OptionError
 from tanager.files.document_file import document_kind, parse_json, read_document, write_json
 from tanager.files.parse_model import from_document

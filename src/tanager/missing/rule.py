@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tanager.additive.model import AnyModel
 from tanager.arrays import Array, Codes
+from tanager.runtime import PicklesFields
 
 Classes = NDArray[np.intp]
 Rows = NDArray[np.bool_]
@@ -42,7 +43,7 @@ class Contributions:
 
 
 @dataclass(frozen=True)
-class GapRule(ABC):
+class GapRule(PicklesFields, ABC):
     """P(class | cells present) of a network, whatever cells are missing; a complete row has the network's own.
 
     name        what becomes of a missing cell, in the words of an explanation

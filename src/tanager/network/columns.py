@@ -8,6 +8,7 @@ import numpy as np
 
 from tanager.errors import OptionError
 from tanager.registry import nearest_first
+from tanager.runtime import PicklesFields
 from tanager.structure.dag import Dag
 from tanager.table.schema import Category, ColumnSchema
 
@@ -15,7 +16,7 @@ Term = tuple[int, ...]
 """The attributes an addend of the log odds is put down to: one, or two for the effect of a pair."""
 
 
-class HasColumns:
+class HasColumns(PicklesFields):
     """Nodes are columns of a table with a structure over them.
 
     columns  what each node holds: names, states, and how to read them from data

@@ -15,6 +15,7 @@ from tanager.errors import DataError
 from tanager.network.columns import HasColumns
 from tanager.network.log_joint import WORK_WORTH_COMPILING, normalize_log
 from tanager.network.network import Network
+from tanager.runtime import PicklesFields
 from tanager.runtime.resources import map_threads
 from tanager.structure.averaged import Subsumption, superparents_of
 from tanager.structure.dag import Dag
@@ -181,7 +182,7 @@ class MixtureNetwork(HasColumns):
 
 
 @dataclass(frozen=True, eq=False)
-class SuperparentNetworks(Sequence[Network]):
+class SuperparentNetworks(PicklesFields, Sequence[Network]):
     """Networks in which the class and a few attributes, the superparents, are parents of all other attributes.
 
     A sequence of `Network`, each made when it is asked for.

@@ -12,6 +12,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tanager.runtime import PicklesFields
+
 Category = str | int | float | bool | datetime.date | datetime.datetime
 Kind = Literal["categorical", "numeric"]
 Unit = Literal["number", "date", "datetime", "duration"]
@@ -19,7 +21,7 @@ GAP_LABEL = "(missing)"
 
 
 @dataclass(frozen=True)
-class ColumnSchema:
+class ColumnSchema(PicklesFields):
     """A column is categorical (`categories`) or numeric and cut into bins (`cuts`, increasing).
 
     A state is a category or a bin. State k of a numeric column holds the values with exactly k cuts at or below them,
@@ -57,7 +59,7 @@ class ColumnSchema:
         for name, value in derived.items():
             object.__setattr__(self, name, value)
 
-    @cached_property
+    @property
     def coarse(self) -> ColumnSchema:
         """The column at its coarse granularity; itself where it has only one."""
         if not self.groups:

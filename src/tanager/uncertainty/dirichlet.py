@@ -38,6 +38,7 @@ from tanager.network.inference.elimination_plan import relevant_nodes
 from tanager.network.inference.junction_tree import JunctionTree
 from tanager.network.log_joint import LogJoint, class_cells
 from tanager.network.network import Network
+from tanager.runtime import PicklesFields
 from tanager.uncertainty.interval import Interval
 
 # Of a variance: of a row whose missing cells say all that it does not know, the first order may be nothing.
@@ -45,7 +46,7 @@ LEAST = 1e-12
 
 
 @dataclass(frozen=True)
-class DirichletPosterior:
+class DirichletPosterior(PicklesFields):
     """rows: for each node the parameters of its lines, (parent configurations, states): counted and pseudo-rows."""
 
     kind: ClassVar[str] = "dirichlet"

@@ -3,34 +3,55 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import check_cv
-from sklearn.utils import _safe_indexing
+from sklearn.utils import Tags, _safe_indexing, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers.base import TableClassifier
-from tanager.classifiers.wrapping import WrappingClassifier
-from tanager.decide import (
-    CostDecision,
-    Decision,
+from tanager.decide.decision import CostDecision, Costs, Decision, ThresholdDecision, class_code, read_costs, read_price
+from tanager.decide.tuning import (
     DecisionQuality,
-    ThresholdDecision,
     measure_decision,
     tune_for_costs,
     tune_for_sensitivity,
     tune_for_specificity,
 )
-from tanager.decide.decision import Costs, class_code, read_costs, read_price
 from tanager.errors import DataError, OptionError
 from tanager.metrics import Probabilities
 from tanager.table.schema import Category
 from tanager.table.training_table import encode_labels, read_labels, read_sample_weight
+
+
+class WrappingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """A classifier with another within: `estimator`, and fitted `estimator_`. It takes the tables that one takes."""
+
+    estimator: Any
+    estimator_: Any
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many attributes there are."""
+        return int(self.estimator_.n_features_in_)
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """Their names, where they have any."""
+        names: NDArray[np.object_] = self.estimator_.feature_names_in_
+        return names
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
 
 Weights = NDArray[np.float64] | None
 
@@ -92,6 +113,19 @@ class DecidingClassifier(WrappingClassifier, ABC):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "decision_")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Costs by pairs of classes as a list: JSON, and so skops, has no mapping from pairs."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        if isinstance(state["costs"], Mapping):
+            state["costs_by_pair"] = list(state.pop("costs").items())
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "costs_by_pair" in state:
+            pairs = state["costs_by_pair"]
+            state = {name: value for name, value in state.items() if name != "costs_by_pair"} | {"costs": dict(pairs)}
+        super().__setstate__(state)
 
 
 @dataclass(eq=False, repr=False)

@@ -1,0 +1,66 @@
+"""The types of this package that a fitted estimator may hold: what a reader of pickles without code has to trust.
+
+>>> from skops.io import dumps, loads  # doctest: +SKIP
+>>> from tanager.files import TRUSTED_TYPES  # doctest: +SKIP
+>>> clf = loads(dumps(clf), trusted=TRUSTED_TYPES)  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tanager.additive.forest import Forest
+from tanager.additive.trace import AdditiveTrace
+from tanager.check import preprocessing
+from tanager.classifiers import NaiveBayesClusterer
+from tanager.classifiers.base import TableClassifier
+from tanager.classifiers.learning import Trace
+from tanager.decide import Decision, DecisionQuality, RuleCost
+from tanager.decide.classifiers import DecidingClassifier
+from tanager.edits.edit import Edit, Edits, Revision
+from tanager.metrics import Calibration, Measures, Predictions, Quality, ReliabilityCurve
+from tanager.missing.filling import Filling, FillingTask
+from tanager.missing.rule import GapRule
+from tanager.network.columns import HasColumns
+from tanager.network.mixture import SuperparentNetworks
+from tanager.parameters import PARAMETERS
+from tanager.parameters.protocol import ParameterTrace
+from tanager.scores import SCORES
+from tanager.structure import STRUCTURES, Dag, Fixed, Step
+from tanager.structure.averaged import Subsumption
+from tanager.table import MDLPDiscretizer
+from tanager.table.encoder import TableEncoder
+from tanager.table.schema import ColumnSchema, TableSchema
+from tanager.uncertainty.bootstrap import BootstrapPosterior
+from tanager.uncertainty.dirichlet import DirichletPosterior
+from tanager.uncertainty.reference import ReferencePosterior
+from tanager.uncertainty.reference_features import Features, Terms
+
+ESTIMATORS = (TableClassifier, DecidingClassifier, NaiveBayesClusterer, MDLPDiscretizer)
+PARTS = (
+    *(type(make()) for parts in (STRUCTURES, SCORES, PARAMETERS) for make in parts.values()),
+    Fixed,
+    preprocessing.Step,
+)
+MODELS = (HasColumns, GapRule, Decision, ParameterTrace, SuperparentNetworks, Subsumption, Dag, Forest)
+VALUES = (ColumnSchema, TableSchema, TableEncoder, Filling, FillingTask, preprocessing.Recipe, Edit, Edits, Revision)
+MEASURED = (Quality, Measures, Predictions, Calibration, ReliabilityCurve, DecisionQuality, RuleCost)
+LEARNT = (Trace, AdditiveTrace, Step, BootstrapPosterior, DirichletPosterior, ReferencePosterior, Features, Terms)
+
+
+def _with_subclasses(kind: type) -> Iterator[type]:
+    yield kind
+    derived: list[type] = kind.__subclasses__()
+    for each in derived:
+        yield from _with_subclasses(each)
+
+
+TRUSTED_TYPES = sorted(
+    {
+        f"{kind.__module__}.{kind.__qualname__}"
+        for base in (*ESTIMATORS, *PARTS, *MODELS, *VALUES, *MEASURED, *LEARNT)
+        for kind in _with_subclasses(base)
+        if kind.__module__.startswith("tanager.")
+    }
+)
+"""The names of these types, for `trusted` of `skops.io.load`."""
