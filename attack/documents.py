@@ -19,8 +19,7 @@ import pyarrow as pa
 from attack.models import MODELS, ROWS, document
 from attack.tables import check_shares
 from tanager.errors import TanagerError
-from tanager.files.parse_model import from_document
-from tanager.files.write_model import to_document
+from tanager.files.model_file import from_document, to_document
 from tanager.network.document import DocumentError
 
 Place = tuple[str | int, ...]

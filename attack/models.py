@@ -24,7 +24,7 @@ from tanager.check.preprocessing import NOTHING_TO_DO, Recipe
 from tanager.classifiers.base import TableClassifier
 from tanager.decide import CostDecision, ThresholdDecision
 from tanager.edits import Edit
-from tanager.files.write_model import to_document
+from tanager.files.model_file import to_document
 from tanager.missing.choose import with_rule
 from tanager.missing.expected import Expected
 from tanager.structure import AnDE

@@ -8,7 +8,7 @@ import stat
 import pytest
 
 from attack.faults import FAULTS, WORKER
-from tanager.files.atomic import atomic_write
+from tanager.files.paths import atomic_write
 
 # A killed worker takes long here; tests/evaluate/test_work.py has it without the command.
 QUICK = {name: fault for name, fault in FAULTS.items() if name != WORKER}

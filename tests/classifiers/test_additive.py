@@ -24,7 +24,7 @@ from tanager import (
     write_network,
 )
 from tanager.cli.main import run
-from tanager.files.parse_model import OLD_ADDITIVE
+from tanager.files.model_file import OLD_ADDITIVE
 from tanager.parameters import Conditional
 from tanager.report.collect import collect
 from tanager.table import read_columns

@@ -90,7 +90,7 @@ def test_rows_predicted_alone_have_the_probabilities_of_all(dirty, capsys, strea
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_stream_is_mended_as_the_whole_table(dirty, kind):
-    from tanager.files.cell_rules import CellRules
+    from tanager.files.read_csv import CellRules
     from tanager.files.read_table import read_table
 
     write_table(read_table("dirty.csv", CellRules(texts=HEADER)), f"t.{kind}")

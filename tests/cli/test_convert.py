@@ -92,7 +92,7 @@ def refused(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> str:
     ("arguments", "words"),
     [
         (["absent.bif", "out.net"], "cannot read 'absent.bif': no such file"),
-        (["expert.bif", "out.txt"], "expected one of .bif, .bifxml, .xml, .xdsl, .net, .dsl, .dne, .uai, .json"),
+        (["expert.bif", "out.txt"], "expected one of .bif, .bifxml, .xml, .xdsl, .net, .dne, .uai, .json"),
         (["data.csv", "out.bif"], "cannot tell the network format of 'data.csv'"),
         (["expert.bif", "absent/out.net"], "does not exist"),
         (["cut.bif", "expert.bif"], "cut short"),

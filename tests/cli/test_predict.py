@@ -14,9 +14,8 @@ from cli.iris_table import NAMES
 from tanager import load_model
 from tanager.cli.main import run
 from tanager.files import read_table as read_table_module
-from tanager.files.formulas import escape_formula
 from tanager.files.read_table import read_table
-from tanager.files.write_table import write_table
+from tanager.files.write_table import escape_formula, write_table
 from tanager.table.stream import source as stream_source
 
 FAST = ["--structure", "naive-bayes", "--parameters", "frequency", "--no-validate"]

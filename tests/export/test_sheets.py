@@ -30,8 +30,7 @@ from tanager import (
 from tanager.export.program import Program
 from tanager.export.scorecard import make_scorecard, round_together
 from tanager.export.targets import TARGETS
-from tanager.files.parse_model import from_document
-from tanager.files.write_model import to_document
+from tanager.files.model_file import from_document, to_document
 
 OPTIONS = {"sql": {"table": "t", "key": "k"}}
 MODELS = {

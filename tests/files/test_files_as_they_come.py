@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from files.workbook import write_workbook
 from tanager.errors import DataWarning, FileError
-from tanager.files.cell_rules import CellRules
+from tanager.files.read_csv import CellRules
 from tanager.files.read_table import open_batches, read_table
 
 RULES = CellRules(marks=True)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from files.mixed_table import MIXED, mixed_model
 from tanager import BayesianNetworkClassifier, load_model, save_model
 from tanager.errors import FileError, TanagerError
-from tanager.files import document_file
-from tanager.files.write_model import to_document
+from tanager.files import json_file
+from tanager.files.model_file import to_document
 
 
 @pytest.fixture(scope="module")
@@ -81,13 +81,13 @@ def test_a_file_of_500_mb_is_refused_without_reading_it_all(tmp_path, monkeypatc
 
 
 def test_a_stream_without_an_end_is_refused(monkeypatch):
-    monkeypatch.setattr(document_file, "LARGEST_FILE", 1 << 20)
+    monkeypatch.setattr(json_file, "LARGEST_FILE", 1 << 20)
     with pytest.raises(FileError, match="longer than the 1 MiB"):
         load_model("/dev/zero")
 
 
 def test_a_model_too_long_to_be_read_again_is_not_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(document_file, "LARGEST_FILE", 1000)
+    monkeypatch.setattr(json_file, "LARGEST_FILE", 1000)
     with pytest.raises(FileError, match="more than the"):
         save_model(mixed_model(), tmp_path / "model.json")
     assert not list(tmp_path.iterdir())

@@ -15,7 +15,7 @@ from sklearn.preprocessing import KBinsDiscretizer
 from files.mixed_table import CATEGORICAL, LABELS, MIXED, N_ROWS, mixed_model
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, load_model, save_model
 from tanager.errors import FileError, TanagerError
-from tanager.files.model_parts import CLASSIFIERS
+from tanager.files.model_file import CLASSIFIERS
 from tanager.parameters import Frequency
 from tanager.scores import ACLL, BDeu
 from tanager.structure import Dag, Fixed, Tree

@@ -8,7 +8,7 @@ import pytest
 
 from attack.documents import FELL, at, by_kind, check_change, check_document, leaves, others
 from attack.models import MODELS, document
-from tanager.files.parse_model import from_document
+from tanager.files.model_file import from_document
 from tanager.network.document import DocumentError
 
 QUICK = [name for name in MODELS if name != "reference"]

@@ -29,8 +29,6 @@ CYCLE = {
     '<cpt id="b"><state id="s"/><parents>a</parents><probabilities>1</probabilities></cpt></nodes></smile>',
     ".net": "net {} node a { states = (s); } node b { states = (s); } "
     "potential (a | b) { data = (1); } potential (b | a) { data = (1); }",
-    ".dsl": "net n { node a { TYPE = CPT; PARENTS = (b); DEFINITION = { NAMESTATES = (s); PROBABILITIES = (1); }; }; "
-    "node b { TYPE = CPT; PARENTS = (a); DEFINITION = { NAMESTATES = (s); PROBABILITIES = (1); }; }; };",
     ".dne": "bnet n { node a { states = (s); parents = (b); probs = (1); }; "
     "node b { states = (s); parents = (a); probs = (1); }; };",
     ".uai": "BAYES 2 1 1 2 2 1 0 2 0 1 1 1 1 1",
@@ -84,7 +82,7 @@ def test_a_table_of_the_wrong_size_is_refused_by_name(tmp_path, suffix):
     if suffix == ".uai":
         assert "cells" in refused_text(tmp_path, suffix, content.replace(f"\n{size}\n", f"\n{size - 1}\n", 1))
         return
-    comma = "," if suffix in (".dsl", ".dne") else ""
+    comma = "," if suffix == ".dne" else ""
     for other in ("", f"{p}{comma} 0.0"):
         found = size - 1 if other == "" else size + 1
         changed = content.replace(p + comma, other + comma if other else "")
@@ -159,7 +157,6 @@ def test_other_faults_are_refused_and_named(tmp_path):
     assert "node 'm' is of kind 'noisymax'" in refused_text(tmp_path, ".xdsl", xdsl)
     assert "block 'utility u'" in refused_text(tmp_path, ".net", "net {} utility u {}")
     assert "is of kind 'UTILITY'" in refused_text(tmp_path, ".dne", "bnet n { node u { kind = UTILITY; }; };")
-    assert "is of type 'NOISY_MAX'" in refused_text(tmp_path, ".dsl", "net n { node m { TYPE = NOISY_MAX; }; };")
     assert "expected 'BAYES'" in refused_text(tmp_path, ".uai", CYCLE[".uai"].replace("BAYES", "MARKOV"))
     assert "nested too deeply" in refused_text(tmp_path, ".net", "net {} potential " + "(" * 100_000)
 
@@ -169,7 +166,7 @@ def test_files_suffixes_and_targets_that_are_not_there_are_refused(tmp_path):
     (tmp_path / "folder.bif").mkdir()
     assert "is a folder" in refusal(tmp_path / "folder.bif")
     for name in ("network.txt", "network", "network.bif.gz"):
-        assert "expected one of .bif, .bifxml, .xml, .xdsl, .net, .dsl, .dne, .uai, .json" in refusal(tmp_path / name)
+        assert "expected one of .bif, .bifxml, .xml, .xdsl, .net, .dne, .uai, .json" in refusal(tmp_path / name)
         with pytest.raises(FileError, match=r"expected one of \.bif, \.bifxml"):
             write_network(GOOD, tmp_path / name)
     with pytest.raises(FileError, match="does not exist"):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tanager.files.network_names import plain, quoted, word, word_or_integer, xml_text
+from tanager.files.network_nodes import plain, quoted, word, word_or_integer, xml_text
 
 
 @given(st.text(max_size=8) | st.from_regex(r"(_0x[0-9A-F_x]{0,4}| ){1,3}", fullmatch=True))

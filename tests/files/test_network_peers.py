@@ -13,7 +13,7 @@ from files.odd_networks import ODD, chain
 from quiet_pyagrum import gum
 from random_networks import random_network
 from tanager.files.network_file import FORMATS, read_network, write_network
-from tanager.files.network_names import plain
+from tanager.files.network_nodes import plain
 from tanager.network.network import Network
 
 # pyAgrum reads the others in single precision.
@@ -57,7 +57,7 @@ def test_pyagrum_reads_what_is_written_and_gives_the_same_answers(tmp_path, suff
 @pytest.mark.parametrize(
     ("suffix", "tolerance"),
     # pyAgrum writes the last four with six digits.
-    [(".bif", 1e-9), (".net", 1e-9), (".dsl", 1e-5), (".xdsl", 1e-5), (".bifxml", 1e-5), (".uai", 1e-5)],
+    [(".bif", 1e-9), (".net", 1e-9), (".xdsl", 1e-5), (".bifxml", 1e-5), (".uai", 1e-5)],
 )
 def test_what_pyagrum_writes_is_read_with_the_same_answers(tmp_path, suffix, tolerance):
     path = tmp_path / f"network{suffix}"
@@ -122,7 +122,7 @@ def test_pyagrum_and_we_agree_on_a_network_with_the_names_of_a_model(tmp_path):
         assert found.query(network.target, evidence) == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("suffix", [".bif", ".bifxml", ".xdsl", ".net", ".dsl"])
+@pytest.mark.parametrize("suffix", [".bif", ".bifxml", ".xdsl", ".net"])
 def test_pyagrum_reads_odd_names_and_states(tmp_path, suffix):
     network = chain(ODD[:6], tuple(ODD[6:12]))
     write_network(network, tmp_path / f"odd{suffix}")

@@ -15,10 +15,11 @@ import pytest
 
 from attack.files import workbook
 from tanager import DataError, FileError, MemoryLimitError
-from tanager.files import packed, read_csv, read_parquet
+from tanager.files import compressed, read_csv
+from tanager.files import read_table as read_table_module
 from tanager.files.read_table import open_batches
 from tanager.files.read_table import read_table as read
-from tanager.files.workbook_size import CELL_OR_ROW, check_workbook_size
+from tanager.files.read_xlsx import CELL_OR_ROW, check_workbook_size
 from tanager.table.stream import source as stream_source
 from tanager.table.stream.source import open_stream
 
@@ -31,9 +32,9 @@ ROWS = "".join(f'<row r="{k}"><c r="A{k}"><v>{k}</v></c><c r="B{k}"><v>1</v></c>
 
 @pytest.fixture
 def little_memory(monkeypatch):
-    monkeypatch.setattr(packed, "ALWAYS_ALLOWED", ROOM)
-    monkeypatch.setattr(packed, "available_memory", lambda: ROOM)
-    monkeypatch.setattr(read_parquet, "available_memory", lambda: ROOM)
+    monkeypatch.setattr(compressed, "ALWAYS_ALLOWED", ROOM)
+    monkeypatch.setattr(compressed, "available_memory", lambda: ROOM)
+    monkeypatch.setattr(read_table_module, "available_memory", lambda: ROOM)
 
 
 def write_packed(folder: Path, n_rows: int) -> list[Path]:
@@ -79,7 +80,7 @@ def test_texts_of_parquet_are_read_as_they_were_written(tmp_path, monkeypatch, k
     """In pieces where an array cannot hold all of them: here of at most three letters."""
     written = pa.table({"a": pa.chunked_array([["x", "y", None, "x", "zz", ""], [], [None]], kind), "b": range(7)})
     pyarrow.parquet.write_table(written, tmp_path / "t.parquet", row_group_size=6)
-    monkeypatch.setattr(read_parquet, "LONGEST_ARRAY", 3)
+    monkeypatch.setattr(read_table_module, "LONGEST_ARRAY", 3)
     found = read(tmp_path / "t.parquet")
     assert found.equals(written)
     assert max(sum(len(text or "") for text in chunk.to_pylist()) for chunk in found["a"].chunks) <= 3
@@ -156,8 +157,8 @@ SHARED = '<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 
 @pytest.mark.parametrize("more", ["", "<!-- <si/> -->"], ids=["plain", "with a comment"])
 def test_a_text_that_cells_share_is_counted_for_each_before_it_is_held(tmp_path, monkeypatch, more):
-    monkeypatch.setattr(packed, "ALWAYS_ALLOWED", 20 * ROOM)
-    monkeypatch.setattr(packed, "available_memory", lambda: 20 * ROOM)
+    monkeypatch.setattr(compressed, "ALWAYS_ALLOWED", 20 * ROOM)
+    monkeypatch.setattr(compressed, "available_memory", lambda: 20 * ROOM)
     texts = ["name", "x" * ROOM]
     with pytest.raises(MemoryLimitError, match="unpacks to more than"):
         read(write_shared(tmp_path, texts, [0] + [1] * 20, more))

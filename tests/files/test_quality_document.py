@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from files.mixed_table import CATEGORICAL, LABELS, MIXED
 from tanager import FileError, TANClassifier, cross_validate_model, load_model, save_model
 from tanager.errors import OptionError
-from tanager.files.write_model import to_document
+from tanager.files.model_file import to_document
 from tanager.metrics import Measures, Predictions, Quality
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.io import arff
 
 from tanager.errors import FileError
-from tanager.files.cell_rules import CellRules
+from tanager.files.read_csv import CellRules
 from tanager.files.read_table import read_table
 
 HEADER = """% a comment

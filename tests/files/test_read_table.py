@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tanager.check.text_values import MARKS
 from tanager.errors import DataWarning, FileError
-from tanager.files.cell_rules import CellRules
+from tanager.files.read_csv import CellRules
 from tanager.files.read_table import open_batches, read_table
 
 

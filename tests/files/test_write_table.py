@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tanager.errors import FileError
-from tanager.files.atomic import atomic_write, check_writable
+from tanager.files.paths import atomic_write, check_writable
 from tanager.files.read_table import read_table
 from tanager.files.write_table import table_suffix, write_table
 

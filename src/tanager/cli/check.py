@@ -41,7 +41,7 @@ def check(
       tanager check patients.csv --class outcome --drop name --missing unknown --json
     """
     from tanager.cli.check_data import check_file
-    from tanager.files.recipe_file import RECIPE, save_recipe
+    from tanager.files.json_file import RECIPE, save_recipe
 
     with output_file(fix, ".json", RECIPE, [data], force) if fix is not None else nullcontext() as path:
         with working(f"Checking {data}"):

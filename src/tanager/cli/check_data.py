@@ -12,7 +12,7 @@ from tanager.check.examine import examine
 from tanager.check.preprocessing import Recipe
 from tanager.cli.training_data import Reading
 from tanager.errors import DataError, OptionError
-from tanager.files.cell_rules import CellRules
+from tanager.files.read_csv import CellRules
 from tanager.files.read_table import read_table
 from tanager.registry import list_names, nearest_first
 from tanager.table.read_columns import read_columns

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tanager.cli.training_data import NamedLabels
-    from tanager.files.output_path import OutputKind
+    from tanager.files.paths import OutputKind
     from tanager.metrics import Quality
 
 FOLDS = 5
@@ -52,7 +52,7 @@ def demo(
     from tanager.evaluate.cross_validate import cross_validate_model
     from tanager.evaluate.entries import parse_estimator
     from tanager.files.model_file import MODEL, save_model
-    from tanager.files.output_path import check_output, make_folder
+    from tanager.files.paths import check_output, make_folder
     from tanager.files.write_table import table_kind, write_table
     from tanager.metrics.quality_text import calibration_line
     from tanager.report.about import About

@@ -107,7 +107,7 @@ def _count(clf: TableClassifier) -> str:
 
 
 def _show(clf: TableClassifier, as_json: bool) -> None:
-    from tanager.files.edits_document import write_edits
+    from tanager.files.edits_file import write_edits
 
     if as_json:
         print(json.dumps([{**write_edits(each.edits), "refitted": each.refitted} for each in clf.edits_], indent=2))

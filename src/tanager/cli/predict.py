@@ -72,10 +72,16 @@ def predict(
       tanager predict iris.json new.csv --proba --json
     """
     from tanager.cli.training_data import read_row_batches, read_rows, streams
-    from tanager.files.formulas import escape_formula, escape_formulas
     from tanager.files.model_file import load_model
-    from tanager.files.output_path import check_output
-    from tanager.files.write_table import table_kind, table_suffix, table_writer, write_table
+    from tanager.files.paths import check_output
+    from tanager.files.write_table import (
+        escape_formula,
+        escape_formulas,
+        table_kind,
+        table_suffix,
+        table_writer,
+        write_table,
+    )
 
     if as_json and output != STREAM:
         raise OptionError("--json prints to stdout, and --output names a file.", hint="give one of them.")

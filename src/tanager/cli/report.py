@@ -59,7 +59,7 @@ def report(
     from tanager.cli.training_data import read_rows
     from tanager.evaluate.cross_validate import labelled_rows
     from tanager.files.model_file import load_model
-    from tanager.files.output_path import check_output
+    from tanager.files.paths import check_output
     from tanager.report.about import About
     from tanager.report.write_page import CARD, PAGE, card_writer, write_page
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tanager.errors import FileError
 
 if TYPE_CHECKING:
-    from tanager.files.output_path import OutputKind
+    from tanager.files.paths import OutputKind
 
 STREAM = "-"
 
@@ -35,7 +35,7 @@ def input_file(path: str, suffix: str) -> Iterator[str]:
 @contextmanager
 def output_file(path: str, suffix: str, kind: OutputKind, reads: Iterable[str | None], force: bool) -> Iterator[str]:
     """The path, checked now, or that of a file which goes to standard output when the block ends without an error."""
-    from tanager.files.output_path import check_output
+    from tanager.files.paths import check_output
 
     check_output(path, kind, reads=reads, force=force)
     if path != STREAM:

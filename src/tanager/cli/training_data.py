@@ -19,9 +19,9 @@ from tanager.check.preprocessing import NOTHING_TO_DO, Recipe
 from tanager.classifiers.base import TableClassifier
 from tanager.cli.streams import STREAM
 from tanager.errors import DataError, DataWarning, OptionError
-from tanager.files.cell_rules import CellRules
+from tanager.files.json_file import load_recipe
+from tanager.files.read_csv import CellRules
 from tanager.files.read_table import WHOLE, bytes_in_memory, open_batches, read_table, table_format
-from tanager.files.recipe_file import load_recipe
 from tanager.registry import list_names, nearest_first
 from tanager.runtime.resources import available_memory
 from tanager.table.stream.source import open_stream

@@ -97,7 +97,7 @@ def tune(
 
 def _read_columns(network: Network, path: str, missing: Sequence[str]) -> pa.Table:
     """The table; states of a network file are text, also where they look like numbers."""
-    from tanager.files.cell_rules import CellRules
+    from tanager.files.read_csv import CellRules
     from tanager.files.read_table import read_table
 
     texts = [column.name for column in network.columns if any(isinstance(state, str) for state in column.categories)]

@@ -15,8 +15,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tanager.errors import DataError, FileError, OptionError
-from tanager.files.cell_rules import CellRules
 from tanager.files.paths import check_readable, reason
+from tanager.files.read_csv import CellRules
 from tanager.files.read_table import read_table
 from tanager.registry import nearest_first
 from tanager.table.training_table import say_left_out

@@ -15,8 +15,7 @@ from tanager.evaluate.jobs import pair_of
 from tanager.evaluate.pictures import Picture
 from tanager.evaluate.results import Results
 from tanager.evaluate.study import Study
-from tanager.files.atomic import atomic_write
-from tanager.files.output_path import OutputKind, begins_with
+from tanager.files.paths import OutputKind, atomic_write, begins_with
 
 HEADING = "# Experiments\n\nGenerated; do not edit.\n"
 PAGE = OutputKind("a page of `tanager compare`", begins_with(re.escape(HEADING).encode()))

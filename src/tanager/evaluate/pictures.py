@@ -14,7 +14,7 @@ from tanager.evaluate.results import UNITS, Results
 from tanager.evaluate.statistics import binomial_error
 from tanager.evaluate.study import Study
 from tanager.evaluate.tables import has_ranks, ranks_of
-from tanager.files.output_path import OutputKind, begins_with
+from tanager.files.paths import OutputKind, begins_with
 from tanager.plots.comparison import MeanRanks, PairedValues, plot_calibration, plot_critical_difference, plot_scatter
 
 if TYPE_CHECKING:

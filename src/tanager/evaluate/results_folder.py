@@ -12,8 +12,7 @@ from typing import BinaryIO
 
 from tanager.errors import FileError
 from tanager.evaluate.jobs import Record
-from tanager.files.output_path import check_not_read
-from tanager.files.paths import reason
+from tanager.files.paths import check_not_read, reason
 
 LINES, SETTINGS, LOCK = "results.jsonl", "settings.json", "lock"
 

@@ -13,7 +13,7 @@ from tanager.evaluate.page import PAGE, renew_page, write_page
 from tanager.evaluate.results import Results
 from tanager.evaluate.results_folder import check_results_folder
 from tanager.evaluate.study import Study
-from tanager.files.output_path import check_output, make_folder
+from tanager.files.paths import check_output, make_folder
 from tanager.runtime.progress import say, working
 
 PICTURES = "pictures"

@@ -23,8 +23,7 @@ from tanager.export.program import Program
 from tanager.export.python import write_python
 from tanager.export.scorecard import write_scorecard
 from tanager.export.sql import write_sql
-from tanager.files.atomic import atomic_write, check_writable
-from tanager.files.output_path import OutputKind, begins_with
+from tanager.files.paths import OutputKind, atomic_write, begins_with, check_writable
 from tanager.registry import check_option
 
 MISSING = ("as-fitted", "refuse")

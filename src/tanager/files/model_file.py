@@ -1,22 +1,119 @@
-"""Model files: a fitted classifier as one JSON file, checked when read; nothing in it is ever executed."""
+"""Model files: a fitted classifier as one JSON document, checked when read; nothing in it is ever executed.
+
+    {"format": 2, "versions": {...}, "classifier": "TANClassifier", "options": {...},
+     "named": true, "hidden": 0, "class_dtype": "<U9", "class_count": [50.0, 50.0], "columns": [...],
+     "parents": [...], "tables": [...], "filling": null, "recipe": {...}, "structure_score": -12.5,
+     "trace": {"structure": [...], "parameters": {...}}, "quality": null, "decision": null}
+
+"columns", "parents" and "tables" are those of the network (`tanager.network.document`), the class last; the columns
+before it, as many as "hidden" says, are nodes only. In place of "parents" and "tables" an additive model (its format
+is 3) has "effects" (`tanager.additive.document`); a mixture has "members", each with a "weight", parents and tables; a
+mean of all trees has "trees": the log weights of having no parent ("alone", null for trees) and of "edges" at
+[parent][child], and "members" (`tanager.network.tree_average`). "class_count" are the training rows of each class.
+"filling" is the imputation model (`missing.filling`): a network, and corrections; null where there is none.
+"structure_score", and "gain" and "score" of a step, are null where nothing was scored. "recipe" is the preprocessing
+(`tanager.check`). `tanager.files.model_documents` describes "quality", "decision", the parameters of the trace and
+"posterior", `tanager.files.edits_file` "edits"; a model without one of the last two has no such key.
+"""
 
 from __future__ import annotations
 
+import inspect
 import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from types import ModuleType
+from typing import cast
 
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from tanager.check.preprocessing import Recipe
+import tanager.classifiers
+import tanager.parameters
+import tanager.scores
+import tanager.structure
+from tanager.additive.document import effect_parts, read_effect_parts
+from tanager.additive.model import AdditiveModel, AnyModel
+from tanager.additive.options import check_options
+from tanager.additive.trace import AdditiveTrace
+from tanager.arrays import Array
+from tanager.check.preprocessing import NOTHING_TO_DO, Recipe
+from tanager.classifiers import AdditiveClassifier, BayesianNetworkClassifier
 from tanager.classifiers.base import TableClassifier
+from tanager.classifiers.learning import Trace
+from tanager.counts.engine import ENGINES
 from tanager.decide.classifiers import DecidingClassifier
 from tanager.errors import FileError, OptionError
-from tanager.files.document_file import document_kind, parse_json, read_document, write_json
-from tanager.files.parse_model import from_document
-from tanager.files.write_model import to_document
+from tanager.files.edits_file import read_revisions, write_revisions
+from tanager.files.json_file import document_kind, parse_json, read_document, write_json
+from tanager.files.model_documents import (
+    read_decision,
+    read_posterior,
+    read_quality,
+    read_trace,
+    write_decision,
+    write_posterior,
+    write_quality,
+    write_trace,
+)
 from tanager.metrics import Quality
-from tanager.network.document import DocumentError, shorten
+from tanager.missing.choose import MISSING, choose_rule, with_rule
+from tanager.missing.corrections import LARGEST_CORRECTION
+from tanager.missing.filling import Filling
+from tanager.missing.rule import GapRule
+from tanager.network.document import (
+    DocumentError,
+    Json,
+    array,
+    arrays,
+    check_form,
+    flag,
+    from_json,
+    mapping,
+    network_parts,
+    parse_columns,
+    read_network_parts,
+    sequence,
+    shorten,
+    text,
+    to_json,
+    write_columns,
+)
+from tanager.network.mixture import MixtureNetwork
+from tanager.network.network import Network
+from tanager.network.tree_average import TreeAverageNetwork
+from tanager.parameters import PARAMETERS
+from tanager.registry import check_option, resolve
+from tanager.scores import SCORES
+from tanager.structure import STRUCTURES, Step
+from tanager.structure.averaged import Subsumption
+from tanager.table.discretizer import MDLPDiscretizer, choose_discretizer
+from tanager.table.encoder import TableEncoder
+from tanager.table.schema import Category, ColumnSchema, TableSchema
+from tanager.table.training_table import read_weighting
+from tanager.version import __version__
 
 MODEL = document_kind("a model of Tanager", "classifier")
+MODEL_FORMAT, ADDITIVE_FORMAT = 2, 3
+"""Number of the form above, of networks and of additive models. A file of another number is refused."""
+KEYS = (
+    *("classifier", "options", "named", "hidden", "columns", "class_dtype", "class_count", "filling", "recipe"),
+    *("structure_score", "trace", "quality", "decision"),
+)
+FORMS = {
+    "effects": ("effects",),
+    "members": ("members", "subsumption"),
+    "trees": ("trees",),
+    "parents": ("parents", "tables"),
+}
+"""The key that tells the kind of a model, and the keys of that kind."""
+MAX_LABEL_BYTES = 1 << 28
+LABEL_KINDS = tuple("biufUTMO")
+REMEDY = "make it again with `tanager fit`, or with fit and save_model"
+OLD_ADDITIVE = "additive models of version 0.2 are not read any more; fit it again: tanager fit TABLE -o MODEL"
 
 
 def save_model(
@@ -83,3 +180,303 @@ def load_model(path: str | os.PathLike[str]) -> TableClassifier:
         Its `recipe_` is what tables go through before it sees them (`recipe_.apply`), perhaps nothing.
     """
     return read_document(path, "model", lambda content: from_document(parse_json(content)))
+
+
+def to_document(
+    clf: TableClassifier, quality: Quality | None = None, recipe: Recipe = NOTHING_TO_DO
+) -> dict[str, Json]:
+    """Everything needed to predict as `clf` does, and its quality; a DocumentError names what cannot be kept."""
+    name = type(clf).__name__
+    if CLASSIFIERS.get(name) is not type(clf):
+        raise DocumentError(f"the classifier is a {name}, expected one of {', '.join(CLASSIFIERS)}")
+    options, parts, model = clf.get_params(deep=False), known_parts(), clf.model_
+    edits = write_revisions(clf.edits_, model, clf.gaps_, _write_filling) if model.kind == "effects" else []
+    return {
+        "format": ADDITIVE_FORMAT if model.kind == "effects" else MODEL_FORMAT,
+        "versions": {"tanager": __version__, "numpy": np.__version__, "scikit-learn": sklearn.__version__},
+        "classifier": name,
+        "options": {key: to_json(value, f"option {key}", parts) for key, value in options.items()},
+        "named": clf.encoder_.schema.named,
+        "hidden": len(model.columns) - 1 - len(clf.encoder_.schema.attributes),
+        # The width of NumPy's variable-width text is none of the dtype's business.
+        "class_dtype": "T" if clf.classes_.dtype.kind == "T" else clf.classes_.dtype.str,
+        "class_count": clf.class_count_.tolist(),
+        "columns": write_columns(model.columns),
+        **_write_model(model),
+        "filling": _write_filling(clf.gaps_),
+        "recipe": recipe.to_dict(),
+        "structure_score": to_json(getattr(clf, "structure_score_", None), "structure_score_", {}),
+        "trace": _write_trace(clf.trace_),
+        "quality": write_quality(clf.quality_ if quality is None else quality),
+        "decision": write_decision(clf.decision_, clf.classes_),
+        **write_posterior(clf.posterior_),
+        **({"edits": edits} if edits else {}),
+    }
+
+
+def from_document(document: Json) -> TableClassifier:
+    """The classifier a document describes; a DocumentError says what is wrong with it and where."""
+    form = next((key for key in FORMS if key in mapping(document, "the document")), "parents")
+    additive = form == "effects"
+    if additive and mapping(document, "the document").get("format") == MODEL_FORMAT:
+        raise DocumentError(OLD_ADDITIVE)
+    number = ADDITIVE_FORMAT if additive else MODEL_FORMAT
+    content = check_form(document, "model", number, (*KEYS, *FORMS[form]), REMEDY)
+    clf = _read_classifier(content["classifier"], content["options"], additive)
+    columns = parse_columns(content["columns"])
+    schema = _read_schema(columns, content["named"], content["hidden"])
+    if form != "parents" and content["hidden"]:
+        raise DocumentError("hidden must be 0: only a network of tables has hidden nodes")
+    clf.classes_ = _read_classes(schema.target.categories, content["class_dtype"])
+    clf.class_count_ = _read_class_count(content["class_count"], len(clf.classes_))
+    clf.n_features_in_ = len(schema.attributes)
+    if schema.named:
+        clf.feature_names_in_ = np.array([column.name for column in schema.attributes], dtype=object)
+    clf.encoder_ = TableEncoder(schema, unseen_is_error=clf.handle_unknown == "error")
+    model = _read_model(form, columns, content)
+
+    def rule_of(model: AnyModel, filling: Json) -> GapRule:
+        return choose_rule(model, _read_filling((*schema.attributes, schema.target), filling), clf.missing)
+
+    clf.gaps_ = rule_of(model, content["filling"])
+    clf.model_ = with_rule(model, clf.gaps_)
+    clf.trace_ = _read_trace(content["trace"])
+    score = _number_or_null(from_json(content["structure_score"], "structure_score", {}), "structure_score")
+    if isinstance(clf, BayesianNetworkClassifier):
+        clf.structure_score_ = score
+    clf.recipe_ = Recipe.from_dict(content["recipe"])
+    clf.quality_ = read_quality(content["quality"], clf.classes_)
+    clf.decision_ = read_decision(content["decision"], clf.classes_)
+    clf.posterior_ = read_posterior(content.get("posterior"), model, schema.attributes)
+    clf.edits_ = ()
+    if model.kind == "effects":
+        clf.edits_ = read_revisions(content.get("edits", []), model, content["filling"], clf.classes_, rule_of)
+    return clf
+
+
+def _write_model(model: AnyModel) -> dict[str, Json]:
+    """What stands below the keys of `FORMS`."""
+    if isinstance(model, AdditiveModel):
+        return {"effects": effect_parts(model)}
+    if isinstance(model, MixtureNetwork):
+        weighted = zip(model.weights.tolist(), model.members, strict=True)
+        return {
+            "members": [{"weight": weight, **network_parts(member)} for weight, member in weighted],
+            "subsumption": [] if model.subsumption is None else [said.tolist() for said in model.subsumption.said],
+        }
+    if isinstance(model, TreeAverageNetwork):
+        alone, *edges = model.log_weights.tolist()
+        members: list[Json] = [dict(network_parts(member)) for member in model.members]
+        return {"trees": {"alone": None if np.isneginf(alone).all() else alone, "edges": edges, "members": members}}
+    return network_parts(model)
+
+
+def _read_model(form: str, columns: tuple[ColumnSchema, ...], content: dict[str, Json]) -> AnyModel:
+    if form == "effects":
+        return read_effect_parts(columns, content["effects"])
+    if form == "members":
+        members, networks = _read_members(columns, content["members"])
+        weights = array([member.get("weight") for member in members], 1, "members.weight")
+        rules = content["subsumption"]
+        return MixtureNetwork(networks, weights, _read_subsumption(columns[:-1], rules) if rules else None)
+    if form == "trees":
+        trees = mapping(content["trees"], "trees")
+        edges, alone = array(trees.get("edges"), 2, "trees.edges"), trees.get("alone")
+        first = np.full(edges.shape[1], -np.inf) if alone is None else array(alone, 1, "trees.alone")
+        if edges.shape != (len(first), len(first)):
+            raise DocumentError("trees.edges and trees.alone must have a weight for every attribute")
+        return TreeAverageNetwork(_read_members(columns, trees.get("members"))[1], np.vstack([first, edges]))
+    return read_network_parts(columns, content, columns[-1].name)
+
+
+def _read_members(
+    columns: tuple[ColumnSchema, ...], document: Json
+) -> tuple[list[dict[str, Json]], tuple[Network, ...]]:
+    members = [mapping(member, "members") for member in sequence(document, "members")]
+    if not members:
+        raise DocumentError("members is empty: the mixture has no network")
+    return members, tuple(read_network_parts(columns, each, columns[-1].name) for each in members)
+
+
+def _read_subsumption(attributes: Sequence[ColumnSchema], document: Json) -> Subsumption:
+    """The state of the other attributes that follows from each state of an attribute; -1 where none does."""
+    said = arrays(document, len(attributes), 2, "subsumption")
+    if [rows.shape for rows in said] != [(column.n_states, len(attributes)) for column in attributes]:
+        raise DocumentError("subsumption must have a row for each state and a column for each attribute")
+    for column, cells in zip(attributes, np.concatenate(said).T, strict=True):
+        if not np.isin(cells, np.arange(-1, column.n_states)).all():
+            raise DocumentError(f"subsumption must hold states of {column.name!r} in its column, or -1")
+    return Subsumption(tuple(rows.astype(np.int64) for rows in said))
+
+
+def _write_filling(rule: GapRule) -> Json:
+    filling: Filling | None = getattr(rule, "filling", None)
+    if filling is None:
+        return None
+    return {
+        **network_parts(filling.filler),
+        "nothing": filling.nothing.tolist(),
+        "states": [entries.tolist() for entries in filling.states],
+        "shift": filling.shift.tolist(),
+    }
+
+
+def _read_filling(columns: Sequence[ColumnSchema], document: Json) -> Filling | None:
+    """The imputation model, where the classifier averages over missing values."""
+    if document is None:
+        return None
+    content = mapping(document, "filling")
+    coarse = tuple(column.coarse for column in columns)
+    filler = read_network_parts(coarse, content, coarse[-1].name)
+    states = arrays(content.get("states"), len(columns) - 1, 2, "filling.states")
+    nothing = array(content.get("nothing"), 1, "filling.nothing")
+    # Files of earlier versions have none.
+    shift = array(content["shift"], 1, "filling.shift") if "shift" in content else np.zeros_like(nothing)
+    if max(np.abs(corrections).max(initial=0.0) for corrections in (nothing, shift, *states)) > LARGEST_CORRECTION:
+        raise DocumentError(f"filling holds a correction above {LARGEST_CORRECTION:g}, which leaves no probability")
+    filling = Filling(filler, nothing, tuple(states), shift)
+    filling.check(columns)
+    return filling
+
+
+def _write_trace(trace: Trace | AdditiveTrace) -> Json:
+    if isinstance(trace, AdditiveTrace):
+        return {"structure": [], "parameters": write_trace(trace)}
+    steps: list[Json] = [to_json(asdict(step), "trace_", {}) for step in trace.structure]
+    return {"structure": steps, "parameters": write_trace(trace.parameters)}
+
+
+def _read_trace(document: Json) -> Trace | AdditiveTrace:
+    trace = mapping(document, "trace")
+    steps = tuple(map(_read_step, sequence(trace.get("structure"), "trace.structure")))
+    parameters = read_trace(trace.get("parameters"))
+    return parameters if isinstance(parameters, AdditiveTrace) else Trace(steps, parameters)
+
+
+def _read_step(document: Json) -> Step:
+    match from_json(document, "trace.structure", {}):
+        case {"action": str(action), "gain": gain, "score": score}:
+            return Step(action, *(_number_or_null(each, "the gain or score of a step") for each in (gain, score)))
+    raise DocumentError("trace.structure must hold steps with an action, a gain and a score")
+
+
+def _number_or_null(value: object, where: str) -> float | None:
+    if value is not None and type(value) not in (int, float):
+        raise DocumentError(f"{where} must be a number or null, got {shorten(value)}")
+    return None if value is None else float(cast(float, value))
+
+
+def _read_schema(columns: tuple[ColumnSchema, ...], named: Json, hidden: Json) -> TableSchema:
+    """The columns of a table: all but the hidden ones, which come before the class."""
+    if len(columns) < 2:
+        raise DocumentError("columns must hold at least one attribute and the class")
+    if columns[-1].kind != "categorical" or len(columns[-1].categories) < 2:
+        raise DocumentError("the class, the last of columns, must have at least two categories")
+    if type(hidden) is not int or not 0 <= hidden < len(columns) - 1:
+        raise DocumentError(f"hidden must be a number of attributes less than all, got {shorten(hidden)}")
+    return TableSchema(columns[: len(columns) - 1 - hidden], columns[-1], flag(named, "named"))
+
+
+def _read_classes(labels: tuple[Category, ...], document: Json) -> NDArray[np.generic]:
+    """The labels as an array of the dtype they had; it must hold each of them unchanged."""
+    try:
+        code = text(document, "class_dtype")
+        dtype = np.dtype(code) if code.lstrip("<>|=")[:1] in LABEL_KINDS else np.dtype(np.void)
+        if dtype.kind not in LABEL_KINDS or dtype.itemsize * len(labels) > MAX_LABEL_BYTES:
+            raise ValueError
+        classes = np.array(labels, dtype=dtype)
+        if [(type(label), label) for label in classes.tolist()] != [(type(label), label) for label in labels]:
+            raise ValueError
+        ascend = bool((classes[:-1] < classes[1:]).all())
+    except (TypeError, ValueError, OverflowError, SyntaxError):
+        raise DocumentError(f"class_dtype {shorten(document)} does not fit the classes") from None
+    if not ascend:
+        raise DocumentError("the categories of the class must ascend: rows are looked up in them")
+    return classes
+
+
+def _read_class_count(document: Json, n_classes: int) -> Array:
+    counts = array(document, 1, "class_count")
+    if len(counts) != n_classes or (counts < 0).any() or not counts.any():
+        raise DocumentError(f"class_count must hold the rows of each of {n_classes} classes, got {shorten(document)}")
+    return counts
+
+
+def _read_classifier(name: Json, options: Json, additive: bool) -> TableClassifier:
+    """The classifier with its options, not yet fitted."""
+    valid = tuple(each for each, kind in CLASSIFIERS.items() if issubclass(kind, AdditiveClassifier) == additive)
+    kind = CLASSIFIERS[text(name, "classifier", valid)]
+    named = _without_dropped(mapping(options, "options"))
+    clf = kind()
+    unknown = sorted(set(named) - set(clf.get_params(deep=False)))
+    if unknown:
+        raise DocumentError(f"options has {', '.join(unknown)}, which {kind.__name__} does not have")
+    for key, value in named.items():
+        setattr(clf, key, from_json(value, f"options.{key}", known_parts()))
+    _check_options(clf)
+    return clf
+
+
+def _without_dropped(options: dict[str, Json]) -> dict[str, Json]:
+    """The options without those that parts had in version 0.2 and that changed nothing of a network."""
+    parameters = options.get("parameters")
+    if isinstance(parameters, dict) and parameters.get("part") == "Conditional":
+        inner = mapping(parameters.get("options"), "options.parameters")
+        kept: dict[str, Json] = {key: value for key, value in inner.items() if key != "penalty"}
+        return {**options, "parameters": {**parameters, "options": kept}}
+    return options
+
+
+def _check_options(clf: TableClassifier) -> None:
+    """What `fit` would find out about the options, now; a prediction relies on some of them."""
+    options, additive = clf.get_params(deep=False), isinstance(clf, AdditiveClassifier)
+    if isinstance(clf, AdditiveClassifier):
+        check_options(clf.pairs, clf.trees, clf.missing, clf.handle_unknown)
+    checks: dict[str, Callable[[object], object]] = {
+        "structure": lambda value: resolve("structure", value, STRUCTURES, "learn"),
+        "criterion": lambda value: value is None or resolve("criterion", value, SCORES, "check_options"),
+        "parameters": lambda value: resolve("parameters", value, PARAMETERS, "learn"),
+        "discretizer": choose_discretizer,
+        "engine": lambda value: check_option("engine", value, ENGINES),
+        "missing": lambda value: additive or check_option("missing", value, MISSING),
+        "handle_unknown": lambda value: additive or check_option("handle_unknown", value, ["marginalize", "error"]),
+        "class_weight": lambda value: value in (None, "balanced") or read_weighting(value),
+    }
+    for key, valid in (
+        ("device", (str, type(None))),
+        ("n_jobs", (int, type(None))),
+        ("random_state", (int, type(None))),
+        ("verbose", (int, bool)),
+    ):
+        if key in options and type(options[key]) not in valid:
+            words = " or ".join(kind.__name__ for kind in valid)
+            raise DocumentError(f"options.{key} is {shorten(options[key])}, expected {words}")
+    for key, check in checks.items():
+        if key in options:
+            check(options[key])
+
+
+def _public(room: ModuleType, base: type) -> dict[str, type]:
+    """The concrete classes of a kind among a room's public names."""
+    items = {name: getattr(room, name) for name in room.__all__}
+    return {
+        name: item
+        for name, item in items.items()
+        if inspect.isclass(item) and issubclass(item, base) and not inspect.isabstract(item)
+    }
+
+
+CLASSIFIERS: dict[str, type[TableClassifier]] = _public(tanager.classifiers, TableClassifier)
+PUBLISHED: dict[str, type] = {
+    **_public(tanager.structure, BaseEstimator),
+    **_public(tanager.scores, BaseEstimator),
+    **_public(tanager.parameters, BaseEstimator),
+    MDLPDiscretizer.__name__: MDLPDiscretizer,
+    Network.__name__: Network,  # whose structure `Fixed` takes
+}
+
+
+def known_parts() -> dict[str, type]:
+    """Parts by the name of their class; those of a user's own once they have a line in a registry."""
+    registered = (*STRUCTURES.values(), *SCORES.values(), *PARAMETERS.values())
+    return PUBLISHED | {part.__name__: part for part in registered if inspect.isclass(part)}

@@ -1,7 +1,7 @@
-"""Network files: bif, bifxml, xdsl, net, dsl, dne, uai and JSON, chosen by suffix; numbers at full precision.
+"""Network files: bif, bifxml, xdsl, net, dne, uai and JSON, chosen by suffix; numbers at full precision.
 
-They are read and written here, not by pyAgrum 3.3: it reads bif, net, dsl and uai in single precision, writes bifxml,
-xdsl, dsl and uai with six digits, has the parents of a table of xdsl and uai in reverse order, and takes a table that
+They are read and written here, not by pyAgrum 3.3: it reads bif, net and uai in single precision, writes bifxml,
+xdsl and uai with six digits, has the parents of a table of xdsl and uai in reverse order, and takes a table that
 is too short, too long, negative or not there without a word. The tests hold its answers against ours.
 """
 
@@ -14,15 +14,20 @@ from pathlib import Path
 
 from tanager.additive.model import AdditiveModel
 from tanager.errors import FileError, OptionError
-from tanager.files.document_file import document_kind, parse_json, read_document, write_document, write_json
-from tanager.files.network_bif import read_bif, write_bif
-from tanager.files.network_dne import read_dne, write_dne
-from tanager.files.network_dsl import read_dsl, write_dsl
-from tanager.files.network_hugin import read_net, write_net
+from tanager.files.json_file import document_kind, parse_json, read_document, write_document, write_json
 from tanager.files.network_nodes import FileNode, network_of, with_target
-from tanager.files.network_uai import read_uai, write_uai
+from tanager.files.network_text import (
+    read_bif,
+    read_dne,
+    read_net,
+    read_uai,
+    write_bif,
+    write_dne,
+    write_net,
+    write_uai,
+)
 from tanager.files.network_xml import read_bifxml, read_xdsl, write_bifxml, write_xdsl
-from tanager.files.output_path import OutputKind
+from tanager.files.paths import OutputKind
 from tanager.network.document import DocumentError, Json, network_from_document, network_to_document
 from tanager.network.network import Network
 
@@ -45,7 +50,6 @@ FORMATS: dict[str, Format] = {
     ".xml": Format(read_bifxml, write_bifxml),
     ".xdsl": Format(read_xdsl, write_xdsl),
     ".net": _of_text(read_net, write_net),
-    ".dsl": _of_text(read_dsl, write_dsl),
     ".dne": _of_text(read_dne, write_dne),
     ".uai": _of_text(read_uai, write_uai),
 }
@@ -55,7 +59,7 @@ JSON = ".json"
 def read_network(path: str | os.PathLike[str], target: str | None = None) -> Network:
     """Read a network; the nodes keep the order of the file, except that `target`, the class, becomes the last.
 
-    The suffix says the format: .bif, .bifxml (or .xml), .xdsl, .net, .dsl, .dne, .uai, or .json for a file of ours,
+    The suffix says the format: .bif, .bifxml (or .xml), .xdsl, .net, .dne, .uai, or .json for a file of ours,
     where a model counts as its network. States are text, in .uai numbers, in .json what they were; states that are
     the bins of a numeric column in words ("< 2.5", ">= 2.5") become that column again. Rows of probabilities must sum
     to one within 0.001 and are divided by their sum.
@@ -99,7 +103,7 @@ def write_network(network: Network, path: str | os.PathLike[str]) -> None:
 
     The suffix says the format, as in `read_network`. JSON keeps everything. The other formats keep no class; their
     states are text, so a number, a boolean or a date becomes its text; what a format has no place for in a name or a
-    state is escaped (`network_names`), and comes back when it is read. In .xdsl, .dsl and .dne parents come before
+    state is escaped (`network_nodes`), and comes back when it is read. In .xdsl and .dne parents come before
     their children; .uai keeps numbers in place of names. Probabilities are read back bit by bit.
 
     Parameters
@@ -159,7 +163,7 @@ def _parser(form: Format) -> Callable[[bytes], Network]:
 def _parse_json(content: bytes) -> Network:
     document: Json = parse_json(_not_empty(content))
     if isinstance(document, dict) and "classifier" in document:
-        from tanager.files.parse_model import from_document
+        from tanager.files.model_file import from_document
 
         network = from_document(document).model_
         if not isinstance(network, Network):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import isfinite
@@ -14,7 +14,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.files.network_names import plain
 from tanager.network.document import DocumentError, shorten
 from tanager.network.network import Network
 from tanager.registry import nearest_first
@@ -219,3 +218,54 @@ def _normalized(name: str, table: NDArray[np.float64]) -> NDArray[np.float64]:
         total = sums[wrong[0], 0]
         raise DocumentError(f"row {wrong[0] + 1} of the table of {name!r} sums to {total:.6g}, expected 1")
     return np.where(np.abs(sums - 1.0) > ROUNDING, table / sums, table)
+
+
+ESCAPE = re.compile(r"_0x(?P<code>[0-9A-F]{2,6})?_")
+# An underscore that would begin an escape is escaped too, so that every "_0x" in the result is one.
+AMBIGUOUS = r"_(?=0x)"
+NOT_IN_WORD = re.compile(rf"{AMBIGUOUS}|^[0-9]|[^A-Za-z0-9_]")
+NOT_IN_QUOTES = re.compile(rf'{AMBIGUOUS}|["\\]|[^ -~]')
+# XML has no control characters; its readers strip texts and join blanks.
+NOT_IN_XML = re.compile(rf"{AMBIGUOUS}|[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]|[^\S ]|^ | $| (?= )")
+INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
+"""A whole number that 64 bits hold; a longer one is a text."""
+
+
+def word(text: str, keywords: Collection[str] = ()) -> str:
+    """The text as an identifier: ASCII letters, digits and underscores, the first no digit, none of the keywords."""
+    if text.lower() in keywords:
+        return _code(text[0]) + text[1:]
+    return _escape(text, NOT_IN_WORD)
+
+
+def word_or_integer(text: str, keywords: Collection[str] = ()) -> str:
+    """The text as an identifier, unless it is a whole number."""
+    return text if INTEGER.fullmatch(text) else word(text, keywords)
+
+
+def quoted(text: str) -> str:
+    """The text between double quotes: ASCII, without quotes and backslashes."""
+    return f'"{_escape(text, NOT_IN_QUOTES)}"'
+
+
+def xml_text(text: str) -> str:
+    """The text as an XML element may hold it (its < and & are the XML writer's business)."""
+    return _escape(text, NOT_IN_XML)
+
+
+def plain(text: str) -> str:
+    """The text that was escaped, whatever the format."""
+    return ESCAPE.sub(lambda found: _character(found["code"]) if found["code"] else "", text)
+
+
+def _escape(text: str, unsafe: re.Pattern[str]) -> str:
+    return unsafe.sub(lambda found: _code(found[0]), text) if text else "_0x_"
+
+
+def _code(character: str) -> str:
+    return f"_0x{ord(character):02X}_"
+
+
+def _character(code: str) -> str:
+    # A code beyond Unicode is somebody's name, not an escape.
+    return chr(int(code, 16)) if int(code, 16) <= 0x10FFFF else f"_0x{code}_"

@@ -10,8 +10,18 @@ from xml.etree.ElementTree import Element, SubElement
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.files.network_names import INTEGER, plain, word, word_or_integer, xml_text
-from tanager.files.network_nodes import CellBudget, FileNode, add_once, cells_of, nodes_of
+from tanager.files.network_nodes import (
+    INTEGER,
+    CellBudget,
+    FileNode,
+    add_once,
+    cells_of,
+    nodes_of,
+    plain,
+    word,
+    word_or_integer,
+    xml_text,
+)
 from tanager.network.document import DocumentError, shorten
 from tanager.network.network import Network
 from tanager.table.schema import Category

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import secrets
+import stat
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from tanager.errors import FileError
 
@@ -25,3 +34,181 @@ def check_readable(path: str | os.PathLike[str]) -> Path:
 def reason(error: Exception) -> str:
     """Why a file operation failed, in the system's words and without the path."""
     return (getattr(error, "strerror", None) or str(error)).strip().rstrip(".").lower()
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise now if `path` could not be written later: called before long work, so that no work is lost."""
+    target = _target(path)
+    try:
+        if _is_special(target):
+            # Not opened: whoever reads a pipe would take its closing for the end.
+            if not os.access(target, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return
+        with suppress(FileNotFoundError):
+            target.lstat()  # a name too long for the file system is told of here
+        # An unnamed file: it proves that the folder takes files and leaves nothing behind.
+        with tempfile.TemporaryFile(dir=target.parent):
+            return
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A stream whose bytes become the file `path` when the block ends without an error, all at once.
+
+    They go to a temporary file in the same folder, which then takes the place of the old one; a link keeps pointing
+    to its target, and an existing file keeps its permissions. A device or a pipe has no place to take and is written
+    directly.
+    """
+    target = _target(path)
+    if _is_special(target):
+        try:
+            with target.open("wb") as stream:
+                yield stream
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+        return
+    # A short name of its own: beside a long one there would be no room for more.
+    temporary = target.with_name(f".{secrets.token_hex(6)}.tmp")
+    try:
+        with _create_like(target, temporary) as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(target)
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise _cannot_write(path, error) from error
+        raise
+
+
+def _create_like(target: Path, temporary: Path) -> BinaryIO:
+    """A new file with the permissions of the one whose place it takes, from its first byte on."""
+    try:
+        mode = stat.S_IMODE(target.stat().st_mode)
+    except FileNotFoundError:
+        return temporary.open("xb")
+    stream = open(temporary, "xb", opener=lambda path, flags: os.open(path, flags, 0o600))  # noqa: SIM115
+    temporary.chmod(mode)
+    return stream
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    """The file to write, links followed; a folder or an impossible name is refused."""
+    try:
+        # What /dev/stdout leads to may be a pipe, which has no path of its own.
+        target = Path(path) if _is_special(Path(path)) else Path(os.path.realpath(path))
+        if target.is_dir():
+            raise FileError(f"cannot write {str(path)!r}: it is a folder.", hint="name a file inside it.")
+        if not target.parent.is_dir():
+            raise FileError(f"cannot write {str(path)!r}: its folder {str(target.parent)!r} does not exist.")
+    except (OSError, ValueError) as error:
+        if isinstance(error, FileError):
+            raise
+        raise _cannot_write(path, error) from error
+    return target
+
+
+def _is_special(target: Path) -> bool:
+    return target.exists() and not target.is_file()
+
+
+def _cannot_write(path: str | os.PathLike[str], error: Exception) -> FileError:
+    return FileError(f"cannot write {str(path)!r}: {reason(error)}.")
+
+
+HEAD_BYTES = 4096
+"""By its first bytes a file is recognised."""
+STDIN, STDOUT = 0, 1
+
+AnyPath = str | os.PathLike[str]
+Identity = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class OutputKind:
+    """What a command writes: its name, and whether a file already holds it, so that a new one may take its place."""
+
+    name: str
+    is_in: Callable[[Path], bool]
+
+
+def begins_with(pattern: bytes) -> Callable[[Path], bool]:
+    """Whether the first bytes of a file match a regular expression."""
+
+    def is_in(file: Path) -> bool:
+        with file.open("rb") as stream:
+            return re.match(pattern, stream.read(HEAD_BYTES), re.DOTALL) is not None
+
+    return is_in
+
+
+def check_output(path: AnyPath, kind: OutputKind, *, reads: Iterable[AnyPath | None] = (), force: bool = False) -> None:
+    """Raise now, before any work, if a command that reads `reads` should not, or could not, write `path`.
+
+    An older file of the same kind may be replaced, and so may an empty one; any other only by force. "-" is standard
+    output. Devices and pipes hold nothing that could be lost.
+    """
+    if os.fspath(path) != "-":
+        check_writable(path)
+    check_not_read(path, reads)
+    file = Path(path)
+    try:
+        if force or os.fspath(path) == "-" or not file.is_file() or not file.stat().st_size or kind.is_in(file):
+            return
+    except OSError:
+        pass  # what cannot be looked at may be anything
+    raise FileError(
+        f"cannot write {str(path)!r}: the file that is there is not {kind.name}.",
+        hint="name another file, or replace this one with --force.",
+    )
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder to write into, and those it is in, where they are not there."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"cannot make the folder {str(folder)!r}: {reason(error)}.") from error
+
+
+def check_not_read(path: AnyPath, reads: Iterable[AnyPath | None]) -> None:
+    """Raise if writing `path` would change one of `reads`: that file by any name or link, or a file in that folder."""
+    touched = set(_written(path))
+    for read in reads:
+        if read is not None and not touched.isdisjoint(_read(read)):
+            raise FileError(
+                f"cannot write {str(path)!r}: that would change {str(read)!r}, which this command reads.",
+                hint="name another file for the result.",
+            )
+
+
+def _written(path: AnyPath) -> Iterator[Identity]:
+    """The file and the folders it is in; what standard output goes to."""
+    if os.fspath(path) == "-":
+        yield from _identity(STDOUT)
+        return
+    target = Path(os.path.realpath(path))
+    for place in (target, *target.parents):
+        yield from _identity(place)
+
+
+def _read(path: AnyPath) -> Iterator[Identity]:
+    """The file, or the folder and all that is in it; what standard input comes from."""
+    yield from _identity(STDIN if os.fspath(path) == "-" else path)
+    for file in Path(path).rglob("*") if os.path.isdir(path) else ():
+        yield from _identity(file)
+
+
+def _identity(path: AnyPath | int) -> Iterator[Identity]:
+    """Device and number: the same for all names of a file. None for what is absent, and for devices and pipes."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return
+    if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
+        yield status.st_dev, status.st_ino

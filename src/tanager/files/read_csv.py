@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
 import sys
+import warnings
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -16,13 +18,14 @@ from pathlib import Path
 from typing import IO, TextIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 
-from tanager.errors import FileError
-from tanager.files.cell_rules import CellRules, decimal_commas, recognise_marks, warn_decimal_commas
-from tanager.files.encoding import find_encoding
-from tanager.files.packed import open_text
+from tanager.check.text_values import MARKS
+from tanager.errors import DataWarning, FileError
+from tanager.files.compressed import open_text
 from tanager.files.paths import reason
+from tanager.registry import list_names
 from tanager.table.read_columns import replace_columns
 
 BLOCK_SIZES = (1 << 20, 1 << 26)
@@ -230,3 +233,196 @@ def times_as_durations(table: pa.Table) -> pa.Table:
         if pa.types.is_time32(column.type)
     }
     return replace_columns(table, durations)
+
+
+MARKS_HINT = "--missing names such texts, --missing '' switches this off"
+MAX_COLUMNS_NAMED = 5
+DECIMAL = r"^\s*[+-]?\d+(,\d+)?\s*$"
+
+
+@dataclass(frozen=True)
+class CellRules:
+    """What the cells of a text file mean.
+
+    missing   texts that are missing in every column, besides the empty one
+    marks     whether the texts in `MARKS` are missing in CSV columns without other text, with a warning
+    texts     columns of text, whatever it looks like
+    numbers   columns without text, even where there is nothing but marks
+    """
+
+    missing: Sequence[str] = ()
+    marks: bool = False
+    texts: Sequence[str] = ()
+    numbers: Sequence[str] = ()
+
+    @classmethod
+    def given(cls, missing: Sequence[str], texts: Sequence[str] = (), numbers: Sequence[str] = ()) -> CellRules:
+        """The rules of a command; an empty text among those that mean missing says that marks are texts."""
+        return cls([text for text in missing if text], "" not in missing, texts, numbers)
+
+    def conversion(self, decimal: str = ".") -> pyarrow.csv.ConvertOptions:
+        """How pyarrow reads the cells, marks as text."""
+        return pyarrow.csv.ConvertOptions(
+            null_values=["", *self.missing],
+            strings_can_be_null=True,
+            column_types={name: pa.string() for name in self.texts},
+            decimal_point=decimal,
+        )
+
+    def marked_conversion(self, columns: Sequence[str] = (), decimal: str = ".") -> pyarrow.csv.ConvertOptions:
+        """How pyarrow reads these columns, or all, marks as missing; in a column of text every cell stays text."""
+        return pyarrow.csv.ConvertOptions(
+            null_values=["", *self.missing, *MARKS],
+            strings_can_be_null=False,
+            column_types={name: pa.string() for name in self.texts},
+            include_columns=columns,
+            decimal_point=decimal,
+        )
+
+
+PLAIN = CellRules()
+
+
+def recognise_marks(table: pa.Table, cells: CellRules, read_again: Callable[[list[str]], pa.Table]) -> pa.Table:
+    """The table with the marks taken as missing in columns of numbers, dates, times or booleans, and a warning.
+
+    A column is one of these if `read_again`, which gives columns with the marks as empty cells, finds no text in it.
+    A column of nothing but marks stays text, except in `cells.numbers`.
+    """
+    names, known_texts, known_numbers = table.column_names, set(cells.texts), set(cells.numbers)
+    marked = [
+        place
+        for place, (name, column) in enumerate(zip(names, table.columns, strict=True))
+        if name not in known_texts and pa.types.is_string(column.type) and pc.any(_is_mark(column)).as_py()
+    ]
+    if not marked:
+        return table
+    again = read_again([names[place] for place in marked])
+    taken = {
+        place: column
+        for place, column in zip(marked, again.columns, strict=True)
+        if not pa.types.is_string(column.type) and (names[place] in known_numbers or not pa.types.is_null(column.type))
+    }
+    if taken:
+        texts = pa.chunked_array([chunk for place in taken for chunk in table.column(place).chunks], pa.string())
+        counts = pc.value_counts(texts.filter(_is_mark(texts)))
+        words = {entry["values"]: entry["counts"] for entry in counts.to_pylist()}
+        _warn_counted([names[place] for place in taken], words)
+    return replace_columns(table, taken)
+
+
+def warn_recognised(names: Sequence[str]) -> None:
+    """Say which columns have marks where nobody counts them: in a file that is read batch by batch."""
+    warnings.warn(
+        f"{_columns(names)}: texts such as 'NA' are taken as missing; {MARKS_HINT}.", DataWarning, stacklevel=2
+    )
+
+
+def decimal_commas(table: pa.Table, cells: CellRules) -> list[str]:
+    """The columns of text that hold numbers with a decimal comma, and nothing else but marks."""
+    found, known_texts = [], set(cells.texts)
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if name in known_texts or not pa.types.is_string(column.type):
+            continue
+        texts = column.drop_null()
+        texts = texts.filter(pc.invert(_is_mark(texts))) if cells.marks else texts
+        has_comma = pc.any(pc.match_substring(texts, ",")).as_py()
+        if has_comma and pc.all(pc.match_substring_regex(texts, DECIMAL)).as_py():
+            found.append(name)
+    return found
+
+
+def warn_decimal_commas(where: str, names: Sequence[str]) -> None:
+    """Say that numbers were read with a decimal comma."""
+    warnings.warn(f"{where}: numbers have a decimal comma in {_columns(names)}.", DataWarning, stacklevel=2)
+
+
+def _is_mark(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Which cells hold a mark."""
+    return pc.is_in(column, value_set=pa.array(MARKS))
+
+
+def _warn_counted(names: Sequence[str], counts: dict[str, int]) -> None:
+    texts = ", ".join(
+        f"{text!r} in {n:,} {'row' if len(names) == 1 else 'cell'}{'s'[: n != 1]}" for text, n in counts.items()
+    )
+    verb = "are" if len(counts) > 1 else "is"
+    warnings.warn(f"{_columns(names)}: {texts} {verb} taken as missing; {MARKS_HINT}.", DataWarning, stacklevel=2)
+
+
+def _columns(names: Sequence[str]) -> str:
+    return f"column{'s'[: len(names) != 1]} {list_names(names, MAX_COLUMNS_NAMED)}"
+
+
+EVIDENCE_BYTES = 1 << 18
+"""Of the lines with bytes beyond ASCII so many are looked at."""
+USUAL = "cp1252"
+"""What spreadsheets write in western Europe; chosen where it reads as well as any other."""
+OTHERS = ("cp1250", "cp1251", "cp1253", "shift_jis", "gb18030")
+FEW_LETTERS = 16
+"""So few letters beyond ASCII say little of a language; then the usual encoding is the best guess."""
+NULLS_OF_UTF16 = 0.3
+INSTALL = "pip install 'tanager[files]'"
+
+
+def find_encoding(stream: IO[bytes], where: str) -> str:
+    """The encoding of a text that is not UTF-8, with a warning that says it."""
+    encoding = _find(stream, where)
+    warnings.warn(
+        f"{where} is not UTF-8 text; it is read as {encoding}. Hint: check a name with accents.",
+        DataWarning,
+        stacklevel=2,
+    )
+    return encoding
+
+
+def is_utf8(start: bytes) -> bool:
+    """Whether a text may be UTF-8 by its first bytes, of which the last may be part of a letter."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(start)
+    except UnicodeDecodeError:
+        return False
+    return b"\0" not in start
+
+
+def not_utf8(where: str, hint: str = "save it with the encoding UTF-8.") -> FileError:
+    """The error about a text in an encoding that is not found."""
+    return FileError(f"{where} is not UTF-8 text.", hint=hint)
+
+
+def _find(stream: IO[bytes], where: str) -> str:
+    start = stream.read(EVIDENCE_BYTES)
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    for encoding, first in ("utf-16-le", 1), ("utf-16-be", 0):
+        if start[first::2].count(0) > NULLS_OF_UTF16 * len(start) / 2:
+            return encoding
+    try:
+        from charset_normalizer import from_bytes
+    except ImportError:
+        raise not_utf8(where, f"save it with the encoding UTF-8; or {INSTALL} finds others.") from None
+    evidence = _lines_beyond_ascii(start, stream)
+    if _is_usual(evidence) and len(evidence.translate(None, bytes(range(128)))) < FEW_LETTERS:
+        return USUAL
+    found = list(from_bytes(evidence, cp_isolation=[USUAL, *OTHERS]))
+    if not found:
+        raise not_utf8(where)
+    best = max(found, key=lambda match: (-match.chaos, match.coherence, USUAL in match.could_be_from_charset))
+    return USUAL if USUAL in best.could_be_from_charset else best.encoding
+
+
+def _is_usual(text: bytes) -> bool:
+    try:
+        text.decode(USUAL)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _lines_beyond_ascii(start: bytes, stream: IO[bytes]) -> bytes:
+    """The lines that say something of the encoding; ASCII is the same in nearly all."""
+    lines = b""
+    while start and len(lines) < EVIDENCE_BYTES:
+        lines += b"\n".join(line for line in start.splitlines() if not line.isascii())
+        start = stream.read(EVIDENCE_BYTES)
+    return lines

@@ -7,19 +7,19 @@ import datetime
 import io
 import re
 import warnings
-from collections.abc import Sequence
+import zipfile
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from typing import IO
 
 import pyarrow as pa
 
 from tanager.errors import DataWarning, FileError, TanagerError
-from tanager.files.cell_rules import CellRules
-from tanager.files.encoding import INSTALL
+from tanager.files.compressed import BROKEN_ARCHIVE, check_unpacked
 from tanager.files.paths import reason
-from tanager.files.read_csv import read_csv_bytes
-from tanager.files.unzip import BROKEN_ARCHIVE
-from tanager.files.workbook_size import check_workbook_size
+from tanager.files.read_csv import INSTALL, CellRules, read_csv_bytes
 from tanager.registry import list_names
 
 ENCRYPTED = bytes.fromhex("d0cf11e0a1b11ae1")
@@ -98,3 +98,123 @@ def _text(cell: object) -> str:
 def _leads_with_zero(cell: object) -> bool:
     """Whether a cell is a code of digits that was typed as text, since as a number it would lose its zeros."""
     return isinstance(cell, str) and LEADING_ZERO.match(cell) is not None
+
+
+PIECE = 1 << 20
+LONGEST_TAG = 1 << 16
+# A tag ends where the next one begins, so that nothing is read twice.
+CELL_OR_ROW = re.compile(rb"""<(?:\w+:)?(c|row)(?=[\s/>])(?:[^<>]*?\sr\s*=\s*["']([A-Za-z]*)(\d+)["'])?""")
+TEXT_START = re.compile(rb"<(?:\w+:)?si(?=[\s/>])")
+CELL_OR_VALUE = re.compile(rb"<(?:\w+:)?([cv])(?=[\s/>])([^<>]*)>?\s*(\d*)")
+SHARED = re.compile(rb"""\st\s*=\s*["']s["']""")
+COMMENT = b"<!"
+SHARED_TEXTS = "sharedstrings.xml"
+CELL_BYTES = 64
+"""What a cell takes, about, filled or not, without its text."""
+ALWAYS_ALLOWED = 1 << 22
+"""Cells of a sheet that may be empty, all but one."""
+LARGEST_SHARE_EMPTY = 16
+"""Beyond, at least one of so many cells must be filled."""
+MOST_DIGITS, MOST_LETTERS = 7, 3
+"""Of the last row and column that Excel has, 1,048,576 and XFD."""
+MOST_TEXT_DIGITS = 18
+"""Of the number of a text that cells share; a longer one is that of none."""
+
+
+def check_workbook_size(file: Path, where: str) -> None:
+    """Refuse a workbook that unpacks to more than memory has, or one whose few cells are far apart.
+
+    A reader holds the whole rectangle from the first to the last cell: one cell at the end of a sheet makes it 17
+    billion. It holds a text that cells share once for each of them. What is not a zip archive, or not a whole one, is a
+    `zipfile.BadZipFile`.
+    """
+    with zipfile.ZipFile(file) as parts:
+        n_bytes = sum(part.file_size for part in parts.infolist())
+        check_unpacked(n_bytes, where)
+        lengths = _shared_lengths(parts)
+        for part in parts.infolist():
+            with parts.open(part) as stream:
+                n_rows, n_columns, n_cells = _extent(stream, where)
+            if n_rows * n_columns > max(ALWAYS_ALLOWED, LARGEST_SHARE_EMPTY * n_cells):
+                raise FileError(
+                    f"{where} has a sheet of {n_rows:,} rows and {n_columns:,} columns with {n_cells:,} cells in it.",
+                    hint="delete what stands far from the table, or save the sheet as CSV.",
+                )
+            n_bytes += n_rows * n_columns * CELL_BYTES
+            if n_cells * max(lengths, default=0) > n_bytes:  # else it hardly matters which texts they share
+                with parts.open(part) as stream:
+                    n_bytes += _shared_bytes(stream, lengths)
+            check_unpacked(n_bytes, where)
+
+
+def _shared_lengths(parts: zipfile.ZipFile) -> list[int]:
+    """The bytes of each text that cells may share, as it is in the file."""
+    starts: list[int] = []
+    commented = False
+    for part in parts.infolist():
+        if part.filename.lower().endswith(SHARED_TEXTS):
+            with parts.open(part) as stream:
+                n_read = 0
+                for whole in _pieces(stream):
+                    commented = commented or COMMENT in whole
+                    starts.extend(n_read + found.start() for found in TEXT_START.finditer(whole))
+                    n_read += len(whole)
+                starts.append(n_read)
+    lengths = [end - start for start, end in pairwise(starts)]
+    return [sum(lengths)] * len(lengths) if commented else lengths  # a tag in a comment is none
+
+
+def _shared_bytes(stream: IO[bytes], lengths: Sequence[int]) -> int:
+    """The bytes of the texts that the cells of a sheet share, once for each cell."""
+    n_bytes, shared = 0, False
+    for whole in _pieces(stream):
+        if COMMENT in whole:  # which may hold tags that nobody reads
+            n_bytes += whole.count(b"<") * max(lengths)
+            continue
+        for kind, attributes, digits in CELL_OR_VALUE.findall(whole):
+            if kind == b"c":
+                shared = SHARED.search(attributes) is not None
+            elif shared and 0 < len(digits) <= MOST_TEXT_DIGITS and int(digits) < len(lengths):
+                n_bytes += lengths[int(digits)]
+    return n_bytes
+
+
+def _extent(stream: IO[bytes], where: str) -> tuple[int, int, int]:
+    """The last row, the last column, and the number of cells; a cell that does not say its place follows the last."""
+    row = column = n_rows = n_columns = n_cells = 0
+    for kind, letters, digits in _tags(stream):
+        if len(digits) > MOST_DIGITS or len(letters) > MOST_LETTERS:
+            raise FileError(f"{where} has a cell at {(letters + digits).decode()[:40]}, beyond the end of every sheet.")
+        if kind == b"row":
+            row, column = int(digits) if digits else row + 1, 0
+        else:
+            row = int(digits) if digits else row
+            column = _number(letters) if letters else column + 1
+            n_cells += 1
+        n_rows, n_columns = max(n_rows, row), max(n_columns, column)
+    return n_rows, n_columns, n_cells
+
+
+def _tags(stream: IO[bytes]) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """Of each tag of a row or a cell its kind, and the letters and digits of its place."""
+    for whole in _pieces(stream):
+        for found in CELL_OR_ROW.finditer(whole):
+            yield found[1], found[2] or b"", found[3] or b""
+
+
+def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
+    """A part in pieces that each end before a tag."""
+    rest = b""
+    while piece := stream.read(PIECE):
+        text = rest + piece
+        end = text.rfind(b"<")
+        whole, rest = (text, b"") if end < 0 or len(text) - end > LONGEST_TAG else (text[:end], text[end:])
+        yield whole
+    yield rest
+
+
+def _number(letters: bytes) -> int:
+    number = 0
+    for letter in letters.upper():
+        number = 26 * number + letter - ord("A") + 1
+    return number

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,8 +18,7 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from tanager.errors import FileError
-from tanager.files.atomic import atomic_write
-from tanager.files.output_path import OutputKind
+from tanager.files.paths import OutputKind, atomic_write
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SUFFIXES = (*DELIMITERS, ".parquet")
@@ -126,3 +126,26 @@ def _has_special_text(table: pa.Table, delimiter: str) -> bool:
     """Whether a text has a delimiter, a quote or a line end in it."""
     texts = (column for column in table.columns if pa.types.is_string(column.type))
     return any(pc.any(pc.match_substring_regex(text, f'[{delimiter}"\r\n]')).as_py() for text in texts)
+
+
+# A sign or an equals sign alone, and a number with its sign, are shown as they are.
+FORMULA = r"^(?:[=@\t\r](?s:.)+|[+-](?s:.)+)$"
+NUMBER = r"^[+-](?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$"
+
+
+def escape_formula(text: str) -> str:
+    """The text, with an apostrophe before it if it is like a formula."""
+    return f"'{text}" if re.search(FORMULA, text) and not re.search(NUMBER, text) else text
+
+
+def escape_formulas(table: pa.Table) -> pa.Table:
+    """The table with names and texts that are like formulas behind an apostrophe."""
+    columns = [_escape(column) if pa.types.is_string(column.type) else column for column in table.columns]
+    return pa.table(columns, names=[escape_formula(name) for name in table.column_names])
+
+
+def _escape(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    like = pc.and_(pc.match_substring_regex(column, FORMULA), pc.invert(pc.match_substring_regex(column, NUMBER)))
+    if not pc.any(like).as_py():
+        return column
+    return pc.if_else(like, pc.binary_join_element_wise("'", column, ""), column)

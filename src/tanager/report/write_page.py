@@ -18,8 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers.base import TableClassifier
 from tanager.errors import DataError, DataWarning, OptionError
-from tanager.files.atomic import atomic_write, check_writable
-from tanager.files.output_path import OutputKind, begins_with
+from tanager.files.paths import OutputKind, atomic_write, begins_with, check_writable
 from tanager.metrics import Quality
 from tanager.report.about import About, card_markdown
 from tanager.report.collect import collect

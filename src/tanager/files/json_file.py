@@ -1,22 +1,24 @@
-"""Whole documents on disk: read and written within a limit, every fault one FileError."""
+"""JSON files: documents read and written within a limit, every fault one FileError; and recipe files."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
+from tanager.check.preprocessing import Recipe
 from tanager.errors import FileError, TanagerError
-from tanager.files.atomic import atomic_write
-from tanager.files.output_path import OutputKind, begins_with
-from tanager.files.paths import check_readable, reason
-from tanager.network.document import DocumentError, Json
+from tanager.files.paths import OutputKind, atomic_write, begins_with, check_readable, reason
+from tanager.network.document import DocumentError, Json, check_form
+from tanager.version import __version__
 
 LARGEST_FILE = 1 << 28
 """Bytes. Checked before a file is read, and before one is written that could not be read again."""
 PIECE = 1 << 20
+RECIPE_FORMAT = 1
+"""Number of the form of a recipe file. A file of another number is refused."""
 
 Content = TypeVar("Content")
 
@@ -49,8 +51,12 @@ def write_document(path: str | os.PathLike[str], kind: str, content: bytes) -> N
 
 def parse_json(content: bytes) -> Json:
     """The JSON document in a file; NaN and infinity are no JSON."""
+
+    def refuse_constant(name: str) -> NoReturn:
+        raise DocumentError(f"it holds the number {name}")
+
     try:
-        document: Json = json.loads(content, parse_constant=_refuse_constant)
+        document: Json = json.loads(content, parse_constant=refuse_constant)
     except UnicodeDecodeError:
         raise DocumentError("it is not JSON (not UTF-8 text)") from None
     except ValueError as error:
@@ -58,10 +64,12 @@ def parse_json(content: bytes) -> Json:
     return document
 
 
-def write_json(path: str | os.PathLike[str], kind: str, document: Json) -> None:
-    """Write a document as one line of UTF-8 text."""
+def write_json(
+    path: str | os.PathLike[str], kind: str, document: Mapping[str, object], indent: int | None = None
+) -> None:
+    """Write a document as UTF-8 text, in one line unless it is indented."""
     try:
-        content = json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
+        content = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=indent).encode()
     except UnicodeEncodeError as error:
         raise FileError(f"cannot save the {kind} to {str(path)!r}: a text in it is not valid Unicode.") from error
     write_document(path, kind, content + b"\n")
@@ -71,6 +79,57 @@ def document_kind(name: str, key: str) -> OutputKind:
     """A JSON document of ours, known by the key that comes after the format and the versions."""
     versions = rb'\s*\{\s*"format":\s*\d+,\s*"versions":\s*\{\s*"tanager":[^}]*\},\s*'
     return OutputKind(name, begins_with(versions + f'"{key}":'.encode()))
+
+
+RECIPE = document_kind("a recipe of Tanager", "recipe")
+
+
+def save_recipe(recipe: Recipe, path: str | os.PathLike[str]) -> None:
+    """Write a recipe to a JSON file, all at once.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        That of a `Checkup`, for example.
+    path : str or path
+        Of the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tanager import check
+    >>> from tanager.files import load_recipe, save_recipe
+    >>> recipe = check([["a", 1]] * 9 + [["a ", 2]]).recipe
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_recipe(recipe, f"{folder}/recipe.json")
+    ...     same = load_recipe(f"{folder}/recipe.json")
+    >>> same == recipe
+    True
+    """
+    document = {"format": RECIPE_FORMAT, "versions": {"tanager": __version__}, "recipe": recipe.to_dict()}
+    write_json(path, "recipe", document, indent=2)
+
+
+def load_recipe(path: str | os.PathLike[str]) -> Recipe:
+    """Read a recipe that `save_recipe` or `tanager check --fix` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+        Of the file.
+
+    Returns
+    -------
+    Recipe
+        Its `apply` mends a table.
+    """
+
+    def parse(content: bytes) -> Recipe:
+        remedy = "make it again with `tanager check --fix`"
+        document = check_form(parse_json(content), "recipe", RECIPE_FORMAT, ("recipe",), remedy)
+        return Recipe.from_dict(document["recipe"])
+
+    return read_document(path, "recipe", parse)
 
 
 def _read(file: Path, kind: str) -> bytes:
@@ -84,10 +143,6 @@ def _read(file: Path, kind: str) -> bytes:
         if len(content) <= LARGEST_FILE:
             return bytes(content)
     raise DocumentError(f"it is longer than the {_mebibytes(LARGEST_FILE)} a {kind} may have")
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise DocumentError(f"it holds the number {name}")
 
 
 def _mebibytes(n_bytes: int) -> str:
