@@ -130,9 +130,6 @@ def test_a_structure_scores_the_sum_of_its_families(seed, name) -> None:
     families = Dag.augmented_naive_bayes([(1, 2), (), (1,)]).families
     terms = [score.local(store.table(family), family, rows.n_states) for family in families]
     assert score.total(families, store) == pytest.approx(sum(terms), rel=1e-12)
-    assert score.single_scores(store) == pytest.approx(
-        [score.local(store.table(Family(i, (3,))), Family(i, (3,)), rows.n_states) for i in range(3)], rel=1e-12
-    )
 
 
 @pytest.mark.parametrize("name", [name for name in SCORES if name not in ("bde", "cll")])

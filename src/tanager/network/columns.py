@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from tanager.arrays import Codes
 from tanager.errors import OptionError
 from tanager.registry import nearest_first
 from tanager.runtime import PicklesFields
@@ -59,6 +60,14 @@ class HasColumns(PicklesFields):
     def is_looked_up(self) -> bool:
         """Whether `look_ups` give the whole `log_joint`."""
         return True
+
+    def coarsen(self, codes: Codes) -> Codes:
+        """The codes of each attribute at its coarse granularity: tables have one granularity only."""
+        return codes
+
+    def given(self, attribute: int) -> tuple[int, ...]:
+        """The attributes that the term of an attribute depends on in every network: its attribute parents."""
+        return tuple(parent for parent in self.dag.parents[attribute] if parent != len(self.nodes) - 1)
 
     def term_name(self, term: Term) -> str:
         """ "age", or "age & sex"."""

@@ -172,14 +172,6 @@ class MixtureNetwork(HasColumns):
             return MixtureNetwork(self.superparents.reordered(order), self.weights, rules)
         return MixtureNetwork(tuple(member.reordered(order) for member in self.members), self.weights, rules)
 
-    def coarsen(self, codes: Codes) -> Codes:
-        """The codes of each attribute at its coarse granularity: tables have one granularity only."""
-        return codes
-
-    def given(self, attribute: int) -> tuple[int, ...]:
-        """The attributes that the term of an attribute depends on in all members."""
-        return tuple(parent for parent in self.dag.parents[attribute] if parent != len(self.nodes) - 1)
-
 
 @dataclass(frozen=True, eq=False)
 class SuperparentNetworks(PicklesFields, Sequence[Network]):

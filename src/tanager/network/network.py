@@ -19,7 +19,7 @@ from tanager.network.columns import HasColumns
 from tanager.network.inference.junction_tree import JunctionTree, contradicting_nodes
 from tanager.network.log_joint import LogJoint
 from tanager.registry import check_option
-from tanager.structure.dag import Dag, canonical_form, is_perfect, is_perfect_for
+from tanager.structure.dag import Dag, are_separated, canonical_form, is_perfect, is_perfect_for, markov_blanket
 from tanager.table.columns import encode_column
 from tanager.table.read_columns import read_columns
 from tanager.table.schema import Category, ColumnSchema
@@ -96,6 +96,26 @@ class Network(HasColumns):
     def is_perfect(self, target: str | None = None) -> bool:
         """Whether every two parents of a common child are joined; of the canonical form where a `target` is given."""
         return is_perfect(self.dag) if target is None else is_perfect_for(self.dag, self.number(target))
+
+    def markov_blanket(self, node: str) -> tuple[str, ...]:
+        """The parents of a node, its children and their parents: given these it is independent of all other nodes."""
+        return tuple(self.nodes[other] for other in sorted(markov_blanket(self.dag, self.number(node))))
+
+    def d_separated(self, a: str | Sequence[str], b: str | Sequence[str], given: str | Sequence[str] = ()) -> bool:
+        """Whether the structure makes `a` and `b` independent given the nodes `given`, whatever the tables."""
+        first, second, observed = (
+            {self.number(node) for node in ([nodes] if isinstance(nodes, str) else nodes)} for nodes in (a, b, given)
+        )
+        if first & second or observed & (first | second):
+            raise OptionError("d_separated needs three sets of nodes that have no node in common.")
+        return are_separated(self.dag, first, second, observed)
+
+    def to_dot(self) -> str:
+        """The graph in the language of Graphviz, the class filled: `dot -Tsvg` draws it."""
+        quoted = {name: '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"' for name in self.nodes}
+        lines = [f"  {quoted[name]}{' [style=filled]' if name == self.target else ''};" for name in self.nodes]
+        lines += [f"  {quoted[parent]} -> {quoted[child]};" for parent, child in self.edges]
+        return "\n".join(["digraph {", *lines, "}"])
 
     def table(self, node: str) -> NodeTable:
         """The table of a node with its labels."""
@@ -245,17 +265,9 @@ class Network(HasColumns):
         """The attribute of each column of the codes to look up."""
         return tuple(range(len(self.columns) - 1))
 
-    def coarsen(self, codes: Codes) -> Codes:
-        """The codes of each attribute at its coarse granularity: tables have one granularity only."""
-        return codes
-
     def refine(self, coarse: Codes) -> Codes:
         """The codes of each attribute from those of its coarse granularity."""
         return coarse
-
-    def given(self, attribute: int) -> tuple[int, ...]:
-        """The attributes that the term of an attribute depends on: its attribute parents."""
-        return tuple(parent for parent in self.dag.parents[attribute] if parent != len(self.nodes) - 1)
 
     @cached_property
     def class_tree(self) -> JunctionTree:

@@ -16,12 +16,11 @@ from tanager.errors import DataError
 from tanager.network.columns import HasColumns
 from tanager.network.family_joints import edge_information
 from tanager.network.log_joint import normalize_log
-from tanager.network.network import Network, Tables
+from tanager.network.network import Network
 from tanager.runtime.resources import map_threads
 from tanager.structure.all_trees import AllTrees
 from tanager.structure.averaged import superparent_dag
 from tanager.structure.dag import Dag
-from tanager.structure.tree import NO_PARENT
 from tanager.table.columns import code_dtype
 from tanager.table.schema import Category, ColumnSchema
 
@@ -106,19 +105,6 @@ class TreeAverageNetwork(HasColumns):
             for a, b in zip(first[order].tolist(), second[order].tolist(), strict=True)
         }
 
-    def sample_trees(self, n: int, random_state: int | np.random.Generator | None = None) -> tuple[Network, ...]:
-        """Draw networks, each as often as its tree or forest is probable."""
-        drawn = AllTrees(self.log_weights).sample(n, np.random.default_rng(random_state))
-        return tuple(map(self._tree, drawn.tolist()))
-
-    def _tree(self, parents: Sequence[int]) -> Network:
-        attribute_parents = [() if parent == NO_PARENT else (parent,) for parent in parents]
-        tables = [
-            self.members[child if parent == NO_PARENT else parent].tables[child] for child, parent in enumerate(parents)
-        ]
-        dag = Dag.augmented_naive_bayes(attribute_parents)
-        return Network(self.columns, dag, (*tables, self.members[0].tables[-1]), self.target)
-
     def log_joint(self, codes: Codes, normalized: bool = False) -> Array:
         """(n_rows, n_classes) log P(class, cells present), or `normalized` log P(class | cells present)."""
         n_attributes = len(self.members)
@@ -140,18 +126,35 @@ class TreeAverageNetwork(HasColumns):
         return normalize_log(result) if normalized else result
 
     def row_weights(self, codes: Codes, label: int) -> tuple[Array, Array]:
-        """What a class says of rows: (n_rows, n) log P(x_c | class), and their (n_rows, n + 1, n) log weights.
+        """Of rows under a class: (n_rows, n) log P(x_c | class), and (n_rows, n + 1, n) log weights of their edges.
 
         A missing cell adds nothing, and its node is absent.
         """
-        alone, ratios = self._look_ups.at(codes, label)
-        weights = np.concatenate([np.zeros((len(codes), 1, ratios.shape[2])), ratios], axis=1) + self.log_weights
-        missing = codes == np.array(self.n_states[:-1])
+        *attributes, n_classes = self.n_states
+        logs, starts = self._pair_logs
+        states, missing = np.array(attributes), codes == np.array(attributes)
+        cells = np.where(codes < states, codes, 0).astype(np.int64)
+        alone = logs[starts.diagonal() + label * states + cells]
+        # A child is no parent of itself: its table has one row for each class, the first of which is looked up.
+        rows = (cells * n_classes + label)[:, :, np.newaxis] * ~np.eye(len(states), dtype=bool)
+        ratios = logs[starts + rows * states + cells[:, np.newaxis, :]] - alone[:, np.newaxis, :]
+        weights = np.concatenate([np.zeros((len(codes), 1, len(states))), ratios], axis=1) + self.log_weights
         if missing.any():
             alone[missing] = 0.0
             weights[:, 1:][missing] = -np.inf
             weights.swapaxes(1, 2)[missing] = -np.inf
         return alone, weights
+
+    @cached_property
+    def _pair_logs(self) -> tuple[Array, NDArray[np.int64]]:
+        """The logs of the members' tables of attributes, flat, and (n, n) where that of [parent, child] begins.
+
+        log P(x_c | x_p, class) is at [x_p, class, x_c]; of a child with itself log P(x_c | class) at [class, x_c].
+        """
+        tables = [table.reshape(-1) for member in self.members for table in member.tables[:-1]]
+        sizes = np.array([len(table) for table in tables], dtype=np.int64)
+        with np.errstate(divide="ignore"):
+            return np.log(np.concatenate(tables)), (np.cumsum(sizes) - sizes).reshape(2 * (len(self.members),))
 
     def _present(self, missing: NDArray[np.bool_]) -> Array:
         """The weights between attributes that are present."""
@@ -160,44 +163,32 @@ class TreeAverageNetwork(HasColumns):
         weights[:, missing] = -np.inf
         return weights
 
-    @cached_property
-    def _look_ups(self) -> PairLookUps:
-        return PairLookUps.of([member.tables for member in self.members], self.n_states)
-
     def query(
         self, variables: str | Sequence[str], evidence: Mapping[str, Category] | None = None
     ) -> dict[object, float]:
         """P(variables | evidence), as `Network.query` gives it: the mean over the forests of all nodes named."""
-        asked = [variables] if isinstance(variables, str) else list(variables)
-        target = len(self.members)
-        numbers = [self.number(node) for node in asked]
-        given = {self.number(node): self.code(node, value) for node, value in (evidence or {}).items()}
+        numbers = [self.number(node) for node in ([variables] if isinstance(variables, str) else variables)]
+        known = {self.number(node): self.code(node, value) for node, value in (evidence or {}).items()}
         states = list(product(*(range(self.n_states[node]) for node in numbers)))
-        codes = np.tile(np.array(self.n_states[:-1], dtype=code_dtype(max(self.n_states))), (len(states), 1))
-        for node, code in given.items():
-            if node != target:
-                codes[:, node] = code
-        for place, node in enumerate(numbers):
-            if node != target:
-                codes[:, node] = [state[place] for state in states]
-        logs = self.log_joint(codes)
-        for row, state in enumerate(states):
-            known = {**given, **dict(zip(numbers, state, strict=True))}
-            if any(given.get(node, code) != code for node, code in known.items()):
-                logs[row] = -np.inf
-            elif target in known:
-                logs[row, np.arange(logs.shape[1]) != known[target]] = -np.inf
+        codes = np.tile(np.array(self.n_states), (len(states), 1))
+        codes[:, list(known)] = list(known.values())
+        codes[:, numbers] = states
+        logs = self._log_evidence(codes)
+        for node, code in known.items():
+            logs[codes[:, node] != code] = -np.inf
         if logs.max() == -np.inf:
             raise DataError(f"the evidence has probability zero under the network: {dict(evidence or {})}.")
-        shares = np.exp(logs - logs.max()).sum(axis=1)
+        weights = np.exp(logs - logs.max())
         labels = [tuple(self.columns[n].states[k] for n, k in zip(numbers, state, strict=True)) for state in states]
-        found: list[float] = (shares / shares.sum()).tolist()
-        alone = isinstance(variables, str)
-        return {label[0] if alone else label: p for label, p in zip(labels, found, strict=True)}
+        answer = zip(labels, (weights / weights.sum()).tolist(), strict=True)
+        return {label[0] if isinstance(variables, str) else label: p for label, p in answer}
 
     def log_likelihood(self, X: object) -> Array:
         """Log probability of the cells present in each row (natural logarithm), the others left out."""
-        codes = self.members[0].encode(X)
+        return self._log_evidence(self.members[0].encode(X))
+
+    def _log_evidence(self, codes: NDArray[np.int64]) -> Array:
+        """(n_rows,) log probability of the cells present in (n_rows, n_nodes) codes, the class last."""
         logs = self.log_joint(codes[:, :-1].astype(code_dtype(max(self.n_states))))
         known = np.flatnonzero(codes[:, -1] < self.n_states[-1])
         total: Array = np.logaddexp.reduce(logs, axis=1)
@@ -207,9 +198,9 @@ class TreeAverageNetwork(HasColumns):
     @property
     def edge_information(self) -> Array:
         """The strength of the edge from the class to each attribute: the mean over all forests of what it is in one."""
-        found = np.array([_from_class(member) for member in self.members])
+        strengths = np.array([_from_class(member) for member in self.members])
         weights = self.parent_probability[1:] + np.diag(self.parent_probability[0])
-        mean: Array = (weights * found).sum(axis=0)
+        mean: Array = (weights * strengths).sum(axis=0)
         return mean
 
     def reordered(self, order: Sequence[int]) -> TreeAverageNetwork:
@@ -217,55 +208,6 @@ class TreeAverageNetwork(HasColumns):
         attributes = list(order[:-1])
         weights = self.log_weights[np.ix_([0, *(parent + 1 for parent in attributes)], attributes)]
         return TreeAverageNetwork(tuple(self.members[node].reordered(order) for node in attributes), weights)
-
-    def coarsen(self, codes: Codes) -> Codes:
-        """The codes of each attribute at its coarse granularity: tables have one granularity only."""
-        return codes
-
-    def given(self, attribute: int) -> tuple[int, ...]:
-        """The attributes that the term of an attribute depends on in all forests: none."""
-        return ()
-
-
-@dataclass(frozen=True)
-class PairLookUps:
-    """Logs of the tables of a child given a parent and the class, or given the class alone.
-
-    n_states  of the attributes, then of the class
-    alone     (n,) where log P(x_c | class) begins in `logs`, at [class, x_c]
-    pairs     (n, n) where log P(x_c | x_p, class) begins for [parent, child], at [x_p, class, x_c]; of a child with
-              itself where log P(x_c | class) does
-    """
-
-    n_states: tuple[int, ...]
-    logs: Array
-    alone: NDArray[np.int64]
-    pairs: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, tables: Sequence[Tables], n_states: Sequence[int]) -> PairLookUps:
-        """From the tables of every superparent: `superparent_dag`."""
-        n_attributes = len(n_states) - 1
-        flat = [table.reshape(-1) for member in tables for table in member[:n_attributes]]
-        starts = np.concatenate([[0], np.cumsum([len(table) for table in flat])[:-1]]).astype(np.int64)
-        pairs = starts.reshape(n_attributes, n_attributes)
-        with np.errstate(divide="ignore"):
-            return cls(tuple(n_states), np.log(np.concatenate(flat)), pairs.diagonal().copy(), pairs)
-
-    def at(self, codes: Codes, label: int) -> tuple[Array, Array]:
-        """(n_rows, n) log P(x_c | class) and (n_rows, n, n) log P(x_c | x_p, class) less it, at [parent, child].
-
-        What stands for a missing cell, and for a child with itself, means nothing.
-        """
-        *attributes, n_classes = self.n_states
-        states = np.array(attributes)
-        held = np.where(codes < states, codes, 0).astype(np.int64)
-        alone = self.logs[self.alone + label * states + held]
-        # A child is no parent of itself: its table has one row for each class, the first of which is looked up.
-        other = ~np.eye(len(states), dtype=bool)
-        rows = (held * n_classes + label)[:, :, np.newaxis] * other
-        pairs = self.logs[self.pairs + rows * states + held[:, np.newaxis, :]]
-        return alone, pairs - alone[:, np.newaxis, :]
 
 
 def _from_class(member: Network) -> list[float]:

@@ -57,11 +57,6 @@ class FamilyScore(BaseEstimator, ABC):
         wanted = list(families)
         return float(self.terms(counts.tables(wanted), wanted, counts.n_states).sum())
 
-    def single_scores(self, counts: CountStore) -> NDArray[np.float64]:
-        """(n,) terms of each attribute given the class alone."""
-        families = [Family(child, (counts.n_attributes,)) for child in range(counts.n_attributes)]
-        return self.terms(counts.tables(families), families, counts.n_states)
-
     def pair_scores(self, pairs: PairTables) -> NDArray[np.float64]:
         """(n, n) terms of child given parent and class, at [parent, child]; zero on the diagonal."""
         n_attributes = len(pairs.n_states) - 1

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tanager.structure.averaged import AnDE, TreeAverage
 from tanager.structure.bfs_consistent import BFSConsistent
-from tanager.structure.dag import Dag
+from tanager.structure.dag import Dag, perfect_form
 from tanager.structure.fixed import Fixed, NaiveBayes
 from tanager.structure.hill_climb import HillClimb
 from tanager.structure.k_dependence import KDependence, SelectiveKDependence
@@ -44,4 +44,5 @@ __all__ = [
     "StructureTask",
     "Tree",
     "TreeAverage",
+    "perfect_form",
 ]

@@ -1,4 +1,4 @@
-r"""All directed trees and forests over attributes at once: their sum, the probability of every edge, samples.
+r"""All directed trees and forests over attributes at once: their sum and the probability of every edge.
 
 Weights are logarithms, (..., n + 1, n): the first row is the weight of having no parent, row 1 + p that of the parent p
 of each child. A forest gives every node one parent, or none, without a cycle; its weight is the product. Where the
@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.arrays import Array
-from tanager.structure.tree import NO_PARENT
 
 ROOT_BELOW = 100.0
 """How far below the least weight the first row of trees is, in nats: forests of two trees weigh nothing then."""
@@ -85,36 +84,6 @@ class AllTrees:
             derivative[..., node + 1, :node] = down
             derivative[..., : node + 1, node] = _log_more(through, 1.0 - children) - sums[..., node, np.newaxis]
         return np.exp(np.clip(self._prepared[0] + derivative, NOTHING, 0.0))
-
-    def sample(self, n: int, generator: np.random.Generator) -> NDArray[np.int64]:
-        """(n, n_nodes) forests drawn from one graph: the parent of every node, -1 for none."""
-        return np.array([self._draw(generator) for _ in range(n)], dtype=np.int64).reshape(n, -1)
-
-    def _draw(self, generator: np.random.Generator) -> NDArray[np.int64]:
-        """Nodes come back in the opposite order of their elimination.
-
-        An edge p -> c is the edge that was there, or a path p -> v -> c through a node eliminated; which of these is
-        drawn when the edge is. When v comes back, the children at the end of paths through it become its own, and its
-        parent is drawn by the shares q among the nodes that have a way to the root without these paths. Summed over
-        the parents p that are given up, the weights before and after this step are equal.
-        """
-        weights, _ = self._factor
-        original = self._prepared[0]
-        n_nodes = weights.shape[-1]
-        parents = np.zeros(n_nodes, dtype=np.int64)  # numbers of rows: 1 + parent, 0 for none
-        middles = np.full(n_nodes, NO_PARENT)
-        for node in range(n_nodes):
-            moved = np.flatnonzero(middles[:node] == node)
-            choices = np.flatnonzero(_rooted(parents[:node], moved))
-            parents[node] = choices[_choose(weights[choices, node], generator)]
-            parents[moved] = node + 1
-            later = np.arange(node + 1, n_nodes)
-            for child in (*moved.tolist(), node):
-                row = parents[child]
-                paths = weights[row, later] + weights[later + 1, child]
-                place = _choose(np.append(original[row, child], paths), generator)
-                middles[child] = NO_PARENT if place == 0 else later[place - 1]
-        return parents - 1
 
     @property
     def _compiled(self) -> bool:
@@ -203,20 +172,3 @@ def _eliminate_numbers(weights: Array) -> Array:
         left += (share / whole)[..., np.newaxis] * weights[..., node + 1, np.newaxis, :node]
         left[..., np.arange(1, node + 1), np.arange(node)] = 0.0
     return total
-
-
-def _rooted(parents: NDArray[np.int64], cut: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(1 + n,) which rows, none among them, have a way to the root once the edges into the nodes `cut` are gone."""
-    nowhere = len(parents) + 1
-    above = np.concatenate([[0], parents, [nowhere]])
-    above[cut + 1] = nowhere
-    for _ in range(len(parents).bit_length()):
-        above = above[above]
-    rooted: NDArray[np.bool_] = above[:-1] == 0
-    return rooted
-
-
-def _choose(logs: Array, generator: np.random.Generator) -> int:
-    """A place drawn with probabilities of which these are the logs, up to a constant."""
-    shares = np.exp(logs - logs.max()).cumsum()
-    return int(np.searchsorted(shares, generator.random() * shares[-1], side="right"))

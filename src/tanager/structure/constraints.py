@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import SupportsIndex, TypeVar
 
 from tanager.errors import OptionError
@@ -70,21 +71,16 @@ def check_constraints(required: IndexEdges, forbidden: IndexEdges, names: Sequen
 
 def refuse_cycle(option: str, edges: Iterable[tuple[int, int]], names: Sequence[str]) -> None:
     """Raise an error that spells out a cycle, if the edges close one."""
-    children: list[list[int]] = [[] for _ in names]
+    sorter: TopologicalSorter[int] = TopologicalSorter()
     for parent, child in sorted(edges):
-        children[parent].append(child)
-    finished: set[int] = set()
-    for start in range(len(names)):
-        path = [start]
-        while path:
-            ahead = [child for child in children[path[-1]] if child not in finished]
-            if not ahead:
-                finished.add(path.pop())
-            elif ahead[0] in path:
-                cycle = [*path[path.index(ahead[0]) :], ahead[0]]
-                raise OptionError(f"{option} close a cycle: {' -> '.join(names[node] for node in cycle)}.")
-            else:
-                path.append(ahead[0])
+        sorter.add(child, parent)
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        cycle: list[int] = error.args[1][1:]
+        first = cycle.index(min(cycle))
+        path = " -> ".join(names[node] for node in (*cycle[first:], *cycle[: first + 1]))
+        raise OptionError(f"{option} close a cycle: {path}.") from None
 
 
 def refuse_class_edges(option: str, edges: IndexEdges, names: Sequence[str], hint: str) -> None:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import CountTable, Family, PairTables
 from tanager.errors import OptionError
+from tanager.scores.by_shape import pair_totals
 from tanager.scores.likelihood import CLL
 from tanager.scores.protocol import FamilyScore
 from tanager.structure.dag import Dag
@@ -22,9 +23,9 @@ SMALLEST_INFORMATION = 1e-12  # in nats per row
 class FamilyTerms:
     """The terms of a score, each family scored once.
 
-    Rows with a gap in a family do not count for it, so terms of two families may come from different rows and a parent
-    that is mostly missing would seem to explain a lot. What attribute parents gain is therefore measured on the rows
-    that have them all: phi(child; parents) - phi(child; no attribute parents). Without gaps nothing changes.
+    A row with a missing value in a family does not count for it, so terms of two families may come from different rows
+    and a parent that is mostly missing would seem to explain a lot. The gain of attribute parents is therefore measured
+    on the rows that have them all: phi(child; parents) - phi(child; no attribute parents).
     """
 
     def __init__(self, counts: CountStore, score: FamilyScore) -> None:
@@ -50,10 +51,10 @@ class FamilyTerms:
         alone = [self.without_attributes(family) for family in families]
         self._score_alone(alone)
         less = np.array([self._known[family] for family in alone])
-        gaps = [position for position, table in enumerate(tables) if table.sum() != self._n_rows]
-        if gaps:
-            margins = [tables[position].sum(axis=0, keepdims=True) for position in gaps]
-            less[gaps] = self._score.terms(margins, [alone[position] for position in gaps], n_states)
+        partial = [position for position, table in enumerate(tables) if table.sum() != self._n_rows]
+        if partial:
+            margins = [tables[position].sum(axis=0, keepdims=True) for position in partial]
+            less[partial] = self._score.terms(margins, [alone[position] for position in partial], n_states)
         return self._score.terms(tables, families, n_states) - less
 
     def _score_alone(self, families: Iterable[Family]) -> None:
@@ -76,19 +77,17 @@ class FamilyTerms:
         terms = self._score.pair_scores(pairs)
         result = terms - self.terms(alone)
         np.fill_diagonal(result, 0.0)
-        gaps = self._pairs_with_gaps(pairs)
-        for child in np.flatnonzero(gaps.any(axis=0)).tolist():
-            parents = np.flatnonzero(gaps[:, child])
+        partial = self._partial_pairs(pairs)
+        for child in np.flatnonzero(partial.any(axis=0)).tolist():
+            parents = np.flatnonzero(partial[:, child])
             margins = [pairs.table(parent, child).sum(axis=0, keepdims=True) for parent in parents.tolist()]
             less = self._score.terms(margins, [alone[child]] * len(parents), counts.n_states)
             result[parents, child] = terms[parents, child] - less
         return result
 
-    def _pairs_with_gaps(self, pairs: PairTables) -> NDArray[np.bool_]:
-        """(n, n) booleans, symmetric: the pairs that some row does not have."""
-        filled = np.diff(pairs.offsets) > 0
-        rows = np.zeros(len(filled))
-        rows[filled] = np.add.reduceat(pairs.counts, pairs.offsets[:-1][filled])
+    def _partial_pairs(self, pairs: PairTables) -> NDArray[np.bool_]:
+        """(n, n) booleans, symmetric: the pairs of which some row has a missing value."""
+        rows = pair_totals(pairs)
         result = np.zeros((self._counts.n_attributes, self._counts.n_attributes), dtype=bool)
         result[np.triu_indices(len(result), k=1)] = ~np.isclose(rows, self._n_rows, rtol=1e-12, atol=0.0)
         return result | result.T

@@ -144,13 +144,10 @@ class Search:
         self.steps: list[Step] = []
 
     def step(self, action: str, gain: float) -> None:
-        self.score += gain
-        self.steps.append(Step(action, gain, self.score))
-        if self._report is not None:
-            self._report(self.steps[-1])
+        self.extend([action], [gain])
 
     def extend(self, actions: Sequence[str], gains: Sequence[float]) -> None:
-        """Many steps at once, as `step` makes them one by one."""
+        """Many steps, one after the other."""
         scores = list(accumulate(gains, initial=self.score))
         self.score = scores[-1]
         steps = list(map(Step, actions, gains, scores[1:]))

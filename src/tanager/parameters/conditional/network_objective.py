@@ -107,7 +107,7 @@ class NetworkObjective:
             value = float(weights @ (self._share * losses - (1.0 - self._share) * joint.log_evidence))
         gradient = [np.zeros_like(table) for table in tables]
         for node, observed, expected in zip(self._part.nodes, joint.tables, given.tables, strict=True):
-            if node in self._part.own:
+            if node in self._part.children:
                 gradient[node] = to_beta(tables[node], expected - observed)
         return value, tuple(gradient)
 
@@ -127,7 +127,9 @@ class NetworkObjective:
     def expected_counts(self, tables: Tables) -> dict[int, Array]:
         """Rows in every cell of the tables of `nodes`, missing cells shared out as the tables have it."""
         found = self._with_query.expect(self._own_tables(tables), self._weights)
-        return {node: own for node, own in zip(self._part.nodes, found.tables, strict=True) if node in self._part.own}
+        return {
+            node: own for node, own in zip(self._part.nodes, found.tables, strict=True) if node in self._part.children
+        }
 
     def _log_probability(self, own: list[Array]) -> Array:
         result = self._with_query.log_evidence(own)
@@ -145,7 +147,7 @@ class NetworkObjective:
     def _own_tables(self, tables: Tables) -> list[Array]:
         """Tables of the part. A node that lost its family is known wherever it matters, so any table does."""
         return [
-            tables[node] if node in self._part.own else np.full((1, r), 1.0 / r)
+            tables[node] if node in self._part.children else np.full((1, r), 1.0 / r)
             for node, r in zip(self._part.nodes, self._n_states, strict=True)
         ]
 
