@@ -25,7 +25,7 @@ from tanager.network.mixture import MixtureNetwork
 from tanager.network.network import Network
 from tanager.network.tree_average import TreeAverageNetwork
 from tanager.parameters import EM, PARAMETERS, Conditional, Frequency, LearntNetwork, ParameterLearner, ParameterTask
-from tanager.parameters.conditional.learner import FittedLikelihood
+from tanager.parameters.conditional.learner import fitted_likelihood
 from tanager.parameters.protocol import ParameterTrace
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.registry import check_option, resolve
@@ -212,7 +212,9 @@ class Learning:
 
 def criterion_likelihood(criterion: CLL, counts: CountStore, smoothing: Frequency) -> Callable[[Dag], float]:
     """The conditional log likelihood at the tables that the criterion asks for."""
-    return FittedLikelihood(counts) if criterion.tables == "conditional" else RowLikelihood(counts, smoothing)
+    if criterion.tables == "conditional":
+        return partial(fitted_likelihood, counts=counts)
+    return RowLikelihood(counts, smoothing)
 
 
 def learn_members(parameters: ParameterLearner, task: ParameterTask, structure: LearntStructure) -> LearntNetwork:

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tanager.arrays import Array
 from tanager.errors import OptionError
 from tanager.network.inference.elimination_plan import relevant_nodes
-from tanager.parameters.conditional.network_objective import PulledTables, fit_tables, to_beta, warn_if_unfinished
+from tanager.parameters.conditional.network_objective import PulledTables, fit_tables, to_beta
 from tanager.parameters.expected_counts import GapRows
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
@@ -194,8 +194,7 @@ class LikelihoodGradient(ParameterLearner):
         pseudo = [np.broadcast_to(prior, table.shape) for prior, table in zip(by_state, start, strict=True)]
         with one_blas_thread():
             problem = PulledTables(objective, start, pseudo, rows.expect(start)[0])
-            fit = fit_tables(problem, np.zeros(problem.size), self.max_iter, self.tol)
-        warn_if_unfinished(fit, "LikelihoodGradient", self.max_iter)
+            fit = fit_tables(problem, np.zeros(problem.size), self.max_iter, self.tol, "LikelihoodGradient")
         trace = LikelihoodGradientTrace(tuple(fit.values), objective.n_passes, fit.end)
         return LearntNetwork(task.network(fit.tables), trace)
 

@@ -42,7 +42,7 @@ def passes_on_device(
 
 
 class TorchPass:
-    """`RowPass` in float64: a look-up for each group of families (`CompiledPass`), residuals, and these added back.
+    """The pass in float64: a look-up for each group of families (`CompiledPass`), residuals, and these added back.
 
     On a GPU the order of the additions is not fixed: the last digit of a gradient may change from run to run.
     """

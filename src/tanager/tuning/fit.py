@@ -19,7 +19,6 @@ from tanager.parameters.conditional.network_objective import (
     NetworkObjective,
     PulledTables,
     fit_tables,
-    warn_if_unfinished,
 )
 from tanager.registry import list_names, nearest_first
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, code_dtype, encode_column
@@ -138,8 +137,7 @@ class TuneRun:
         expert = self.network.tables
         pull = [strength * table for table in expert]
         problem = PulledTables(objective, expert, pull, objective.expected_counts(expert))
-        fit = fit_tables(problem, problem.vector(start), MAX_ITER, tol)
-        warn_if_unfinished(fit, f"tune with strength {strength:g}", MAX_ITER)
+        fit = fit_tables(problem, problem.vector(start), MAX_ITER, tol, f"tune with strength {strength:g}")
         return fit.tables
 
     def _climb(self, objective: NetworkObjective, start: Tables, strength: float, tol: float) -> tuple[Array, ...]:

@@ -15,7 +15,7 @@ from tanager.missing.sum_out import SummedOut
 from tanager.network.network import Network
 from tanager.parameters import Conditional, Frequency, ParameterTask
 from tanager.parameters.class_cells import ClassCells
-from tanager.parameters.conditional.network_objective import GapObjective, rows_to_infer
+from tanager.parameters.conditional.network_objective import MissingObjective, rows_to_infer
 from tanager.parameters.conditional.objectives import MIXED, Objective
 from tanager.structure.dag import Dag
 from tanager.table.columns import code_dtype
@@ -78,7 +78,7 @@ def test_changes_of_the_loss_are_those_of_the_joint_summed_over_the_gaps(network
     alpha = 0.4 if name in MIXED else 0.0
     task = gappy_task(network.dag, network.n_states, 12, seed)
     cells = ClassCells.of(network.dag, network.n_states)
-    objective = GapObjective(cells, task, name, alpha)
+    objective = MissingObjective(cells, task, name, alpha)
     betas = np.random.default_rng(seed).normal(size=(2, cells.n_cells, cells.n_classes))
     found = [objective(beta)[0] for beta in betas]
     batch = task.counts.rows
@@ -93,7 +93,7 @@ def test_changes_of_the_loss_are_those_of_the_joint_summed_over_the_gaps(network
 def test_the_gradient_is_that_of_finite_differences(network, seed, name):
     task = gappy_task(network.dag, network.n_states, 12, seed)
     cells = ClassCells.of(network.dag, network.n_states)
-    objective = GapObjective(cells, task, name, 0.4 if name in MIXED else 0.0)
+    objective = MissingObjective(cells, task, name, 0.4 if name in MIXED else 0.0)
     generator = np.random.default_rng(seed)
     beta, direction = generator.normal(size=(2, cells.n_cells, cells.n_classes))
     gradient, step = objective(beta)[1], 1e-5
@@ -116,7 +116,7 @@ def test_a_gap_in_an_attribute_of_one_state_leaves_the_objective_of_complete_row
     cells = ClassCells.of(TAN, n_states)
     counts = cells.pack(CountStore(complete, choose_engine("numpy"), task.counts.names).tables(TAN.families))
     beta = np.random.default_rng(0).normal(size=(cells.n_cells, cells.n_classes))
-    found = GapObjective(cells, ParameterTask(TAN, store), name, alpha)(beta)
+    found = MissingObjective(cells, ParameterTask(TAN, store), name, alpha)(beta)
     expected = Objective(cells, complete, name, normalized=True, alpha=alpha, counts=counts)(beta)
     assert rows_to_infer(TAN, gappy).tolist() == [True, False] * 20
     assert found[0] == pytest.approx(expected[0], rel=1e-10)

@@ -1,4 +1,4 @@
-"""A descent to an optimum by L-BFGS: when it ends, and how near it proves to have come.
+"""Descent to the optimum of a `Penalized` problem by L-BFGS: when it ends, and how near it proves to have come.
 
 Let f = loss + penalty, the loss convex and the penalty 1/2 u^T M u about its centre, and let u* be the optimum. From
 f(u*) >= f(u) + g^T (u* - u) + 1/2 |u* - u|_M^2 the gap is at most
@@ -17,16 +17,19 @@ sqrt(bound / (2 w_t)) from the optimum's, and the root of the mean of the square
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 
 from tanager.arrays import Array
+from tanager.parameters.conditional.penalized import Penalized, Step
+
+Problem = Callable[[Array], tuple[float, Array]]
+Rule = Callable[[list[float], Array], tuple[float, float]]
+"""What is left to gain and what may be, given the values so far and the gradient at the last of them."""
 
 # So many steps that together gain less than a quarter of the goal are taken for the end.
 SLOW_STEPS = 10
@@ -36,8 +39,8 @@ MAX_ROWS_FOR_EACH = 20_000
 # Where nothing is proved the end is taken to be near when half the squared norm of the scaled gradient, or what
 # `SLOW_STEPS` steps gain, is so many times the goal.
 SMALL_GRADIENT, SMALL_GAIN = 40.0, 50.0
-# Of the goal, where every row is asked for and nothing is proved, as with gaps in the rows of tables: with the whole of
-# it P of a row was up to ten times `tol` from the optimum's (anneal); this takes a third more passes.
+# Of the goal, where every row is asked for and nothing is proved, as with missing values: with the whole of it P of a
+# row was up to ten times `tol` from the optimum's (anneal); this takes a third more passes.
 UNPROVED = 0.01
 # What the rows count in the scale of the descent: less than in a rough one, since the last directions to be found are
 # those that hardly any row moves. It saves up to half of the passes.
@@ -45,6 +48,19 @@ DAMPING = 0.1
 # Of the goal, for the steps: solving for the intercepts changes the other slopes a little.
 BEFORE_INTERCEPTS = 0.25
 DIFFERENCE, NO_SLOPE, MAX_SOLVES = 1e-4, 1e-9, 6
+
+# Steps that L-BFGS remembers. Attributes repeat each other, and the directions that hardly any row moves are many: with
+# SciPy's L-BFGS-B and forty steps a fit takes up to half as many passes again. Where vectors are long they are fewer,
+# so that a product with the memory takes no longer than a pass.
+MIN_STEPS, MAX_STEPS = 20, 120
+NUMBERS_IN_MEMORY = 1 << 20
+# Of the line search: the share of the gain promised that is enough, that of the slope that may be left, and trials.
+SUFFICIENT, FLAT = 1e-4, 0.9
+MAX_TRIALS = 30
+# Where the next trial may be: so many times the last length, or so far between the two ends.
+STRETCH, CUT = (1.5, 10.0), (0.1, 0.5)
+# A value may rise by so much of itself: it is a sum of thousands of rounded numbers.
+ROUNDING = 1e-15
 
 
 @dataclass
@@ -61,35 +77,8 @@ class Descent:
     end: str = "max_iter"
     bound: float | None = None
 
-    @property
-    def n_iterations(self) -> int:
-        return len(self.values) - 1
 
-
-class ScaledProblem(Protocol):
-    """What a descent asks of a problem: value and gradient by a vector of scaled effects (`Penalized`)."""
-
-    n_rows: float
-
-    @property
-    def bounded(self) -> bool: ...
-    @property
-    def unpenalized(self) -> NDArray[np.intp]: ...
-    def __call__(self, vector: Array) -> tuple[float, Array]: ...
-    def gap_bound(self, gradient: Array) -> float: ...
-    def note(self, vector: Array, gradient: Array) -> None: ...
-    def recall(self) -> Sequence[StepAndChange]: ...
-    def to_vector(self, u: Array) -> Array: ...
-    def to_effects(self, vector: Array) -> Array: ...
-
-
-def minimize_closely(
-    problem: ScaledProblem,
-    u: Array,
-    max_iter: int,
-    tol: float,
-    bound: float = np.inf,
-) -> Descent:
+def minimize_closely(problem: Penalized, u: Array, max_iter: int, tol: float, bound: float = np.inf) -> Descent:
     """Descend until P(class | row) is within `tol` of the optimum's for every training row.
 
     This is proved where the objective is convex and the prior quadratic, and likely elsewhere. Of many rows it is
@@ -101,21 +90,24 @@ def minimize_closely(
     def rule(values: list[float], gradient: Array) -> tuple[float, float]:
         if problem.bounded and not many:
             return problem.gap_bound(gradient), BEFORE_INTERCEPTS * goal
-        left = min(0.5 * float(gradient @ gradient) / SMALL_GRADIENT, _gain_of_late(values) / SMALL_GAIN)
+        left = min(0.5 * float(gradient @ gradient) / SMALL_GRADIENT, _latest_gain(values) / SMALL_GAIN)
         return left, goal if many else UNPROVED * goal
 
     descent = descend(problem, u, max_iter, rule, bound)
     if problem.bounded:
         _solve_intercepts(problem, descent)
+    if descent.end == "max_iter":
+        warnings.warn(
+            f"Conditional stopped after max_iter={max_iter} iterations; the objective is {descent.values[-1]:.6g} and "
+            f"its scaled gradient has norm {descent.gradient_norms[-1]:.3g}. Raise max_iter or tol, or use a prior.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
     return descent
 
 
 def minimize(
-    problem: ScaledProblem,
-    u: Array,
-    max_iter: int,
-    tol: float,
-    enough: Callable[[Array], bool] | None = None,
+    problem: Penalized, u: Array, max_iter: int, tol: float, enough: Callable[[Array], bool] | None = None
 ) -> Descent:
     """Descend from effects u until about `tol` times (the value + a hundredth for each row) is left to gain.
 
@@ -126,29 +118,28 @@ def minimize(
     """
 
     def rule(values: list[float], gradient: Array) -> tuple[float, float]:
-        left = min(0.5 * float(gradient @ gradient), 4.0 * _gain_of_late(values))
+        left = min(0.5 * float(gradient @ gradient), 4.0 * _latest_gain(values))
         return left, tol * (values[-1] + problem.n_rows / 100.0)
 
     return descend(problem, u, max_iter, rule, enough=enough)
 
 
 def descend(
-    problem: ScaledProblem,
+    problem: Penalized,
     u: Array,
     max_iter: int,
-    rule: Callable[[list[float], Array], tuple[float, float]],
+    rule: Rule,
     bound: float = np.inf,
     enough: Callable[[Array], bool] | None = None,
 ) -> Descent:
     """Descend from effects u until a rule says that as little is left as was asked for.
 
-    rule    what is left and what may be, given the values so far and the gradient at the last of them
     bound   an effect beyond it ends the descent
     enough  sees the effects of every iteration, and may end the descent
     """
     descent = Descent(u)
-    for vector, value, gradient in walk_down(problem, problem.to_vector(u), max_iter, problem.recall()):
-        problem.note(vector, gradient)
+    for vector, value, gradient in lbfgs(problem, problem.to_vector(u), max_iter, problem.remembered_steps()):
+        problem.remember(vector, gradient)
         descent.u = problem.to_effects(vector)
         descent.values.append(value)
         descent.gradient_norms.append(float(np.linalg.norm(gradient)))
@@ -159,21 +150,21 @@ def descend(
             descent.end = "tolerance"
         elif np.abs(descent.u).max(initial=0.0) > bound:
             descent.end = "bound"
-        elif _gain_of_late(descent.values) <= 0.0:
+        elif _latest_gain(descent.values) <= 0.0:
             descent.end = "precision"
         if descent.end != "max_iter":
             break
-    if descent.end == "max_iter" and descent.n_iterations < max_iter:
+    if descent.end == "max_iter" and len(descent.values) <= max_iter:
         descent.end = "precision"
     return descent
 
 
-def _gain_of_late(values: list[float]) -> float:
+def _latest_gain(values: list[float]) -> float:
     """What the latest `SLOW_STEPS` steps have gained; infinity if there were fewer."""
     return values[-1 - SLOW_STEPS] - values[-1] if len(values) > SLOW_STEPS else np.inf
 
 
-def _solve_intercepts(problem: ScaledProblem, descent: Descent) -> None:
+def _solve_intercepts(problem: Penalized, descent: Descent) -> None:
     """Newton's method for what nothing pulls back, with the Hessian at its start; sets the bound of the descent."""
     vector, places = problem.to_vector(descent.u), problem.unpenalized
     value, gradient = problem(vector)
@@ -195,73 +186,12 @@ def _solve_intercepts(problem: ScaledProblem, descent: Descent) -> None:
     descent.bound = problem.gap_bound(gradient)
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """How near a fit is to the optimum, in the fields of `ConditionalTrace`."""
-
-    optimum: str
-    bound: float | None
-    p_bound: float | None
-    p_rms_bound: float | None
-
-    @classmethod
-    def of(
-        cls, convex: bool, bound: float | None, n_rows: float, least_weight: float | None, of_p: bool = True
-    ) -> Certificate:
-        """`n_rows` is the sum of the weights; `least_weight` None means that all are one.
-
-        `of_p` says that the bound is one of divergences, as it is for the conditional likelihood alone.
-        """
-        if bound is None:
-            return cls("global, how near is not known" if convex else "maybe local", None, None, None)
-        if not of_p:
-            return cls(f"global within {bound:.2g} of the objective", bound, None, None)
-        least = 1.0 if least_weight is None else least_weight
-        p_bound, p_rms_bound = (min(1.0, float(np.sqrt(bound / (2.0 * rows)))) for rows in (least, n_rows))
-        return cls(f"global within {bound:.2g} nats", bound, p_bound, p_rms_bound)
-
-
-def describe_descent(descent: Descent, n_passes: int) -> str:
-    """Where the optimiser ended, in a line."""
-    above = "" if descent.bound is None else f", at most {descent.bound:.2g} above the optimum"
-    return (
-        f"objective {descent.values[-1]:.6g}, gradient norm {descent.gradient_norms[-1]:.3g}{above} after "
-        f"{n_passes} passes over the rows: {descent.end}"
-    )
-
-
-def warn_if_unfinished(descent: Descent, max_iter: int) -> None:
-    if descent.end == "max_iter":
-        warnings.warn(
-            f"Conditional stopped after max_iter={max_iter} iterations; the objective is {descent.values[-1]:.6g} and "
-            f"its scaled gradient has norm {descent.gradient_norms[-1]:.3g}. Raise max_iter or tol, or use a prior.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-
-
-Problem = Callable[[Array], tuple[float, Array]]
-StepAndChange = tuple[Array, Array]
-"""A step, and the change of the gradient along it."""
-
-# Steps remembered: many where vectors are short, so that a product with the memory takes no longer than a pass.
-MIN_STEPS, MAX_STEPS = 20, 120
-NUMBERS_IN_MEMORY = 1 << 20
-# Of the line search: the share of the gain promised that is enough, that of the slope that may be left, and trials.
-SUFFICIENT, FLAT = 1e-4, 0.9
-MAX_TRIALS = 30
-# Where the next trial may be: so many times the last length, or so far between the two ends.
-STRETCH, CUT = (1.5, 10.0), (0.1, 0.5)
-# A value may rise by so much of itself: it is a sum of thousands of rounded numbers.
-ROUNDING = 1e-15
-
-
-def walk_down(
-    problem: Problem, start: Array, max_iter: int, earlier: Iterable[StepAndChange] = ()
+def lbfgs(
+    problem: Problem, start: Array, max_iter: int, earlier: Iterable[Step] = ()
 ) -> Iterator[tuple[Array, float, Array]]:
     """Point, value and gradient at the start and after each step, as long as the next one is asked for.
 
-    Ends when no step lowers the value any more. `earlier` are steps of an earlier walk, to be remembered.
+    Ends when no step lowers the value any more. `earlier` are steps of an earlier descent, to be remembered.
     """
     memory = Memory(len(start))
     for step, change in earlier:
@@ -270,15 +200,15 @@ def walk_down(
     value, gradient = problem(point)
     for _ in range(max_iter):
         yield point, value, gradient
-        found = _search(problem, point, value, gradient, -memory.times_inverse(gradient))
-        if found is None and not memory.n_steps:
+        end = _line_search(problem, point, value, gradient, -memory.times_inverse(gradient))
+        if end is None and not memory.n_steps:
             return
-        if found is None:
-            memory.clear()
+        if end is None:
+            memory.n_steps = 0
             continue
-        step, value, at_end = found
-        memory.add(step, at_end - gradient, ROUNDING * abs(value))
-        point, gradient = point + step, at_end
+        step, value, end_gradient = end
+        memory.add(step, end_gradient - gradient, ROUNDING * abs(value))
+        point, gradient = point + step, end_gradient
     yield point, value, gradient
 
 
@@ -290,9 +220,6 @@ class Memory:
         self._steps, self._changes = np.empty((self._most, size)), np.empty((self._most, size))
         self._across = np.zeros((self._most, self._most))  # steps by changes
         self._among = np.zeros((self._most, self._most))  # changes by changes
-        self.n_steps = 0
-
-    def clear(self) -> None:
         self.n_steps = 0
 
     def add(self, step: Array, change: Array, rounding: float = 0.0) -> None:
@@ -330,7 +257,7 @@ class Memory:
         return result
 
 
-def _search(
+def _line_search(
     problem: Problem, point: Array, value: float, gradient: Array, direction: Array
 ) -> tuple[Array, float, Array] | None:
     """A step along a direction, and value and gradient at its end; None if no step lowers the value.
@@ -341,14 +268,14 @@ def _search(
     if not slope < 0.0:
         return None
     low, high, length = (0.0, slope), None, 1.0  # lengths and the slopes there
-    found = None
+    best = None
     for _ in range(MAX_TRIALS):
         at, gradient_there = problem(point + length * direction)
         tried = length, float(gradient_there @ direction)
         if not at <= value + SUFFICIENT * length * slope + ROUNDING * abs(value):
             high = tried
         else:
-            found = length * direction, at, gradient_there
+            best = length * direction, at, gradient_there
             if tried[1] >= FLAT * slope:
                 break
             if high is None:
@@ -358,7 +285,7 @@ def _search(
             length = low[0] + (high[0] - low[0]) * float(
                 np.clip((_root(low, high) - low[0]) / (high[0] - low[0]), *CUT)
             )
-    return found
+    return best
 
 
 def _root(first: tuple[float, float], second: tuple[float, float]) -> float:

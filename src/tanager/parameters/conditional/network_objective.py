@@ -7,7 +7,7 @@ ll       - sum_t w_t log P(q_t, e_t)
 cll      - sum_t w_t log p_t
 error    sum_t w_t (1 - p_t)
 squared  sum_t w_t (1 - p_t)^2
-margin   sum_t w_t h(log p_t / (1 - p_t)), h a hinge (`losses`)
+margin   sum_t w_t h(log p_t / (1 - p_t)), h a hinge (`objectives`)
 mixed    - sum_t w_t [log p_t + alpha log P(e_t)] = (1 - alpha) cll + alpha ll, and mixed-margin alike
 
 Tables are normalised, theta = softmax over the states of beta, and the gradient is by beta. For one row
@@ -24,16 +24,15 @@ from functools import partial
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from tanager.arrays import Array
+from tanager.arrays import Array, Flags
 from tanager.counts.count_store import CountStore
 from tanager.network.inference.elimination_plan import relevant_nodes
 from tanager.network.inference.evidence_rows import RowCodes, distinct_rows
 from tanager.network.inference.junction_tree import ExpectedCounts, JunctionTree, Tables
 from tanager.parameters.class_cells import ClassCells
-from tanager.parameters.conditional.descent import walk_down
+from tanager.parameters.conditional.descent import lbfgs
 from tanager.parameters.conditional.objectives import MIXED, POWERS, Objective, losses_and_slopes
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import ParameterTask
@@ -176,8 +175,8 @@ def to_beta(table: Array, slopes: Array) -> Array:
     return slopes - table * slopes.sum(axis=1, keepdims=True)
 
 
-def _nodes_of_query(dag: Dag, query: Sequence[int], missing: NDArray[np.bool_]) -> set[int]:
-    """Nodes that P(query | evidence) depends on in some row; each pattern of gaps is looked at once."""
+def _nodes_of_query(dag: Dag, query: Sequence[int], missing: Flags) -> set[int]:
+    """Nodes that P(query | evidence) depends on in some row; each pattern of missing cells is looked at once."""
     found: set[int] = set()
     kinds, _ = distinct_rows(missing.view(np.uint8), range(missing.shape[1]))
     for pattern in missing[kinds]:
@@ -267,34 +266,34 @@ class PulledTables:
         return value, np.concatenate(parts)
 
 
-def fit_tables(problem: PulledTables, start: Array, max_iter: int, tol: float) -> NetworkFit:
-    """Descend from v until half the squared norm of the scaled gradient is at most `tol` times the loss."""
+def fit_tables(problem: PulledTables, start: Array, max_iter: int, tol: float, what: str) -> NetworkFit:
+    """Descend from v until half the squared norm of the scaled gradient is at most `tol` times the loss.
+
+    `what` is fitted, for the warning that the iterations were too few.
+    """
     fit = NetworkFit(problem.tables(start))
-    for vector, value, gradient in walk_down(problem, start, max_iter):
+    for vector, value, gradient in lbfgs(problem, start, max_iter):
         fit.tables = problem.tables(vector)
         fit.values.append(value)
         if 0.5 * float(gradient @ gradient) <= tol * abs(value):
             fit.end = "tolerance"
-            break
-    if fit.end == "max_iter" and len(fit.values) <= max_iter:
+            return fit
+    if len(fit.values) <= max_iter:
         fit.end = "precision"
+        return fit
+    warnings.warn(
+        f"{what} stopped after {max_iter} iterations, before the tables had settled; the loss fell from "
+        f"{fit.values[0]:.6g} to {fit.values[-1]:.6g}, by {fit.values[-2] - fit.values[-1]:.2g} in the last one.",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
     return fit
 
 
-def warn_if_unfinished(fit: NetworkFit, what: str, max_iter: int) -> None:
-    if fit.end == "max_iter":
-        warnings.warn(
-            f"{what} stopped after {max_iter} iterations, before the tables had settled; the loss fell from "
-            f"{fit.values[0]:.6g} to {fit.values[-1]:.6g}, by {fit.values[-2] - fit.values[-1]:.2g} in the last one.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+class MissingObjective(Objective):
+    """The normalised `Objective` of a row's observed cells: p_t = P(c_t | cells observed in row t) (CLGD, Zhou 2002).
 
-
-class GapObjective(Objective):
-    """The normalised `Objective` of a row's cells present, whatever is missing: p_t = P(c_t | cells present in row t).
-
-    Where the gaps of a row lie in attributes that are no parent and have none but the class, leaving out their
+    Where the missing cells of a row lie in attributes that are no parent and have none but the class, leaving out their
     families sums them out, and the pass of `Objective` will do; the other rows go through the junction tree. Families
     without the class keep the frequencies of the training rows.
     """
@@ -302,12 +301,12 @@ class GapObjective(Objective):
     def __init__(self, cells: ClassCells, task: ParameterTask, name: str = "cll", alpha: float = 0.0) -> None:
         """The rows to infer, few enough, come into memory; the others stay where they are."""
         rows, names, engine = task.counts.rows, task.counts.names, task.counts.engine
-        easy = rows.map(partial(_take_rows, dag=task.dag, hard=False), "easy").kept()
+        easy = rows.map(partial(_take_rows, dag=task.dag, infer=False), "easy").kept()
         counts = None
         if alpha > 0.0:
             counts = cells.pack(CountStore(easy, engine, names).tables(task.dag.families))
         super().__init__(cells, easy, name, True, alpha, counts)
-        hard = gather(rows.map(partial(_take_rows, dag=task.dag, hard=True), "hard"))
+        hard = gather(rows.map(partial(_take_rows, dag=task.dag, infer=True), "hard"))
         codes, target = np.column_stack([hard.codes, hard.class_codes]), rows.n_attributes
         self._inferred = NetworkObjective(task.dag, rows.n_states, codes, [target], hard.weights, name, alpha, names)
         self._others = Frequency().tables(task)
@@ -319,18 +318,18 @@ class GapObjective(Objective):
 
 
 def count_rows_to_infer(dag: Dag, rows: Rows) -> int:
-    """How many rows have a gap that leaving out families does not sum out."""
+    """How many rows have a missing cell that leaving out families does not sum out."""
     if not _linked(dag).intersection(np.flatnonzero(rows.incomplete).tolist()):
         return 0
-    return rows.sum(partial(_count_hard, dag=dag), "gaps")
+    return rows.sum(partial(_count_rows, dag=dag), "gaps")
 
 
-def rows_to_infer(dag: Dag, batch: EncodedBatch) -> NDArray[np.bool_]:
-    """Rows with a gap in an attribute that is a parent, or has an attribute as parent."""
-    found = np.zeros(batch.n_rows, dtype=bool)
+def rows_to_infer(dag: Dag, batch: EncodedBatch) -> Flags:
+    """Rows with a missing cell in an attribute that is a parent, or has an attribute as parent."""
+    result = np.zeros(batch.n_rows, dtype=bool)
     for node in _linked(dag).intersection(np.flatnonzero(batch.incomplete).tolist()):
-        found |= batch.column(node) == batch.n_states[node]
-    return found
+        result |= batch.column(node) == batch.n_states[node]
+    return result
 
 
 def _linked(dag: Dag) -> set[int]:
@@ -338,9 +337,9 @@ def _linked(dag: Dag) -> set[int]:
     return {node for edge in dag.edges if edge[0] != target for node in edge} - {target}
 
 
-def _take_rows(batch: EncodedBatch, dag: Dag, hard: bool) -> EncodedBatch:
-    return batch.take(rows_to_infer(dag, batch) == hard)
+def _take_rows(batch: EncodedBatch, dag: Dag, infer: bool) -> EncodedBatch:
+    return batch.take(rows_to_infer(dag, batch) == infer)
 
 
-def _count_hard(batch: EncodedBatch, dag: Dag) -> int:
+def _count_rows(batch: EncodedBatch, dag: Dag) -> int:
     return int(rows_to_infer(dag, batch).sum())

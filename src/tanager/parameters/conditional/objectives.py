@@ -6,16 +6,18 @@ w_t the weight of the row (Zhou 2002, sections 3.2.2, 3.7, 3.8 and 5.2.1):
 cll           - sum_t w_t log p_t
 error         sum_t w_t (1 - p_t)
 squared       sum_t w_t (1 - p_t)^2
-margin        sum_t w_t h(log p_t / (1 - p_t)), h a hinge (`losses`)
+margin        sum_t w_t h(log p_t / (1 - p_t)): a hinge on the log odds of the class against all others together
 mixed         - sum_t w_t [log p_t + alpha log P(x_t)] = (1 - alpha) cll - alpha sum_t w_t log P(x_t, c_t)
 mixed-margin  (1 - alpha) margin - alpha sum_t w_t log P(x_t, c_t)
+
+h(y) = 1 - y up to 1/2, (3/2 - y)^2 / 2 up to 3/2, then 0 (Pernkopf, Wohlmayr and Tschiatschek 2012, with the softest of
+their maxima).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +31,13 @@ from tanager.table.rows import EncodedBatch, Rows, add
 
 # (row, family, class) look-ups of a pass from which the compiled kernel repays its start.
 WORK_WORTH_COMPILING = 4_000_000
+# The number that passes over rows know a loss by: the power of (1 - p), 0 for the logarithm, or MARGIN.
+MARGIN = -1
+POWERS = {"cll": 0, "error": 1, "squared": 2, "margin": MARGIN, "mixed": 0, "mixed-margin": MARGIN}
+MIXED = ("mixed", "mixed-margin")
+CONVEX = ("cll", "margin")
+"""In the log odds: the hinge falls, and log odds against a sum of classes are concave."""
+LINEAR_TO, ZERO_FROM = 0.5, 1.5
 
 
 class Objective:
@@ -37,7 +46,7 @@ class Objective:
     unnormalised  log P(c | x) = sum_f beta[cell of x in f, c] - log sum_c' exp(...): beta are free numbers
     normalized    beta is first brought to logs of tables, log theta = beta - log sum_k exp(beta); by the chain rule
                   the gradient G of the log tables becomes G - theta sum_k G
-    What is mixed is defined for normalized tables only. `counts` are the rows in each entry, laid out as beta; what
+    Mixed objectives are defined for normalized tables only. `counts` are the rows in each entry, laid out as beta; what
     families without the class add to log P(x, c) is the same for every beta and left out.
     """
 
@@ -54,7 +63,11 @@ class Objective:
     ) -> None:
         """`compiled` says which pass to take, None leaves it to the number of rows; `engine` may have a device."""
         self._cells = cells
-        self._rows = RowPass(cells, rows, POWERS[name], compiled, engine)
+        if compiled is None:
+            compiled = worth_compiling(cells, rows)
+        # What a pass needs of the rows is made once, where they are, and kept there.
+        make = partial(_make_passes, cells=cells, power=POWERS[name], compiled=compiled, engine=engine)
+        self._passes = rows.kept().prepare(make)
         self._normalized = normalized
         self._alpha = alpha
         self._counts = counts
@@ -75,34 +88,13 @@ class Objective:
 
     def _conditional(self, logs: Array) -> tuple[float, Array]:
         self.n_passes += 1
-        value, against_last = self._rows(logs[:, :-1] - logs[:, -1:])
+        value, against_last = self._passes.sum(_run_passes, logs[:, :-1] - logs[:, -1:])
         # Residuals of a row sum to zero over the classes. A product is far faster than a sum along so short an axis.
         return value, against_last @ self._to_all_classes
 
 
-class BlockPass(Protocol):
-    """Loss and its gradient at log odds against the last class; both (n_cells, n_classes - 1)."""
-
-    def __call__(self, odds: Array) -> tuple[float, Array]: ...
-
-
-class RowPass:
-    """Loss and its gradient at log odds against the last class, (n_cells, n_classes - 1), summed over all rows.
-
-    What a pass needs of the rows is made once, where they are, and kept there: on the device of an `engine` that has
-    one, else for the `compiled` kernel or as sparse matrices.
-    """
-
-    def __init__(
-        self, cells: ClassCells, rows: Rows, power: int, compiled: bool | None = None, engine: CountEngine | None = None
-    ) -> None:
-        if compiled is None:
-            compiled = worth_compiling(cells, rows)
-        make = partial(_make_pass, cells=cells, power=power, compiled=compiled, engine=engine)
-        self._passes = rows.kept().prepare(make)
-
-    def __call__(self, odds: Array) -> tuple[float, Array]:
-        return self._passes.sum(_run_pass, odds)
+Pass = Callable[[Array], tuple[float, Array]]
+"""Loss of some rows and its gradient at log odds against the last class; both (n_cells, n_classes - 1)."""
 
 
 def worth_compiling(cells: ClassCells, rows: Rows) -> bool:
@@ -110,9 +102,10 @@ def worth_compiling(cells: ClassCells, rows: Rows) -> bool:
     return rows.n_rows * len(cells.families) * (rows.n_classes - 1) >= WORK_WORTH_COMPILING
 
 
-def _make_pass(
+def _make_passes(
     blocks: list[EncodedBatch], cells: ClassCells, power: int, compiled: bool, engine: CountEngine | None
-) -> Sequence[BlockPass]:
+) -> Sequence[Pass]:
+    """On the device of an `engine` that has one, else by the compiled kernel or as sparse matrices."""
     if getattr(engine, "on_device", False):
         from tanager.torch.row_pass import passes_on_device
 
@@ -124,11 +117,9 @@ def _make_pass(
     return [IndicatorPass(cells, block, power) for block in blocks]
 
 
-def _run_pass(passes: Sequence[BlockPass], odds: Array) -> tuple[float, Array]:
-    if not passes:
-        return 0.0, np.zeros_like(odds)
-    total = passes[0](odds)
-    for each in passes[1:]:
+def _run_passes(passes: Sequence[Pass], odds: Array) -> tuple[float, Array]:
+    total = 0.0, np.zeros_like(odds)
+    for each in passes:
         total = add(total, each(odds))
     return total
 
@@ -173,24 +164,15 @@ def loss_and_residuals(
     """Loss of the rows and its derivative by `scores`, the (n_classes, n_rows) log joints, which are used up."""
     rows = np.arange(scores.shape[1])
     scores -= scores.max(axis=0)
-    own_scores = scores[classes, rows]
+    class_scores = scores[classes, rows]
     p = np.exp(scores, out=scores)
     total = p.sum(axis=0)
-    losses, slopes = losses_and_slopes(own_scores - np.log(total), power)
+    losses, slopes = losses_and_slopes(class_scores - np.log(total), power)
     if weights is not None:
         slopes = slopes * weights
     p *= slopes / total
     p[classes, rows] -= slopes
     return float(losses.sum() if weights is None else losses @ weights), p
-
-
-# The number that passes over rows know a loss by: the power of (1 - p), 0 for the logarithm, or MARGIN.
-MARGIN = -1
-POWERS = {"cll": 0, "error": 1, "squared": 2, "margin": MARGIN, "mixed": 0, "mixed-margin": MARGIN}
-MIXED = ("mixed", "mixed-margin")
-CONVEX = ("cll", "margin")
-"""In the log odds: the hinge falls, and log odds against a sum of classes are concave."""
-LINEAR_TO, ZERO_FROM = 0.5, 1.5
 
 
 def losses_and_slopes(log_p: Array, power: int) -> tuple[Array, Array]:

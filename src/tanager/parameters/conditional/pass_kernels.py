@@ -41,7 +41,7 @@ def find_cells(
 
 @kernel
 def hinge(y: float, wrong: float, weight: float) -> tuple[float, float]:
-    """The loss of a row at log odds y, and minus its derivative by log p; `wrong` is 1 - p (`losses`)."""
+    """The loss of a row at log odds y, and minus its derivative by log p; `wrong` is 1 - p (`objectives`)."""
     if y >= ZERO_FROM:
         return 0.0, 0.0
     if y >= LINEAR_TO:

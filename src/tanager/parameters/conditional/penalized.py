@@ -1,4 +1,4 @@
-"""Penalized: objective plus penalty as a function of scaled effects, ready for a descent."""
+"""Penalized: objective plus prior as a function of scaled effects, ready for a descent."""
 
 from __future__ import annotations
 
@@ -7,206 +7,38 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, pairwise
 from math import prod
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from tanager.arrays import Array
+from tanager.arrays import Array, Ints
 from tanager.parameters.class_cells import ClassCells
-from tanager.parameters.conditional.descent import Descent, StepAndChange, minimize
+from tanager.parameters.conditional.objectives import Objective
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import ParameterTask
 
-# Of a descent, for the next one on the same rows: the first steps of a walk over strengths then take a fifth less.
+# Of a descent, for the next one on the same rows: the first steps of a path over strengths then take a fifth less.
 KEPT_STEPS = 10
+# Levels of effects that have no strength to choose, as positions from the end of the list of strengths.
+FREE, FIXED = -1, -2
 
-
-class Loss(Protocol):
-    """What is made small beside the penalty: value and slopes at a beta (n_cells, n_classes)."""
-
-    @property
-    def convex(self) -> bool: ...
-    @property
-    def n_passes(self) -> int: ...
-    def __call__(self, beta: Array) -> tuple[float, Array]: ...
-
-
-class Penalized:
-    """Objective plus prior as a function of a vector v of scaled effects, u = v / sqrt(precision + sqrt(rows) / 4).
-
-    Effects of infinite precision are no variables. The diagonal of the Hessian, about the rows behind an effect, is
-    no good scale: attributes repeat each other, so what slows the descent are the directions that hardly any row
-    moves. Measured on 12 tables, scaling by the rows themselves takes up to three times the passes with a prior, and
-    gains a little without one.
-    """
-
-    def __init__(
-        self,
-        cells: ClassCells,
-        objective: Loss,
-        prior: Prior,
-        rows: Array,
-        mirrored: bool = False,
-    ) -> None:
-        """`rows` (n_cells,) are the training rows in every cell, or the sums of their weights.
-
-        `mirrored` is for two classes of which the objective sees the difference only: the effects of the second are
-        then minus those of the first, and half of the variables are enough.
-        """
-        self._cells = cells
-        self._objective = objective
-        self.prior = prior
-        self._mirrored = mirrored
-        self._transposed = [factor.T.tocsr() for factor in prior.factors]
-        moved = rows  # behind an effect, by the square of how far it moves them
-        for factor in self._transposed:
-            moved = factor.power(2) @ moved
-        moved = np.maximum(moved, 1.0)
-        self._least = 0.25 * np.sqrt(moved)[:, np.newaxis]
-        self.n_rows = float(rows[cells.first_class_cell :].sum())
-        self._visited: deque[tuple[Array, Array]] = deque(maxlen=KEPT_STEPS + 1)
-        self.set_strengths(())
-
-    def set_strengths(self, strengths: Sequence[float], damping: float = 1.0) -> None:
-        """The penalty of each level of effects (`Prior.precision`); `damping` is what the rows count in the scale."""
-        precision = self.prior.precision(strengths)
-        least = damping * self._least
-        if self._mirrored:  # each variable stands for two effects
-            precision, least = precision.sum(axis=1, keepdims=True), 2.0 * least
-        self._used = np.isfinite(precision)
-        self._precision = precision[self._used]
-        self._scale = (1.0 / np.sqrt(precision + least))[self._used]
-
-    def descend(self, u: Array, max_iter: int, tolerance: float) -> Descent:
-        """`minimize` from effects u."""
-        return minimize(self, u, max_iter, tolerance)
-
-    @property
-    def n_passes(self) -> int:
-        """Passes over the rows so far."""
-        return self._objective.n_passes
-
-    @property
-    def zero(self) -> Array:
-        """The effects at which the prior points."""
-        return np.zeros(self.prior.levels.shape)
-
-    @property
-    def n_levels(self) -> int:
-        return self.prior.n_levels
-
-    @property
-    def free(self) -> bool:
-        """Whether nothing pulls the fit back."""
-        return self.prior.log_entries == 0.0 and bool((self.prior.levels == FREE).all())
-
-    @property
-    def convex(self) -> bool:
-        """Whether there is no optimum but the global one."""
-        return self._objective.convex
-
-    @property
-    def bounded(self) -> bool:
-        """Whether the prior bounds the curvature from below, but for the intercepts of the classes."""
-        return self.convex and self.prior.log_entries == 0.0 and not self.free
-
-    @property
-    def unpenalized(self) -> NDArray[np.intp]:
-        """The variables that nothing pulls back."""
-        return np.flatnonzero(self._precision == 0.0)
-
-    def gap_bound(self, gradient: Array) -> float:
-        """Half the squared norm of the gradient by u in the inverse of the prior's curvature (`descent`).
-
-        It is a bound where the unpenalised have no slope; one that is left counts as if it were pulled like the least.
-        """
-        held = self._precision > 0.0
-        least = self._precision[held].min() if held.any() else 1.0
-        return 0.5 * float((gradient / self._scale) ** 2 @ (1.0 / np.where(held, self._precision, least)))
-
-    def note(self, vector: Array, gradient: Array) -> None:
-        """Keep a point and the slopes of the loss there: they tell of its Hessian, whatever the strengths are."""
-        own = vector * self._scale
-        slopes = np.zeros(self._used.shape)
-        slopes[self._used] = gradient / self._scale - self._precision * own
-        self._visited.append((self._own_effects(vector), slopes))
-
-    def recall(self) -> list[StepAndChange]:
-        """The steps between the points of earlier descents, as they are with the present strengths."""
-        steps = []
-        for (u, slopes), (next_u, next_slopes) in pairwise(self._visited):
-            step = (next_u - u)[self._used]
-            change = (next_slopes - slopes)[self._used] + self._precision * step
-            steps.append((step / self._scale, change * self._scale))
-        return steps
-
-    def is_zero(self, u: Array, level: int) -> bool:
-        """Whether all effects of a level are exactly zero."""
-        return not u[self.prior.levels == level].any()
-
-    def to_vector(self, u: Array) -> Array:
-        return u[:, : self._used.shape[1]][self._used] / self._scale
-
-    def to_effects(self, vector: Array) -> Array:
-        """u (n_effects, n_classes)."""
-        return self._both(self._own_effects(vector))
-
-    def beta(self, u: Array) -> Array:
-        """The merged log tables, (n_cells, n_classes)."""
-        return self.prior.start + self._to_cells(u)
-
-    def _to_cells(self, u: Array) -> Array:
-        for factor in reversed(self.prior.factors):
-            u = factor @ u
-        return u
-
-    def _to_slopes(self, by_cell: Array) -> Array:
-        """Slopes by the effects from slopes by the cells."""
-        for factor in self._transposed:
-            by_cell = factor @ by_cell
-        return by_cell
-
-    def _own_effects(self, vector: Array) -> Array:
-        """(n_effects, n_classes), or (n_effects, 1) of the first class where the second mirrors it."""
-        u = np.zeros(self._used.shape)
-        u[self._used] = vector * self._scale
-        return u
-
-    def _both(self, values: Array) -> Array:
-        return np.concatenate([values, -values], axis=1) if self._mirrored else values
-
-    def __call__(self, vector: Array) -> tuple[float, Array]:
-        """Value and gradient by v."""
-        beta = self.prior.start + self._both(self._to_cells(self._own_effects(vector)))
-        value, slopes = self._objective(beta)
-        if self.prior.log_entries > 0.0:
-            logs = self._cells.log_normalize(beta)
-            value -= self.prior.log_entries * float(logs.sum())
-            n_entries = self._cells.sum_states(np.ones_like(logs))
-            slopes = slopes - self.prior.log_entries * (1.0 - np.exp(logs) * n_entries)
-        if self._mirrored:
-            slopes = slopes[:, :1] - slopes[:, 1:]
-        used = vector * self._scale
-        pull = self._precision * used
-        gradient = (self._to_slopes(slopes)[self._used] + pull) * self._scale
-        return value + 0.5 * float(pull @ used), gradient
+Step = tuple[Array, Array]
+"""A step, and the change of the gradient along it."""
 
 
 @dataclass(frozen=True)
 class Prior:
-    """beta = start + F_1 @ F_2 @ ... @ u; the penalty is 1/2 sum strength[level] u^2 less `log_entries` sum log theta.
+    """beta = start + effects @ u; the penalty is 1/2 sum strength[level] u^2 less `log_entries` sum log theta.
 
     start        (n_cells, n_classes): where u = 0 is
-    factors      whose product (n_cells, n_effects) takes effects to cells; none for one effect a cell
+    effects      (n_cells, n_effects)
     levels       (n_effects, n_classes): which strength is an effect's; FREE has none, FIXED stays at zero
     log_entries  weight of the logs of all entries after normalising over the child's states (Roos 2005, 5.5)
     """
 
     start: Array
-    factors: tuple[sparse.csr_array, ...]
-    levels: NDArray[np.int64]
+    effects: sparse.csr_array
+    levels: Ints
     log_entries: float = 0.0
 
     @property
@@ -225,26 +57,142 @@ class Prior:
         return np.array([*strengths, *higher, np.inf, 0.0])[self.levels]
 
 
-# As positions from the end of the list of strengths.
-FREE, FIXED = -1, -2
+class Penalized:
+    """Objective plus prior as a function of a vector v of scaled effects, u = v / sqrt(precision + sqrt(rows) / 4).
+
+    Effects of infinite precision are no variables. The diagonal of the Hessian, about the rows behind an effect, is
+    no good scale: attributes repeat each other, so what slows the descent are the directions that hardly any row
+    moves. Measured on 12 tables, scaling by the rows themselves takes up to three times the passes with a prior, and
+    gains a little without one.
+    """
+
+    def __init__(
+        self, cells: ClassCells, objective: Objective, prior: Prior, rows: Array, mirrored: bool = False
+    ) -> None:
+        """`rows` (n_cells,) are the training rows in every cell, or the sums of their weights.
+
+        `mirrored` is for two classes of which the objective sees the difference only: the effects of the second are
+        then minus those of the first, and half of the variables are enough.
+        """
+        self._cells = cells
+        self.objective = objective
+        self.prior = prior
+        self._mirrored = mirrored
+        self._transposed = prior.effects.T.tocsr()
+        # Rows behind an effect, by the square of how far it moves them.
+        moved = np.maximum(self._transposed.power(2) @ rows, 1.0)
+        self._least = 0.25 * np.sqrt(moved)[:, np.newaxis]
+        self.n_rows = float(rows[cells.first_class_cell :].sum())
+        self._visited: deque[tuple[Array, Array]] = deque(maxlen=KEPT_STEPS + 1)
+        self.set_strengths(())
+
+    def set_strengths(self, strengths: Sequence[float], damping: float = 1.0) -> None:
+        """The penalty of each level of effects (`Prior.precision`); `damping` is what the rows count in the scale."""
+        precision = self.prior.precision(strengths)
+        least = damping * self._least
+        if self._mirrored:  # each variable stands for two effects
+            precision, least = precision.sum(axis=1, keepdims=True), 2.0 * least
+        self._used = np.isfinite(precision)
+        self._precision = precision[self._used]
+        self._scale = (1.0 / np.sqrt(precision + least))[self._used]
+
+    @property
+    def zero(self) -> Array:
+        """The effects at which the prior points."""
+        return np.zeros(self.prior.levels.shape)
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing pulls the fit back."""
+        return self.prior.log_entries == 0.0 and bool((self.prior.levels == FREE).all())
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the prior bounds the curvature from below, but for the intercepts of the classes."""
+        return self.objective.convex and self.prior.log_entries == 0.0 and not self.free
+
+    @property
+    def unpenalized(self) -> Ints:
+        """The variables that nothing pulls back."""
+        return np.flatnonzero(self._precision == 0.0)
+
+    def gap_bound(self, gradient: Array) -> float:
+        """Half the squared norm of the gradient by u in the inverse of the prior's curvature (`descent`).
+
+        It is a bound where the unpenalised have no slope; one that is left counts as if it were pulled like the least.
+        """
+        held = self._precision > 0.0
+        least = self._precision[held].min() if held.any() else 1.0
+        return 0.5 * float((gradient / self._scale) ** 2 @ (1.0 / np.where(held, self._precision, least)))
+
+    def remember(self, vector: Array, gradient: Array) -> None:
+        """Keep a point and the slopes of the loss there: they tell of its Hessian, whatever the strengths are."""
+        slopes = np.zeros(self._used.shape)
+        slopes[self._used] = gradient / self._scale - self._precision * (vector * self._scale)
+        self._visited.append((self._variables(vector), slopes))
+
+    def remembered_steps(self) -> list[Step]:
+        """The steps between the points of earlier descents, as they are with the present strengths."""
+        steps = []
+        for (u, slopes), (next_u, next_slopes) in pairwise(self._visited):
+            step = (next_u - u)[self._used]
+            change = (next_slopes - slopes)[self._used] + self._precision * step
+            steps.append((step / self._scale, change * self._scale))
+        return steps
+
+    def to_vector(self, u: Array) -> Array:
+        return u[:, : self._used.shape[1]][self._used] / self._scale
+
+    def to_effects(self, vector: Array) -> Array:
+        """u (n_effects, n_classes)."""
+        return self._both_classes(self._variables(vector))
+
+    def beta(self, u: Array) -> Array:
+        """The merged log tables, (n_cells, n_classes)."""
+        beta: Array = self.prior.start + self.prior.effects @ u
+        return beta
+
+    def _variables(self, vector: Array) -> Array:
+        """(n_effects, n_classes), or (n_effects, 1) of the first class where the second mirrors it."""
+        u = np.zeros(self._used.shape)
+        u[self._used] = vector * self._scale
+        return u
+
+    def _both_classes(self, values: Array) -> Array:
+        return np.concatenate([values, -values], axis=1) if self._mirrored else values
+
+    def __call__(self, vector: Array) -> tuple[float, Array]:
+        """Value and gradient by v."""
+        beta = self.prior.start + self._both_classes(self.prior.effects @ self._variables(vector))
+        value, slopes = self.objective(beta)
+        if self.prior.log_entries > 0.0:
+            logs = self._cells.log_normalize(beta)
+            value -= self.prior.log_entries * float(logs.sum())
+            n_entries = self._cells.sum_states(np.ones_like(logs))
+            slopes = slopes - self.prior.log_entries * (1.0 - np.exp(logs) * n_entries)
+        if self._mirrored:
+            slopes = slopes[:, :1] - slopes[:, 1:]
+        used = vector * self._scale
+        pull = self._precision * used
+        gradient = ((self._transposed @ slopes)[self._used] + pull) * self._scale
+        return value + 0.5 * float(pull @ used), gradient
 
 
 def no_prior(task: ParameterTask, cells: ClassCells) -> Prior:
     """Nothing pulls; the fit starts at the smoothed frequencies."""
-    start = generative_start(task, cells)
-    return Prior(start, (), np.full(start.shape, FREE))
+    start = smoothed_logs(task, cells)
+    return Prior(start, sparse.eye_array(len(start), format="csr"), np.full(start.shape, FREE))
 
 
 def uniform_prior(task: ParameterTask, cells: ClassCells) -> Prior:
     """The density is the product of all entries of the tables, as of one more row in each (Roos 2005, 5.5)."""
-    start = generative_start(task, cells)
-    return Prior(start, (), np.full(start.shape, FREE), log_entries=1.0)
+    return replace(no_prior(task, cells), log_entries=1.0)
 
 
 def generative_prior(task: ParameterTask, cells: ClassCells) -> Prior:
     """L2 towards the logs of the smoothed frequency tables."""
-    start = generative_start(task, cells)
-    return Prior(start, (), np.zeros(start.shape, dtype=np.int64))
+    prior = no_prior(task, cells)
+    return replace(prior, levels=np.zeros_like(prior.levels))
 
 
 def hierarchical_prior(task: ParameterTask, cells: ClassCells) -> Prior:
@@ -256,16 +204,7 @@ def hierarchical_prior(task: ParameterTask, cells: ClassCells) -> Prior:
     by_class[np.ix_(levels == FREE, rows == 0)] = FIXED
     start = np.zeros((cells.n_cells, cells.n_classes))
     start[cells.first_class_cell :] = np.log(np.maximum(rows, 0.5) / rows.sum())
-    return Prior(start, (effects,), by_class)
-
-
-def generative_start(task: ParameterTask, cells: ClassCells) -> Array:
-    """Logs of the smoothed frequencies, the class included."""
-    tables = list(Frequency().tables(task))
-    own = cells.families[-1]
-    counted = task.counts.table(own).reshape(own.shape(cells.n_states))
-    tables[own.child] = (counted + 1.0) / (counted + 1.0).sum(axis=1, keepdims=True)
-    return cells.pack([np.log(table) for table in tables])
+    return Prior(start, effects, by_class)
 
 
 PRIORS = {
@@ -276,13 +215,23 @@ PRIORS = {
 }
 
 
-def hierarchical_effects(cells: ClassCells) -> tuple[sparse.csr_array, NDArray[np.int64]]:
+def smoothed_logs(task: ParameterTask, cells: ClassCells) -> Array:
+    """Logs of the smoothed frequencies, the class included."""
+    tables = list(Frequency().tables(task))
+    of_class = cells.families[-1]
+    counted = task.counts.table(of_class).reshape(of_class.shape(cells.n_states))
+    tables[of_class.child] = (counted + 1.0) / (counted + 1.0).sum(axis=1, keepdims=True)
+    return cells.pack([np.log(table) for table in tables])
+
+
+def hierarchical_effects(cells: ClassCells) -> tuple[sparse.csr_array, Ints]:
     r"""A family's log table as a sum of effects: beta = effects @ u, and the level of every effect.
 
     beta_{jck} = sum over subsets S of the attribute parents of u_{S, j restricted to S, c, k}, with a penalty
     strength_level / 2 u^2 of its own for each level. The level of an effect is the number of its attributes less
     one: 0 for main effects (the child alone, or one attribute parent of the class), 1 for pairs, and so on; -1 for
-    the intercept of the class, which is free.
+    the intercept of the class, which is free. So a family backs off to naive Bayes, and naive Bayes to the class
+    frequencies.
 
     Minimising over u at a given beta leaves 1/2 beta^T K^-1 beta, K = sum_S 1/strength_|S| kron_p (I if p in S else
     ones), so the fit over the effects is the fit over the merged table under that quadratic penalty; u is the better
@@ -299,15 +248,15 @@ def hierarchical_effects(cells: ClassCells) -> tuple[sparse.csr_array, NDArray[n
         size = prod(shape)
         digits = np.unravel_index(np.arange(size), shape) if attributes else ()
         parents = [m for m, node in enumerate(attributes) if node != family.child]
-        own = [m for m, node in enumerate(attributes) if node == family.child]
+        child = [m for m, node in enumerate(attributes) if node == family.child]
         for subset in chain.from_iterable(combinations(parents, n) for n in range(len(parents) + 1)):
-            kept = [*subset, *own]
-            kept_shape = [shape[m] for m in kept]
-            position = np.ravel_multi_index([digits[m] for m in kept], kept_shape) if kept else np.zeros(size, int)
+            axes = [*subset, *child]
+            effect_shape = [shape[m] for m in axes]
+            position = np.ravel_multi_index([digits[m] for m in axes], effect_shape) if axes else np.zeros(size, int)
             rows.append(cells.offsets[f] + np.arange(size))
             columns.append(n_effects + position)
-            levels.append(np.full(prod(kept_shape), len(kept) - 1))
-            n_effects += prod(kept_shape)
+            levels.append(np.full(prod(effect_shape), len(axes) - 1))
+            n_effects += prod(effect_shape)
     at = (np.concatenate(rows), np.concatenate(columns))
     effects = sparse.csr_array((np.ones(len(at[0])), at), shape=(cells.n_cells, n_effects))
     return effects, np.concatenate(levels)

@@ -1,6 +1,5 @@
 """Choices on held-out folds: strengths and iterations that do not fall for noise, and do not miss what is there."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,15 +17,15 @@ from tanager.parameters import ParameterTask
 from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.conditional import cross_validation
 from tanager.parameters.conditional.cross_validation import (
+    RISES,
     HeldOut,
-    StrengthPath,
-    Walk,
     _rises,
     choose_strengths,
     excess_errors,
     split_folds,
     strongest_good,
 )
+from tanager.parameters.conditional.descent import minimize
 from tanager.parameters.conditional.learner import Conditional, ConditionalFit
 from tanager.parameters.conditional.objectives import MIXED, Objective
 from tanager.structure.dag import Dag
@@ -82,39 +81,23 @@ def test_the_more_errors_are_allowed_the_stronger_the_prior(losses, fewer, more)
     assert strongest_good([*losses], np.ones(20), more) <= strongest_good([*losses], np.ones(20), fewer)
 
 
-def test_each_level_of_a_walk_allows_its_own_errors():
-    """Main effects and pairs that help a little: allowed nothing a level is weak, allowed everything it is absent."""
-    batch = noisy()
-    generator = np.random.default_rng(1)
-    both = (batch.codes[:, 0] + batch.codes[:, 1]) % 3
-    task = task_of(TREE, replace(batch, class_codes=np.where(generator.random(300) < 0.3, both, batch.class_codes)))
-
-    def chosen(*errors_allowed: float) -> tuple[float, ...]:
-        paths = zip(((10.0, 1.0), (64.0, 8.0, 1.0)), errors_allowed, strict=True)
-        folds = ConditionalFit(task, Conditional().fit_options())._folds(1_000)
-        return choose_strengths(folds, Walk(tuple(StrengthPath(*path, 0.0) for path in paths), 1e-6)).strengths
-
-    lowest, no_pairs, nothing = chosen(0.0, 0.0), chosen(0.0, np.inf), chosen(np.inf, np.inf)
-    assert np.isfinite(lowest).all()
-    assert no_pairs == (lowest[0], np.inf)
-    assert nothing == (np.inf, np.inf)
-
-
-def test_a_level_is_there_only_where_it_gains_as_many_errors_as_it_must():
+def test_a_level_is_there_only_where_it_gains_as_many_errors_as_it_must(monkeypatch):
     task = task_of(Dag.augmented_naive_bayes([()] * 3), noisy())
-    folds = ConditionalFit(task, Conditional().fit_options())._folds(1_000)
+    folds = ConditionalFit(task, Conditional()).folds(1_000)
     weights = np.concatenate([fold.held_out.weights for fold in folds])
     losses = {}
     for strength in (np.inf, 10.0):
         for fold in folds:
             fold.problem.set_strengths((strength,))
-            fold.u = fold.problem.descend(fold.u, 100, 1e-8).u
-        losses[strength] = np.concatenate([fold.held_out.losses(fold.problem.beta(fold.u)) for fold in folds])
+            fold.u = minimize(fold.problem, fold.u, 100, 1e-8).u
+        losses[strength] = np.concatenate([fold.losses(fold.u) for fold in folds])
     gained = excess_errors(losses[np.inf], losses[10.0], weights)
     assert gained > 2.0
+    monkeypatch.setattr(cross_validation, "PATHS", ((10.0,),))
+    monkeypatch.setattr(cross_validation, "FOLD_TOLERANCE", 1e-8)
     for errors, expected in ((0.9 * gained, 10.0), (1.1 * gained, np.inf)):
-        walk = Walk((StrengthPath((10.0,), 0.0, errors),), 1e-8)
-        assert choose_strengths(folds, walk).strengths == (expected,)
+        monkeypatch.setattr(cross_validation, "ERRORS_TO_BEGIN", errors)
+        assert choose_strengths(folds).strengths == (expected,)
 
 
 @pytest.mark.parametrize(("n_rows", "n_folds"), [(100, 3), (401, 1)])
@@ -131,18 +114,18 @@ def test_folds_keep_apart_what_they_learn_from_and_what_they_judge(n_rows, n_fol
     assert len(judged) == len(set(judged)) == (n_rows if n_folds == 3 else 200)
 
 
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=7), st.integers(1, 2))
-def test_a_walk_ends_when_the_loss_has_risen_so_often_in_a_row_if_no_rise_is_clear(means, often):
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=7))
+def test_a_path_ends_when_the_loss_has_risen_so_often_in_a_row_if_no_rise_is_clear(means):
     # Each point's losses are far apart in a way of its own, so that no difference of means is clear.
     losses = [mean + 1e6 * noise for mean, noise in zip(means, hadamard(8)[1:], strict=False)]
-    latest = means[-often - 1 :]
-    assert _rises(losses, np.ones(8), often) == (len(means) > often and latest == sorted(set(latest)))
+    latest = means[-RISES - 1 :]
+    assert _rises(losses, np.ones(8)) == (len(means) > RISES and latest == sorted(set(latest)))
 
 
-def test_a_walk_ends_at_one_clear_rise():
+def test_a_path_ends_at_one_clear_rise():
     losses = np.random.default_rng(0).random(100)
-    assert _rises([losses, losses + 0.1], np.ones(100), often=2)
-    assert not _rises([losses + 0.1, losses], np.ones(100), often=2)
+    assert _rises([losses, losses + 0.1], np.ones(100))
+    assert not _rises([losses + 0.1, losses], np.ones(100))
 
 
 @pytest.mark.parametrize(
@@ -221,7 +204,7 @@ def test_cross_validation_sums_the_folds_iteration_by_iteration_and_a_fold_that_
     folds = [SimpleNamespace(held_out=SimpleNamespace(weights=np.ones(4))) for _ in curves]
     with pytest.MonkeyPatch.context() as patch:
         waiting = iter(curves)
-        patch.setattr(cross_validation, "_held_out_curve", lambda fold, max_iter: next(waiting))
+        patch.setattr(cross_validation, "_loss_curve", lambda fold, max_iter: next(waiting))
         chosen, means = cross_validation.choose_iterations(folds, 6)
     longest = max(map(len, curves))
     expected = [sum(curve[min(k, len(curve) - 1)] for curve in curves) / (4 * len(curves)) for k in range(longest)]
