@@ -145,8 +145,11 @@ def mit(rows: Rows, family: Family, level: float = 0.99) -> float:
     return 2 * information - sum(stats.chi2.ppf(level, degrees) for degrees in freedom if degrees)
 
 
-def fcll(rows: Rows, family: Family, first_term: bool = True) -> float:
-    alpha, beta, lambda_, rho = (pi**2 + 6) / 24, (pi**2 - 18) / 24, pi**2 / 6, pi**2 / 6
+FCLL_CONSTANTS = (pi**2 + 6) / 24, (pi**2 - 18) / 24, pi**2 / 6, pi**2 / 6
+
+
+def fcll(rows: Rows, family: Family, first_term: bool = True, constants: Sequence[float] = FCLL_CONSTANTS) -> float:
+    alpha, beta, lambda_, rho = constants
     result = (alpha + beta) * ll(rows, family) if first_term else 0.0
     if family.child == rows.target:
         return result - beta * lambda_ * ll(rows, family) - beta * rows.total * rho

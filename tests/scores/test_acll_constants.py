@@ -17,6 +17,7 @@ from tanager.scores.acll_constants import (
     uniform_beta,
     uniform_line,
 )
+from tanager.scores.fcll import LAMBDA, RHO, dirichlet_constants
 from tanager.structure.dag import Dag
 
 UNIFORM = {
@@ -153,3 +154,17 @@ def test_the_example_of_theorem_3_9_needs_a_smaller_pseudo_count_than_five() -> 
     assert five.total(backward, rows.store()) == pytest.approx(-2.6822, abs=5e-5)
     assert one.total(forward, rows.store()) == pytest.approx(-2.1003, abs=5e-5)
     assert one.total(backward, rows.store()) == pytest.approx(-2.2240, abs=5e-5)
+
+
+@pytest.mark.parametrize(("n_classes", "a", "b"), [(2, 1.0, 1.0), (4, 0.7, 3.0)])
+def test_the_constants_of_fcll_are_those_of_a_regression_on_draws(n_classes, a, b):
+    draws = np.random.default_rng(0).dirichlet([a] * n_classes + [b], size=400_000)
+    u, v = draws[:, 0], draws[:, 1:n_classes].sum(axis=1)
+    line = sampled_line(np.column_stack([u, v]), symmetric=False)
+    w = u / (u + v)
+    expected = (line.alpha, line.beta, *np.polyfit(np.log(w), np.log(w / (1 - w)), 1))
+    assert dirichlet_constants(n_classes, a, b) == pytest.approx(expected, abs=0.02)
+
+
+def test_lambda_and_rho_of_two_classes_that_are_equally_likely_are_those_of_the_paper():
+    assert dirichlet_constants(2, 1.0, 1.0)[2:] == pytest.approx((LAMBDA, RHO), rel=1e-12)

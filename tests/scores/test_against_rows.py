@@ -9,8 +9,9 @@ from scipy import stats
 from scores import by_rows
 from scores.by_rows import Rows, random_rows
 from tanager.counts.family import Family
-from tanager.scores import ACLL, AIC, BIC, FCLL, K2, LL, MIT, BDe, BDeu, FamilyScore
+from tanager.scores import ACLL, AIC, BD, BIC, FCLL, K2, LL, MIT, BDe, BDeu, FamilyScore
 from tanager.scores.acll_constants import dirichlet_line, uniform_beta
+from tanager.scores.fcll import dirichlet_constants
 
 # The class is node 4. Attributes: no parent, the class alone, one and two attributes beside it, none of the class.
 FAMILIES = [(0, ()), (1, (4,)), (0, (3, 4)), (2, (0, 1, 4)), (3, (1,)), (1, (0, 2)), (4, ()), (4, (1, 3))]
@@ -61,10 +62,24 @@ ORACLES = {
         BDe(ProductOfMargins(), ess=4),
         lambda rows, family: by_rows.marginal_likelihood(rows, family, product_of_margins(4.0)),
     ),
+    "bd of one half": (
+        BD(0.5),
+        lambda rows, family: by_rows.marginal_likelihood(rows, family, lambda rows, family, cell: 0.5),
+    ),
+    "bd of any parameters": (
+        BD(lambda family, n_states: 0.3 + 5.0 * ProductOfMargins().family_probabilities(family, n_states)),
+        lambda rows, family: by_rows.marginal_likelihood(
+            rows, family, lambda rows, family, cell: 0.3 + product_of_margins(5.0)(rows, family, cell)
+        ),
+    ),
     "mit": (MIT(), by_rows.mit),
     "mit at 0.9": (MIT(level=0.9), lambda rows, family: by_rows.mit(rows, family, 0.9)),
     "fcll": (FCLL(), by_rows.fcll),
     "fcll, second term": (FCLL("information"), lambda rows, family: by_rows.fcll(rows, family, first_term=False)),
+    "fcll, dirichlet of 2 and 5": (
+        FCLL(a=2, b=5),
+        lambda rows, family: by_rows.fcll(rows, family, constants=dirichlet_constants(rows.n_states[-1], 2, 5)),
+    ),
     "acll": (ACLL(), uniform_acll),
     "acll of a given law": (
         ACLL(beta=-0.15, gamma=0.3),

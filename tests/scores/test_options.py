@@ -9,7 +9,7 @@ from scores.by_rows import random_rows
 from tanager.counts.family import Family
 from tanager.errors import OptionError
 from tanager.registry import resolve
-from tanager.scores import ACLL, FCLL, MIT, SCORES, BDe, BDeu
+from tanager.scores import ACLL, BD, FCLL, MIT, SCORES, BDe, BDeu
 
 
 class WrongShape:
@@ -32,6 +32,8 @@ class WrongShape:
         (BDe(prior=WrongShape(), ess=-2), "BDe: ess=-2"),
         (BDe(prior="network.bif"), "'network.bif' has no method 'family_probabilities'"),
         (BDe(prior=WrongShape()), r"shape \(1, 1, 2\) for node 0 with parents \(1, 2\); expected \(3, 2, 2\)"),
+        (BD(0), "BD: alpha=0 cannot be used; expected a number above 0"),
+        (BD(lambda family, n_states: [1.0, 1.0, 1.0]), r"shape \(3,\) for node 0 with parents \(1, 2\); expected"),
         (MIT(level=1), "MIT: level=1 cannot be used; expected a number between 0 and 1"),
         (MIT(level=0.0), "level=0.0"),
         (MIT(level=99), "level=99"),
@@ -48,6 +50,8 @@ class WrongShape:
         (ACLL(alpha=-0.5, beta=-0.3), "ACLL: alpha=-0.5 cannot be used; expected a number above -0.3"),
         (ACLL(gamma=float("nan")), "ACLL: gamma=nan"),
         (FCLL("first"), "part='first' is not known"),
+        (FCLL(a=0), "FCLL: a=0"),
+        (FCLL(a=1, b=-1), "FCLL: b=-1"),
     ],
     ids=lambda value: None if isinstance(value, str) else repr(value),
 )

@@ -14,8 +14,8 @@ from tanager.structure.k_dependence import cut_dag, rank_parents
 STATES = (3, 2, 3, 2)
 
 
-def leave_one_out(rows, dag):
-    """sum_t log P(c_t | x_t) by counts of the other rows, with a pseudo-row per cell, the class's too."""
+def leave_one_out(rows, dag, by="likelihood"):
+    """The measure by counts of the other rows, with a pseudo-row per cell, the class's too."""
     n_states = (*STATES, 3)
     total = 0.0
     for t, row in enumerate(rows):
@@ -29,23 +29,27 @@ def leave_one_out(rows, dag):
                 hits = np.sum(alike[:, child] == tried[child])
                 value += np.log((hits + 1) / (len(alike) + n_states[child]))
             logs.append(value)
-        total += logs[row[-1]] - np.logaddexp.reduce(logs)
+        log_p = logs[row[-1]] - np.logaddexp.reduce(logs)
+        total += log_p if by == "likelihood" else -((1 - np.exp(log_p)) ** 2)
     return total
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("k", [0, 1, 2])
-def test_no_first_attributes_with_first_parents_predict_a_row_left_out_better(seed, k):
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("by", ["likelihood", "squared"])
+@pytest.mark.parametrize(("seed", "k"), [(0, 0), (1, 1), (2, 2), (3, 2)])
+def test_no_first_attributes_with_first_parents_predict_a_row_left_out_better(monkeypatch, seed, k, by, compiled):
+    if compiled:
+        monkeypatch.setattr("tanager.parameters.row_likelihood.MIN_COMPILED", 0)
     rows = random_rows(seed, 45, STATES)
-    clf = BayesianNetworkClassifier(SelectiveKDependence(k), None, "frequency", categorical_features="all")
+    clf = BayesianNetworkClassifier(SelectiveKDependence(k, by), None, "frequency", categorical_features="all")
     dag = clf.fit(rows[:, :-1], rows[:, -1]).network_.dag
     order, ranked = rank_parents(make_task(rows, None, (*STATES, 3)).counts, k)
     tried = {
-        (taken, most): leave_one_out(rows, cut_dag(order[:taken], ranked, most))
+        (taken, most): leave_one_out(rows, cut_dag(order[:taken], ranked, most), by)
         for most in range(k + 1)
         for taken in range(len(STATES) + 1)
     }
-    assert leave_one_out(rows, dag) == pytest.approx(max(tried.values()), rel=1e-9)
+    assert leave_one_out(rows, dag, by) == pytest.approx(max(tried.values()), rel=1e-9)
     chosen = next(numbers for numbers in sorted(tried) if tried[numbers] > max(tried.values()) - 1e-9)
     assert dag == cut_dag(order[: chosen[0]], ranked, chosen[1])
 

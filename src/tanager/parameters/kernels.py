@@ -81,10 +81,14 @@ def judge(
     add_ends: Ints,
     resets: Flags,
     weights: Array,
+    squared: bool,
     log_joint: Array,
     found: Array,
 ) -> None:
-    """Add sum_t w_t log P(c_t | x_t) of each structure to `found`; `log_joint` (BLOCK, n_classes) is scratch."""
+    """Add sum_t w_t log P(c_t | x_t), or minus the sum of w_t (1 - P(c_t | x_t))^2, of each structure to `found`.
+
+    `log_joint` (BLOCK, n_classes) is scratch.
+    """
     cells = np.empty(BLOCK, np.int64)
     tables = (columns, missing, digits, digit_ends, others, own, table_starts)
     for low in range(0, len(classes), BLOCK):
@@ -94,7 +98,9 @@ def judge(
                 log_joint[:] = 0.0
             new = adds[add_ends[s - 1] if s else 0 : add_ends[s]]
             add_families(low, y, new, cells[: len(y)], log_joint, *tables)
-            if len(weights):
+            if squared:
+                found[s] -= sum_squares(y, weights[low : low + BLOCK], log_joint)
+            elif len(weights):
                 found[s] += sum_weighted(y, weights[low : low + BLOCK], log_joint)
             else:
                 found[s] += sum_logs(y, log_joint)
@@ -212,6 +218,16 @@ def sum_weighted(y: Codes, weights: Array, log_joint: Array) -> float:
     for k in range(len(y)):
         one = log_joint[k : k + 1]
         total += weights[k] * sum_logs(y[k : k + 1], one)
+    return total
+
+
+@kernel
+def sum_squares(y: Codes, weights: Array, log_joint: Array) -> float:
+    """sum_t w_t (1 - P(c_t | x_t))^2; no weights are weights of one."""
+    total = 0.0
+    for k in range(len(y)):
+        error = 1.0 - math.exp(sum_logs(y[k : k + 1], log_joint[k : k + 1]))
+        total += error * error * (weights[k] if len(weights) else 1.0)
     return total
 
 

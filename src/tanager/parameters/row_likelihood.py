@@ -44,12 +44,12 @@ class RowLikelihood:
         """sum_t w_t [c_t is the most probable class]; of m classes that are most probable alike each counts 1/m."""
         return self._rows.sum(_count_right, [self._fractions(family) for family in self._families(dag)])
 
-    def each(self, dags: Sequence[Dag]) -> list[float]:
-        """The same of several structures, in one pass over the rows and one for all counts.
+    def each(self, dags: Sequence[Dag], squared: bool = False) -> list[float]:
+        """The same of several structures, or minus sum_t w_t (1 - P(c_t | x_t))^2, in one pass over the rows.
 
         It is cheapest if each structure has the families of the one before it and a few more.
         """
-        found: Array = self._rows.sum(_log_likelihoods, self._structures(dags))
+        found: Array = self._rows.sum(partial(_judge, squared=squared), self._structures(dags))
         return found.tolist()
 
     def weigh(self, dags: Sequence[Dag]) -> list[float]:
@@ -100,15 +100,15 @@ def _count_right(blocks: Sequence[BlockAddends], fractions: Sequence[Fractions])
 
 
 def _log_likelihood(blocks: Sequence[BlockAddends], fractions: Sequence[Fractions]) -> float:
-    return float(_log_likelihoods(blocks, [fractions])[0])
+    return float(_judge(blocks, [fractions])[0])
 
 
-def _log_likelihoods(blocks: Sequence[BlockAddends], structures: Sequence[Sequence[Fractions]]) -> Array:
+def _judge(blocks: Sequence[BlockAddends], structures: Sequence[Sequence[Fractions]], squared: bool = False) -> Array:
     if is_compiled(structures, blocks):
         plan = JudgePlan.of(structures, blocks[0].leave_one_out)
-        found = map_threads(lambda block: plan.judge(block.rows), blocks)
+        found = map_threads(lambda block: plan.judge(block.rows, squared), blocks)
     else:
-        found = map_threads(lambda block: block.log_likelihoods(structures), blocks)
+        found = map_threads(lambda block: block.judge(structures, squared), blocks)
     return np.sum(found, axis=0) if found else np.zeros(len(structures))
 
 
@@ -163,8 +163,8 @@ class BlockAddends:
         self._n_kept = n_kept
         self._known: OrderedDict[Family, Array] = OrderedDict()
 
-    def log_likelihoods(self, structures: Sequence[Sequence[Fractions]]) -> Array:
-        """sum_t w_t log P(c_t | x_t) of structures whose families with the class are these."""
+    def judge(self, structures: Sequence[Sequence[Fractions]], squared: bool) -> Array:
+        """`RowLikelihood.each` of structures whose families with the class are these."""
         log_joint = np.zeros((self.rows.n_classes, self.rows.n_rows))
         classes, rows = self.rows.class_codes, np.arange(self.rows.n_rows)
         added: set[Family] = set()
@@ -178,7 +178,8 @@ class BlockAddends:
                     log_joint += self._addend(fractions)
             added = families
             of_class = log_joint[classes, rows] - np.logaddexp.reduce(log_joint, axis=0)
-            found[place] = of_class.sum() if self.rows.weights is None else of_class @ self.rows.weights
+            gains = -(np.expm1(of_class) ** 2) if squared else of_class
+            found[place] = gains.sum() if self.rows.weights is None else gains @ self.rows.weights
         return found
 
     def log_joint(self, structure: Sequence[Fractions]) -> Array:
@@ -296,13 +297,13 @@ class JudgePlan:
             np.array(resets),
         )
 
-    def judge(self, block: EncodedBatch) -> Array:
-        """sum_t w_t log P(c_t | x_t) of each structure."""
+    def judge(self, block: EncodedBatch, squared: bool) -> Array:
+        """`RowLikelihood.each` of these rows."""
         from tanager.parameters.kernels import BLOCK, judge
 
         weights = np.empty(0) if block.weights is None else np.ascontiguousarray(block.weights)
         scratch, found = np.empty((BLOCK, block.n_classes)), np.zeros(len(self.resets))
-        judge(*self._arguments(block), self.adds, self.add_ends, self.resets, weights, scratch, found)
+        judge(*self._arguments(block), self.adds, self.add_ends, self.resets, weights, squared, scratch, found)
         return found
 
     def log_joints(self, block: EncodedBatch) -> Array:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tanager.scores.acll import ACLL
 from tanager.scores.acll_constants import Line, dirichlet_line, sampled_line, uniform_line
-from tanager.scores.dirichlet import K2, BDe, BDeu
+from tanager.scores.dirichlet import BD, K2, BDe, BDeu
 from tanager.scores.fcll import FCLL
 from tanager.scores.information import PairInformation, pair_information
 from tanager.scores.likelihood import AIC, BIC, CLL, LL, MIT
@@ -30,6 +30,7 @@ SCORES: dict[str, Callable[[], FamilyScore | CLL]] = {
 __all__ = [
     "ACLL",
     "AIC",
+    "BD",
     "BIC",
     "CLL",
     "FCLL",

@@ -1,13 +1,13 @@
-"""Log marginal likelihoods under Dirichlet priors: K2, BDeu and BDe."""
+"""Log marginal likelihoods under Dirichlet priors: K2, BDeu, BDe and, with any parameters, BD."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from tanager.counts.family import CountTable, Family
@@ -101,12 +101,45 @@ class BDe(FamilyScore):
                 f"parents {family.parents}; expected {table.shape}.",
                 hint="the prior network must have the table's columns and as many states in each.",
             )
-        if np.any(table[prior <= 0] > 0):
-            return -np.inf
-        cells = log_rising(table[prior > 0], prior[prior > 0]).sum()
-        by_configuration = prior.sum(axis=-1)
-        possible = by_configuration > 0
-        return float(cells - log_rising(table.sum(axis=-1)[possible], by_configuration[possible]).sum())
+        return log_marginal(table, prior)
+
+
+class BD(FamilyScore):
+    """The Dirichlet parameters are any (Heckerman et al. 1995): `alpha` for every cell, or a function of the family.
+
+    alpha  a number above zero (1 is K2, 0.5 is Jeffreys' prior); or a function of a `Family` and the numbers of states
+           of all nodes, whose value has the shape `Family.class_shape` or can be repeated to it
+    """
+
+    score_equivalent = False
+
+    def __init__(self, alpha: float | Callable[[Family, Sequence[int]], ArrayLike] = 1.0) -> None:
+        self.alpha = alpha
+
+    def check_options(self) -> None:
+        if not callable(self.alpha):
+            check_between("BD", "alpha", self.alpha, 0)
+
+    def local(self, table: CountTable, family: Family, n_states: Sequence[int]) -> float:
+        self.check_options()
+        prior = np.asarray(self.alpha(family, n_states) if callable(self.alpha) else self.alpha, dtype=np.float64)
+        try:
+            return log_marginal(table, np.broadcast_to(prior, table.shape))
+        except ValueError:
+            raise OptionError(
+                f"BD: alpha gives parameters of shape {prior.shape} for node {family.child} with parents "
+                f"{family.parents}; expected {table.shape}."
+            ) from None
+
+
+def log_marginal(table: CountTable, prior: NDArray[np.float64]) -> float:
+    """sum_jck log [a_jck]^N_jck - sum_jc log [a_jc]^N_jc; minus infinity if a cell of parameter zero occurs."""
+    if np.any(table[prior <= 0] > 0):
+        return -np.inf
+    cells = log_rising(table[prior > 0], prior[prior > 0]).sum()
+    by_configuration = prior.sum(axis=-1)
+    possible = by_configuration > 0
+    return float(cells - log_rising(table.sum(axis=-1)[possible], by_configuration[possible]).sum())
 
 
 def symmetric_dirichlet(parameter: float, states: int) -> tuple[Term, Term]:

@@ -38,7 +38,8 @@ class StructureTask:
     report        called with each step taken, for progress; None for nobody
     evaluate      how good a structure is as a classifier, larger is better, for what no sum over families can say: the
                   value of a score that is not decomposable, the wrapped measure of `Selective`
-    evaluate_each the same of several structures in one pass over the rows; None where nobody can
+    evaluate_each the same of several structures in one pass over the rows, or minus the squared error of each
+                  (`True`); None where nobody can
     count_right   how many rows, by weight, a structure's classifier gives their class; ties count in part
     weigh         weights of a mixture of structures, chosen for P(class | attributes), each row judged as by `evaluate`
     columns       the node that each column of the table is, the class last; none where they have the same numbers
@@ -52,7 +53,7 @@ class StructureTask:
     report: Callable[[Step], None] | None = None
     evaluate: Callable[[Dag], float] | None = None
     columns: tuple[int, ...] = ()
-    evaluate_each: Callable[[Sequence[Dag]], Sequence[float]] | None = None
+    evaluate_each: Callable[[Sequence[Dag], bool], Sequence[float]] | None = None
     count_right: Callable[[Dag], float] | None = None
     schema: tuple[ColumnSchema, ...] = ()
     weigh: Callable[[Sequence[Dag]], Sequence[float]] | None = None
