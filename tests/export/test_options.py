@@ -35,7 +35,7 @@ from tanager import (
 from tanager.additive.model import AdditiveModel
 from tanager.check.preprocessing import Category, Drop, Recipe
 from tanager.decide import ThresholdDecision
-from tanager.export.sql_dialects import DIALECTS
+from tanager.export.sql import DIALECTS
 from tanager.export.targets import TARGETS
 from tanager.structure import AnDE
 from tanager.table.schema import ColumnSchema

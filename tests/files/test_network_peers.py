@@ -132,19 +132,6 @@ def test_pyagrum_reads_odd_names_and_states(tmp_path, suffix):
     assert_same_answers(network, bn, 1e-6)
 
 
-@pytest.mark.parametrize("suffix", [".bifxml", ".xdsl"])
-def test_pyagrum_variables_keep_their_kind_where_it_is_exact(tmp_path, suffix):
-    bn = gum.fastBN("open+[0,1.5,2.5,7];closed[0,1.5,2.5,7];span[2,4];list{1|5|9};text{a|b}")
-    gum.saveBN(bn, str(tmp_path / f"kinds{suffix}"))
-    columns = {column.name: column for column in read_network(tmp_path / f"kinds{suffix}").columns}
-    number = int if suffix == ".bifxml" else str
-    assert columns["open"].cuts == (1.5, 2.5)
-    assert columns["closed"].categories == ("[0;1.5[", "[1.5;2.5[", "[2.5;7]")
-    assert columns["span"].categories == tuple(map(number, (2, 3, 4)))
-    assert columns["list"].categories == tuple(map(number, (1, 5, 9)))
-    assert columns["text"].categories == ("a", "b")
-
-
 DIALECT = """
 // a comment
 network "dog \\"problem\\"" { property "author } of it"; /* more

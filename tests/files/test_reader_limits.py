@@ -11,7 +11,7 @@ import pytest
 from tanager import DataWarning, FileError, read_network
 from tanager.check.preprocessing import NOTHING_TO_DO
 from tanager.evaluate.entries import parse_part
-from tanager.files.network_nodes import INTERVAL
+from tanager.files.network_nodes import LOWER_BOUND
 from tanager.files.read_arff import ArffError, read_header, split_cells
 from tanager.files.read_csv import CellRules
 from tanager.files.read_table import read_table
@@ -54,7 +54,7 @@ def test_an_attribute_of_arff_is_read_in_one_pass():
 
 
 def test_bounds_and_options_are_read_in_one_pass():
-    assert INTERVAL.fullmatch("[" + "1" * LONG + "x") is None
+    assert LOWER_BOUND.fullmatch("[" + "1" * LONG + "x") is None
     learner = parse_part("structure", "kdb(k=" + " " * LONG + "3" + " " * LONG + ")")
     assert learner.k == 3
 
@@ -112,17 +112,6 @@ def test_a_default_may_stand_for_all_rows_of_a_table_of_common_size(tmp_path):
     path = tmp_path / "default.bif"
     path.write_text(hungry_bif(1, 15) + "".join(f"probability ( p{k} ) {{ table 0.5, 0.5; }}" for k in range(15)))
     assert read_network(path).tables[-1].shape == (2**15, 2)
-
-
-def test_an_outcome_of_thousands_of_digits_is_a_text(tmp_path):
-    digits = "7" * 5_000
-    path = tmp_path / "digits.bifxml"
-    path.write_text(
-        "<BIF><NETWORK><VARIABLE TYPE='nature'><NAME>a</NAME><PROPERTY>fast = a[1,2]</PROPERTY>"
-        f"<OUTCOME>1</OUTCOME><OUTCOME>{digits}</OUTCOME></VARIABLE>"
-        "<DEFINITION><FOR>a</FOR><TABLE>0.5 0.5</TABLE></DEFINITION></NETWORK></BIF>"
-    )
-    assert read_network(path).columns[0].states == ("1", digits)
 
 
 def test_bounds_beyond_every_number_are_no_bins(tmp_path):

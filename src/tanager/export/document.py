@@ -1,4 +1,4 @@
-"""A program as lists and names: what the Python and the JavaScript that are written read.
+"""A program as lists and names, which scripts read; the header of every export, and what languages refuse.
 
     {"columns": [{"name": "age", "states": 3, "gap": 3, "unseen": 3, "coarse": null, "text": false,
                   "holds": "numbers", "cuts": [...], "categories": null or {category: state}}],
@@ -13,15 +13,19 @@ A table is flat; the numbers of the classes begin at the sum of codes times step
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from tanager.additive.forest import Forest
-from tanager.export.program import DecisionRule, Program, Term
+from tanager.errors import OptionError
+from tanager.export.program import Program, Term
 from tanager.table.columns import as_number
 from tanager.table.schema import ColumnSchema
+from tanager.version import __version__
 
 REFUSED = -1
 HOLDS = {"number": "numbers", "date": "dates", "datetime": "times", "duration": "durations"}
@@ -43,7 +47,7 @@ def to_document(program: Program) -> Document:
         ],
         "forest": None if program.forest is None else _forest(program.forest),
         "filler": _filler(program),
-        "decision": None if program.rule is None else _decision(program.rule),
+        "decision": None if program.rule is None else asdict(program.rule),
     }
 
 
@@ -88,10 +92,6 @@ def holds(column: ColumnSchema) -> str:
 def steps(term: Term) -> list[int]:
     """By how much a code moves on in the flat table, for each attribute of a term."""
     return [int(np.prod(term.table.shape[k + 1 :])) for k in range(len(term.attributes))]
-
-
-def _decision(rule: DecisionRule) -> Document:
-    return {"losses": rule.losses, "price": rule.price, "positive": rule.positive, "threshold": rule.threshold}
 
 
 def _column(column: ColumnSchema, program: Program) -> Document:
@@ -152,3 +152,63 @@ def _filler(program: Program) -> Document | None:
         "nothing": corrections[:n_classes].tolist(),
         "corrections": [corrections[low:high].reshape(-1, n_classes).tolist() for low, high in pairwise(starts)],
     }
+
+
+MARK = "Written by Tanager"
+GAPS = {
+    "looked up": "A missing cell has a number of its own, as in Python.",
+    "summed out": "A missing cell is summed out, as in Python.",
+    "averaged": "A row with a missing cell is averaged over what it may hold, as in Python.",
+    "refused": "A row with a missing cell, or an unseen category, is refused: it has no probabilities.",
+}
+
+
+def describe(program: Program) -> list[str]:
+    """Lines without line breaks in ASCII, each for a comment of its own."""
+    unseen = (
+        "An unseen category refuses the row." if program.unseen_refused else "An unseen category is a missing cell."
+    )
+    lines = [
+        f"{MARK} {__version__}: P({ascii_text(program.target.name)} | row), equal to predict_proba.",
+        "It holds what the model learnt, and no training row.",
+        GAPS[program.gaps],
+    ]
+    lines += [] if program.gaps == "refused" else [unseen]
+    lines += [
+        "Dates and times are numbers of microseconds since 1970, durations of microseconds, where they are numbers."
+    ]
+    if program.decision is not None:
+        lines += [f"The class given is decided: {ascii_text(str(program.decision))}."]
+    lines += ["Columns:"]
+    return lines + [f"  {ascii_text(column.name)}: {holds(column)}" for column in program.asked]
+
+
+def ascii_text(text: str) -> str:
+    """Text in quotes with everything but plain ASCII as its code, safe in a comment of any language."""
+    return json.dumps(text).replace("*/", "*\\u002f").replace("?", "\\u003f").replace("--", "-\\u002d")
+
+
+def refuse_nul(program: Program, language: str) -> None:
+    """Refuse a model with a NUL in a name or a category, which the language takes for the end of a text."""
+    for column in (*program.asked, program.target):
+        for text in (column.name, *column.categories):
+            if isinstance(text, str) and "\0" in text:
+                raise OptionError(
+                    f"a name or a category of {column.name!r} holds a NUL character, {text!r}, which {language} has no "
+                    "place for.",
+                    hint="python and js can hold it; or fit the model without that character.",
+                )
+
+
+def refuse_tables(program: Program, what: str) -> None:
+    """Refuse a model that looks at three attributes together, or has a probability of zero, where sheets have none."""
+    able = "python, js, c, sql and onnx can say it"
+    if program.forest is not None or any(len(term.attributes) > 2 for term in program.terms):
+        raise OptionError(
+            f"{what} has tables of one or two attributes; the model looks at more of them together.",
+            hint=f"{able}; AdditiveClassifier(trees=False) learns a model without trees, TANClassifier one of pairs.",
+        )
+    if not all(np.isfinite(array).all() for array in (program.intercept, *(term.table for term in program.terms))):
+        raise OptionError(
+            f"the model has a probability of zero, which {what} cannot say.", hint=f"{able}; or smooth its tables."
+        )

@@ -7,10 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tanager.errors import OptionError
-from tanager.export.document import REFUSED, category_keys, gap_code, holds, is_text, unseen_code
-from tanager.export.header import MARK, describe
+from tanager.export.document import (
+    MARK,
+    REFUSED,
+    category_keys,
+    describe,
+    gap_code,
+    holds,
+    is_text,
+    refuse_nul,
+    refuse_tables,
+    unseen_code,
+)
 from tanager.export.program import LEFT_OUT, TAKEN, DecisionRule, Program, Term
-from tanager.export.refuse import refuse_nul, refuse_order, refuse_zeros
 from tanager.table.schema import ColumnSchema
 
 if TYPE_CHECKING:
@@ -28,8 +37,7 @@ def write_excel(program: Program, rows: int = N_ROWS) -> bytes:
     if not 1 <= rows <= MAX_ROWS_OF_SHEET:
         raise OptionError(f"rows={rows!r} is not valid; a sheet computes 1 to {MAX_ROWS_OF_SHEET:,} rows.")
     refuse_nul(program, "Excel")
-    refuse_order(program, "a workbook")
-    refuse_zeros(program, "a workbook")
+    refuse_tables(program, "a workbook")
     if program.n_classes * max(1, len(program.terms)) > MAX_COLUMNS_OF_SHEET:
         raise OptionError(
             "the model has more terms than a sheet has columns.", hint="python, sql and c take any number."

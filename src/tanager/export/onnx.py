@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from tanager.additive.forest import Forest
 from tanager.errors import OptionError
-from tanager.export.document import category_keys, gap_code, is_text, steps, unseen_code
-from tanager.export.header import MARK, describe
+from tanager.export.document import MARK, category_keys, describe, gap_code, is_text, steps, unseen_code
 from tanager.export.program import LEFT_OUT, TAKEN, DecisionRule, Member, Program, Term
 from tanager.table.schema import Category, ColumnSchema
 from tanager.version import __version__

@@ -15,13 +15,12 @@ from tanager.classifiers.base import TableClassifier
 from tanager.decide.classifiers import DecidingClassifier
 from tanager.errors import OptionError
 from tanager.export.c import write_c
+from tanager.export.document import MARK
 from tanager.export.excel import is_empty_workbook, write_excel
-from tanager.export.header import MARK
-from tanager.export.javascript import write_javascript, write_types
 from tanager.export.onnx import write_onnx
 from tanager.export.program import Program
-from tanager.export.python import write_python
 from tanager.export.scorecard import write_scorecard
+from tanager.export.scripts import write_javascript, write_python, write_types
 from tanager.export.sql import write_sql
 from tanager.files.paths import OutputKind, atomic_write, begins_with, check_writable
 from tanager.registry import check_option

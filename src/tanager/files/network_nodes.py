@@ -32,7 +32,6 @@ FREE_CELLS = 1 << 20
 its characters."""
 BOUND = r"[-+]?(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?+"
 LOWER_BOUND = re.compile(rf"(?:\[|>= )(?P<low>{BOUND})")
-INTERVAL = re.compile(rf"[\[(]{BOUND};(?P<high>{BOUND})[\[)]")
 
 
 @dataclass(frozen=True)
@@ -167,30 +166,14 @@ def _column(node: FileNode) -> ColumnSchema:
 
 
 def _bins(name: str, states: tuple[Category, ...], gap_state: bool) -> ColumnSchema | None:
-    """The numeric column whose bins have these labels, in our words or in those of pyAgrum, if there is one.
-
-    pyAgrum writes (0;1.5[ [1.5;2.5[ [2.5;7) where values below 0 are in the first bin and those from 7 on in the last.
-    """
+    """The numeric column whose bins have these labels, if there is one."""
     labels = [state for state in states if isinstance(state, str)]
     lows = [found and float(found["low"]) for found in map(LOWER_BOUND.match, labels[1:])]
     cuts = tuple(low for low in lows if low is not None and isfinite(low))
     if not cuts or len(cuts) + 1 < len(states) or any(low >= high for low, high in pairwise(cuts)):
         return None
     column = ColumnSchema(name, "numeric", cuts=cuts)
-    if states not in (column.states, state_texts(column)) and not _are_intervals(labels, cuts):
-        return None
-    return replace(column, gap_state=gap_state)
-
-
-def _are_intervals(labels: Sequence[str], cuts: Sequence[float]) -> bool:
-    """Whether the labels are pyAgrum's for bins that meet at the cuts."""
-    found = [INTERVAL.fullmatch(label) for label in labels]
-    ends = [label[:1] + label[-1:] for label in labels]
-    return (
-        all(found)
-        and [float(match["high"]) for match in found[:-1] if match] == list(cuts)
-        and ends == ["([", *["[["] * (len(labels) - 2), "[)"]
-    )
+    return replace(column, gap_state=gap_state) if states in (column.states, state_texts(column)) else None
 
 
 def _refuse_repeated(items: Sequence[Category], what: str) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tanager.arrays import Array
 from tanager.files.network_nodes import (
-    INTEGER,
     CellBudget,
     FileNode,
     add_once,
@@ -24,9 +22,6 @@ from tanager.files.network_nodes import (
 )
 from tanager.network.document import DocumentError, shorten
 from tanager.network.network import Network
-from tanager.table.schema import Category
-
-NUMBERS = re.compile(r"\s*fast\s*=.*[\[{][-0-9,|]*[\]}]\s*", re.DOTALL)
 
 
 def read_bifxml(content: bytes) -> list[FileNode]:
@@ -34,19 +29,22 @@ def read_bifxml(content: bytes) -> list[FileNode]:
     network = _root(content, "BIF").find("NETWORK")
     if network is None:
         raise DocumentError("it has no element NETWORK")
-    states: dict[str, tuple[Category, ...]] = {}
-    tables: dict[str, tuple[tuple[str, ...], NDArray[np.float64]]] = {}
+    states: dict[str, tuple[str, ...]] = {}
+    tables: dict[str, tuple[tuple[str, ...], Array]] = {}
     for variable in network.iter("VARIABLE"):
         name = _text(variable.find("NAME"), "a variable has no NAME")
         if variable.get("TYPE", "nature") != "nature":
             raise DocumentError(f"node {plain(name)!r} is a {variable.get('TYPE')} node, expected a chance node")
-        add_once(states, name, _outcomes(variable))
+        add_once(states, name, tuple((outcome.text or "").strip() for outcome in variable.findall("OUTCOME")))
     for definition in (element for element in network if element.tag in ("DEFINITION", "PROBABILITY")):
         name = _text(definition.find("FOR"), "a table has no FOR")
         parents = tuple(_text(given, f"GIVEN of {name!r} is empty") for given in definition.findall("GIVEN"))
         table = _text(definition.find("TABLE"), f"node {plain(name)!r} has no TABLE")
         add_once(tables, name, (parents, cells_of(table.split(), name)))
-    return [FileNode(name, labels, *_table(name, tables)) for name, labels in states.items()]
+    absent = [name for name in states if name not in tables]
+    if absent:
+        raise DocumentError(f"node {plain(absent[0])!r} has no DEFINITION")
+    return [FileNode(name, labels, *tables[name]) for name, labels in states.items()]
 
 
 def write_bifxml(network: Network) -> bytes:
@@ -108,23 +106,6 @@ def _root(content: bytes, tag: str) -> Element:
     return root
 
 
-def _outcomes(variable: Element) -> tuple[Category, ...]:
-    """Texts, or integers where the note that pyAgrum leaves says that they are numbers."""
-    states = tuple((outcome.text or "").strip() for outcome in variable.findall("OUTCOME"))
-    notes = (note.text or "" for note in variable.findall("PROPERTY"))
-    if any(map(NUMBERS.fullmatch, notes)) and all(map(INTEGER.fullmatch, states)):
-        return tuple(map(int, states))
-    return states
-
-
-def _table(
-    name: str, tables: dict[str, tuple[tuple[str, ...], NDArray[np.float64]]]
-) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-    if name not in tables:
-        raise DocumentError(f"node {plain(name)!r} has no DEFINITION")
-    return tables[name]
-
-
 def _xdsl_node(element: Element, budget: CellBudget) -> FileNode:
     name = element.get("id")
     if name is None:
@@ -141,7 +122,7 @@ def _xdsl_node(element: Element, budget: CellBudget) -> FileNode:
     return FileNode(name, states, parents, cells)
 
 
-def _certain(results: Sequence[str], states: tuple[str, ...], name: str, budget: CellBudget) -> NDArray[np.float64]:
+def _certain(results: Sequence[str], states: tuple[str, ...], name: str, budget: CellBudget) -> Array:
     """The table of a node whose state is given by its parents'."""
     budget.spend(plain(name), [len(results)], len(states))
     codes = {state: code for code, state in enumerate(states)}

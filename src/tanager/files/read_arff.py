@@ -1,4 +1,4 @@
-"""ARFF -> table: the header by hand, the rows through pyarrow. Sparse rows are refused."""
+"""ARFF, Weka's format -> table: the header by hand, the rows through pyarrow. Sparse rows are refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,11 +19,41 @@ from tanager.errors import FileError
 from tanager.files.compressed import open_text
 from tanager.files.paths import reason
 
+# No repetition gives back what it took, so that the time to read a line is in proportion to its length.
+QUOTED = r"""'(?P<single>(?:[^'\\]|\\.)*+)'|"(?P<double>(?:[^"\\]|\\.)*+)\""""
+ATTRIBUTE = re.compile(rf"@attribute\s++(?:{QUOTED}|(?P<bare>[^\s'\"{{][^\s{{]*+))\s*+(?P<type>\S.*)", re.IGNORECASE)
+CELL = re.compile(rf"\s*+(?:{QUOTED}|(?P<bare>(?:[^,\t'\"\s][^,\t]*+)?+))[ \r]*+(?P<end>\t *+,|,|\t|$)")
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+DATE_PARTS = {"yyyy": "%Y", "yy": "%y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
+DEFAULT_DATE = "yyyy-MM-dd'T'HH:mm:ss"
+Kind = Literal["numeric", "integer", "string", "nominal", "date"]
+KINDS: dict[str, Kind] = {"numeric": "numeric", "real": "numeric", "integer": "integer", "string": "string"}
 DATA = re.compile(rb"^[ \t]*@data\b[^\n]*(?:\n|\Z)", re.IGNORECASE | re.MULTILINE)
 BLANK_OR_COMMENT = re.compile(rb"^[ \t\r]*(?:%.*)?(?:\n|\Z)", re.MULTILINE)
 BLANK_MARKS = (b", ", b" ,", b" \r", b" \n", b"\n ")
 NUMBERS = ("numeric", "integer")
 LONGEST_ROW = 1 << 26
+
+
+class ArffError(Exception):
+    """What is wrong and on which line; the reader completes it with the name of the file."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A line of the header. `values` are a nominal attribute's, in order; `date_format` is in strptime's notation."""
+
+    name: str
+    kind: Kind
+    values: tuple[str, ...] = ()
+    date_format: str = ""
+
+
+class Cell(NamedTuple):
+    """A cell without its quotes; `quoted` says whether it had them."""
+
+    text: str
+    quoted: bool
 
 
 def read_arff(file: Path, missing_values: Sequence[str]) -> pa.Table:
@@ -52,9 +82,7 @@ def _parse(data: bytes, missing: list[str]) -> pa.Table:
     if rows.lstrip().startswith(b"{"):
         raise ArffError("its rows are sparse ({index value, ...}), which is not supported; convert it to dense rows")
     try:
-        columns = (
-            _read_rows(_Rows.of(rows), attributes, missing) if rows else [pa.nulls(0, pa.string()) for _ in attributes]
-        )
+        columns = _read_rows(rows, attributes, missing) if rows else [pa.nulls(0, pa.string()) for _ in attributes]
         return pa.table(
             [_convert(column, attribute) for column, attribute in zip(columns, attributes, strict=True)],
             names=[attribute.name for attribute in attributes],
@@ -65,26 +93,15 @@ def _parse(data: bytes, missing: list[str]) -> pa.Table:
         raise ArffError(reason(error)) from error
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """The rows as CSV: their quote character or False, whether cells (none of them quoted then) have blanks around."""
-
-    content: bytes
-    n_rows: int
-    quote: str | bool = False
-    blanks: bool = False
-
-    @classmethod
-    def of(cls, rows: bytes) -> _Rows:
-        n_rows = rows.count(b"\n") + (not rows.endswith(b"\n"))
-        blanks = any(mark in rows for mark in BLANK_MARKS) or rows.strip(b" ") != rows
-        quotes = [quote for quote in ("'", '"') if quote.encode() in rows]
-        if b"\t" not in rows and not quotes:
-            return cls(rows, n_rows, blanks=blanks)
-        if b"\t" not in rows and b"\\" not in rows and len(quotes) == 1 and not blanks:
-            return cls(rows, n_rows, quotes[0])
-        lines = rows.decode().split("\n")[:n_rows]
-        return cls("\n".join(map(_as_csv, lines)).encode(), n_rows, '"')
+def _to_csv(rows: bytes) -> tuple[bytes, str | bool, bool]:
+    """The rows as CSV, their quote character or False, and whether cells, none of them quoted, have blanks around."""
+    blanks = any(mark in rows for mark in BLANK_MARKS) or rows.strip(b" ") != rows
+    quotes = [quote for quote in ("'", '"') if quote.encode() in rows]
+    if b"\t" not in rows and not quotes:
+        return rows, False, blanks
+    if b"\t" not in rows and b"\\" not in rows and len(quotes) == 1 and not blanks:
+        return rows, quotes[0], False
+    return "\n".join(map(_as_csv, rows.decode().removesuffix("\n").split("\n"))).encode(), '"', False
 
 
 def _as_csv(line: str) -> str:
@@ -97,26 +114,27 @@ def _as_csv(line: str) -> str:
     )
 
 
-def _read_rows(rows: _Rows, attributes: Sequence[Attribute], missing: list[str]) -> list[pa.Array]:
+def _read_rows(rows: bytes, attributes: Sequence[Attribute], missing: list[str]) -> list[pa.Array]:
     """The columns, as floats where the attribute is a number and as text elsewhere."""
+    content, quote, blanks = _to_csv(rows)
     names = [str(position) for position in range(len(attributes))]
     types = [pa.float64() if attribute.kind in NUMBERS else pa.string() for attribute in attributes]
     table = pyarrow.csv.read_csv(
-        io.BytesIO(rows.content),
-        read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=min(len(rows.content) + 1, LONGEST_ROW)),
-        parse_options=pyarrow.csv.ParseOptions(quote_char=rows.quote, newlines_in_values=bool(rows.quote)),
+        io.BytesIO(content),
+        read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=min(len(content) + 1, LONGEST_ROW)),
+        parse_options=pyarrow.csv.ParseOptions(quote_char=quote, newlines_in_values=bool(quote)),
         convert_options=pyarrow.csv.ConvertOptions(
             # pyarrow sees neither "?" nor a category in " ? ": such cells are read as text and trimmed first.
-            column_types=dict.fromkeys(names, pa.string()) if rows.blanks else dict(zip(names, types, strict=True)),
+            column_types=dict.fromkeys(names, pa.string()) if blanks else dict(zip(names, types, strict=True)),
             null_values=missing,
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
         ),
     )
-    if table.num_rows != rows.n_rows:
+    if table.num_rows != rows.removesuffix(b"\n").count(b"\n") + 1:
         raise pa.ArrowInvalid("a quoted cell is never closed")
     columns = [column.combine_chunks() for column in table.columns]
-    if rows.blanks:
+    if blanks:
         columns = [_trim(column, missing).cast(kind) for column, kind in zip(columns, types, strict=True)]
     return columns
 
@@ -170,39 +188,6 @@ def _fits(text: str, attribute: Attribute, values: Collection[str]) -> bool:
     except ValueError:
         return False
     return attribute.kind != "nominal" or text in values
-
-
-# No repetition gives back what it took, so that the time to read a line is in proportion to its length.
-QUOTED = r"""'(?P<single>(?:[^'\\]|\\.)*+)'|"(?P<double>(?:[^"\\]|\\.)*+)\""""
-ATTRIBUTE = re.compile(rf"@attribute\s++(?:{QUOTED}|(?P<bare>[^\s'\"{{][^\s{{]*+))\s*+(?P<type>\S.*)", re.IGNORECASE)
-CELL = re.compile(rf"\s*+(?:{QUOTED}|(?P<bare>(?:[^,\t'\"\s][^,\t]*+)?+))[ \r]*+(?P<end>\t *+,|,|\t|$)")
-ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
-DATE_PARTS = {"yyyy": "%Y", "yy": "%y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
-DEFAULT_DATE = "yyyy-MM-dd'T'HH:mm:ss"
-Kind = Literal["numeric", "integer", "string", "nominal", "date"]
-KINDS: dict[str, Kind] = {"numeric": "numeric", "real": "numeric", "integer": "integer", "string": "string"}
-
-
-class ArffError(Exception):
-    """What is wrong and on which line; the reader completes it with the name of the file."""
-
-
-@dataclass(frozen=True)
-class Attribute:
-    """A line of the header. `values` are a nominal attribute's, in order; `date_format` is in strptime's notation."""
-
-    name: str
-    kind: Kind
-    values: tuple[str, ...] = ()
-    date_format: str = ""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A cell without its quotes; `quoted` says whether it had them."""
-
-    text: str
-    quoted: bool
 
 
 def read_header(header: str) -> list[Attribute]:

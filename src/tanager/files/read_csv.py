@@ -1,4 +1,4 @@
-"""Delimited text -> table. pyarrow parses; this file only says in words what is wrong with a file it refuses."""
+"""Delimited text -> table: pyarrow parses; here are encoding, delimiter, missing values, and faults in words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 import sys
 import warnings
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -35,9 +35,55 @@ LONGEST_HEADER = BLOCK_SIZES[-1]
 """Characters: a compressed file may have a line of any length."""
 REPLACED = "\ufffd"
 """What stands for bytes that are not UTF-8."""
-
-
 QUOTED = re.compile(r'"[^"]*"')
+MARKS_HINT = "--missing names such texts, --missing '' switches this off"
+MAX_COLUMNS_NAMED = 5
+DECIMAL = r"^\s*[+-]?\d+(,\d+)?\s*$"
+EVIDENCE_BYTES = 1 << 18
+"""Of the lines with bytes beyond ASCII so many are looked at."""
+USUAL = "cp1252"
+"""What spreadsheets write in western Europe; chosen where it reads as well as any other."""
+OTHERS = ("cp1250", "cp1251", "cp1253", "shift_jis", "gb18030")
+FEW_LETTERS = 16
+"""So few letters beyond ASCII say little of a language; then the usual encoding is the best guess."""
+NULLS_OF_UTF16 = 0.3
+INSTALL = "pip install 'tanager[files]'"
+
+
+@dataclass(frozen=True)
+class CellRules:
+    """What the cells of a text file mean.
+
+    missing   texts that are missing in every column, besides the empty one
+    marks     whether the texts in `MARKS` are missing in CSV columns without other text, with a warning
+    texts     columns of text, whatever it looks like
+    numbers   columns without text, even where there is nothing but marks
+    """
+
+    missing: Sequence[str] = ()
+    marks: bool = False
+    texts: Sequence[str] = ()
+    numbers: Sequence[str] = ()
+
+    @classmethod
+    def given(cls, missing: Sequence[str], texts: Sequence[str] = (), numbers: Sequence[str] = ()) -> CellRules:
+        """The rules of a command; an empty text among those that mean missing says that marks are texts."""
+        return cls([text for text in missing if text], "" not in missing, texts, numbers)
+
+    def conversion(
+        self, decimal: str = ".", marks: bool = False, columns: Sequence[str] = ()
+    ) -> pyarrow.csv.ConvertOptions:
+        """How pyarrow reads these columns, or all; with `marks` as missing, cells of a column of text stay text."""
+        return pyarrow.csv.ConvertOptions(
+            null_values=["", *self.missing, *(MARKS if marks else ())],
+            strings_can_be_null=not marks,
+            column_types={name: pa.string() for name in self.texts},
+            include_columns=columns,
+            decimal_point=decimal,
+        )
+
+
+PLAIN = CellRules()
 
 
 class _OtherEncodingError(Exception):
@@ -119,7 +165,7 @@ def _read_numbers(table: pa.Table, text: TextSource, delimiter: str, cells: Cell
     commas = decimal_commas(table, cells) if delimiter != "," else []
 
     def read_again(columns: list[str], decimal: str = ".") -> pa.Table:
-        return _arrow_table(text, table.num_columns, delimiter, cells.marked_conversion(columns, decimal))
+        return _arrow_table(text, table.num_columns, delimiter, cells.conversion(decimal, marks=True, columns=columns))
 
     if commas:
         places = {name: place for place, name in enumerate(table.column_names)}
@@ -235,54 +281,6 @@ def times_as_durations(table: pa.Table) -> pa.Table:
     return replace_columns(table, durations)
 
 
-MARKS_HINT = "--missing names such texts, --missing '' switches this off"
-MAX_COLUMNS_NAMED = 5
-DECIMAL = r"^\s*[+-]?\d+(,\d+)?\s*$"
-
-
-@dataclass(frozen=True)
-class CellRules:
-    """What the cells of a text file mean.
-
-    missing   texts that are missing in every column, besides the empty one
-    marks     whether the texts in `MARKS` are missing in CSV columns without other text, with a warning
-    texts     columns of text, whatever it looks like
-    numbers   columns without text, even where there is nothing but marks
-    """
-
-    missing: Sequence[str] = ()
-    marks: bool = False
-    texts: Sequence[str] = ()
-    numbers: Sequence[str] = ()
-
-    @classmethod
-    def given(cls, missing: Sequence[str], texts: Sequence[str] = (), numbers: Sequence[str] = ()) -> CellRules:
-        """The rules of a command; an empty text among those that mean missing says that marks are texts."""
-        return cls([text for text in missing if text], "" not in missing, texts, numbers)
-
-    def conversion(self, decimal: str = ".") -> pyarrow.csv.ConvertOptions:
-        """How pyarrow reads the cells, marks as text."""
-        return pyarrow.csv.ConvertOptions(
-            null_values=["", *self.missing],
-            strings_can_be_null=True,
-            column_types={name: pa.string() for name in self.texts},
-            decimal_point=decimal,
-        )
-
-    def marked_conversion(self, columns: Sequence[str] = (), decimal: str = ".") -> pyarrow.csv.ConvertOptions:
-        """How pyarrow reads these columns, or all, marks as missing; in a column of text every cell stays text."""
-        return pyarrow.csv.ConvertOptions(
-            null_values=["", *self.missing, *MARKS],
-            strings_can_be_null=False,
-            column_types={name: pa.string() for name in self.texts},
-            include_columns=columns,
-            decimal_point=decimal,
-        )
-
-
-PLAIN = CellRules()
-
-
 def recognise_marks(table: pa.Table, cells: CellRules, read_again: Callable[[list[str]], pa.Table]) -> pa.Table:
     """The table with the marks taken as missing in columns of numbers, dates, times or booleans, and a warning.
 
@@ -307,15 +305,18 @@ def recognise_marks(table: pa.Table, cells: CellRules, read_again: Callable[[lis
         texts = pa.chunked_array([chunk for place in taken for chunk in table.column(place).chunks], pa.string())
         counts = pc.value_counts(texts.filter(_is_mark(texts)))
         words = {entry["values"]: entry["counts"] for entry in counts.to_pylist()}
-        _warn_counted([names[place] for place in taken], words)
+        warn_marks([names[place] for place in taken], words)
     return replace_columns(table, taken)
 
 
-def warn_recognised(names: Sequence[str]) -> None:
-    """Say which columns have marks where nobody counts them: in a file that is read batch by batch."""
-    warnings.warn(
-        f"{_columns(names)}: texts such as 'NA' are taken as missing; {MARKS_HINT}.", DataWarning, stacklevel=2
-    )
+def warn_marks(names: Sequence[str], counts: Mapping[str, int] | None = None) -> None:
+    """Say which columns have marks, and how often where they are counted: not in a file that is read in batches."""
+    if not names:
+        return
+    unit = "row" if len(names) == 1 else "cell"
+    counted = ", ".join(f"{text!r} in {n:,} {unit}{'s'[: n != 1]}" for text, n in (counts or {}).items())
+    said = f"{counted} {'are' if len(counts or ()) > 1 else 'is'}" if counted else "texts such as 'NA' are"
+    warnings.warn(f"{_columns(names)}: {said} taken as missing; {MARKS_HINT}.", DataWarning, stacklevel=2)
 
 
 def decimal_commas(table: pa.Table, cells: CellRules) -> list[str]:
@@ -342,27 +343,8 @@ def _is_mark(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.is_in(column, value_set=pa.array(MARKS))
 
 
-def _warn_counted(names: Sequence[str], counts: dict[str, int]) -> None:
-    texts = ", ".join(
-        f"{text!r} in {n:,} {'row' if len(names) == 1 else 'cell'}{'s'[: n != 1]}" for text, n in counts.items()
-    )
-    verb = "are" if len(counts) > 1 else "is"
-    warnings.warn(f"{_columns(names)}: {texts} {verb} taken as missing; {MARKS_HINT}.", DataWarning, stacklevel=2)
-
-
 def _columns(names: Sequence[str]) -> str:
     return f"column{'s'[: len(names) != 1]} {list_names(names, MAX_COLUMNS_NAMED)}"
-
-
-EVIDENCE_BYTES = 1 << 18
-"""Of the lines with bytes beyond ASCII so many are looked at."""
-USUAL = "cp1252"
-"""What spreadsheets write in western Europe; chosen where it reads as well as any other."""
-OTHERS = ("cp1250", "cp1251", "cp1253", "shift_jis", "gb18030")
-FEW_LETTERS = 16
-"""So few letters beyond ASCII say little of a language; then the usual encoding is the best guess."""
-NULLS_OF_UTF16 = 0.3
-INSTALL = "pip install 'tanager[files]'"
 
 
 def find_encoding(stream: IO[bytes], where: str) -> str:

@@ -31,7 +31,7 @@ from tanager.files.read_csv import (
     read_options,
     times_as_durations,
     warn_decimal_commas,
-    warn_recognised,
+    warn_marks,
 )
 from tanager.files.read_xlsx import read_xlsx
 from tanager.runtime.resources import available_memory
@@ -48,6 +48,7 @@ PACKED: tuple[Format, ...] = ("csv", "tsv", "txt", "arff")
 WHOLE: tuple[Format, ...] = ("arff", "xlsx", "zip")
 """The formats that cannot be read batch by batch."""
 DELIMITERS: dict[Format, str | None] = {"csv": ",", "tsv": "\t", "txt": None}
+OpenCsv = Callable[[pyarrow.csv.ConvertOptions], pyarrow.csv.CSVStreamingReader]
 STREAM_BLOCK = 1 << 26
 """Bytes of text parsed at once; the first block says what the columns hold."""
 
@@ -169,46 +170,36 @@ def _stream_encoding(file: Path, where: str) -> str:
         return find_encoding(stream, where)
 
 
-def _decimal_sign(
-    plain: pa.Schema,
-    open_csv: Callable[[pyarrow.csv.ConvertOptions], pyarrow.csv.CSVStreamingReader],
-    cells: CellRules,
-    where: str,
-) -> str:
+def _decimal_sign(plain: pa.Schema, open_csv: OpenCsv, cells: CellRules, where: str) -> str:
     """A comma, where the first block has a column that is numbers with it and text without."""
-    with_comma = open_csv(cells.marked_conversion(decimal=",") if cells.marks else cells.conversion(","))
-    names = [
-        entry.name
-        for entry, plain_entry in zip(with_comma.schema, plain, strict=True)
-        if pa.types.is_string(plain_entry.type) and pa.types.is_floating(entry.type)
-    ]
-    if not names:
-        return "."
-    warn_decimal_commas(where, names)
-    return ","
+    with_comma = open_csv(cells.conversion(",", marks=cells.marks)).schema
+    names = [name for name in _read_otherwise(plain, with_comma) if pa.types.is_floating(with_comma.field(name).type)]
+    if names:
+        warn_decimal_commas(where, names)
+    return "," if names else "."
 
 
 def _recognise_marks(
-    plain: pa.Schema,
-    open_csv: Callable[[pyarrow.csv.ConvertOptions], pyarrow.csv.CSVStreamingReader],
-    cells: CellRules,
-    decimal: str,
+    plain: pa.Schema, open_csv: OpenCsv, cells: CellRules, decimal: str
 ) -> pyarrow.csv.CSVStreamingReader:
     """The file with marks as missing; `plain` says what the columns of the first block hold with marks as text."""
-    reader = open_csv(cells.marked_conversion(decimal=decimal))
-    marked = [
-        entry.name
-        for entry, plain_entry in zip(reader.schema, plain, strict=True)
-        if pa.types.is_string(plain_entry.type) and not pa.types.is_string(entry.type)
-    ]
+    reader = open_csv(cells.conversion(decimal, marks=True))
+    marked = _read_otherwise(plain, reader.schema)
     only_marks = [name for name in marked if pa.types.is_null(reader.schema.field(name).type)]
     texts = [name for name in only_marks if name not in cells.numbers]
     if texts:
-        reader = open_csv(replace(cells, texts=[*cells.texts, *texts]).marked_conversion(decimal=decimal))
-    recognised = [name for name in marked if name not in texts]
-    if recognised:
-        warn_recognised(recognised)
+        reader = open_csv(replace(cells, texts=[*cells.texts, *texts]).conversion(decimal, marks=True))
+    warn_marks([name for name in marked if name not in texts])
     return reader
+
+
+def _read_otherwise(plain: pa.Schema, schema: pa.Schema) -> list[str]:
+    """The columns that are text in the first schema alone."""
+    return [
+        entry.name
+        for entry, before in zip(schema, plain, strict=True)
+        if pa.types.is_string(before.type) and not pa.types.is_string(entry.type)
+    ]
 
 
 def _empty_texts(table: pa.Table, cells: CellRules) -> pa.Table:

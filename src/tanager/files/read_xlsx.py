@@ -1,4 +1,7 @@
-"""A sheet of an Excel workbook -> table, by the rules for CSV; needs the extra `files` (python-calamine)."""
+"""A sheet of an Excel workbook -> table, by the rules for CSV; needs the extra `files` (python-calamine).
+
+The size of the sheets is measured before they are held.
+"""
 
 from __future__ import annotations
 
@@ -103,12 +106,11 @@ def _leads_with_zero(cell: object) -> bool:
 PIECE = 1 << 20
 LONGEST_TAG = 1 << 16
 # A tag ends where the next one begins, so that nothing is read twice.
-CELL_OR_ROW = re.compile(rb"""<(?:\w+:)?(c|row)(?=[\s/>])(?:[^<>]*?\sr\s*=\s*["']([A-Za-z]*)(\d+)["'])?""")
-TEXT_START = re.compile(rb"<(?:\w+:)?si(?=[\s/>])")
-CELL_OR_VALUE = re.compile(rb"<(?:\w+:)?([cv])(?=[\s/>])([^<>]*)>?\s*(\d*)")
+TAG = re.compile(rb"<(?:\w+:)?(row|[cv])(?=[\s/>])([^<>]*)>?\s*(\d{0,19})")
+PLACE = re.compile(rb"""\sr\s*=\s*["']([A-Za-z]*)(\d+)["']""")
 SHARED = re.compile(rb"""\st\s*=\s*["']s["']""")
+TEXT_START = re.compile(rb"<(?:\w+:)?si(?=[\s/>])")
 COMMENT = b"<!"
-SHARED_TEXTS = "sharedstrings.xml"
 CELL_BYTES = 64
 """What a cell takes, about, filled or not, without its text."""
 ALWAYS_ALLOWED = 1 << 22
@@ -117,8 +119,6 @@ LARGEST_SHARE_EMPTY = 16
 """Beyond, at least one of so many cells must be filled."""
 MOST_DIGITS, MOST_LETTERS = 7, 3
 """Of the last row and column that Excel has, 1,048,576 and XFD."""
-MOST_TEXT_DIGITS = 18
-"""Of the number of a text that cells share; a longer one is that of none."""
 
 
 def check_workbook_size(file: Path, where: str) -> None:
@@ -134,16 +134,13 @@ def check_workbook_size(file: Path, where: str) -> None:
         lengths = _shared_lengths(parts)
         for part in parts.infolist():
             with parts.open(part) as stream:
-                n_rows, n_columns, n_cells = _extent(stream, where)
+                n_rows, n_columns, n_cells, text_bytes = _measure_sheet(stream, lengths, where)
             if n_rows * n_columns > max(ALWAYS_ALLOWED, LARGEST_SHARE_EMPTY * n_cells):
                 raise FileError(
                     f"{where} has a sheet of {n_rows:,} rows and {n_columns:,} columns with {n_cells:,} cells in it.",
                     hint="delete what stands far from the table, or save the sheet as CSV.",
                 )
-            n_bytes += n_rows * n_columns * CELL_BYTES
-            if n_cells * max(lengths, default=0) > n_bytes:  # else it hardly matters which texts they share
-                with parts.open(part) as stream:
-                    n_bytes += _shared_bytes(stream, lengths)
+            n_bytes += n_rows * n_columns * CELL_BYTES + text_bytes
             check_unpacked(n_bytes, where)
 
 
@@ -152,7 +149,7 @@ def _shared_lengths(parts: zipfile.ZipFile) -> list[int]:
     starts: list[int] = []
     commented = False
     for part in parts.infolist():
-        if part.filename.lower().endswith(SHARED_TEXTS):
+        if part.filename.lower().endswith("sharedstrings.xml"):
             with parts.open(part) as stream:
                 n_read = 0
                 for whole in _pieces(stream):
@@ -164,42 +161,32 @@ def _shared_lengths(parts: zipfile.ZipFile) -> list[int]:
     return [sum(lengths)] * len(lengths) if commented else lengths  # a tag in a comment is none
 
 
-def _shared_bytes(stream: IO[bytes], lengths: Sequence[int]) -> int:
-    """The bytes of the texts that the cells of a sheet share, once for each cell."""
-    n_bytes, shared = 0, False
+def _measure_sheet(stream: IO[bytes], lengths: Sequence[int], where: str) -> tuple[int, int, int, int]:
+    """The last row, the last column, the number of cells, and the bytes of the texts that they share.
+
+    A cell that does not say its place follows the last. A comment may hold tags that nobody reads; its cells count as
+    the longest text.
+    """
+    row = column = n_rows = n_columns = n_cells = n_bytes = 0
+    shared = False
     for whole in _pieces(stream):
-        if COMMENT in whole:  # which may hold tags that nobody reads
-            n_bytes += whole.count(b"<") * max(lengths)
-            continue
-        for kind, attributes, digits in CELL_OR_VALUE.findall(whole):
-            if kind == b"c":
-                shared = SHARED.search(attributes) is not None
-            elif shared and 0 < len(digits) <= MOST_TEXT_DIGITS and int(digits) < len(lengths):
-                n_bytes += lengths[int(digits)]
-    return n_bytes
-
-
-def _extent(stream: IO[bytes], where: str) -> tuple[int, int, int]:
-    """The last row, the last column, and the number of cells; a cell that does not say its place follows the last."""
-    row = column = n_rows = n_columns = n_cells = 0
-    for kind, letters, digits in _tags(stream):
-        if len(digits) > MOST_DIGITS or len(letters) > MOST_LETTERS:
-            raise FileError(f"{where} has a cell at {(letters + digits).decode()[:40]}, beyond the end of every sheet.")
-        if kind == b"row":
-            row, column = int(digits) if digits else row + 1, 0
-        else:
-            row = int(digits) if digits else row
-            column = _number(letters) if letters else column + 1
-            n_cells += 1
-        n_rows, n_columns = max(n_rows, row), max(n_columns, column)
-    return n_rows, n_columns, n_cells
-
-
-def _tags(stream: IO[bytes]) -> Iterator[tuple[bytes, bytes, bytes]]:
-    """Of each tag of a row or a cell its kind, and the letters and digits of its place."""
-    for whole in _pieces(stream):
-        for found in CELL_OR_ROW.finditer(whole):
-            yield found[1], found[2] or b"", found[3] or b""
+        n_bytes += whole.count(b"<") * max(lengths, default=0) if COMMENT in whole else 0
+        for kind, attributes, number in TAG.findall(whole):
+            if kind == b"v":
+                n_bytes += lengths[int(number)] if shared and number and int(number) < len(lengths) else 0
+                continue
+            place = PLACE.search(attributes)
+            letters, digits = (place[1], place[2]) if place else (b"", b"")
+            if len(digits) > MOST_DIGITS or len(letters) > MOST_LETTERS:
+                cell = (letters + digits).decode()[:40]
+                raise FileError(f"{where} has a cell at {cell}, beyond the end of every sheet.")
+            if kind == b"row":
+                row, column = int(digits) if digits else row + 1, 0
+            else:
+                row, column = int(digits) if digits else row, _number(letters) if letters else column + 1
+                n_cells, shared = n_cells + 1, SHARED.search(attributes) is not None
+            n_rows, n_columns = max(n_rows, row), max(n_columns, column)
+    return n_rows, n_columns, n_cells, n_bytes
 
 
 def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
