@@ -29,6 +29,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from benchmarks.timing import best_time, print_head, print_row
 from benchmarks.workloads import random_tan
 from tanager import TANClassifier
+from tanager.classifiers.base import code_labelled
 from tanager.parameters.class_cells import ClassCells
 from tanager.parameters.conditional.learner import Conditional
 from tanager.parameters.conditional.objectives import Objective, indicators
@@ -53,7 +54,7 @@ def conditional_tan(**options: object) -> TANClassifier:
 def time_pass(n_classes: int) -> None:
     X, y = random_tan(N_ROWS, N_ATTRIBUTES, N_STATES, n_classes)
     clf = TANClassifier(categorical_features="all").fit(X, y)
-    batch = clf.count(X, y).rows
+    batch = code_labelled(clf, X, y).counts().rows
     cells = ClassCells.of(clf.network_.dag, batch.n_states)
     objective = Objective(cells, batch)
     beta = cells.pack([np.log(table) for table in clf.network_.tables])
@@ -72,7 +73,7 @@ def time_fit() -> None:
     clf = TANClassifier(categorical_features="all", parameters=Conditional()).fit(X, y)
     ours, _ = best_time(lambda: clf.fit(X, y))
     print_row(f"TAN + conditional fit, {name}", ours, "TAN + frequency fit", seconds, "at least 0.2x")
-    batch = clf.count(X, y).rows
+    batch = code_labelled(clf, X, y).counts().rows
     features = indicators(ClassCells.of(clf.network_.dag, batch.n_states), batch)
     loss = mean_loss(clf.predict_log_proba(X), y)
     for tol in (1e-4, 1e-5, 1e-6, 1e-7):

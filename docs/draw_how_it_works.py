@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from tanager import BayesianNetworkClassifier
+from tanager.classifiers.base import code_labelled
 from tanager.counts.family import Family
 from tanager.structure import Tree
 
@@ -109,7 +110,7 @@ def draw(drawing: Drawing, clf: BayesianNetworkClassifier, X: pd.DataFrame, y: p
 def draw_counts(
     drawing: Drawing, clf: BayesianNetworkClassifier, X: pd.DataFrame, y: pd.Series, x: float, top: float
 ) -> None:
-    counts = clf.learn_counts(X, y)
+    counts = code_labelled(clf, X, y).counts()
     network = clf.network_
     for place, attribute in enumerate(("sky", "wind")):
         found = counts.table(Family(place, (2,)))[0]  # (classes, states)

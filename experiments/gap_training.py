@@ -13,11 +13,13 @@ import numpy as np
 import pandas as pd
 
 from experiments.gap_ways import N_FOLDS, remove
-from experiments.studies.data_sets import DataSet
 from tanager import TANClassifier
+from tanager.classifiers.base import code_labelled
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
-from tanager.evaluate.cross_validate import add_unseen_classes, stratified_folds
+from tanager.evaluate.data_sets import DataSet
+from tanager.evaluate.measured_fold import add_unseen_classes
+from tanager.evaluate.protocol import stratified_folds
 from tanager.metrics import measure
 from tanager.missing.average import Averaged
 from tanager.missing.filling import FillingTask
@@ -41,7 +43,7 @@ def measure_training(data_set: DataSet) -> Iterator[dict[str, object]]:
             started = time.process_time()
             clf.fit(rows, y[train])
             seconds = time.process_time() - started
-            clf.gaps_ = Averaged(clf.network_, _filling(clf, clf.count(rows, y[train])))
+            clf.gaps_ = Averaged(clf.network_, _filling(clf, code_labelled(clf, rows, y[train]).counts()))
             for rate in RATES:
                 answer = clf.predict_proba(remove(X.take(test), rate, seed=fold))
                 p = add_unseen_classes(answer, clf.classes_, classes, len(train))

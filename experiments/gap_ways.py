@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tanager import BayesianNetworkClassifier
 from tanager.arrays import Codes
+from tanager.classifiers.base import code_labelled
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.missing.average import Averaged
@@ -53,7 +54,7 @@ class Fitted:
 
     @cached_property
     def counts(self) -> CountStore:
-        return self.clf.count(self.X, self.y)
+        return code_labelled(self.clf, self.X, self.y).counts()
 
     @cached_property
     def frequencies(self) -> Network:

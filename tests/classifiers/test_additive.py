@@ -23,6 +23,7 @@ from tanager import (
     save_model,
     write_network,
 )
+from tanager.classifiers.base import encode_table
 from tanager.cli.main import run
 from tanager.files.model_file import OLD_ADDITIVE
 from tanager.parameters import Conditional
@@ -53,7 +54,7 @@ def odds(scores):
 
 def test_the_share_of_trees_is_that_of_the_training_rows_counted_one_by_one(boosted, rows):
     model = boosted.model_
-    _, codes = boosted.encode(rows[0])
+    _, codes = encode_table(boosted, rows[0])
     trees = np.zeros((len(codes), 3))
     for root, label in zip(model.forest.roots.tolist(), model.forest.of_class.tolist(), strict=True):
         for row, cells in enumerate(codes.tolist()):
@@ -122,7 +123,7 @@ def test_effects_are_the_terms_of_the_model_and_shares_those_of_the_rows(readabl
         assert towns.loc[state, "value"] == model.main("town")[model.code("town", state), 0]
     sums = table[table["class"] == "class 0"].groupby("term")["share"].sum()
     assert sums.to_numpy() == pytest.approx(1.0)
-    _, codes = readable.encode(X)
+    _, codes = encode_table(readable, X)
     coarse = model.coarsen(codes)
     for (i, j), cells in zip(model.pairs, model.pair_densities, strict=True):
         counted = np.zeros_like(cells)
@@ -138,7 +139,7 @@ def test_effects_are_a_frame_of_the_library_that_is_installed(readable, monkeypa
 
 def test_intercept_effects_and_trees_add_up_to_the_log_odds(readable, rows):
     X = rows[0].dropna().head(50)
-    _, codes = readable.encode(X)
+    _, codes = encode_table(readable, X)
     model = readable.model_
     total = readable.intercept_ + sum(model.effects(codes))
     total -= np.log(np.exp(total).sum(axis=1, keepdims=True))

@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score
 
 import tanager
 from all_parts import FITTING
-from tanager import BayesianNetworkClassifier, structure_score
+from tanager import BayesianNetworkClassifier, classifiers, structure_score
 from tanager.errors import OptionError
 from tanager.scores import BIC, CLL
 from tanager.structure import STRUCTURES, Fixed
@@ -54,7 +54,7 @@ def test_a_criterion_that_a_structure_does_not_ask_for_is_refused(structure, cri
 
 @pytest.mark.parametrize("name", PRESETS_WITHOUT)
 def test_a_preset_that_asks_for_no_criterion_has_no_such_option(name):
-    clf = getattr(tanager, name)()
+    clf = getattr(classifiers, name)()
     assert "criterion" not in clf.get_params()
     assert clf.fit(X, y).structure_score_ is None
 

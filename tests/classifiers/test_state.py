@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 import tanager
 from tanager import AdditiveClassifier, BayesianNetworkClassifier, FixedDecisionClassifier, TunedDecisionClassifierCV
-from tanager.classifiers import HillClimbClassifier, NaiveBayesClassifier, NaiveBayesClusterer, TANClassifier
+from tanager.classifiers import HillClimbClassifier, NaiveBayesClassifier, TANClassifier
 from tanager.edits import Edit
 from tanager.files import TRUSTED_TYPES
 from tanager.structure import Tree
@@ -46,11 +46,11 @@ ESTIMATORS = {
     "hill climbing": HillClimbClassifier(criterion="cll", parameters="em"),
     "naive Bayes": NaiveBayesClassifier(class_weight={"ill": 2.0}, missing="marginalize"),
     "skipped": TANClassifier(missing="skip"),
+    "naive Bayes, batches": NaiveBayesClassifier(),
     "mixture": BayesianNetworkClassifier("aode", parameters="frequency"),
     "trees": BayesianNetworkClassifier("tree-average", parameters="frequency"),
     "costs": FixedDecisionClassifier(NaiveBayesClassifier(), costs={("ill", "well"): 10}),
     "threshold": TunedDecisionClassifierCV(NaiveBayesClassifier(), sensitivity=0.9, pos_label="ill"),
-    "clusters": NaiveBayesClusterer(n_init=1, random_state=0),
 }
 
 
@@ -58,7 +58,8 @@ ESTIMATORS = {
 def fitted(request, table):
     """Fitted, and used once, so that what can be cached is."""
     X, y = table
-    clf = clone(ESTIMATORS[request.param]).fit(X, y)
+    clf = clone(ESTIMATORS[request.param])
+    clf = clf.partial_fit(X, y, ["ill", "well"]) if request.param.endswith("batches") else clf.fit(X, y)
     clf.predict_proba(X)
     if hasattr(clf, "prepare_intervals"):
         clf.prepare_intervals(X, y).predict_interval(X)

@@ -43,7 +43,9 @@ CLASSIFIERS = [
     if STRUCTURES[structure].learns in PARAMETERS[parameters].fits
     and (not PARAMETERS[parameters].naive_bayes_only or structure == "naive-bayes")
 ]
-ONE_OF_EACH_LEARNER = [clf for clf in CLASSIFIERS if clf.structure == "tan" or clf._parts().parameters.naive_bayes_only]
+ONE_OF_EACH_LEARNER = [
+    clf for clf in CLASSIFIERS if clf.structure == "tan" or clf._learner().parameters.naive_bayes_only
+]
 WITH_OPTIONS = [
     BayesianNetworkClassifier("hill-climb", "cll", "frequency"),
     BayesianNetworkClassifier("hill-climb", CLL(penalty="mdl"), "frequency"),
@@ -161,7 +163,7 @@ def test_rows_without_a_class_are_those_of_the_table_in_memory_and_have_no_say_i
 
 
 def test_every_pair_of_parts_that_go_together_is_tried():
-    tried = {(clf.structure, type(clf._parts().parameters)) for clf in CLASSIFIERS}
+    tried = {(clf.structure, type(clf._learner().parameters)) for clf in CLASSIFIERS}
     assert {name for name, _ in tried} == set(STRUCTURES)
     assert {kind for _, kind in tried} == set(PARAMETERS.values())
 

@@ -21,6 +21,7 @@ from tanager import (
     save_model,
     structure_score,
 )
+from tanager.classifiers.base import encode_table
 from tanager.errors import DataError, FileError, OptionError
 from tanager.parameters import Frequency
 from tanager.structure import Dag, Fixed, TreeAverage
@@ -51,7 +52,7 @@ def by_listing(X, y, rows, criterion, forest=True, attributes=range(4)):
         table = pd.DataFrame(X[:, attributes].astype(str), columns=names)
         scores.append(structure_score(table, y, parents, criterion))
         clf = BayesianNetworkClassifier(Fixed(edges), **FREQUENT).fit(X[:, attributes], y)
-        joints.append(np.exp(clf.network_.log_joint(clf.encode(rows[:, attributes])[1])))
+        joints.append(np.exp(clf.network_.log_joint(encode_table(clf, rows[:, attributes])[1])))
     shares = np.exp(np.array(scores) - max(scores))
     shares /= shares.sum()
     probability = np.zeros((len(attributes) + 1, len(attributes)))
@@ -83,7 +84,7 @@ def test_predictions_and_edges_are_those_of_all_forests_listed(criterion, forest
     clf = fitted(X, y, criterion, forest=forest)
     joint, probability, scores = by_listing(X, y, X[:12], criterion, forest, range(n_attributes))
     np.testing.assert_allclose(clf.network_.parent_probability, probability, atol=1e-10)
-    np.testing.assert_allclose(np.exp(clf.network_.log_joint(clf.encode(X[:12])[1])), joint, rtol=1e-9)
+    np.testing.assert_allclose(np.exp(clf.network_.log_joint(encode_table(clf, X[:12])[1])), joint, rtol=1e-9)
     np.testing.assert_allclose(clf.predict_proba(X[:12]), joint / joint.sum(axis=1, keepdims=True), rtol=1e-9)
     assert clf.structure_score_ == pytest.approx(np.logaddexp.reduce(scores) - np.log(len(scores)), rel=1e-12)
 
@@ -95,7 +96,7 @@ def test_a_gap_leaves_the_trees_of_the_other_attributes():
     rows[:, 2] = np.nan
     joint, _, _ = by_listing(X, y, X[:8], "k2", attributes=[0, 1, 3])
     np.testing.assert_allclose(clf.predict_proba(rows), joint / joint.sum(axis=1, keepdims=True), rtol=1e-9)
-    np.testing.assert_allclose(np.exp(clf.network_.log_joint(clf.encode(rows)[1])), joint, rtol=1e-9)
+    np.testing.assert_allclose(np.exp(clf.network_.log_joint(encode_table(clf, rows)[1])), joint, rtol=1e-9)
     nothing = clf.predict_proba(np.full((1, 4), np.nan))
     np.testing.assert_allclose(nothing[0], np.bincount(y) / len(y), rtol=1e-12)
     for forest in (True, False):
@@ -218,7 +219,7 @@ def test_queries_are_what_the_classifier_says():
     assert clf.network_.query(names[1], {names[1]: 1}) == {0: 0.0, 1: 1.0}
     assert clf.network_.query(names[-1], {names[-1]: 2})[2] == 1.0
     table = pd.DataFrame(X, columns=list(names[:-1]))
-    logs = clf.network_.log_joint(clf.encode(X)[1])
+    logs = clf.network_.log_joint(encode_table(clf, X)[1])
     np.testing.assert_allclose(clf.network_.log_likelihood(table), np.logaddexp.reduce(logs, axis=1), rtol=1e-12)
     known = clf.network_.log_likelihood(table.assign(**{names[-1]: y}))
     np.testing.assert_allclose(known, logs[np.arange(len(y)), y], rtol=1e-12)

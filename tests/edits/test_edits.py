@@ -25,6 +25,7 @@ from tanager import (
     undo_edits,
 )
 from tanager.additive.importance import class_odds, tree_mains
+from tanager.classifiers.base import encode_table
 from tanager.edits import Edit, Edits
 from tanager.edits.apply import stretch
 from tanager.edits.edit import model_digest
@@ -55,7 +56,7 @@ def complete(rows) -> pd.DataFrame:
 def by_hand(clf, mains, tables, X) -> np.ndarray:
     """P(class | row) from looked-up numbers alone: no network of the library adds them up."""
     network = clf.model_
-    _, codes = clf.encode(X)
+    _, codes = encode_table(clf, X)
     sums = np.tile(network.intercept, (len(codes), 1))
     for attribute, main in enumerate(mains):
         sums += main[codes[:, attribute]]
@@ -171,7 +172,7 @@ def test_trees_that_ask_for_a_removed_attribute_go(trees):
         edited.predict_proba(X.assign(town="Aa")), edited.predict_proba(X.assign(town="Eu")), atol=1e-12
     )
     kept, forest = edited.model_.forest, trees.model_.forest
-    _, codes = trees.encode(X.dropna())
+    _, codes = encode_table(trees, X.dropna())
     total = np.zeros((len(codes), 3))
     asked = 0
     for root, label in zip(forest.roots, forest.of_class, strict=True):  # each tree on its own, from its root

@@ -10,6 +10,7 @@ import pytest
 
 from report.models import mixed_table, rows_of
 from tanager import AdditiveClassifier, OptionError, TANClassifier, counterfactuals
+from tanager.classifiers.base import encode_table
 from tanager.cli.main import run
 from tanager.decide import CostDecision, ThresholdDecision
 from tanager.files.model_file import save_model
@@ -52,7 +53,7 @@ def size_by_hand(clf, node: int, old: int, new: int) -> float:
 def changes_by_trying(clf, X: pd.DataFrame) -> dict[tuple[int, ...], float]:
     """The smallest size of each kind of change that does, kinds being cells; of two, neither does alone."""
     network = clf.model_
-    codes = clf.encode(X)[1][0].astype(int)
+    codes = encode_table(clf, X)[1][0].astype(int)
     now = decided(clf, X)[0]
     trials, kinds = [], []
     for n_cells in (1, 2):

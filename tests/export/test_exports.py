@@ -13,7 +13,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from experiments.studies.data_sets import find_data_sets
 from export.engines import ENGINES
 from export.made_models import effects_model, made_rows, tables_model
 from files.mixed_table import CATEGORICAL, LABELS, MIXED
@@ -26,7 +25,9 @@ from tanager import (
     OptionError,
     TANClassifier,
 )
+from tanager.classifiers.base import encode_table
 from tanager.decide import CostDecision, ThresholdDecision
+from tanager.evaluate.data_sets import find_data_sets
 
 TOLERANCE = 1e-12
 DATA = Path(os.environ.get("TANAGER_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -81,7 +82,7 @@ def check(engine, clf: BayesianNetworkClassifier, rows: pa.Table, folder: Path) 
     except OptionError:
         shares = engine(clf, rows, folder, missing="refuse")
         refused = np.isnan(shares).all(axis=1)
-        with_gap = clf.gaps_.with_gap(clf.encode(rows)[1])
+        with_gap = clf.gaps_.with_gap(encode_table(clf, rows)[1])
         assert not refused[~with_gap].any()
         shares, expected = shares[~refused], expected[~refused]
         assert len(shares) or with_gap.all()

@@ -27,6 +27,7 @@ from tanager import (
     TANClassifier,
     export,
 )
+from tanager.classifiers.base import encode_table
 from tanager.export.program import Program
 from tanager.export.scorecard import make_scorecard, round_together
 from tanager.export.targets import TARGETS
@@ -62,7 +63,7 @@ def test_the_workbook_is_equal_to_predict_proba_on_benchmark_sets(name, tmp_path
     rows = pa.concat_tables([rows, with_gaps(rows, 0.1)])
     shares = by_libreoffice(clf, rows, tmp_path, missing="refuse")
     refused = np.isnan(shares[:, 0])
-    assert not refused[~clf.gaps_.with_gap(clf.encode(rows)[1])].any()
+    assert not refused[~clf.gaps_.with_gap(encode_table(clf, rows)[1])].any()
     np.testing.assert_allclose(shares[~refused], clf.predict_proba(rows)[~refused], rtol=0, atol=1e-9)
 
 
@@ -92,7 +93,7 @@ def test_points_add_up_to_the_log_odds_within_the_error_that_the_card_states(two
     card = make_scorecard(Program.of(two_classes), double=double, even=300.0)
     rows = csv.DictReader(io.StringIO(export(two_classes, "scorecard", double=double, even=300.0)))
     points = {(row["attribute"], row["state"]): float(row["points"]) for row in rows if row["points"]}
-    columns, codes = two_classes.model_.columns[:-1], two_classes.encode(MIXED)[1]
+    columns, codes = two_classes.model_.columns[:-1], encode_table(two_classes, MIXED)[1]
     for row, shares in zip(codes, two_classes.predict_proba(MIXED), strict=True):
         cells = [(column.name, str(column.states[code])) for column, code in zip(columns, row, strict=True)]
         score = points["base score", ""] + sum(points[cell] for cell in cells)

@@ -17,6 +17,7 @@ from additive.random_forests import random_forest
 from explain.effect_networks import effect_network
 from random_networks import joint, random_network
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
+from tanager.classifiers.base import code_labelled
 from tanager.missing import average
 from tanager.missing.average import Averaged
 from tanager.missing.completions import Completions
@@ -272,7 +273,9 @@ def test_counts_without_pairs_fill_by_naive_bayes():
     clf.partial_fit(X[1::2], y[1::2])
     assert all(len(parents) == 1 for parents in clf.filler_.dag.parents[:-1])
     assert clf.score(gappy, y) > 0.85
-    assert learn_filler(clf.count(X, y), clf.class_count_, clf.network_.columns).dag != clf.filler_.dag
+    assert (
+        learn_filler(code_labelled(clf, X, y).counts(), clf.class_count_, clf.network_.columns).dag != clf.filler_.dag
+    )
 
 
 def test_what_a_missing_cell_means_is_decided_by_fit():

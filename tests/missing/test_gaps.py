@@ -15,6 +15,7 @@ from sklearn.datasets import load_iris
 from random_networks import joint, networks, random_network
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
 from tanager.classifiers import information
+from tanager.classifiers.base import code_labelled
 from tanager.errors import DataError, DataWarning
 from tanager.missing.skip import Skipped
 from tanager.missing.sum_out import SummedOut
@@ -216,7 +217,7 @@ def test_counting_and_studies_leave_rows_without_a_class_out():
     np.testing.assert_allclose(found.target, information(X[10:], y[10:]).target)
     naive = NaiveBayesClassifier().fit(X[10:], y[10:])
     with pytest.warns(DataWarning, match="10 of 400"):
-        assert naive.count(X, y).n_attributes == 4
+        assert code_labelled(naive, X, y).counts().n_attributes == 4
     with pytest.warns(DataWarning, match="10 of 50"):
         more = clone(naive).partial_fit(X[:50], y[:50], classes=naive.classes_)
     expected = clone(naive).partial_fit(X[10:50], y[10:50], classes=naive.classes_)

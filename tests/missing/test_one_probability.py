@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
-from experiments.studies.data_sets import find_data_sets
 from tanager import AdditiveClassifier, BayesianNetworkClassifier, explain
+from tanager.classifiers.base import encode_table
+from tanager.evaluate.data_sets import find_data_sets
 from tanager.files.model_file import load_model, save_model
 from tanager.parameters import Conditional
 
@@ -60,7 +61,7 @@ def test_without_evidence_the_default_gives_the_class_frequencies(fitted):
 @pytest.mark.parametrize("fitted", [FIFTHS, "vehicle", "german", "tic-tac-toe"], indirect=True)
 def test_with_one_cell_known_the_default_comes_near_the_class_frequencies_of_its_rows(fitted):
     clf, X, y = fitted
-    _, codes = clf.encode(X)
+    _, codes = encode_table(clf, X)
     classes = y.to_numpy()[:, np.newaxis] == clf.classes_
     distances = []
     for attribute, n_states in enumerate(clf.model_.n_states[:-1]):

@@ -90,7 +90,7 @@ def gains() -> np.ndarray:
         for seed in (1, 2, 3):
             rows = pd.DataFrame(truth.sample(N_CASES, seed))
             likely = most_likely_naive_bayes(rows)
-            conditional = tune(likely, rows, "q", strength=1.0, folds=2).network
+            conditional = tune(likely, rows, "q", strength=1.0, cv=2).network
             trials.append(exact_losses(likely, truth) - exact_losses(conditional, truth))
         found.append(np.mean(trials, axis=0))
     return np.array(found)

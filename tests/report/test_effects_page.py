@@ -19,6 +19,7 @@ from report.models import mixed_table, table, with_hidden_node
 from report.test_page import NASTY, shown
 from tanager import AdditiveClassifier, report
 from tanager.additive.importance import class_odds, effect_strength
+from tanager.classifiers.base import encode_table
 
 MINUS = "\N{MINUS SIGN}"
 DRAWN = "return [...document.querySelectorAll('.reach:not(.away)')].map((edge) => Number(edge.dataset.pair))"
@@ -94,7 +95,7 @@ def test_heat_maps_have_the_log_odds_of_the_pair(page, path, model):
     odds = class_odds(network.pair(parent, child))[..., favoured]
     rows, columns = (network.columns[network.number(name)].coarse.states for name in (parent, child))
     shown_odds = [re.sub(rf"[{MINUS}+]|, \d+ rows?$", "", words).rsplit(": ", 1) for words in said]
-    coarse = network.coarsen(model[0].encode(model[1])[1])[:, network.pairs[0]].astype(int)
+    coarse = network.coarsen(encode_table(*model[:2])[1])[:, network.pairs[0]].astype(int)
     counted = np.zeros(odds.shape, dtype=int)
     np.add.at(counted, tuple(coarse.T), 1)
     assert [int(re.search(r", (\d+) rows?$", words)[1]) for words in said] == counted.ravel().tolist()

@@ -20,6 +20,7 @@ from tanager import (
     explain,
     report,
 )
+from tanager.classifiers.base import encode_table
 from tanager.errors import DataWarning
 from tanager.metrics import Predictions, Quality
 from tanager.metrics.quality_text import measure_rows
@@ -76,7 +77,7 @@ def test_the_rows_learnt_from_are_judged_out_of_fold_and_matched_row_by_row(mode
 def test_a_network_of_effects_is_cross_validated_where_no_quality_is_known_and_only_for_its_own_rows(model):
     clf, X, y = model
     assert collect(clf, X, y)["quality"]["split"] == "5 folds"
-    codes, labels = clf.encode(X)[1], (y == clf.classes_[1]).to_numpy().astype(np.intp)
+    codes, labels = encode_table(clf, X)[1], (y == clf.classes_[1]).to_numpy().astype(np.intp)
     assert is_training_table(clf, codes[::-1], labels[::-1])
     assert not is_training_table(clf, codes[1:], labels[1:])
     assert not is_training_table(clf, codes, np.concatenate([labels[1:], [1 - labels[0]]]))
@@ -126,7 +127,7 @@ def test_the_threshold_of_a_decision_is_where_its_choice_changes(model):
 def test_drivers_are_ranked_as_explain_ranks_them_with_the_accuracy_lost_without_each(model, content):
     clf, X, y = model
     network = clf.model_
-    codes = clf.encode(X)[1]
+    codes = encode_table(clf, X)[1]
     right = (clf.predict(X) == y).mean()
     terms = {term["name"]: term for term in content["drivers"]["terms"]}
     assert [term["change"] for term in content["drivers"]["terms"]] == sorted(
@@ -262,8 +263,8 @@ def test_judging_few_rows_of_one_class_leaves_no_group_and_no_curve():
     clf = TANClassifier().fit(X, y)
     one = pd.Series(y[y == "class 1"])
     rows, codes = X.loc[one.index], np.full(len(one), 1)
-    judged = judge_rows(clf, rows, clf.encode(rows)[1], codes, clf.predict_proba(rows), None)
-    assert describe_groups(clf.model_.columns[:-1], clf.encode(rows)[1], judged)["found"] == []
+    judged = judge_rows(clf, rows, encode_table(clf, rows)[1], codes, clf.predict_proba(rows), None)
+    assert describe_groups(clf.model_.columns[:-1], encode_table(clf, rows)[1], judged)["found"] == []
     found = collect(clf, rows, one)
     assert [curve is None for curve in found["quality"]["curves"]] == [True, True, True]
     json.dumps(found, allow_nan=False)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tanager import DataError, Network, OptionError, tune
+from tanager import AdditiveClassifier, DataError, Network, OptionError, tune
 from tanager.structure.dag import Dag
 from tanager.table.schema import ColumnSchema
 
@@ -48,8 +48,8 @@ def test_an_impossible_row_is_named_or_left_out():
             "no row can be used to tune the network: 'slip' is missing in all 20 rows of weight",
         ),
         ({}, {"sample_weight": np.zeros(20)}, DataError, "every row has weight zero, so there is nothing to tune"),
-        ({}, {"folds": 1}, OptionError, "folds=1 of tune must be at least 2"),
-        ({}, {"folds": 21}, DataError, "20 rows can be used, fewer than the 21 folds"),
+        ({}, {"cv": 1}, OptionError, "cv=1 of tune must be at least 2"),
+        ({}, {"cv": 21}, DataError, "20 rows can be used, fewer than the 21 folds"),
         ({}, {"strength": 0.0}, OptionError, "strength=0.0 of tune must be a number above zero"),
         ({}, {"strength": "strong"}, OptionError, "strength='strong' is not known; expected one of 'auto'"),
         ({}, {"parameters": "cll"}, OptionError, "parameters='cll' is not known; expected one of 'conditional'"),
@@ -67,3 +67,11 @@ def test_a_query_that_is_no_column_is_refused():
     network, rows = impossible_rows()
     with pytest.raises(DataError, match="the table has no column 'slip' to tune the network for; its columns are"):
         tune(network, rows.drop(columns="slip"), "slip")
+
+
+def test_a_model_that_is_no_network_is_refused():
+    _, rows = impossible_rows()
+    clf = AdditiveClassifier(trees=False).fit(rows.drop(columns="slip"), rows["slip"])
+    for model in (clf, clf.model_):
+        with pytest.raises(OptionError, match=f"this is a {type(model).__name__}"):
+            tune(model, rows, "slip")

@@ -48,7 +48,7 @@ def log_posterior(tuned: Network, expert: Network, rows: pd.DataFrame, strength:
 def test_em_and_gradients_climb_to_the_same_posterior(truth, drop):
     rows, expert = rows_of(truth, 200, 3, gaps=0.2, drop=drop).dropna(subset="n0"), flattened(truth)
     found = [
-        log_posterior(tune(expert, rows, "n0", parameters, strength=5.0, folds=2).network, expert, rows, 5.0)
+        log_posterior(tune(expert, rows, "n0", parameters, strength=5.0, cv=2).network, expert, rows, 5.0)
         for parameters in ("em", "likelihood-gradient")
     ]
     assert found[0] == pytest.approx(found[1], abs=0.05)
@@ -61,7 +61,7 @@ def test_em_on_complete_rows_is_the_dirichlet_posterior_in_closed_form():
     expert = Network(columns, Dag(((1,), ())), tables, "cause")
     rows = pd.DataFrame([("no", "no")] * 12 + [("yes", "no")] * 8 + [("no", "yes")] * 3 + [("yes", "yes")] * 7)
     rows.columns = ["sign", "cause"]
-    found = tune(expert, rows, "cause", "em", strength=10.0, folds=2).network
+    found = tune(expert, rows, "cause", "em", strength=10.0, cv=2).network
     sign = np.array([[(12 + 9) / 30, (8 + 1) / 30], [(3 + 5) / 20, (7 + 5) / 20]])
     np.testing.assert_allclose(found.tables[0], sign, atol=1e-12)
     np.testing.assert_allclose(found.tables[1], [[(20 + 7) / 40, (10 + 3) / 40]], atol=1e-12)
@@ -70,16 +70,16 @@ def test_em_on_complete_rows_is_the_dirichlet_posterior_in_closed_form():
 def test_em_keeps_zeros_and_an_infinite_strength_the_expert(truth):
     zeros = random_network(4, [2, 3, 2, 2], density=0.7, zeros=True)
     rows = rows_of(zeros, 150, 1, gaps=0.2).dropna(subset="n0")
-    tuned = tune(zeros, rows, "n0", "em", strength=2.0, folds=2).network
+    tuned = tune(zeros, rows, "n0", "em", strength=2.0, cv=2).network
     for old, new in zip(zeros.tables, tuned.tables, strict=True):
         np.testing.assert_array_equal(old == 0, new == 0)
-    same = tune(zeros, rows, "n0", "em", strength=np.inf, folds=2)
+    same = tune(zeros, rows, "n0", "em", strength=np.inf, cv=2)
     assert all(np.array_equal(a, b) for a, b in zip(same.network.tables, zeros.tables, strict=True))
 
 
 @pytest.mark.parametrize("parameters", ["conditional", "likelihood-gradient", "em"])
 def test_every_learner_tunes_for_several_nodes_at_once_on_held_out_rows(truth, parameters):
-    result = tune(flattened(truth, 0.9), rows_of(truth, 400, 5, gaps=0.1), ["n0", "n3"], parameters, folds=3)
+    result = tune(flattened(truth, 0.9), rows_of(truth, 400, 5, gaps=0.1), ["n0", "n3"], parameters, cv=3)
     assert result.after.log_loss < result.before.log_loss
     assert result.query == ("n0", "n3")
     assert result.moved[0].divergence > 0
@@ -87,7 +87,7 @@ def test_every_learner_tunes_for_several_nodes_at_once_on_held_out_rows(truth, p
 
 def test_tuning_for_two_nodes_raises_their_joint_posterior_in_the_rows_it_is_tuned_on(truth):
     rows, expert = rows_of(truth, 300, 9), flattened(truth)
-    tuned = tune(expert, rows, ["n0", "n3"], strength=1.0, folds=2).network
+    tuned = tune(expert, rows, ["n0", "n3"], strength=1.0, cv=2).network
 
     def mean_log(network: Network) -> float:
         given = rows.drop(columns=["n0", "n3"]).drop_duplicates()

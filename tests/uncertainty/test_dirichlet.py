@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import beta
 
 from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, TANClassifier
+from tanager.classifiers.base import encode_table
 from tanager.missing.sum_out import SummedOut
 from tanager.structure import Fixed
 from uncertainty.tables_of_rows import categories
@@ -40,7 +41,7 @@ def test_closed_intervals_agree_with_draws_from_the_posterior(make, n_classes):
     X = categories(rng, 60, 3, 3)
     y = rng.integers(n_classes, size=60)
     clf = make().fit(X, y).prepare_intervals(X, y)
-    _, codes = clf.encode(X[:8])
+    _, codes = encode_table(clf, X[:8])
     drawn = drawn_posteriors(clf.network_, clf.posterior_.rows, codes, 3_000, rng)
     wanted = np.quantile(drawn, [0.05, 0.5, 0.95], axis=0)
     np.testing.assert_allclose(clf.predict_interval(X[:8]), wanted, atol=0.02 if n_classes == 2 else 0.04)
@@ -72,7 +73,7 @@ def test_intervals_of_rows_with_gaps_agree_with_sums_over_every_table_drawn(make
     clf = make(n_classes).fit(X, pd.Series(y, name="y")).prepare_intervals(X, y)
     rows = X[:8].mask(rng.random((8, 4)) < 0.5)
     rows.loc[0] = None
-    _, codes = clf.encode(rows)
+    _, codes = encode_table(clf, rows)
     network, drawn = clf.network_, []
     for _ in range(600):
         tables = tuple(np.array([rng.dirichlet(line) for line in own]) for own in clf.posterior_.rows)
@@ -97,7 +98,7 @@ def test_of_complete_rows_summing_out_says_what_the_closed_form_says(make):
 def test_ninety_percent_of_truths_drawn_from_the_prior_are_within():
     rng, hits = np.random.default_rng(0), []
     X = categories(rng, 60, 3, 3)
-    _, codes = NaiveBayesClassifier().fit(X, rng.integers(2, size=60)).encode(X)
+    _, codes = encode_table(NaiveBayesClassifier().fit(X, rng.integers(2, size=60)), X)
     cells = np.unique(codes, axis=0)
     for _ in range(60):
         share = rng.beta(20, 20)  # the class has no prior: its share is that of many rows

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tanager.classifiers.additive import AdditiveClassifier
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
-from tanager.classifiers.clustering import NaiveBayesClusterer
 from tanager.classifiers.presets import (
     BCKGClassifier,
     HillClimbClassifier,
@@ -22,7 +21,6 @@ __all__ = [
     "HillClimbClassifier",
     "KDBClassifier",
     "NaiveBayesClassifier",
-    "NaiveBayesClusterer",
     "SelectiveNaiveBayesClassifier",
     "TANClassifier",
     "information",

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, replace
 from time import perf_counter
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tanager.additive.choose import PAIRS_PER_ATTRIBUTE
 from tanager.additive.fit import AdditiveOptions, fit_additive
 from tanager.additive.importance import effect_columns, tree_share
 from tanager.additive.model import AdditiveModel
-from tanager.additive.options import check_options, read_options
+from tanager.additive.options import MonotonicConstraints, Pairs, check_options, read_options
 from tanager.additive.pairs import FEW_CELLS
 from tanager.additive.trace import AdditiveTrace
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.coded_table import CodedTable, RowNeeds
-from tanager.classifiers.learning import Learnt, refuse_too_large, table_sizes
-from tanager.classifiers.options import AdditiveClassifierOptions
+from tanager.classifiers.estimate import refuse_too_large, table_sizes
+from tanager.classifiers.learning import Learnt
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
 from tanager.counts.family import Family
 from tanager.missing.filling import FillingTask
+from tanager.structure.constraints import Edges
 from tanager.table.read_columns import any_frame
 from tanager.table.rows import Needs, Place, check_needs
 from tanager.table.schema import Category
@@ -34,84 +36,87 @@ BYTES_PER_CELL = 600
 """Of effects, measured: gradients, folds and choices."""
 
 
+@dataclass(eq=False, repr=False)
+class AdditiveClassifierOptions:
+    """Options of `AdditiveClassifier`, which describes them."""
+
+    _: KW_ONLY
+    pairs: Pairs = "auto"
+    forbidden_pairs: Edges | None = None
+    trees: bool = True
+    monotonic_cst: MonotonicConstraints | None = None
+    missing: str = "auto"
+    handle_unknown: str = "average"
+    discretizer: object = None
+    categorical_features: ArrayLike | str | None = "from_dtype"
+    class_weight: Mapping[Any, float] | str | None = None
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
+
+
 class AdditiveClassifier(AdditiveClassifierOptions, TableClassifier):
     """Classify by an additive model: log odds = intercept + effects of attributes + effects of pairs + boosted trees.
 
-    The effect of an attribute is a curve, or a bar for each category; that of a pair is a table. They are fitted
-    together as one convex problem. Cross-validation chooses how many pairs there are and whether boosted trees are
-    added. How much of the log odds comes from terms that can be read, and how much from trees, is `tree_share_`.
+    The effect of an attribute is a curve, or a value for each category; the effect of a pair is a table. All effects
+    minimise one convex objective, the log-loss plus a penalty. Cross-validation chooses the strength of the penalty,
+    the pairs, and whether boosted trees are added. The page "The additive model" has the details.
 
     Parameters
     ----------
     pairs : "auto", int or list of pairs of attributes
-        Which pairs have an effect: as many as cross-validation takes ("auto"), none (0), the best so many, or those
-        given by name or number, and no others; cross-validation chooses how strongly they are shrunk. With pairs given
-        there are no trees, which would join any attributes.
+        Pairs with an effect: chosen by cross-validation, the best so many, or those given, without trees.
     forbidden_pairs : list of pairs of attributes or None
-        Never taken. With pairs forbidden there are no trees.
+        Pairs that never have an effect; with any there are no trees.
     trees : bool
-        Whether boosted trees are tried; cross-validation decides whether they are taken.
+        Whether boosted trees are tried.
     monotonic_cst : mapping from attributes to 1, -1 or 0, list with a number for each attribute, or None
-        Along an attribute of 1 the log odds of the second class never fall, along one of -1 they never rise, whatever
-        the other attributes hold. Such an attribute has no pairs. A missing cell is not constrained. For two classes
-        and ordered attributes, as in scikit-learn's HistGradientBoostingClassifier. With a constraint there are no
-        trees.
+        Direction of the log odds of the second of two classes; such attributes have no pairs, and there are no trees.
     missing : "auto" or "average"
-        With "auto", in a column that has missing cells in training, missing is a state of its own; in any other column
-        a cell that is missing at prediction is averaged over: P(class | row) is the mean over what the cell may hold,
-        given the cells observed. With "average" missing cells are averaged over in all columns.
+        Missing is a state in columns with missing cells in training ("auto"), or is averaged over in all columns.
     handle_unknown : "average" or "error"
-        A category unseen in training is averaged over as a missing cell is, or is an error, at prediction.
+        Whether a category unseen in training is averaged over or is an error at prediction.
     discretizer : None, "mdlp", "quantile" or scikit-learn transformer
         Adds its cut points to the quantiles at which numeric columns are cut.
     categorical_features : "from_dtype", "all", list or mask
-        Columns whose values are categories. By dtype these are text, categoricals and booleans; numbers are
-        discretised. A list of names or positions, or a mask, adds to them.
+        Columns of categories: text, categoricals and booleans by dtype, and those that a list or mask adds.
     class_weight : None, "balanced" or mapping
-        What the weight of a row is multiplied by, by its class, {"ill": 10, "healthy": 1}; a class not named has 1.
-        "balanced" makes all classes weigh the same. Probabilities are then those of a table with so many rows of each
-        class; to decide by what mistakes cost, leave them as they are and use `FixedDecisionClassifier`.
+        Factor of the weight of a row by its class; for costs of mistakes use `FixedDecisionClassifier`.
     n_jobs : int or None
         Threads; None means all cores.
     random_state : int, RandomState or None
-        Seed of the attributes that each tree may split on. None means 0: the same rows give the same model.
+        Seed of the attributes that each tree may split on; None means 0.
     verbose : int
-        1 prints what was chosen, in a few lines, with a bar on a terminal.
+        1 prints what was chosen, with a bar on a terminal.
 
     Attributes
     ----------
     classes_, n_features_in_, feature_names_in_
         As in every scikit-learn classifier.
     class_count_ : array of shape (n_classes,)
-        How many training rows each class has, or their weights: the base rate of every explanation.
+        Training rows of each class, by weight.
+    model_ : AdditiveModel
+        The finished model.
     intercept_ : array of shape (n_classes,)
         The log odds of the average row.
     effects_ : table
-        A line for each term, state and class: the `value` that is added to the log odds of the class, and the `share`
-        of the training rows in that state. A pandas frame, or else a polars frame, or else a dict of columns.
+        A line for each term, state and class: the value added to the log odds, and the share of the training rows.
     tree_share_ : float
-        How much of the log odds comes from trees, from 0 to 1: the sum over the training rows of |tree part| divided by
-        the sum of |tree part| + |readable part|, both centred.
-    model_ : AdditiveModel
-        The finished model.
-    gaps_ : GapRule
-        What a missing cell means. Set by `fit`: another `missing` needs another fit.
-    encoder_ : TableEncoder
-        The columns' categories and cut points.
+        Part of the log odds that comes from trees: sum |tree part| / sum (|tree part| + |readable part|).
     trace_ : AdditiveTrace
-        What was tried on the folds and what was chosen.
+        What cross-validation tried and chose.
     feature_importances_ : array of shape (n_features,)
-        How strong each attribute is, in nats.
-    quality_ : Quality or None
-        How good the model is on rows new to it, where it was read from a file that says so.
-    decision_ : Decision or None
-        How `predict` decides, where the model was read from a file that says so; None for the most probable class.
+        Strength of each attribute, in nats.
+    encoder_ : TableEncoder
+        Categories and cut points of the columns.
+    gaps_ : GapRule
+        What a missing cell means; set by `fit`.
     posterior_ : posterior or None
-        How uncertain the model is, once `prepare_intervals` was called or where it was read from a file that says so.
-    recipe_ : Recipe
-        What is done to a table before the model sees it, where it was read from a file that says so.
+        Uncertainty of the model, once `prepare_intervals` was called.
+    quality_, decision_, recipe_
+        Quality on new rows, decision rule and preprocessing, where the model file has them.
     edits_ : tuple of Revision
-        What was corrected by hand, by whom, when and why (`apply_edits`); empty for a model as it was learnt.
+        Corrections by hand (`apply_edits`).
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -20,11 +20,9 @@ from tanager.additive.model import AnyModel
 from tanager.additive.trace import AdditiveTrace
 from tanager.arrays import Codes
 from tanager.check.preprocessing import NOTHING_TO_DO, Recipe
-from tanager.classifiers.coded_table import CodedTable, RowNeeds, code_stream, code_table
+from tanager.classifiers.coded_table import CodedTable, RowNeeds, code_stream, code_table, read_labelled
 from tanager.classifiers.intervals import Preparation
 from tanager.classifiers.learning import Learnt, Trace, add_hidden_codes
-from tanager.classifiers.options import SharedOptions
-from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine, choose_engine
 from tanager.counts.running_counts import RunningCounts
 from tanager.errors import MemoryLimitError, MissingMethodError, OptionError
@@ -46,7 +44,6 @@ from tanager.table.training_table import (
     TrainingTable,
     check_classes,
     given_weighting,
-    read_rows,
     read_training,
     warn_left_out,
     weigh_classes,
@@ -58,133 +55,27 @@ if TYPE_CHECKING:
     from tanager.decide import Decision
     from tanager.edits.edit import Revision
 
-
 FEWEST_DRAWS = 2
 
 
-class ReadsTables(SharedOptions, ABC):
-    """What a classifier with these options does to a table before it learns from it."""
+class TableClassifier(ClassifierMixin, BaseEstimator, ABC):
+    """A classifier learnt from a table; a subclass says what its model is, and declares the options in its own order.
+
+    model_  what was learnt: an `AdditiveModel` or a network
+    gaps_   what a missing cell means
+    """
+
+    missing: str
+    handle_unknown: str
+    discretizer: object
+    categorical_features: ArrayLike | str | None
+    class_weight: Mapping[Any, float] | str | None
+    n_jobs: int | None
+    random_state: int | np.random.RandomState | None
+    verbose: int
 
     classes_: NDArray[np.generic]
     encoder_: TableEncoder
-
-    @abstractmethod
-    def _row_needs(self) -> RowNeeds:
-        """What the learner needs of the rows; options that cannot be used are refused."""
-
-    @abstractmethod
-    def _check_place(self, place: Place) -> None:
-        """Refuse what needs more of the rows than they can give where they are."""
-
-    def _count_engine(self) -> CountEngine:
-        """What counts rows."""
-        return choose_engine("auto", None)
-
-    def learn_counts(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
-        """Check the data, learn the encoder, and give the counts of the labelled rows, columns in the table's order."""
-        training, schema = self._learn_schema(X, y, sample_weight, self._row_needs())
-        self.classes_ = training.classes
-        self.encoder_ = TableEncoder(schema, unseen_is_error=self.handle_unknown == "error")
-        return self._count(training)
-
-    def count(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CountStore:
-        """The counts of other rows, by the categories and cut points of the training rows."""
-        return self._count(self.read_labelled(X, y, sample_weight))
-
-    def _count(self, rows: TrainingTable) -> CountStore:
-        table = code_table(rows, self.encoder_.schema, tuple(range(len(rows.table.names))))
-        return table.counts(self._count_engine())
-
-    def read_labelled(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TrainingTable:
-        """Other rows that have a class, checked against the columns and classes of the training rows."""
-        check_is_fitted(self)
-        rows = read_rows(X, y, sample_weight, self.classes_, unlabelled=True)
-        self._check_columns(X, rows.table, reset=False)
-        warn_left_out(rows)
-        return rows
-
-    def _read(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, needs: RowNeeds) -> CodedTable:
-        """A table in memory."""
-        training, schema = self._learn_schema(X, y, sample_weight, needs)
-        again = choose_discretizer(self.discretizer) if needs.cuts_again else None
-        return code_table(training, schema, schema.learning_order, needs.unlabelled, again)
-
-    def _learn_schema(
-        self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, needs: RowNeeds
-    ) -> tuple[TrainingTable, TableSchema]:
-        """A table in memory, checked, and what its columns hold."""
-        training = read_training(X, y, sample_weight, unlabelled=True)
-        if self.class_weight is not None:
-            training = weigh_classes(training, self.class_weight)
-        self._check_columns(X, training.table, reset=True)
-        if not needs.unlabelled:
-            warn_left_out(training)
-        schema = learn_schema(
-            training.table,
-            training.target,
-            training.class_codes,
-            training.weights,
-            choose_discretizer(self.discretizer, needs.fine),
-            self.categorical_features,
-            gap_states=needs.gap_states,
-            fine=needs.fine,
-        )
-        return training, schema
-
-    @contextmanager
-    def _read_stream(
-        self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, needs: RowNeeds
-    ) -> Iterator[CodedTable]:
-        """A table that comes batch by batch, read once. Its rows are gone when the block ends, however it does."""
-        self._check_place("disk")
-        roles = check_roles(y, sample_weight)
-        options = ReadOptions(
-            choose_discretizer(self.discretizer, needs.fine),
-            self.categorical_features,
-            gap_states=needs.gap_states,
-            fine=needs.fine,
-            unlabelled=needs.unlabelled,
-            values=needs.cuts_again,
-            class_weight=given_weighting(self.class_weight, "a table that comes batch by batch"),
-        )
-        running = self._running_counts(needs)
-        reader = StreamReader(roles, options, running)
-        try:
-            table = code_stream(reader.read(open_stream(X)), running)
-            check_classes(options.class_weight, table.classes)
-            if exceeds(needs.needs, "counts"):
-                unlabelled = None if table.unlabelled is None else table.unlabelled.kept()
-                table = replace(table, rows=table.rows.kept(), unlabelled=unlabelled)
-                reader.close()
-            names = table.schema.names[:-1]
-            self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
-            yield table
-        finally:
-            reader.close()
-
-    def _running_counts(self, needs: RowNeeds) -> RunningCounts | None:
-        """The counts that are all the learner needs, taken as rows are read; None if it may need others, or rows.
-
-        Fine granularities are learnt from too, which no counts of pairs have.
-        """
-        if exceeds(needs.needs, "pairs") or needs.fine:
-            return None
-        return RunningCounts(self._count_engine(), needs.pairs)
-
-    def _check_columns(self, X: object, table: RawTable, reset: bool) -> None:
-        """scikit-learn's own messages for other columns than in training; a pyarrow table is named too."""
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        if table.named and reset and not hasattr(self, "feature_names_in_"):
-            self.feature_names_in_ = np.array(table.names, dtype=object)
-
-
-class TableClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
-    """A classifier learnt from a table: what its model is, a subclass says.
-
-    model_      what was learnt: an `AdditiveModel` or a network
-    gaps_       what a missing cell means
-    """
-
     model_: AnyModel
     gaps_: GapRule
     class_count_: NDArray[np.float64]
@@ -194,6 +85,34 @@ class TableClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
     decision_: Decision | None = None
     recipe_: Recipe = NOTHING_TO_DO
     edits_: tuple[Revision, ...] = ()
+
+    @abstractmethod
+    def _row_needs(self) -> RowNeeds:
+        """What the learner needs of the rows; options that cannot be used are refused."""
+
+    @abstractmethod
+    def _check_place(self, place: Place) -> None:
+        """Refuse what needs more of the rows than they can give where they are."""
+
+    @abstractmethod
+    def _learn_model(self, table: CodedTable, engine: CountEngine) -> Learnt:
+        """The model of these rows, wherever they are, its attributes in the order of the table."""
+
+    @abstractmethod
+    def _needed_memory(self, table: CodedTable) -> int:
+        """Bytes, about, that the fit holds besides the rows."""
+
+    def _count_engine(self) -> CountEngine:
+        """What counts rows."""
+        return choose_engine("auto", None)
+
+    def _own_posterior(self) -> str | None:
+        """The posterior that the parameters have besides those for every model: "dirichlet" or None."""
+        return None
+
+    @property
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from the rows of X with classes y; a row of weight w counts as w rows.
@@ -208,62 +127,6 @@ class TableClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         with self._replacing() as new:
             new._fit(X, y, sample_weight)
         return self
-
-    def _fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
-        needs = self._row_needs()
-        with thread_limit(self.n_jobs), working("Learning", shown=bool(self.verbose)):
-            if is_stream(X):
-                with self._read_stream(X, y, sample_weight, needs) as table:
-                    self._learn(table, self._count_engine())
-            else:
-                self._learn(self._read(X, y, sample_weight, needs), self._count_engine())
-
-    @contextmanager
-    def _replacing(self) -> Iterator[Self]:
-        """A copy to learn with, whose state becomes ours at once when the block ends, and never if it fails.
-
-        So who predicts at the same time finds the old model or the new one (`_now`), and no part of each.
-        """
-        new = copy(self)
-        try:
-            yield new
-        except MemoryError as error:  # what is small beside the tables is not estimated
-            raise MemoryLimitError("the fit does not fit in the memory that is left.") from error
-        self.__dict__ = new.__dict__
-
-    def _now(self) -> Self:
-        """This classifier as it is now, whatever is fitted meanwhile."""
-        now = object.__new__(type(self))
-        now.__dict__ = self.__dict__
-        return now
-
-    def _learn(self, table: CodedTable, engine: CountEngine) -> Learnt:
-        """The second half of every fit, wherever the rows are."""
-        self.classes_ = table.classes
-        self.encoder_ = TableEncoder(table.schema, unseen_is_error=self.handle_unknown == "error")
-        learnt = self._learn_model(table, engine)
-        self.class_count_ = table.class_counts(learnt.counts)
-        self.gaps_ = choose_rule(learnt.model, learnt.filling, self.missing)
-        self.model_, self.trace_ = with_rule(learnt.model, self.gaps_), learnt.trace
-        self.quality_, self.decision_, self.recipe_ = None, None, NOTHING_TO_DO
-        self.posterior_, self.edits_ = None, ()
-        return learnt
-
-    @abstractmethod
-    def _learn_model(self, table: CodedTable, engine: CountEngine) -> Learnt:
-        """The model of these rows, wherever they are, its attributes in the order of the table."""
-
-    @property
-    def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
-
-    @abstractmethod
-    def _needed_memory(self, table: CodedTable) -> int:
-        """Bytes, about, that the fit holds besides the rows."""
-
-    def _own_posterior(self) -> str | None:
-        """The posterior that the parameters have besides those for every model: "dirichlet" or None."""
-        return None
 
     def predict(self, X: object) -> NDArray[np.generic]:
         """The most probable class of each row, the first of equally probable ones; or what `decision_` decides for."""
@@ -282,25 +145,6 @@ class TableClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         """P(class | row), (n_rows, n_classes), in the order of `classes_`."""
         logs = self.predict_log_proba(X)
         return np.exp(logs, out=logs)
-
-    def _log_joint(self, X: object, normalized: bool = False) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        if is_stream(X):
-            names = [column.name for column in self.encoder_.schema.attributes]
-            return np.concatenate([self._log_joint(rows, normalized) for rows in open_stream(X, names).select(names)])
-        _, codes = self.encode(X)
-        with thread_limit(self.n_jobs):
-            return self._log_posterior(codes, normalized)
-
-    def _log_posterior(self, codes: Codes, normalized: bool) -> NDArray[np.float64]:
-        return self.gaps_.log_posterior(codes, normalized)
-
-    def encode(self, X: object) -> tuple[RawTable, Codes]:
-        """A table to predict: as it was read, and as the codes of all attributes of the model."""
-        with thread_limit(self.n_jobs):
-            table = read_columns(X)
-            self._check_columns(X, table, reset=False)
-            return table, add_hidden_codes(self.encoder_.encode(table), self.model_.n_states)
 
     def prepare_intervals(
         self,
@@ -350,8 +194,8 @@ class TableClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         (n_rows, n_classes), in the order of `classes_`; but for "dirichlet" the median is `predict_proba`.
         """
         now = self._now()
-        share, posterior = now.check_intervals(level)
-        _, codes = now.encode(X)
+        share, posterior = check_intervals(now, level)
+        _, codes = encode_table(now, X)
         logs = now.predict_log_proba(X)
         with thread_limit(now.n_jobs):
             return posterior.interval(codes, logs, share, now.gaps_)
@@ -364,7 +208,7 @@ class TableClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         Returns (states, n_classes) each, or (states of the first, of the second, n_classes) at the granularity of
         pairs, in the order of the columns' states. The middle is the model's own.
         """
-        share, posterior = self.check_intervals(level)
+        share, posterior = check_intervals(self, level)
         if self.model_.kind != "effects":
             raise OptionError("only an additive model has intervals of effects.", hint="use AdditiveClassifier.")
         network = self.model_
@@ -373,17 +217,6 @@ class TableClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         deviations = effect_deviations(network, posterior, term)
         half = np.full(odds.shape, np.nan) if deviations is None else reach(share) * deviations
         return Interval(odds - half, odds, odds + half)
-
-    def check_intervals(self, level: float) -> tuple[float, AnyPosterior]:
-        """The level and the posterior, or an error that says what to do."""
-        check_is_fitted(self)
-        share = check_level(level)
-        if self.posterior_ is None:
-            raise MissingMethodError(
-                f"this {type(self).__name__} has no intervals: they are prepared from its training rows once.",
-                hint="call prepare_intervals(X, y) with them; `tanager fit --intervals` keeps that in the model file.",
-            )
-        return share, self.posterior_
 
     @property
     def filler_(self) -> Network | None:
@@ -415,3 +248,154 @@ class TableClassifier(ReadsTables, ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         return tags
+
+    def _fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
+        needs = self._row_needs()
+        with thread_limit(self.n_jobs), working("Learning", shown=bool(self.verbose)):
+            if is_stream(X):
+                with self._read_stream(X, y, sample_weight, needs) as table:
+                    self._learn(table, self._count_engine())
+            else:
+                self._learn(self._read(X, y, sample_weight, needs), self._count_engine())
+
+    @contextmanager
+    def _replacing(self) -> Iterator[Self]:
+        """A copy to learn with, whose state becomes ours at once when the block ends, and never if it fails.
+
+        So who predicts at the same time finds the old model or the new one (`_now`), and no part of each.
+        """
+        new = copy(self)
+        try:
+            yield new
+        except MemoryError as error:  # what is small beside the tables is not estimated
+            raise MemoryLimitError("the fit does not fit in the memory that is left.") from error
+        self.__dict__ = new.__dict__
+
+    def _now(self) -> Self:
+        """This classifier as it is now, whatever is fitted meanwhile."""
+        now = object.__new__(type(self))
+        now.__dict__ = self.__dict__
+        return now
+
+    def _learn(self, table: CodedTable, engine: CountEngine) -> Learnt:
+        """The second half of every fit, wherever the rows are."""
+        self.classes_ = table.classes
+        self.encoder_ = TableEncoder(table.schema, unseen_is_error=self.handle_unknown == "error")
+        learnt = self._learn_model(table, engine)
+        self.class_count_ = table.class_counts(learnt.counts)
+        self.gaps_ = choose_rule(learnt.model, learnt.filling, self.missing)
+        self.model_, self.trace_ = with_rule(learnt.model, self.gaps_), learnt.trace
+        self.quality_, self.decision_, self.recipe_ = None, None, NOTHING_TO_DO
+        self.posterior_, self.edits_ = None, ()
+        return learnt
+
+    def _log_joint(self, X: object, normalized: bool = False) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        if is_stream(X):
+            names = [column.name for column in self.encoder_.schema.attributes]
+            return np.concatenate([self._log_joint(rows, normalized) for rows in open_stream(X, names).select(names)])
+        _, codes = encode_table(self, X)
+        with thread_limit(self.n_jobs):
+            return self._log_posterior(codes, normalized)
+
+    def _log_posterior(self, codes: Codes, normalized: bool) -> NDArray[np.float64]:
+        return self.gaps_.log_posterior(codes, normalized)
+
+    def _read(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, needs: RowNeeds) -> CodedTable:
+        """A table in memory."""
+        training, schema = self._learn_schema(X, y, sample_weight, needs)
+        again = choose_discretizer(self.discretizer) if needs.cuts_again else None
+        return code_table(training, schema, schema.learning_order, needs.unlabelled, again)
+
+    def _learn_schema(
+        self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, needs: RowNeeds
+    ) -> tuple[TrainingTable, TableSchema]:
+        """A table in memory, checked, and what its columns hold."""
+        training = read_training(X, y, sample_weight, unlabelled=True)
+        if self.class_weight is not None:
+            training = weigh_classes(training, self.class_weight)
+        self._check_columns(X, training.table, reset=True)
+        if not needs.unlabelled:
+            warn_left_out(training)
+        schema = learn_schema(
+            training.table,
+            training.target,
+            training.class_codes,
+            training.weights,
+            choose_discretizer(self.discretizer, needs.fine),
+            self.categorical_features,
+            gap_states=needs.gap_states,
+            fine=needs.fine,
+        )
+        return training, schema
+
+    @contextmanager
+    def _read_stream(
+        self, X: object, y: ArrayLike, sample_weight: ArrayLike | None, needs: RowNeeds
+    ) -> Iterator[CodedTable]:
+        """A table that comes batch by batch, read once. Its rows are gone when the block ends, however it does."""
+        self._check_place("disk")
+        roles = check_roles(y, sample_weight)
+        options = ReadOptions(
+            choose_discretizer(self.discretizer, needs.fine),
+            self.categorical_features,
+            gap_states=needs.gap_states,
+            fine=needs.fine,
+            unlabelled=needs.unlabelled,
+            values=needs.cuts_again,
+            class_weight=given_weighting(self.class_weight, "a table that comes batch by batch"),
+        )
+        # Counts of pairs are of coarse codes, and fine ones are learnt from too.
+        only_counts = not exceeds(needs.needs, "pairs") and not needs.fine
+        running = RunningCounts(self._count_engine(), needs.pairs) if only_counts else None
+        reader = StreamReader(roles, options, running)
+        try:
+            table = code_stream(reader.read(open_stream(X)), running)
+            check_classes(options.class_weight, table.classes)
+            if exceeds(needs.needs, "counts"):
+                unlabelled = None if table.unlabelled is None else table.unlabelled.kept()
+                table = replace(table, rows=table.rows.kept(), unlabelled=unlabelled)
+                reader.close()
+            names = table.schema.names[:-1]
+            self.n_features_in_, self.feature_names_in_ = len(names), np.array(names, dtype=object)
+            yield table
+        finally:
+            reader.close()
+
+    def _check_columns(self, X: object, table: RawTable, reset: bool) -> None:
+        """scikit-learn's own messages for other columns than in training; a pyarrow table is named too."""
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if table.named and reset and not hasattr(self, "feature_names_in_"):
+            self.feature_names_in_ = np.array(table.names, dtype=object)
+
+
+def encode_table(clf: TableClassifier, X: object) -> tuple[RawTable, Codes]:
+    """A table to predict: as it was read, and as the codes of all attributes of the model."""
+    with thread_limit(clf.n_jobs):
+        table = read_columns(X)
+        clf._check_columns(X, table, reset=False)
+        return table, add_hidden_codes(clf.encoder_.encode(table), clf.model_.n_states)
+
+
+def code_labelled(clf: TableClassifier, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CodedTable:
+    """The codes of rows that have a class, columns in the table's order.
+
+    Categories and cut points are those of a fitted classifier; for another they are learnt from these rows.
+    """
+    if hasattr(clf, "encoder_"):
+        rows, schema = read_labelled(clf, X, y, sample_weight), clf.encoder_.schema
+    else:
+        rows, schema = clf._learn_schema(X, y, sample_weight, clf._row_needs())
+    return code_table(rows, schema, tuple(range(len(schema.attributes))))
+
+
+def check_intervals(clf: TableClassifier, level: float) -> tuple[float, AnyPosterior]:
+    """The level and the posterior of a fitted classifier, or an error that says what to do."""
+    check_is_fitted(clf)
+    share = check_level(level)
+    if clf.posterior_ is None:
+        raise MissingMethodError(
+            f"this {type(clf).__name__} has no intervals: they are prepared from its training rows once.",
+            hint="call prepare_intervals(X, y) with them; `tanager fit --intervals` keeps that in the model file.",
+        )
+    return share, clf.posterior_

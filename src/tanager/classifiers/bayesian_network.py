@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tanager.arrays import Codes
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.coded_table import CodedTable, RowNeeds
-from tanager.classifiers.learning import Learning, Learnt, Parts, needed_memory
-from tanager.classifiers.options import ClassifierOptions
+from tanager.classifiers.estimate import needed_memory
+from tanager.classifiers.learning import Learnt, NetworkLearner
 from tanager.counts.engine import CountEngine, choose_engine
-from tanager.missing.choose import needs_filler
 from tanager.network import AnyNetwork
-from tanager.parameters import PARAMETERS
+from tanager.parameters import PARAMETERS, ParameterLearner
 from tanager.registry import resolve
-from tanager.scores import SCORES
+from tanager.scores import CLL, SCORES, FamilyScore
 from tanager.structure import STRUCTURES, StructureLearner
 from tanager.table.discretizer import sees_class
 from tanager.table.rows import Place
@@ -30,78 +30,85 @@ REGISTRIES: Mapping[str, Mapping[str, Callable[[], Any]]] = {
 }
 
 
+@dataclass(eq=False, repr=False)
+class ClassifierOptions:
+    """Options of `BayesianNetworkClassifier`, which describes them."""
+
+    structure: str | StructureLearner = "tan"
+    criterion: str | FamilyScore | CLL | None = None
+    parameters: str | ParameterLearner = "conditional"
+    _: KW_ONLY
+    discretizer: object = None
+    missing: str = "auto"
+    categorical_features: ArrayLike | str | None = "from_dtype"
+    handle_unknown: str = "marginalize"
+    class_weight: Mapping[Any, float] | str | None = None
+    engine: str = "auto"
+    device: str | None = None
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
+
+
 class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
-    """Classify by a Bayesian network learnt from a table.
+    """Classify by a Bayesian network: P(class | row) is proportional to P(class) prod_i P(attribute_i | parents_i).
+
+    `structure` maximises the criterion over graphs of its kind; `parameters` then estimate the tables, by default those
+    of the highest conditional likelihood of the classes. The pages on structures, scores and parameters have formulas.
 
     Parameters
     ----------
     structure : str or object of `tanager.structure`
-        How the structure is chosen: "tan", "naive-bayes", "bckg", ... or an object such as `Tree(forest=True)`.
+        How the graph is chosen: "tan", "naive-bayes", "bckg", ... or an object such as `Tree(forest=True)`.
     criterion : str, object of `tanager.scores` or None
-        The score that makes a structure good, for a structure that asks for one: "tan", "bckg", "hill-climb"; None is
-        "fcll" there. Other structures are chosen without one and refuse it.
+        The score of a structure that asks for one, "fcll" by default; other structures refuse it.
     parameters : str or object of `tanager.parameters`
-        How the tables are filled.
+        How the tables are estimated.
     discretizer : None, "mdlp", "quantile" or scikit-learn transformer
-        How numeric columns are cut into bins, on the training rows alone. None means "mdlp".
+        How numeric columns are cut into bins, on the training rows alone; None means "mdlp".
     missing : "auto", "average", "marginalize", "skip" or "category"
-        At prediction P(class | row) is averaged over what a missing cell may hold, given those present, by a second
-        network of frequencies, so that a row of gaps has the class frequencies ("average"); or the cell is summed out
-        of the network's own joint, exactly ("marginalize"); or its families' terms are left out of the log odds
-        ("skip"). "auto" averages, but marginalizes tables that describe the attributes ("frequency", "em",
-        "likelihood-gradient"). In training a gap
-        is left to `parameters`: "em", "likelihood-gradient" and, but for "skip", "conditional" infer it, the others
-        leave out the families it is in. Or, in a column that has some in training, a gap is a state of its own
-        ("category"; else as "auto").
+        What a missing cell means at prediction; "category" makes it a state in columns with missing cells in training.
     categorical_features : "from_dtype", "all", list or mask
-        Columns whose values are categories. By dtype these are text, categoricals and booleans; numbers are
-        discretised. A list of names or positions, or a mask, adds to them.
+        Columns of categories: text, categoricals and booleans by dtype, and those that a list or mask adds.
     handle_unknown : "marginalize" or "error"
-        A category unseen in training is a missing cell, or an error, at prediction.
+        Whether a category unseen in training is a missing cell or an error at prediction.
     class_weight : None, "balanced" or mapping
-        What the weight of a row is multiplied by, by its class, {"ill": 10, "healthy": 1}; a class not named has 1.
-        "balanced" makes all classes weigh the same. Probabilities are then those of a table with so many rows of each
-        class; to decide by what mistakes cost, leave them as they are and use `FixedDecisionClassifier`.
+        Factor of the weight of a row by its class; for costs of mistakes use `FixedDecisionClassifier`.
     engine : "auto", "numpy", "numba" or "torch"
-        What counts; the result is the same. "torch" also passes over the rows on its `device`.
+        What counts, with the same result; "torch" also passes over the rows on its `device`.
     device : "cuda", "cuda:1", ..., "cpu" or None
         Where "torch" works; None is the current GPU if there is one, else the CPU.
     n_jobs : int or None
         Threads; None means all cores.
     random_state : int, RandomState or None
-        For structure learners that draw at random.
+        Seed of structure learners that draw at random.
     verbose : int
-        1 prints what was chosen, in a few lines, with a bar on a terminal; 2 also every step of the search.
+        1 prints what was chosen, with a bar on a terminal; 2 also every step of the search.
 
     Attributes
     ----------
     classes_, n_features_in_, feature_names_in_
         As in every scikit-learn classifier.
     class_count_ : array of shape (n_classes,)
-        How many training rows each class has, or their weights: the base rate of every explanation.
+        Training rows of each class, by weight.
     network_ : Network, MixtureNetwork or TreeAverageNetwork
         The distribution learnt; with structure "aode" and "tree-average" a mean of networks.
-    gaps_ : GapRule
-        What a missing cell means: `tanager.missing`. Set by `fit`: another `missing` needs another fit.
-    filler_ : Network or None
-        What says what a missing cell may hold, where P(class | row) is averaged over it: frequencies, fitted so that
-        its rows have the class frequencies of the training rows when `network_` classifies them.
-    encoder_ : TableEncoder
-        The columns' categories and cut points.
     structure_score_ : float or None
         The score of the structure by the criterion; None where the structure asks for none.
+    filler_ : Network or None
+        The imputation model over which P(class | row) is averaged where cells are missing.
     trace_ : Trace
         Steps of the search and of the optimiser.
-    quality_ : Quality or None
-        How good the model is on rows new to it, where it was read from a file that says so.
     feature_importances_ : array of shape (n_features,)
-        How strong each attribute is, in nats.
-    decision_ : Decision or None
-        How `predict` decides, where the model was read from a file that says so; None for the most probable class.
+        Strength of each attribute, in nats.
+    encoder_ : TableEncoder
+        Categories and cut points of the columns.
+    gaps_ : GapRule
+        What a missing cell means; set by `fit`.
     posterior_ : posterior or None
-        How sure the model is, once `prepare_intervals` was called or where it was read from a file that says so.
-    recipe_ : Recipe
-        What is done to a table before the model sees it, where it was read from a file that says so.
+        Uncertainty of the model, once `prepare_intervals` was called.
+    quality_, decision_, recipe_
+        Quality on new rows, decision rule and preprocessing, where the model file has them.
 
     Examples
     --------
@@ -147,16 +154,12 @@ class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
         return learnt
 
     def _learn_model(self, table: CodedTable, engine: CountEngine) -> Learnt:
-        return self._learning(engine).learn(table)
-
-    def _learning(self, engine: CountEngine) -> Learning:
-        parts = self._parts()
-        fills = needs_filler(self.missing, parts.parameters.describes_attributes)
-        return Learning(parts, engine, self.missing, fills, seed=self._seed, verbose=int(self.verbose))
+        return replace(self._learner(), engine=engine, seed=self._seed).learn(table)
 
     def _needed_memory(self, table: CodedTable) -> int:
-        structure, task = self._learning(self._count_engine()).prepare(table)
-        return needed_memory(self._parts().parameters, task, structure.members)
+        learner = replace(self._learner(), seed=self._seed)
+        structure, task = learner.prepare(table)
+        return needed_memory(learner.parameters, task, structure.members)
 
     def _log_posterior(self, codes: Codes, normalized: bool) -> NDArray[np.float64]:
         network = self.network_
@@ -171,24 +174,24 @@ class BayesianNetworkClassifier(ClassifierOptions, TableClassifier):
         return choose_engine(self.engine, self.device)
 
     def _row_needs(self) -> RowNeeds:
-        parts = self._parts()
-        parameters = parts.parameters
+        learner = self._learner()
+        parameters = learner.parameters
         return RowNeeds(
-            parts.needs,
+            learner.needs,
             gap_states=self.missing == "category",
             unlabelled=parameters.learns_without_class,
             cuts_again=parameters.holds_out and sees_class(self.discretizer),
-            pairs=parts.needs == "pairs" or needs_filler(self.missing, parameters.describes_attributes),
+            pairs=learner.needs == "pairs" or learner.averages,
         )
 
     def _check_place(self, place: Place) -> None:
-        self._parts().check(place)
+        self._learner().check(place)
 
     def _own_posterior(self) -> str | None:
-        return self._parts().parameters.posterior
+        return self._learner().parameters.posterior
 
-    def _parts(self) -> Parts:
-        return Parts.of(self, self._structure())
+    def _learner(self) -> NetworkLearner:
+        return NetworkLearner.of(self, self._structure())
 
     def _structure(self) -> str | StructureLearner:
         """The structure by name or as an object; a preset makes it of options of its own."""

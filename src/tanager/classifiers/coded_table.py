@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from tanager.counts.count_store import CountStore
-from tanager.counts.engine import CountEngine
+from tanager.counts.engine import CountEngine, choose_engine
 from tanager.counts.family import CountTable, Family
 from tanager.counts.running_counts import CountedRows, RunningCounts
 from tanager.table.binning import ValueRows, cut_at_every_value, fine_places, is_worth_cutting_again
@@ -19,7 +21,10 @@ from tanager.table.encoder import encode_rows, without_class
 from tanager.table.rows import Needs, Rows
 from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.stream.reader import StreamedTable
-from tanager.table.training_table import TrainingTable
+from tanager.table.training_table import TrainingTable, read_rows, warn_left_out
+
+if TYPE_CHECKING:
+    from tanager.classifiers.base import TableClassifier
 
 
 @dataclass(frozen=True)
@@ -56,8 +61,9 @@ class CodedTable:
         nodes = np.argsort(np.array(self.order, dtype=np.intp)).tolist()
         return (*nodes, *range(n_attributes, n_attributes + n_hidden + 1))
 
-    def counts(self, engine: CountEngine) -> CountStore:
+    def counts(self, engine: CountEngine | None = None) -> CountStore:
         """The counts of the rows, at their coarse granularity."""
+        engine = choose_engine("auto") if engine is None else engine
         names = [column.name for column in self.columns]
         return CountStore.coarse(self.rows, engine, names, self.known, self.counted)
 
@@ -146,3 +152,14 @@ class RowNeeds:
     unlabelled: bool = False
     cuts_again: bool = False
     pairs: bool = False
+
+
+def read_labelled(
+    clf: TableClassifier, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> TrainingTable:
+    """Rows that have a class, checked against the columns and classes of the training rows of a fitted classifier."""
+    check_is_fitted(clf)
+    rows = read_rows(X, y, sample_weight, clf.classes_, unlabelled=True)
+    clf._check_columns(X, rows.table, reset=False)
+    warn_left_out(rows)
+    return rows

@@ -1,19 +1,28 @@
-"""What a fit will take, in memory and time, before it is begun."""
+"""What a fit takes in memory and time; a fit that takes more than is allowed is refused before it is begun."""
 
 from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from tanager.classifiers.base import TableClassifier
-from tanager.errors import DataError
+from tanager.counts.count_store import CountStore
+from tanager.errors import DataError, MemoryLimitError
+from tanager.parameters import ParameterLearner, ParameterTask
+from tanager.runtime.resources import available_memory
+from tanager.structure.dag import Dag
 from tanager.table.columns import code_dtype
+
+if TYPE_CHECKING:
+    from tanager.classifiers.base import TableClassifier
 
 SHARES = (1 / 8, 1 / 4)
 """Of the rows, to which fits are timed; a line through both times gives that of all rows."""
@@ -63,3 +72,38 @@ def _seconds(clf: TableClassifier, X: pa.Table, y: NDArray[np.generic]) -> float
         times.append(time.perf_counter() - begin)
     slope = max(0.0, times[2] - times[1]) / (sizes[1] - sizes[0])
     return times[2] + slope * (X.num_rows - sizes[1])
+
+
+def needed_memory(learner: ParameterLearner, task: ParameterTask, members: Sequence[Dag] = ()) -> int:
+    """Bytes, about: those of a cell times the cells of all tables.
+
+    Of a mean of networks those of all `members`; of a fit the counts of pairs and triples refuse what is too large.
+    """
+    if members:
+        n_states = task.counts.n_states
+        return learner.bytes_per_cell["mixtures"] * sum(f.size(n_states) for dag in members for f in dag.families)
+    return learner.bytes_per_cell["tables"] * sum(family_sizes(task).values())
+
+
+def refuse_too_large(sizes: Mapping[tuple[int, ...], int], counts: CountStore, bytes_per_cell: int) -> None:
+    """Refuse so many cells, by their nodes, if they would not fit in the memory allowed, and name the largest table."""
+    needed, allowed = bytes_per_cell * sum(sizes.values()), min(counts.memory_limit, available_memory())
+    if needed > allowed:
+        names = counts.names
+        nodes = max(sizes, key=sizes.__getitem__)
+        widest = max(nodes[:-1] or nodes, key=counts.n_states.__getitem__)
+        raise MemoryLimitError(
+            f"the fit would take about {needed / 2**30:.3g} GiB, more than the {allowed / 2**30:.3g} GiB allowed: the "
+            f"table over {', '.join(repr(names[node]) for node in nodes)} alone has {sizes[nodes]:,} cells.",
+            hint=f"drop {names[widest]!r}, which has {counts.n_states[widest]:,} states, or group its values.",
+        )
+
+
+def table_sizes(node_sets: Iterable[tuple[int, ...]], counts: CountStore) -> dict[tuple[int, ...], int]:
+    """Cells of the table of each set of nodes, the class last where it is among them."""
+    return {nodes: prod(counts.n_states[node] for node in nodes) for nodes in node_sets}
+
+
+def family_sizes(task: ParameterTask) -> dict[tuple[int, ...], int]:
+    """Cells of the table of each family."""
+    return table_sizes([tuple(sorted(family.nodes)) for family in task.dag.families], task.counts)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from tanager.classifiers.coded_table import CodedTable, code_table
+from tanager.classifiers.coded_table import CodedTable, code_table, read_labelled
 from tanager.classifiers.learning import Learnt, add_hidden_codes
 from tanager.counts.family import Family
 from tanager.errors import DataError, OptionError
@@ -43,7 +43,7 @@ class Preparation:
     def of(cls, clf: TableClassifier, X: object, y: ArrayLike, sample_weight: ArrayLike | None) -> Preparation:
         if is_stream(X):
             raise DataError("intervals and stability need the training rows in memory, and X comes batch by batch.")
-        return cls(clf, weigh_classes(clf.read_labelled(X, y, sample_weight), clf.class_weight))
+        return cls(clf, weigh_classes(read_labelled(clf, X, y, sample_weight), clf.class_weight))
 
     def learn(self, method: str, n_draws: int, seed: int) -> AnyPosterior:
         """By a method of `prepare_intervals`; "auto" asks the parameter learner."""
@@ -92,7 +92,7 @@ class Preparation:
 
     def _dirichlet(self) -> DirichletPosterior:
         network = cast(Network, self.clf.model_)
-        learner = cast(Frequency, cast("BayesianNetworkClassifier", self.clf)._parts().parameters)
+        learner = cast(Frequency, cast("BayesianNetworkClassifier", self.clf)._learner().parameters)
         table = code_table(self.training, self.clf.encoder_.schema, tuple(range(len(network.columns) - 1)))
         counts = table.counts(self.clf._count_engine())
         families = [Family(node, parents) for node, parents in enumerate(network.dag.parents)]

@@ -1,13 +1,12 @@
-"""Parts: the structure learner, criterion and parameter learner of a classifier, and whether they go together."""
+"""A coded table -> a finished network: count, choose the structure, fit the parameters; wherever the rows are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import prod
 from time import perf_counter
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -15,11 +14,11 @@ from tanager.additive.model import AnyModel
 from tanager.additive.trace import AdditiveTrace
 from tanager.arrays import Codes
 from tanager.classifiers.coded_table import CodedTable
-from tanager.classifiers.options import ClassifierOptions
+from tanager.classifiers.estimate import family_sizes, refuse_too_large
 from tanager.counts.count_store import CountStore
-from tanager.counts.engine import CountEngine
-from tanager.errors import MemoryLimitError, OptionError
-from tanager.missing.choose import MISSING
+from tanager.counts.engine import CountEngine, choose_engine
+from tanager.errors import OptionError
+from tanager.missing.choose import MISSING, needs_filler
 from tanager.missing.filling import FillingTask
 from tanager.network.mixture import MixtureNetwork
 from tanager.network.network import Network
@@ -29,7 +28,7 @@ from tanager.parameters.conditional.learner import fitted_likelihood
 from tanager.parameters.protocol import ParameterTrace
 from tanager.parameters.row_likelihood import RowLikelihood
 from tanager.registry import check_option, resolve
-from tanager.runtime.resources import available_memory, one_blas_thread
+from tanager.runtime.resources import one_blas_thread
 from tanager.scores import CLL, SCORES, FamilyScore
 from tanager.structure import STRUCTURES, LearntStructure, Step, StructureLearner, StructureTask
 from tanager.structure.dag import Dag
@@ -38,22 +37,32 @@ from tanager.table.rows import EncodedBatch, Needs, Place, Rows, check_needs, ga
 from tanager.table.schema import ColumnSchema
 from tanager.tuning.fit import STRENGTHS, QueryRows, TuneRun
 
+if TYPE_CHECKING:
+    from tanager.classifiers.bayesian_network import ClassifierOptions
+
 DEFAULT_CRITERION = StructureLearner.default_criterion
 
 
 @dataclass(frozen=True)
-class Parts:
-    """What a classifier is put together of; each part declares what it can do, and is asked here.
+class NetworkLearner:
+    """What a network is learnt by. Each part declares what it can do, and is asked here.
 
     criterion  what the structure is chosen by; None where it asks for none
+    missing    as the classifier's
+    verbose    1 prints what was chosen, 2 also each step of the search
+    seed       for structure learners that draw at random
     """
 
     structure: StructureLearner
     criterion: FamilyScore | CLL | None
     parameters: ParameterLearner
+    engine: CountEngine
+    missing: str
+    verbose: int
+    seed: int = 0
 
     @classmethod
-    def of(cls, options: ClassifierOptions, structure: object) -> Parts:
+    def of(cls, options: ClassifierOptions, structure: object) -> NetworkLearner:
         """The parts that options name or hold, the structure apart; an error names what cannot be used."""
         missing = check_option("missing", options.missing, MISSING)
         check_option("handle_unknown", options.handle_unknown, ["marginalize", "error"])
@@ -70,7 +79,19 @@ class Parts:
                 f"missing={missing!r} is defined for one network; structure={learner!r} is a mixture of them.",
                 hint="use missing='auto', which sums a missing cell out of each.",
             )
-        return cls(learner, choose_criterion(options.criterion, learner), fitter)
+        return cls(
+            learner,
+            choose_criterion(options.criterion, learner),
+            fitter,
+            choose_engine(options.engine, options.device),
+            missing,
+            int(options.verbose),
+        )
+
+    @property
+    def averages(self) -> bool:
+        """Whether P(class | row) will be averaged over what a missing cell may hold."""
+        return needs_filler(self.missing, self.parameters.describes_attributes)
 
     @property
     def needs(self) -> Needs:
@@ -86,22 +107,70 @@ class Parts:
         parts = {"structure": self.structure, "criterion": self.criterion, "parameters": self.parameters}
         return {option: part for option, part in parts.items() if part is not None}
 
-
-def choose_criterion(criterion: object, structure: StructureLearner) -> FamilyScore | CLL | None:
-    """The score that `structure` is chosen by; None where it asks for none, and then none may be given."""
-    if structure.asks_criterion:
-        score = resolve(
-            "criterion", structure.default_criterion if criterion is None else criterion, SCORES, "check_options"
+    def prepare(self, table: CodedTable) -> tuple[LearntStructure, ParameterTask]:
+        """The structure, and what the parameter learner is given."""
+        counts, columns, unlabelled = table.counts(self.engine), table.columns, table.unlabelled
+        hidden = hidden_columns(self, counts.names)
+        if hidden:
+            counts, columns = count_with_hidden(counts, hidden), (*columns[:-1], *hidden, columns[-1])
+            unlabelled = None if unlabelled is None else add_hidden(unlabelled, hidden)
+        order = table.table_order(len(hidden))
+        structure_task = replace(self._structure_task(counts, order, table.schema.named), schema=columns)
+        structure = self.structure.learn(structure_task)
+        if self.verbose:
+            score = "" if structure.score is None else f", score {structure.score:.6g}"
+            print(f"structure: {len(structure.steps):,} steps{score}")
+        task = ParameterTask(
+            structure.dag,
+            counts,
+            schema=columns,
+            unlabelled=unlabelled,
+            values=table.values,
+            relearn=partial(self._relearn, columns=order, named=table.schema.named),
+            skip_gaps=self.missing == "skip",
+            report=print if self.verbose else None,
         )
-        score.check_options()
-        return score
-    if criterion is None:
-        return None
-    asking = [repr(name) for name, make in STRUCTURES.items() if make().asks_criterion]
-    raise OptionError(
-        f"criterion={criterion!r} is given, but the structure {type(structure).__name__}() is chosen without one.",
-        hint=f"leave the criterion out, or use a structure that asks for one: {', '.join(asking)}.",
-    )
+        return structure, task
+
+    def learn(self, table: CodedTable) -> Learnt:
+        start = perf_counter()
+        structure, task = self.prepare(table)
+        refuse_too_large(family_sizes(task), task.counts, self.parameters.bytes_per_cell["tables"])
+        counts, n_hidden = task.counts, len(task.columns) - len(table.columns)
+        order = table.table_order(n_hidden)
+        if n_hidden and self.parameters.tunes_hidden:
+            learnt = tune_hidden(cast(Conditional, self.parameters), task)
+        elif structure.members:
+            learnt = learn_members(self.parameters, task, structure)
+        else:
+            learnt = self.parameters.learn(task)
+        filling = None
+        if self.averages and not n_hidden:
+            network = cast(Network, learnt.network)
+            classes, by_state = table.class_counts(counts), table.state_counts(counts)
+            filling = FillingTask.of(network, counts, classes, by_state, order)
+        trace = Trace(structure.steps, learnt.trace, float(f"{perf_counter() - start:.3g}"))
+        return Learnt(learnt.network.reordered(order), filling, trace, counts, structure.score)
+
+    def _relearn(self, counts: CountStore, columns: tuple[int, ...], named: bool) -> Dag:
+        """The structure by the counts of other rows."""
+        task = replace(self._structure_task(counts, columns, named), report=None)
+        return self.structure.learn(task).dag
+
+    def _structure_task(self, counts: CountStore, columns: tuple[int, ...], named: bool) -> StructureTask:
+        structure, criterion, parameters = self.structure, self.criterion, self.parameters
+        if named and isinstance(criterion, FamilyScore):
+            criterion = criterion.for_nodes(counts.names)
+        report = print if self.verbose > 1 else None
+        task = StructureTask(counts, criterion, counts.names, self.seed, report, columns=columns)
+        asks_rows = criterion is not None and not criterion.decomposable
+        if not asks_rows and not structure.evaluates:
+            return task
+        smoothing = cast(Frequency, parameters) if parameters.smooths_counts else Frequency()
+        if asks_rows:
+            return replace(task, evaluate=criterion_likelihood(cast(CLL, criterion), counts, smoothing))
+        rows = RowLikelihood(counts, smoothing, structure.leaves_one_out)
+        return replace(task, evaluate=rows, evaluate_each=rows.each, count_right=rows.count_right, weigh=rows.weigh)
 
 
 @dataclass(frozen=True)
@@ -127,87 +196,21 @@ class Learnt:
     structure_score: float | None = None
 
 
-@dataclass(frozen=True)
-class Learning:
-    """How a network is learnt.
-
-    missing  as the classifier's
-    fills    whether P(class | row) will be averaged over what a missing cell may hold
-    seed     for structure learners that draw at random
-    verbose  1 prints what was chosen, 2 also each step of the search
-    """
-
-    parts: Parts
-    engine: CountEngine
-    missing: str
-    fills: bool
-    seed: int
-    verbose: int
-
-    def prepare(self, table: CodedTable) -> tuple[LearntStructure, ParameterTask]:
-        """The structure, and what the parameter learner is given."""
-        parts, counts, columns, unlabelled = self.parts, table.counts(self.engine), table.columns, table.unlabelled
-        hidden = hidden_columns(parts, counts.names, self.missing)
-        if hidden:
-            counts, columns = count_with_hidden(counts, hidden), (*columns[:-1], *hidden, columns[-1])
-            unlabelled = None if unlabelled is None else add_hidden(unlabelled, hidden)
-        order = table.table_order(len(hidden))
-        structure_task = replace(self._structure_task(counts, order, table.schema.named), schema=columns)
-        structure = parts.structure.learn(structure_task)
-        if self.verbose:
-            score = "" if structure.score is None else f", score {structure.score:.6g}"
-            print(f"structure: {len(structure.steps):,} steps{score}")
-        task = ParameterTask(
-            structure.dag,
-            counts,
-            schema=columns,
-            unlabelled=unlabelled,
-            values=table.values,
-            relearn=partial(self._relearn, columns=order, named=table.schema.named),
-            skip_gaps=self.missing == "skip",
-            report=print if self.verbose else None,
+def choose_criterion(criterion: object, structure: StructureLearner) -> FamilyScore | CLL | None:
+    """The score that `structure` is chosen by; None where it asks for none, and then none may be given."""
+    if structure.asks_criterion:
+        score = resolve(
+            "criterion", structure.default_criterion if criterion is None else criterion, SCORES, "check_options"
         )
-        return structure, task
-
-    def learn(self, table: CodedTable) -> Learnt:
-        parts, start = self.parts, perf_counter()
-        structure, task = self.prepare(table)
-        check_memory(parts.parameters, task)
-        counts, n_hidden = task.counts, len(task.columns) - len(table.columns)
-        order = table.table_order(n_hidden)
-        if n_hidden and parts.parameters.tunes_hidden:
-            learnt = tune_hidden(cast(Conditional, parts.parameters), task)
-        elif structure.members:
-            learnt = learn_members(parts.parameters, task, structure)
-        else:
-            learnt = parts.parameters.learn(task)
-        filling = None
-        if self.fills and not n_hidden:
-            network = cast(Network, learnt.network)
-            classes, by_state = table.class_counts(counts), table.state_counts(counts)
-            filling = FillingTask.of(network, counts, classes, by_state, order)
-        trace = Trace(structure.steps, learnt.trace, float(f"{perf_counter() - start:.3g}"))
-        return Learnt(learnt.network.reordered(order), filling, trace, counts, structure.score)
-
-    def _relearn(self, counts: CountStore, columns: tuple[int, ...], named: bool) -> Dag:
-        """The structure by the counts of other rows."""
-        task = replace(self._structure_task(counts, columns, named), report=None)
-        return self.parts.structure.learn(task).dag
-
-    def _structure_task(self, counts: CountStore, columns: tuple[int, ...], named: bool) -> StructureTask:
-        structure, criterion, parameters = self.parts.structure, self.parts.criterion, self.parts.parameters
-        if named and isinstance(criterion, FamilyScore):
-            criterion = criterion.for_nodes(counts.names)
-        report = print if self.verbose > 1 else None
-        task = StructureTask(counts, criterion, counts.names, self.seed, report, columns=columns)
-        asks_rows = criterion is not None and not criterion.decomposable
-        if not asks_rows and not structure.evaluates:
-            return task
-        smoothing = cast(Frequency, parameters) if parameters.smooths_counts else Frequency()
-        if asks_rows:
-            return replace(task, evaluate=criterion_likelihood(cast(CLL, criterion), counts, smoothing))
-        rows = RowLikelihood(counts, smoothing, structure.leaves_one_out)
-        return replace(task, evaluate=rows, evaluate_each=rows.each, count_right=rows.count_right, weigh=rows.weigh)
+        score.check_options()
+        return score
+    if criterion is None:
+        return None
+    asking = [repr(name) for name, make in STRUCTURES.items() if make().asks_criterion]
+    raise OptionError(
+        f"criterion={criterion!r} is given, but the structure {type(structure).__name__}() is chosen without one.",
+        hint=f"leave the criterion out, or use a structure that asks for one: {', '.join(asking)}.",
+    )
 
 
 def criterion_likelihood(criterion: CLL, counts: CountStore, smoothing: Frequency) -> Callable[[Dag], float]:
@@ -225,59 +228,22 @@ def learn_members(parameters: ParameterLearner, task: ParameterTask, structure: 
     return LearntNetwork(MixtureNetwork(members, np.array(structure.weights), structure.subsumption))
 
 
-def needed_memory(learner: ParameterLearner, task: ParameterTask, members: Sequence[Dag] = ()) -> int:
-    """Bytes, about: those of a cell times the cells of all tables.
-
-    Of a mean of networks those of all `members`; of a fit the counts of pairs and triples refuse what is too large.
-    """
-    if members:
-        n_states = task.counts.n_states
-        return learner.bytes_per_cell["mixtures"] * sum(f.size(n_states) for dag in members for f in dag.families)
-    return learner.bytes_per_cell["tables"] * sum(table_sizes(_families(task), task.counts).values())
-
-
-def check_memory(learner: ParameterLearner, task: ParameterTask) -> None:
-    """Refuse tables that would not fit in the memory allowed, and name the largest."""
-    refuse_too_large(table_sizes(_families(task), task.counts), task.counts, learner.bytes_per_cell["tables"])
-
-
-def refuse_too_large(sizes: Mapping[tuple[int, ...], int], counts: CountStore, bytes_per_cell: int) -> None:
-    """Refuse so many cells, by their nodes, if they would not fit in the memory allowed, and name the largest table."""
-    needed, allowed = bytes_per_cell * sum(sizes.values()), min(counts.memory_limit, available_memory())
-    if needed > allowed:
-        names = counts.names
-        nodes = max(sizes, key=sizes.__getitem__)
-        widest = max(nodes[:-1] or nodes, key=counts.n_states.__getitem__)
-        raise MemoryLimitError(
-            f"the fit would take about {needed / 2**30:.3g} GiB, more than the {allowed / 2**30:.3g} GiB allowed: the "
-            f"table over {', '.join(repr(names[node]) for node in nodes)} alone has {sizes[nodes]:,} cells.",
-            hint=f"drop {names[widest]!r}, which has {counts.n_states[widest]:,} states, or group its values.",
-        )
-
-
-def table_sizes(node_sets: Iterable[tuple[int, ...]], counts: CountStore) -> dict[tuple[int, ...], int]:
-    """Cells of the table of each set of nodes, the class last where it is among them."""
-    return {nodes: prod(counts.n_states[node] for node in nodes) for nodes in node_sets}
-
-
-def _families(task: ParameterTask) -> list[tuple[int, ...]]:
-    return [tuple(sorted(family.nodes)) for family in task.dag.families]
-
-
-def hidden_columns(parts: Parts, names: Sequence[str], missing: str) -> tuple[ColumnSchema, ...]:
+def hidden_columns(learner: NetworkLearner, names: Sequence[str]) -> tuple[ColumnSchema, ...]:
     """The hidden nodes of a structure for a table with these columns, the class last; or why they cannot be learnt."""
-    hidden = parts.structure.hidden(names)
+    hidden = learner.structure.hidden(names)
     if not hidden:
         return ()
     nodes = ", ".join(repr(column.name) for column in hidden)
-    if not parts.parameters.learns_hidden:
+    if not learner.parameters.learns_hidden:
         raise OptionError(
-            f"the network has nodes that are no column of the table, {nodes}; {type(parts.parameters).__name__} cannot "
-            "learn tables of hidden nodes.",
+            f"the network has nodes that are no column of the table, {nodes}; {type(learner.parameters).__name__} "
+            "cannot learn tables of hidden nodes.",
             hint="use parameters='em', 'likelihood-gradient' or 'conditional', or rename the columns.",
         )
-    if missing not in ("auto", "marginalize", "category"):
-        raise OptionError(f"missing={missing!r} cannot be used with hidden nodes, {nodes}: they have to be summed out.")
+    if learner.missing not in ("auto", "marginalize", "category"):
+        raise OptionError(
+            f"missing={learner.missing!r} cannot be used with hidden nodes, {nodes}: they have to be summed out."
+        )
     return hidden
 
 
@@ -320,8 +286,8 @@ def tune_hidden(parameters: Conditional, task: ParameterTask) -> LearntNetwork:
     They are pulled back to EM's as if `strength` rows had been seen in each of their rows (`tune`). So where nothing is
     gained by telling classes apart EM's tables stay.
     """
-    options = parameters.fit_options()
-    if options.prior in ("none", "uniform"):
+    parameters.check_options()
+    if parameters.prior_name in ("none", "uniform"):
         raise OptionError(
             f"prior={parameters.prior!r} cannot be used with hidden nodes: the tables are pulled to those of EM.",
             hint="use prior='generative'.",
@@ -329,7 +295,7 @@ def tune_hidden(parameters: Conditional, task: ParameterTask) -> LearntNetwork:
     start = EM().learn(task)
     batch = gather(task.counts.rows)
     rows = QueryRows(np.column_stack([batch.codes, batch.class_codes]), (batch.n_attributes,), batch.row_weights)
-    strengths = STRENGTHS if options.strengths is None else options.strengths[:1]
+    strengths = STRENGTHS if parameters.strengths is None else parameters.strengths[:1]
 
     def relearn(part: QueryRows) -> Network:
         codes = np.asfortranarray(part.codes[:, :-1])
@@ -338,8 +304,8 @@ def tune_hidden(parameters: Conditional, task: ParameterTask) -> LearntNetwork:
         return cast(Network, EM().learn(replace(task, counts=counts)).network)
 
     with one_blas_thread():
-        network, alpha = cast(Network, start.network), options.alpha
-        chosen = TuneRun(network, options.objective, strengths, alpha=alpha, relearn=relearn).learn(rows)
+        network, alpha = cast(Network, start.network), parameters.joint_share
+        chosen = TuneRun(network, parameters.objective, strengths, alpha=alpha, relearn=relearn).learn(rows)
     trace = HiddenTrace(start.trace, chosen.strength, tuple(chosen.held_out.items()))
     return LearntNetwork(task.network(chosen.tables), trace)
 

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 
-from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
+from tanager.classifiers.bayesian_network import BayesianNetworkClassifier, ClassifierOptions
 from tanager.classifiers.coded_table import CodedTable, code_table
 from tanager.classifiers.learning import Learnt
-from tanager.classifiers.options import ClassifierOptions
 from tanager.counts.engine import CountEngine
 from tanager.counts.family import CountTable
 from tanager.errors import DataError

@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.classifiers.base import TableClassifier
+from tanager.classifiers.base import TableClassifier, code_labelled
 from tanager.classifiers.bayesian_network import BayesianNetworkClassifier
 from tanager.classifiers.learning import DEFAULT_CRITERION, criterion_likelihood
 from tanager.errors import OptionError
@@ -73,8 +73,9 @@ def structure_score(
     score.check_options()
     structure = Fixed(parents)
     clf = BayesianNetworkClassifier(structure, categorical_features=categorical_features, discretizer=discretizer)
-    counts = clf.learn_counts(X, y, sample_weight)
-    if clf.encoder_.schema.named and isinstance(score, FamilyScore):
+    table = code_labelled(clf, X, y, sample_weight)
+    counts = table.counts()
+    if table.schema.named and isinstance(score, FamilyScore):
         score = score.for_nodes(counts.names)
     task = StructureTask(counts, score, counts.names)
     if not score.decomposable:
@@ -168,12 +169,8 @@ def information(*data: Any, sample_weight: ArrayLike | None = None) -> Informati
     >>> round(float(found.interaction[0, 1]), 6)
     0.693147
     """
-    if isinstance(data[0], TableClassifier):
-        clf, X, y = data
-        counts = clf.count(X, y, sample_weight)
-    else:
-        X, y = data
-        counts = BayesianNetworkClassifier("naive-bayes").learn_counts(X, y, sample_weight)
+    clf, X, y = data if len(data) == 3 else (BayesianNetworkClassifier("naive-bayes"), *data)
+    counts = code_labelled(clf, X, y, sample_weight).counts()
     pairs = pair_information(counts.pairs())
     return Information(
         counts.names[:-1], class_information(counts), pairs.conditional, pairs.marginal, pairs.interaction

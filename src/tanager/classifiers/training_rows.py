@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tanager.classifiers.base import TableClassifier
+from tanager.classifiers.base import TableClassifier, encode_table
 from tanager.errors import DataError
 from tanager.metrics import Quality
 from tanager.table.training_table import encode_labels, read_labels
@@ -15,7 +15,7 @@ from tanager.table.training_table import encode_labels, read_labels
 
 def table_digest(clf: TableClassifier, X: object, y: ArrayLike) -> str:
     """SHA-256 of the rows and their classes in the codes of a fitted classifier, whatever kind of table they are in."""
-    _, codes = clf.encode(X)
+    _, codes = encode_table(clf, X)
     _, class_codes = encode_labels(read_labels(y), clf.classes_)
     digest = hashlib.sha256(repr(codes.shape).encode())
     for part in (codes, class_codes):

@@ -132,7 +132,9 @@ class _Columns:
                     f"--keep {name!r} has the name of a column that is predicted.", hint="rename it in DATA."
                 )
         if self.interval is not None:
-            self.clf.check_intervals(self.interval)
+            from tanager.classifiers.base import check_intervals
+
+            check_intervals(self.clf, self.interval)
 
     @property
     def names(self) -> list[str]:

@@ -84,7 +84,7 @@ def tune(
             table = _read_columns(network, data, missing or ())
         with working("Tuning"):
             result = tune_network(
-                network, table, query, parameters, strength=worth, folds=folds, impossible=impossible, random_state=seed
+                network, table, query, parameters, strength=worth, cv=folds, impossible=impossible, random_state=seed
             )
         if path is not None:
             write_network(result.network, path)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,44 +29,24 @@ from tanager.metrics import Probabilities
 from tanager.table.schema import Category
 from tanager.table.training_table import encode_labels, read_labels, read_sample_weight
 
-
-class WrappingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """A classifier with another within: `estimator`, and fitted `estimator_`. It takes the tables that one takes."""
-
-    estimator: Any
-    estimator_: Any
-
-    @property
-    def n_features_in_(self) -> int:
-        """How many attributes there are."""
-        return int(self.estimator_.n_features_in_)
-
-    @property
-    def feature_names_in_(self) -> NDArray[np.object_]:
-        """Their names, where they have any."""
-        names: NDArray[np.object_] = self.estimator_.feature_names_in_
-        return names
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self.estimator).input_tags
-        return tags
-
-
 Weights = NDArray[np.float64] | None
 
 
-class DecidingClassifier(WrappingClassifier, ABC):
-    """What the two have in common: a classifier within gives the probabilities, `decision_` makes decisions of them."""
+class DecidingClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator, ABC):
+    """A classifier with another within: `estimator_` gives the probabilities, `decision_` makes decisions of them."""
 
+    estimator: Any
+    estimator_: Any
     decision_: Decision
+    classes_: NDArray[np.generic]
 
     def fit(self, X: object, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the classifier within, and find the decision."""
-        weights = None
-        if sample_weight is not None:
-            weights = read_sample_weight(sample_weight, read_labels(y))
+        weights = None if sample_weight is None else read_sample_weight(sample_weight, read_labels(y))
         self.estimator_ = clone(self.estimator).fit(X, y, **({} if weights is None else {"sample_weight": weights}))
+        for name in ("classes_", "n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
         self.decision_ = self._decide(X, y, weights)
         return self
 
@@ -75,44 +55,35 @@ class DecidingClassifier(WrappingClassifier, ABC):
 
     def predict(self, X: object) -> NDArray[np.generic]:
         """The class decided for in each row; None where a person is to be asked."""
-        probabilities = self.predict_proba(X)
-        return self.decision_.labels(probabilities, self.classes_)
+        return self.decision_.labels(self.predict_proba(X), self.classes_)
 
     def predict_proba(self, X: object) -> NDArray[np.float64]:
         """P(class | row), whatever is decided."""
         check_is_fitted(self)
-        probabilities: NDArray[np.float64] = self.estimator_.predict_proba(X)
-        return probabilities
+        return cast(NDArray[np.float64], self.estimator_.predict_proba(X))
 
     def predict_log_proba(self, X: object) -> NDArray[np.float64]:
         """log P(class | row), whatever is decided."""
         check_is_fitted(self)
-        logs: NDArray[np.float64] = self.estimator_.predict_log_proba(X)
-        return logs
+        return cast(NDArray[np.float64], self.estimator_.predict_log_proba(X))
 
     def to_model(self) -> TableClassifier:
         """The classifier within, which decides so too: what is saved and explained."""
         check_is_fitted(self)
         if not isinstance(self.estimator_, TableClassifier):
-            raise OptionError(
-                f"the classifier within is a {type(self.estimator_).__name__}; only those of tanager are saved and "
-                "explained."
-            )
+            within = type(self.estimator_).__name__
+            raise OptionError(f"the classifier within is a {within}; only those of tanager are saved and explained.")
         model = copy(self.estimator_)
         model.decision_ = self.decision_
         return model
 
-    @property
-    def classes_(self) -> NDArray[np.generic]:
-        """The labels, ascending."""
-        classes: NDArray[np.generic] = self.estimator_.classes_
-        return classes
-
-    def _labels(self) -> tuple[Category, ...]:
-        return tuple(self.classes_.tolist())
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "decision_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
 
     def __getstate__(self) -> dict[str, Any]:
         """Costs by pairs of classes as a list: JSON, and so skops, has no mapping from pairs."""
@@ -122,9 +93,9 @@ class DecidingClassifier(WrappingClassifier, ABC):
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
         if "costs_by_pair" in state:
-            pairs = state["costs_by_pair"]
-            state = {name: value for name, value in state.items() if name != "costs_by_pair"} | {"costs": dict(pairs)}
+            state["costs"] = dict(state.pop("costs_by_pair"))
         super().__setstate__(state)
 
 
@@ -176,7 +147,7 @@ class FixedDecisionClassifier(FixedDecisionOptions, DecidingClassifier):
     """
 
     def _decide(self, X: object, y: ArrayLike, weights: Weights) -> Decision:
-        classes = self._labels()
+        classes = tuple(self.classes_.tolist())
         if self.threshold is None:
             return CostDecision(classes, read_costs(self.costs, classes), read_price(self.ask))
         if self.costs is not None or self.ask is not None:
@@ -243,7 +214,7 @@ class TunedDecisionClassifierCV(TunedDecisionOptions, DecidingClassifier):
             raise OptionError(
                 f"a threshold is tuned for one of costs, sensitivity and specificity; given were {given or 'none'}."
             )
-        classes = self._labels()
+        classes = tuple(self.classes_.tolist())
         positive = positive_label(self.pos_label, classes)
         costs = None if self.costs is None else read_costs(self.costs, classes)
         labels = read_labels(y)

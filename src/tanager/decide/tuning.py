@@ -163,7 +163,6 @@ def measure_decision(
     probabilities: Probabilities,
     class_codes: NDArray[np.integer],
     weights: Array | None = None,
-    seed: int = 0,
 ) -> DecisionQuality:
     """Costs of a decision and of simpler rules; `probabilities` are of rows that the model has not learnt from.
 
@@ -192,7 +191,7 @@ def measure_decision(
     priced = np.column_stack([table, np.full(len(table), decision.price or 0.0)])
     costs = np.column_stack([priced[class_codes, codes] for codes in rules.values()])
     means = weight @ costs / weight.sum()
-    low, high = _intervals(costs, weight, seed)
+    low, high = _intervals(costs, weight)
     benefits = _net_benefits(table, means, positive)
     lines = zip(rules, means.tolist(), low.tolist(), high.tolist(), benefits, strict=True)
     asked = float(weight @ (chosen == len(table)) / weight.sum())
@@ -207,10 +206,10 @@ def _net_benefits(table: Array, means: Array, positive: int | None) -> list[floa
     return [float(means[-1] - mean) / saved_by_one if saved_by_one > 0 else None for mean in means]
 
 
-def _intervals(costs: Array, weights: Array, seed: int) -> tuple[Array, Array]:
+def _intervals(costs: Array, weights: Array) -> tuple[Array, Array]:
     """The ends of a 95 % interval of the mean of each column, by the percentiles of a bootstrap over rows."""
     n_rows = len(costs)
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(0)
     draws = np.empty((int(np.clip(CELLS_IN_ALL_DRAWS // costs.size, MIN_DRAWS, MAX_DRAWS)), costs.shape[1]))
     for draw in draws:
         times = weights * np.bincount(generator.integers(n_rows, size=n_rows), minlength=n_rows)

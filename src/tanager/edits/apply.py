@@ -18,7 +18,7 @@ from tanager.additive.importance import class_odds, tree_mains
 from tanager.additive.model import AdditiveModel
 from tanager.arrays import Array, Codes, Ints
 from tanager.classifiers.additive import AdditiveClassifier
-from tanager.classifiers.base import TableClassifier
+from tanager.classifiers.base import TableClassifier, encode_table
 from tanager.edits.edit import DIRECTIONS, Bound, Edit, Edits, Revision, model_digest
 from tanager.errors import DataError, OptionError
 from tanager.missing.choose import choose_rule
@@ -89,7 +89,7 @@ def apply_edits(
     if (X is None) != (y is None):
         raise OptionError("to fit the intercept again takes rows X and their classes y, both.")
     if X is not None:
-        table, codes = clf.encode(X)
+        table, codes = encode_table(clf, X)
         class_codes = read_rows(table, y, None, clf.classes_).class_codes
         network = refit_intercept(network, codes, class_codes.astype(np.intp))
     filling: Filling | None = getattr(clf.gaps_, "filling", None)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from tanager.additive.importance import edge_strength, term_strength
 from tanager.arrays import Array
 from tanager.classifiers.base import TableClassifier
+from tanager.classifiers.coded_table import read_labelled
 from tanager.classifiers.learning import add_hidden_codes
 from tanager.errors import DataError, OptionError
 from tanager.explain.cells import Model, network_of
@@ -163,7 +164,7 @@ def removal(model: Model, X: object, y: ArrayLike, sample_weight: ArrayLike | No
     if X is None:
         raise DataError("explain was given y without X.", hint="explain(model, X, y).")
     network = network_of(model)
-    labelled = model.read_labelled(X, y, sample_weight)
+    labelled = read_labelled(model, X, y, sample_weight)
     codes = add_hidden_codes(model.encoder_.encode(labelled.table), network.n_states)
     weights = np.ones(len(codes)) if labelled.weights is None else labelled.weights
     lost = np.zeros(len(network.terms))

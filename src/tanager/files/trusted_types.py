@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from tanager.additive.forest import Forest
 from tanager.additive.trace import AdditiveTrace
 from tanager.check import preprocessing
-from tanager.classifiers import NaiveBayesClusterer
 from tanager.classifiers.base import TableClassifier
 from tanager.classifiers.learning import Trace
 from tanager.decide import Decision, DecisionQuality, RuleCost
@@ -29,14 +28,17 @@ from tanager.scores import SCORES
 from tanager.structure import STRUCTURES, Dag, Fixed, Step
 from tanager.structure.averaged import Subsumption
 from tanager.table import MDLPDiscretizer
+from tanager.table.binning import ColumnStatistics
+from tanager.table.columns import DictionaryColumn, NumericColumn
 from tanager.table.encoder import TableEncoder
 from tanager.table.schema import ColumnSchema, TableSchema
+from tanager.table.value_counts import ValueCounts
 from tanager.uncertainty.bootstrap import BootstrapPosterior
 from tanager.uncertainty.dirichlet import DirichletPosterior
 from tanager.uncertainty.reference import ReferencePosterior
 from tanager.uncertainty.reference_features import Features, Terms
 
-ESTIMATORS = (TableClassifier, DecidingClassifier, NaiveBayesClusterer, MDLPDiscretizer)
+ESTIMATORS = (TableClassifier, DecidingClassifier, MDLPDiscretizer)
 PARTS = (
     *(type(make()) for parts in (STRUCTURES, SCORES, PARAMETERS) for make in parts.values()),
     Fixed,
@@ -45,6 +47,7 @@ PARTS = (
 MODELS = (HasColumns, GapRule, Decision, ParameterTrace, SuperparentNetworks, Subsumption, Dag, Forest)
 VALUES = (ColumnSchema, TableSchema, TableEncoder, Filling, FillingTask, preprocessing.Recipe, Edit, Edits, Revision)
 MEASURED = (Quality, Measures, Predictions, Calibration, ReliabilityCurve, DecisionQuality, RuleCost)
+COUNTED = (ColumnStatistics, ValueCounts, DictionaryColumn, NumericColumn)
 LEARNT = (Trace, AdditiveTrace, Step, BootstrapPosterior, DirichletPosterior, ReferencePosterior, Features, Terms)
 
 
@@ -58,7 +61,7 @@ def _with_subclasses(kind: type) -> Iterator[type]:
 TRUSTED_TYPES = sorted(
     {
         f"{kind.__module__}.{kind.__qualname__}"
-        for base in (*ESTIMATORS, *PARTS, *MODELS, *VALUES, *MEASURED, *LEARNT)
+        for base in (*ESTIMATORS, *PARTS, *MODELS, *VALUES, *MEASURED, *COUNTED, *LEARNT)
         for kind in _with_subclasses(base)
         if kind.__module__.startswith("tanager.")
     }

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from tanager.additive.model import AdditiveModel
 from tanager.arrays import Codes
 from tanager.check import check
-from tanager.classifiers.base import TableClassifier
+from tanager.classifiers.base import TableClassifier, encode_table
 from tanager.errors import DataError, MemoryLimitError, OptionError
 from tanager.explain import explain
 from tanager.explain.explanation import baseline_words, log_base_rates
@@ -181,7 +181,7 @@ def _strongest_part(network: Network, strengths: list[list[float]]) -> dict[str,
 
 
 def _read_rows(clf: TableClassifier, X: object) -> Rows:
-    table, codes = clf.encode(X)
+    table, codes = encode_table(clf, X)
     return Rows(table, codes, np.exp(clf.gaps_.log_posterior(codes)))
 
 

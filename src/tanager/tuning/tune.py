@@ -29,7 +29,7 @@ def tune(
     parameters: str = "conditional",
     *,
     strength: float | str = "auto",
-    folds: int = 5,
+    cv: int = 5,
     sample_weight: ArrayLike | None = None,
     impossible: str = "raise",
     random_state: int = 0,
@@ -58,7 +58,7 @@ def tune(
     strength : float or "auto"
         What the expert's tables are worth, in rows. "auto" chooses among infinity (nothing moves), 1000, 100, 10 and 1
         on three folds of the rows: the largest that is not clearly worse than the best, by 1.5 standard errors.
-    folds : int
+    cv : int
         `before` and `after` are measured on that many held-out folds, the strength chosen anew for each.
     sample_weight : array of shape (n_rows,), optional
         Weights of the rows.
@@ -93,16 +93,21 @@ def tune(
     objective, by_em = LEARNERS[check_option("parameters", parameters, LEARNERS)]
     check_option("impossible", impossible, ["raise", "skip"])
     strengths = _strengths(strength)
-    if folds < 2:
-        raise OptionError(f"folds={folds!r} of tune must be at least 2.")
+    if cv < 2:
+        raise OptionError(f"cv={cv!r} of tune must be at least 2.")
+    if getattr(network, "kind", None) != "tables":
+        raise OptionError(
+            f"tune changes the tables of a Network; this is a {type(network).__name__}.",
+            hint="read_network reads one from a file; a fitted BayesianNetworkClassifier has network_.",
+        )
     numbers = query_nodes(network, query)
     with thread_limit(n_jobs), one_blas_thread():
         everything = read_query_rows(network, data, numbers, sample_weight)
         rows = possible_rows(network, everything, impossible)
-        if len(rows.codes) < folds:
-            raise DataError(f"{len(rows.codes)} rows can be used, fewer than the {folds} folds.")
+        if len(rows.codes) < cv:
+            raise DataError(f"{len(rows.codes)} rows can be used, fewer than the {cv} folds.")
         run = TuneRun(network, objective, strengths, random_state, by_em=by_em)
-        before, after, change_error = run.measure(rows, folds)
+        before, after, change_error = run.measure(rows, cv)
         chosen = run.learn(rows)
         tuned = replace(network, tables=chosen.tables)
         return TuneResult(

@@ -139,11 +139,11 @@ class Conditional(ParameterLearner):
         self.tol = tol
 
     def learn(self, task: ParameterTask) -> LearntNetwork:
-        self._check_options()
+        self.check_options()
         with one_blas_thread():
             return ConditionalFit(task, self).learn()
 
-    def _check_options(self) -> None:
+    def check_options(self) -> None:
         check_option("objective", self.objective, POWERS)
         check_option("prior", self.prior_name, PRIORS)
         check_option("stopping", self.stopping, ["tolerance", "cross-tuning"])

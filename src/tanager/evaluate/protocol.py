@@ -1,0 +1,121 @@
+"""Protocol: how the rows of every data set are read and split into training and test rows, the same for all."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Literal
+from typing import Protocol as Role
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedKFold
+
+from tanager.errors import DataError, DataWarning, OptionError
+from tanager.evaluate.data_sets import DataSet, Labels, SetDescription
+
+Rows = NDArray[np.intp]
+Fold = tuple[Rows, Rows]
+"""Row numbers to train on and to test on."""
+
+
+class Split(Role):
+    """How the rows of a data set are split. Work is planned before any data is read: only `folds` needs them."""
+
+    def count(self, data_set: SetDescription) -> int:
+        """Number of folds."""
+        ...
+
+    def train_rows(self, data_set: SetDescription) -> float:
+        """About how many rows a fold trains on; 0 if the set does not say how many it has."""
+        ...
+
+    def folds(self, data_set: SetDescription, y: Labels, seed: int) -> list[Fold]:
+        """The folds of a set with classes y."""
+        ...
+
+
+@dataclass(frozen=True)
+class KFold:
+    """Stratified k-fold cross-validation. With `given`, a set that brings a split of its own keeps to it."""
+
+    n_folds: int = 5
+    given: bool = False
+
+    def count(self, data_set: SetDescription) -> int:
+        return self.n_folds if self._given_rows(data_set) is None else 1
+
+    def train_rows(self, data_set: SetDescription) -> float:
+        n_train = self._given_rows(data_set)
+        return data_set.n_rows * (1 - 1 / self.n_folds) if n_train is None else n_train
+
+    def folds(self, data_set: SetDescription, y: Labels, seed: int) -> list[Fold]:
+        n_train = self._given_rows(data_set)
+        if n_train is None:
+            return stratified_folds(y, self.n_folds, seed)
+        return [(np.arange(n_train), np.arange(n_train, len(y)))]
+
+    def _given_rows(self, data_set: SetDescription) -> int | None:
+        return data_set.n_train if self.given else None
+
+
+def stratified_folds(y: Labels, n_folds: int, seed: int) -> list[Fold]:
+    """Each row tests once; the classes are spread evenly over the folds."""
+    if n_folds < 2:
+        raise OptionError(f"folds={n_folds} leaves nothing to test on; expected at least 2.")
+    codes, sizes = np.unique(y, return_inverse=True)[1], np.unique(y, return_counts=True)[1]
+    if n_folds > sizes.max():
+        raise DataError(
+            f"every class has fewer rows than the {n_folds} folds: the largest has {sizes.max()}.",
+            hint="use fewer folds, or more rows.",
+        )
+    if n_folds > sizes.min():
+        warnings.warn(
+            f"the rarest class has fewer rows ({sizes.min()}) than there are folds ({n_folds}): some are without it.",
+            DataWarning,
+            stacklevel=2,
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # scikit-learn's words for the same
+        return list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(codes, codes))
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A data set ready for every classifier alike: attributes, classes, and the rows of each fold."""
+
+    X: pa.Table
+    y: Labels
+    classes: Labels
+    folds: list[Fold]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """What a comparison holds fixed.
+
+    split    which rows train and test
+    missing  an empty cell, to ours: "category", a state of its own; "marginalize", summed out
+    seed     for the folds and every classifier
+    """
+
+    split: Split = field(default_factory=KFold)
+    missing: Literal["category", "marginalize"] = "category"
+    seed: int = 0
+
+    def prepare(self, data_set: DataSet) -> Prepared:
+        """Read a data set by these rules."""
+        X, y = self.read(data_set)
+        classes = np.unique(y)
+        if len(classes) < 2:
+            raise DataError(f"the set {data_set.name!r} holds {len(classes)} class(es) in {len(y)} rows.")
+        return Prepared(X, y, classes, self.split.folds(data_set, y, self.seed))
+
+    def read(self, data_set: DataSet) -> tuple[pa.Table, Labels]:
+        """Attributes and classes of the rows compared on."""
+        return data_set.read()
+
+    def attributes(self, data: Prepared, fold: int) -> pa.Table:
+        """The attributes of a prepared set as the classifiers of one fold see them."""
+        return data.X
