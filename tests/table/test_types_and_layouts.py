@@ -162,7 +162,6 @@ def compile_everything(patch, n_most=None, block=None):
         patch.setattr(module, "CELLS_WORTH_COMPILING", 0)
     patch.setattr(read_columns, "MANY_CELLS", 0)
     if n_most:
-        patch.setattr(distinct_cells, "MOST_SLOTS", 4 * n_most)
         patch.setattr(distinct_cells, "MOST_CELLS", n_most)
     if block:
         patch.setattr(distinct_cells, "BLOCK_CELLS", block)
