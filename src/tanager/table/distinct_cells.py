@@ -52,7 +52,7 @@ def encode_cells(
 
     def encode(part: _Part) -> set[int]:
         numbering = _Numbering(len(part.positions))
-        known: dict[int, Codes] = {position: codes[:0, 0] for position in part.positions}
+        known: dict[int, Codes] = dict.fromkeys(part.positions, codes[:0, 0])
         for rows, block in part.blocks():
             numbers = numbering.add(block)
             for position, cells, of_rows in zip(part.positions, numbering.cells(), numbers, strict=True):
@@ -186,7 +186,7 @@ class _Numbering:
 
 
 def _number(words: NDArray[Any]) -> list[Numbered | None]:
-    numbering = _Numbering(*words.shape[1:], words.dtype)
+    numbering = _Numbering(words.shape[1], words.shape[2], words.dtype)
     numbered = zip(numbering.add(words), numbering.cells(), strict=True)
     return [None if cells is None else (_first_rows(numbers, len(cells)), numbers) for numbers, cells in numbered]
 

@@ -32,38 +32,20 @@ from tanager.table.rows import Weights
 from tanager.table.schema import Category, ColumnSchema, Unit
 from tanager.table.value_counts import ValueCounts, ValueSketch, count_values
 
-MISSING, UNSEEN = -1, -2
+MAX_DISTINCT_NUMBERS = (1 << 16) - 1
+UNKNOWN, UNSEEN = -1, -2
+
+RawCells = NDArray[Any]
+"""Provisional codes, the largest number of their dtype for a missing cell; or numbers as they are."""
 
 
-class TextCoder:
-    """A dictionary column: categories are numbered in the order in which they are first seen."""
+@dataclass(frozen=True)
+class BatchRows:
+    """What is known of the rows of a batch beside a column: class codes, classes so far, weights (None for ones)."""
 
-    def __init__(self) -> None:
-        self.dictionary: dict[Category, int] = {}
-        self.entries: dict[Category, None] = {}
-        self._last: tuple[Category, ...] = ()
-        self._codes: NDArray[np.int32] = np.array([MISSING], dtype=np.int32)
-
-    def encode(self, column: DictionaryColumn, out: Codes) -> Codes:
-        """The code of each cell, in `out` if they fit a byte; only categories that occur get one."""
-        if column.dictionary != self._last:
-            self._last = column.dictionary
-            self.entries.update(dict.fromkeys(column.dictionary))
-            self._renew()
-        if (self._codes == UNSEEN).any():
-            occurs = occurring(column.indices, 0, len(column.dictionary))
-            for index in np.flatnonzero(occurs & (self._codes[:-1] == UNSEEN)).tolist():
-                self.dictionary[column.dictionary[index]] = len(self.dictionary)
-            self._renew()
-        packed: Codes = self._codes.astype(code_dtype(len(self.dictionary)))
-        codes: Codes = out if out.dtype == packed.dtype else np.empty(len(column.indices), dtype=packed.dtype)
-        look_up(packed, column.indices, 0, codes)
-        return codes
-
-    def _renew(self) -> None:
-        """The code of each entry of the batch's dictionary; index -1, a missing cell, takes the last."""
-        known = [self.dictionary.get(category, UNSEEN) for category in self._last]
-        self._codes = np.array([*known, MISSING], dtype=np.int32)
+    class_codes: Codes
+    n_classes: int
+    weights: Weights | None = None
 
 
 class ColumnCoder:
@@ -191,143 +173,34 @@ class ColumnCoder:
         return self._like.unit if isinstance(self._like, NumericColumn) else "number"
 
 
-MAX_DISTINCT_NUMBERS = (1 << 16) - 1
-UNKNOWN = -1
-BYTES: tuple[np.dtype[np.integer], ...] = (np.dtype(np.int8), np.dtype(np.uint8))
-
-
-def pack_codes(codes: NDArray[np.integer], n_values: int, out: Codes) -> Codes:
-    """Codes in the smallest unsigned dtype, whose largest number says missing, as -1 does in `codes`.
-
-    They are in `out` if that has this dtype.
-    """
-    dtype = code_dtype(n_values)
-    if dtype != out.dtype:
-        return codes.astype(dtype)
-    out[:] = codes
-    return out
-
-
-@dataclass(frozen=True)
-class BatchRows:
-    """What is known of the rows of a batch beside a column: class codes, classes so far, weights (None for ones)."""
-
-    class_codes: Codes
-    n_classes: int
-    weights: Weights | None = None
-
-
-class NumberVocabulary:
-    """The distinct numbers of a column so far; the code of a number never changes.
-
-    Whole numbers of a small range are looked up in a table, all others by hashing. Where codes are in the order of the
-    numbers without a hole, as they are for most columns from the first batch on, the code is a subtraction.
-    """
+class TextCoder:
+    """A dictionary column: categories are numbered in the order in which they are first seen."""
 
     def __init__(self) -> None:
-        self.values: Numbers = np.empty(0, dtype=np.int8)
-        self._sorted: Numbers = self.values
-        self._order: NDArray[np.intp] = np.empty(0, dtype=np.intp)
-        self._low = 0
-        self._table: NDArray[np.int32] = np.empty(0, dtype=np.int32)
-        self._packed: Codes = np.empty(0, dtype=np.uint8)
-        self._is_range = False
-        self._bytes_of_range: list[np.dtype[np.integer]] = []
+        self.dictionary: dict[Category, int] = {}
+        self.entries: dict[Category, None] = {}
+        self._last: tuple[Category, ...] = ()
+        self._codes: NDArray[np.int32] = np.array([UNKNOWN], dtype=np.int32)
 
-    def codes(self, values: Numbers, out: Codes) -> Codes:
-        """The code of each number, NaN as missing; in `out`, bytes, if they fit there."""
-        if values.dtype.kind == "f" or len(values) == 0:
-            return self._hash(values, out)
-        if values.dtype in self._bytes_of_range:
-            # A number outside the range wraps around to a code above all others.
-            np.subtract(values.view(np.uint8), np.uint8(self._low % 256), out=out)
-            if out.max() < len(self.values):
-                return out
-        low, high = int(values.min()), int(values.max())
-        if self._is_range and self._low <= low and high < self._low + len(self.values):
-            codes = self._like_codes(out)
-            shift(values, self._low, codes)
-            return codes
-        first, last = low, high
-        if len(self._table):
-            first, last = min(low, self._low), max(high, self._low + len(self._table) - 1)
-        if not spans_little(first, last):
-            return self._hash(values, out)
-        return self._look_up(values, first, last, out)
-
-    def _look_up(self, values: Numbers, first: int, last: int, out: Codes) -> Codes:
-        if not len(self._table) or first < self._low or last >= self._low + len(self._table):
-            self._cover(first, last)
-        if len(self.values):
-            codes = self._take(values, out)
-            if codes.max() < np.iinfo(codes.dtype).max:
-                return codes
-        occurs = occurring(values, self._low, len(self._table))
-        new = np.flatnonzero(occurs & (self._table == UNKNOWN)) + self._low
-        self._append(new.astype(values.dtype))
-        return self.codes(values, out)
-
-    def _take(self, values: Numbers, out: Codes) -> Codes:
-        codes = self._like_codes(out)
-        look_up(self._packed, values, self._low, codes)
+    def encode(self, column: DictionaryColumn, out: Codes) -> Codes:
+        """The code of each cell, in `out` if they fit a byte; only categories that occur get one."""
+        if column.dictionary != self._last:
+            self._last = column.dictionary
+            self.entries.update(dict.fromkeys(column.dictionary))
+            self._renew()
+        if (self._codes == UNSEEN).any():
+            occurs = occurring(column.indices, 0, len(column.dictionary))
+            for index in np.flatnonzero(occurs & (self._codes[:-1] == UNSEEN)).tolist():
+                self.dictionary[column.dictionary[index]] = len(self.dictionary)
+            self._renew()
+        codes = _room_for(len(self.dictionary), out)
+        look_up(self._codes.astype(codes.dtype), column.indices, 0, codes)
         return codes
 
-    def _like_codes(self, out: Codes) -> Codes:
-        """`out`, or another where codes do not fit there."""
-        dtype = code_dtype(len(self.values))
-        return out if out.dtype == dtype else np.empty(len(out), dtype=dtype)
-
-    def _cover(self, first: int, last: int) -> None:
-        table = np.full(last - first + 1, UNKNOWN, dtype=np.int32)
-        table[self._low - first :][: len(self._table)] = self._table
-        inside = (self.values >= first) & (self.values <= last) & (self.values == np.rint(self.values))
-        table[self.values[inside].astype(np.intp) - first] = np.flatnonzero(inside)
-        self._low, self._table = first, table
-        self._pack()
-
-    def _pack(self) -> None:
-        self._packed = self._table.astype(code_dtype(len(self.values)))
-
-    def _hash(self, values: Numbers, out: Codes) -> Codes:
-        encoded = pa.array(values).dictionary_encode()
-        distinct = encoded.dictionary.to_numpy(zero_copy_only=False)
-        present = distinct == distinct
-        new = present & (self._find(distinct) == UNKNOWN)
-        if new.any():
-            self._append(np.unique(distinct[new]) + distinct.dtype.type(0))  # -0.0 is 0.0
-        found = np.where(present, self._find(distinct), UNKNOWN)
-        return pack_codes(found[encoded.indices.to_numpy(zero_copy_only=False)], len(self.values), out)
-
-    def _find(self, values: Numbers) -> NDArray[np.intp]:
-        if len(self._sorted) == 0:
-            return np.full(len(values), UNKNOWN, dtype=np.intp)
-        position = np.minimum(np.searchsorted(self._sorted, values), len(self._sorted) - 1)
-        return np.where(self._sorted[position] == values, self._order[position], UNKNOWN)
-
-    def _append(self, new: Numbers) -> None:
-        """`new` are ascending and unknown."""
-        n_known = len(self.values)
-        joined = np.concatenate([self.values, new])
-        self.values = joined if n_known else new
-        self._order = np.argsort(self.values, kind="stable")
-        self._sorted = self.values[self._order]
-        if len(self._table):
-            whole = (new >= self._low) & (new < self._low + len(self._table)) & (new == np.rint(new))
-            self._table[new[whole].astype(np.intp) - self._low] = n_known + np.flatnonzero(whole)
-            self._pack()
-        self._is_range = bool(
-            self.values.dtype.kind in "iu"
-            and len(self._table)
-            and np.array_equal(self.values, np.arange(len(self.values)) + self._low)
-        )
-        high = self._low + len(self.values) - 1
-        in_bytes = self._is_range and code_dtype(len(self.values)) == np.uint8
-        self._bytes_of_range = [dtype for dtype in BYTES if in_bytes and _holds(dtype, self._low, high)]
-
-
-def _holds(dtype: np.dtype[np.integer], low: int, high: int) -> bool:
-    bounds = np.iinfo(dtype)
-    return bool(bounds.min <= low and high <= bounds.max)
+    def _renew(self) -> None:
+        """The code of each entry of the batch's dictionary; index -1, a missing cell, takes the last."""
+        known = [self.dictionary.get(category, UNSEEN) for category in self._last]
+        self._codes = np.array([*known, UNKNOWN], dtype=np.int32)
 
 
 class NumberCoder:
@@ -387,8 +260,93 @@ class NumberCoder:
         return ValueCounts(values[ranks], classes, counted[ranks, classes].astype(np.float64), self._n_rows)
 
 
-RawCells = NDArray[Any]
-"""Provisional codes, the largest number of their dtype for a missing cell; or numbers as they are."""
+class NumberVocabulary:
+    """The distinct numbers of a column so far; the code of a number never changes.
+
+    Whole numbers of a small range are looked up in a table, all others by hashing. Where codes are in the order of the
+    numbers without a hole, as they are for most columns from the first batch on, the code is a subtraction.
+    """
+
+    def __init__(self) -> None:
+        self.values: Numbers = np.empty(0, dtype=np.int8)
+        self._sorted: Numbers = self.values
+        self._order: NDArray[np.intp] = np.empty(0, dtype=np.intp)
+        self._low = 0
+        self._table: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+        self._is_range = False
+
+    def codes(self, values: Numbers, out: Codes) -> Codes:
+        """The code of each number, NaN as missing; in `out`, bytes, if they fit there."""
+        if values.dtype.kind == "f" or len(values) == 0:
+            return self._hash(values, out)
+        low, high = int(values.min()), int(values.max())
+        if self._is_range and self._low <= low and high < self._low + len(self.values):
+            codes = _room_for(len(self.values), out)
+            shift(values, self._low, codes)
+            return codes
+        first, last = low, high
+        if len(self._table):
+            first, last = min(low, self._low), max(high, self._low + len(self._table) - 1)
+        if not spans_little(first, last):
+            return self._hash(values, out)
+        if last - first + 1 > len(self._table):
+            self._cover(first, last)
+        return self._look_up(values, out)
+
+    def _look_up(self, values: Numbers, out: Codes) -> Codes:
+        """Codes by the table, which covers all the values."""
+        codes = _room_for(len(self.values), out)
+        look_up(self._table.astype(codes.dtype), values, self._low, codes)
+        if codes.max() < np.iinfo(codes.dtype).max:
+            return codes
+        occurs = occurring(values, self._low, len(self._table))
+        new = np.flatnonzero(occurs & (self._table == UNKNOWN)) + self._low
+        self._append(new.astype(values.dtype))
+        return self.codes(values, out)
+
+    def _cover(self, first: int, last: int) -> None:
+        """Let the table begin and end there."""
+        table = np.full(last - first + 1, UNKNOWN, dtype=np.int32)
+        inside = (self.values >= first) & (self.values <= last) & (self.values == np.rint(self.values))
+        table[self.values[inside].astype(np.intp) - first] = np.flatnonzero(inside)
+        self._low, self._table = first, table
+
+    def _hash(self, values: Numbers, out: Codes) -> Codes:
+        encoded = pa.array(values).dictionary_encode()
+        distinct = encoded.dictionary.to_numpy(zero_copy_only=False)
+        present = distinct == distinct
+        new = present & (self._find(distinct) == UNKNOWN)
+        if new.any():
+            self._append(np.unique(distinct[new]) + distinct.dtype.type(0))  # -0.0 is 0.0
+        found = np.where(present, self._find(distinct), UNKNOWN)
+        codes = _room_for(len(self.values), out)
+        codes[:] = found[encoded.indices.to_numpy(zero_copy_only=False)]
+        return codes
+
+    def _find(self, values: Numbers) -> NDArray[np.intp]:
+        if len(self._sorted) == 0:
+            return np.full(len(values), UNKNOWN, dtype=np.intp)
+        position = np.minimum(np.searchsorted(self._sorted, values), len(self._sorted) - 1)
+        return np.where(self._sorted[position] == values, self._order[position], UNKNOWN)
+
+    def _append(self, new: Numbers) -> None:
+        """`new` are ascending and unknown."""
+        self.values = np.concatenate([self.values, new]) if len(self.values) else new
+        self._order = np.argsort(self.values, kind="stable")
+        self._sorted = self.values[self._order]
+        if len(self._table):
+            self._cover(self._low, self._low + len(self._table) - 1)
+        self._is_range = bool(
+            self.values.dtype.kind in "iu"
+            and len(self._table)
+            and np.array_equal(self.values, np.arange(len(self.values)) + self._low)
+        )
+
+
+def _room_for(n_values: int, out: Codes) -> Codes:
+    """`out`, bytes, if the codes of so many values fit there, else a wider array; its largest number says missing."""
+    dtype = code_dtype(n_values)
+    return out if out.dtype == dtype else np.empty(len(out), dtype=dtype)
 
 
 @dataclass(frozen=True)

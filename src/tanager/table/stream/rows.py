@@ -1,4 +1,4 @@
-"""DiskRows: the rows of a table too large for memory, as blocks that come one after the other."""
+"""DiskRows: the rows of a table too large for memory, in blocks; and the temporary files in which codes are kept."""
 
 from __future__ import annotations
 
@@ -30,6 +30,10 @@ from tanager.table.stream.coder import RawCells
 
 Change = Callable[[EncodedBatch], EncodedBatch]
 Array = NDArray[Any]
+
+CHUNK_ROWS = 1 << 18
+# Bytes to which arrays are aligned that are looked at where they lie.
+ALIGNMENT = 8
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ class DiskRows(Outlined):
         """Every block is written once; what is a view of arrays in a file is not written again."""
         if self.mapped and not self.changes:
             return self
-        blocks = keep_blocks((self._change(block), _arrays(block) if self.mapped else ()) for block in self.source())
+        blocks = _keep_blocks((self._change(block), _arrays(block) if self.mapped else ()) for block in self.source())
         return DiskRows(self.n_states, lambda: blocks, known=self.known, mapped=True)
 
     def _change(self, block: EncodedBatch) -> EncodedBatch:
@@ -97,67 +101,39 @@ class DiskRows(Outlined):
         return block
 
 
-def _arrays(block: EncodedBatch) -> tuple[NDArray[Any], ...]:
-    arrays = (block.codes, block.class_codes)
-    return arrays if block.weights is None else (*arrays, block.weights)
+def _arrays(block: EncodedBatch) -> tuple[Array, ...]:
+    return tuple(array for array in (block.codes, block.class_codes, block.weights) if array is not None)
 
 
-@dataclass(frozen=True)
-class WrittenArray:
-    """Where a column-major array lies in a file."""
-
-    start: int
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-    def find(self, data: NDArray[np.uint8]) -> Array:
-        """The array in the bytes of the file."""
-        size = int(np.prod(self.shape)) * self.dtype.itemsize
-        return data[self.start : self.start + size].view(self.dtype).reshape(self.shape, order="F")
-
-
-@dataclass(frozen=True)
-class WrittenBlock:
-    """A block whose arrays are in a file; those that were in another already stay there."""
-
-    arrays: tuple[Array | WrittenArray | None, ...]
-    n_states: tuple[int, ...]
-    incomplete: NDArray[np.bool_]
-
-    def find(self, data: NDArray[np.uint8]) -> EncodedBatch:
-        """The block in the bytes of the file."""
-        found: list[Any] = [each.find(data) if isinstance(each, WrittenArray) else each for each in self.arrays]
-        codes, class_codes, weights = found
-        return EncodedBatch(codes, class_codes, self.n_states, self.incomplete, weights)
-
-
-def keep_blocks(blocks: Iterable[tuple[EncodedBatch, Sequence[Array]]]) -> list[EncodedBatch]:
+def _keep_blocks(blocks: Iterable[tuple[EncodedBatch, Sequence[Array]]]) -> list[EncodedBatch]:
     """Write each block, and read none back before it is asked for; blocks without a row are left out.
 
     With a block come the arrays that are on disk already: a view of these is not written.
     """
-    file = ScratchFile()
+    file, written = ScratchFile(), []
     try:
-        written = [_write(block, on_disk, file) for block, on_disk in blocks if block.n_rows]
+        for block, on_disk in blocks:
+            if block.n_rows:
+                arrays = (np.asfortranarray(block.codes), block.class_codes, block.weights)
+                written.append(([_keep(each, on_disk, file) for each in arrays], block.n_states, block.incomplete))
         data = file.read(0, file.size)  # one mapping for all: there may be more blocks than files a process may open
     finally:
         file.close()
-    return [block.find(data) for block in written]
+    kept = []
+    for finders, n_states, incomplete in written:
+        codes, class_codes, weights = (find(data) for find in finders)
+        kept.append(EncodedBatch(codes, class_codes, n_states, incomplete, weights))
+    return kept
 
 
-def _write(block: EncodedBatch, on_disk: Sequence[Array], file: ScratchFile) -> WrittenBlock:
-    arrays: list[Array | WrittenArray | None] = []
-    for array in (np.asfortranarray(block.codes), block.class_codes, block.weights):
-        if array is None or any(np.may_share_memory(array, other) for other in on_disk):
-            arrays.append(array)
-            continue
-        check_space(array.nbytes, "the codes")
-        file.align()
-        arrays.append(WrittenArray(file.append(array), array.shape, array.dtype))
-    return WrittenBlock(tuple(arrays), block.n_states, block.incomplete)
-
-
-CHUNK_ROWS = 1 << 18
+def _keep(array: Array | None, on_disk: Sequence[Array], file: ScratchFile) -> Callable[[NDArray[np.uint8]], Any]:
+    """Write an array that is not on disk yet; the answer finds it in the bytes of the file."""
+    if array is None or any(np.may_share_memory(array, other) for other in on_disk):
+        return lambda data: array
+    check_space(array.nbytes, "the codes")
+    file.align()
+    start, end, dtype, shape = file.append(array), file.size, array.dtype, array.shape
+    return lambda data: data[start:end].view(dtype).reshape(shape, order="F")
 
 
 @dataclass(frozen=True)
@@ -242,10 +218,6 @@ def _widen(parts: Sequence[RawCells]) -> Sequence[RawCells]:
             other[part == np.iinfo(part.dtype).max] = np.iinfo(dtype).max
         wide.append(other)
     return wide
-
-
-# Of the arrays that are looked at where they lie.
-ALIGNMENT = 8
 
 
 class ScratchFile:
