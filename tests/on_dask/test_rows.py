@@ -145,7 +145,7 @@ def test_the_rows_of_folds_are_those_drawn_in_memory(client, cuts, weighted):
 def test_of_very_many_rows_folds_are_drawn_from_those_of_the_lowest_keys(client, monkeypatch):
     batch = random_batch(0, 900, (200, 200, 2))
     monkeypatch.setattr(folds, "MAX_ROWS_TO_DRAW_FROM", 300)
-    low = batch.take(row_keys(batch.codes, batch.class_codes) < 2**64 // 3)
+    low = batch.take(row_keys(batch.codes, batch.class_codes, batch.row_weights) < 2**64 // 3)
     third = {(*row, label) for row, label in zip(low.codes.tolist(), low.class_codes, strict=True)}
     assert 250 < len(third) < 350
     drawn = [

@@ -97,7 +97,7 @@ def code_table(
     if unlabelled and training.unlabelled is not None:
         table = training.unlabelled.table
         apart = encode_rows(table, order, in_order, without_class(schema, table.n_rows), training.unlabelled.weights)
-    if discretizer is not None and is_worth_cutting_again(schema.attributes, rows.n_rows, rows.row_weights.sum()):
+    if discretizer is not None and is_worth_cutting_again(schema.attributes, rows.n_rows):
         again = _value_rows(training, in_order, order, discretizer)
     return CodedTable(schema, order, training.classes, rows, apart, again)
 

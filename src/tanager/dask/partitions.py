@@ -336,8 +336,7 @@ def learn_columns(packed: bytes, discretizer: object, gap_states: bool, fine: bo
     cut, n_classes = choose_discretizer(discretizer, fine), len(statistics.classes)
     attributes = tuple(column.schema(cut, n_classes, gap_states, fine) for column in statistics.columns)
     at_values: tuple[ColumnSchema, ...] = ()
-    weight = max((column.counts.weights.sum() + column.gaps.sum() for column in statistics.columns), default=0.0)
-    if uncut and is_worth_cutting_again(attributes, statistics.n_rows, weight):
+    if uncut and is_worth_cutting_again(attributes, statistics.n_rows):
         pairs = zip(attributes, statistics.columns, strict=True)
         at_values = tuple(cut_at_every_value(column, counted.counts.values) for column, counted in pairs)
     return LearntColumns(attributes, replace(statistics, columns=()), at_values)

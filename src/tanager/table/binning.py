@@ -234,9 +234,9 @@ def cut_at_every_value(column: ColumnSchema, values: NDArray[np.generic]) -> Col
     return replace(column, cuts=tuple(distinct[~np.isnan(distinct)].tolist()), groups=())
 
 
-def is_worth_cutting_again(columns: Sequence[ColumnSchema], n_rows: int, weight: float) -> bool:
-    """Whether there are numbers to cut, in few enough rows; a row of weight w is w rows."""
-    return max(n_rows, weight) <= MAX_ROWS_TO_CUT_AGAIN and any(column.kind == "numeric" for column in columns)
+def is_worth_cutting_again(columns: Sequence[ColumnSchema], n_rows: int) -> bool:
+    """Whether there are numbers to cut, in few enough rows."""
+    return n_rows <= MAX_ROWS_TO_CUT_AGAIN and any(column.kind == "numeric" for column in columns)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ CLASS_NAME = "class"
 ROWS_COUNTED = (1e-6, 2.0**53)
 """The least and the most that weights may sum to: beyond it a float does not change when one is added."""
 LEAST_WEIGHT = 1e-100
+USUAL_MEANS = (0.1, 10.0)
+"""Between these is the mean of weights that say how many rows a row stands for."""
 LEARNS_WITHOUT_CLASS = "Hint: structure 'tan' with parameters 'em' learns from them in fit."
 
 
@@ -58,6 +60,8 @@ def read_training(
     """Check and read a whole training set, whose rows say what the classes are."""
     rows = read_rows(X, y, sample_weight, unlabelled=unlabelled)
     check_two_classes(rows.classes, rows.table.n_rows)
+    if rows.weights is not None:
+        warn_of_weights(float(rows.weights.sum()), rows.table.n_rows, stacklevel=6)
     return rows
 
 
@@ -134,6 +138,19 @@ def check_total(weight: float) -> None:
         raise DataError(
             f"the weights of the rows sum to {weight:.3g}; expected {least:g} to {most:.3g}.",
             hint="scale them, so that they say how many rows each stands for.",
+        )
+
+
+def warn_of_weights(weight: float, n_rows: int, stacklevel: int = 3) -> None:
+    """Warn of weights, of so many rows together, whose mean is so far from one that they hardly count rows."""
+    mean = weight / max(n_rows, 1)
+    least, most = USUAL_MEANS
+    if n_rows and not least <= mean <= most:
+        warnings.warn(
+            f"the mean weight of a row is {mean:.3g}. A weight of w counts as w rows, so the model takes {n_rows:,} "
+            f"rows for {weight:,.6g}. Hint: if weights only say how much a row matters, divide them by their mean.",
+            DataWarning,
+            stacklevel=stacklevel,
         )
 
 

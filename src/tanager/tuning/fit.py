@@ -22,7 +22,7 @@ from tanager.parameters.conditional.network_objective import (
 )
 from tanager.registry import list_names, nearest_first
 from tanager.table.columns import Column, DictionaryColumn, NumericColumn, code_dtype, encode_column
-from tanager.table.folds import SLACK, RowKinds, row_keys
+from tanager.table.folds import RowKinds, relative_weights, row_keys
 from tanager.table.read_columns import read_columns
 from tanager.table.schema import ColumnSchema
 from tanager.table.training_table import read_sample_weight
@@ -207,20 +207,21 @@ class _Judge:
 def _folds(
     rows: QueryRows, n_folds: int, seed: int, most_rows: int | None = None
 ) -> Iterator[tuple[QueryRows, QueryRows]]:
-    """(rows to tune on, rows held out) for each fold, the states of the query spread evenly (`table.deal`).
+    """(rows to tune on, rows held out) for each fold, the states of the query spread evenly (`table.folds`).
 
     Of more than `most_rows` rows, so many are drawn first.
     """
     _, states = np.unique(rows.codes[:, rows.query], axis=0, return_inverse=True)
     strata = states.reshape(-1).astype(np.uint64)
-    keys = row_keys(rows.codes, strata)
-    kinds, (_, first) = RowKinds.of(keys, strata, rows.weights), np.unique(keys, return_index=True)
-    if most_rows is not None and kinds.n_units > most_rows:
-        kinds = replace(kinds, weights=kinds.draw(most_rows // 2, seed).sum(axis=1))
-    for held_out in kinds.deal(n_folds, seed).T:
+    unit = rows.weights.min(initial=np.inf)
+    keys = row_keys(rows.codes, strata, relative_weights(rows.weights, unit))
+    kinds, (_, first) = RowKinds.of(rows.codes, strata, rows.weights, unit), np.unique(keys, return_index=True)
+    if most_rows is not None and kinds.n_rows > most_rows:
+        kinds = replace(kinds, counts=kinds.draw(most_rows // 2, seed).sum(axis=1))
+    for held_out in kinds.assign(n_folds, seed).T:
         parts = [
-            replace(rows.take(first[weights > SLACK]), weights=weights[weights > SLACK])
-            for weights in (kinds.weights - held_out, held_out)
+            replace(rows.take(first[counts > 0]), weights=(counts * kinds.weights)[counts > 0])
+            for counts in (kinds.counts - held_out, held_out)
         ]
         if all(len(part.codes) for part in parts):
             yield parts[0], parts[1]

@@ -40,6 +40,7 @@ from tanager.table.training_table import (
     encode_labels,
     say_left_out,
     times_factors,
+    warn_of_weights,
 )
 
 
@@ -92,6 +93,7 @@ class StreamReader:
         self._counter = counter
         self._classes = ColumnCoder()
         self._class_rows: NDArray[Any] = np.zeros(0, dtype=np.int64)
+        self._weight = 0.0
         self._labelled: ProvisionalRows | None = None
         self._unlabelled: ProvisionalRows | None = None
         self._n_unlabelled = 0
@@ -131,6 +133,7 @@ class StreamReader:
                 self._unlabelled.add(apart, _of_one_class(apart, own_weights), None)
             table, weights = table.take(~missing), None if weights is None else weights[~missing]
         if table.n_rows:
+            self._weight += table.n_rows if weights is None else float(weights.sum())
             class_codes, weighting = self._encode_labels(table), self._options.class_weight
             if weighting is not None:
                 weights = times_factors(weights, class_factors(weighting, self._classes.values), class_codes)
@@ -157,6 +160,7 @@ class StreamReader:
             raise DataError("every row has weight zero, so there is nothing to learn from.")
         check_total(float(self._class_rows.sum()))
         check_two_classes(labels, labelled.n_rows, self._roles.target)
+        warn_of_weights(self._weight, labelled.n_rows, stacklevel=7)
         classes, class_order = encode_labels(labels)
         target = ColumnSchema(self._roles.target, "categorical", tuple(classes.tolist()))
         schema = TableSchema(self._learn_columns(labelled, class_order), target)
@@ -171,7 +175,7 @@ class StreamReader:
         rows = labelled.rows(final, of_class, labelled=True)
         class_rows = self._class_rows[np.argsort(class_order)]
         values = None
-        if self._options.values and is_worth_cutting_again(schema.attributes, labelled.n_rows, class_rows.sum()):
+        if self._options.values and is_worth_cutting_again(schema.attributes, labelled.n_rows):
             values = self._value_rows(labelled, in_order, of_class)
         return StreamedTable(schema, classes, class_rows, rows, unlabelled, values, (*final, of_class))
 
