@@ -1,4 +1,4 @@
-"""Data frames and arrays -> columns. The only file that knows frames."""
+"""Tables of any library -> columns, and columns -> frames. The only file that knows data frames."""
 
 from __future__ import annotations
 
@@ -24,8 +24,14 @@ from tanager.table.columns import Column, DictionaryColumn, Numbers, NumericColu
 from tanager.table.distinct_cells import Numbered, number_cells, number_text
 from tanager.table.schema import Category, Unit
 
+Library = Literal["pandas", "polars", "pyarrow"]
+LIBRARIES = ("pandas", "polars", "pyarrow")
 # Cells from which threads, and the compiled kernel that numbers objects, repay their start.
 MANY_CELLS = 2_000_000
+# What Arrow raises for cells it cannot keep.
+UNREADABLE = (pa.ArrowException, OverflowError, TypeError, ValueError)
+# Of dates and durations; Arrow has seconds and finer units, and days of dates.
+COARSE_UNITS = ("Y", "M", "W", "D", "h", "m")
 
 
 def read_columns(X: Any) -> RawTable:
@@ -52,7 +58,7 @@ def to_arrow(X: Any) -> pa.Table:
 
 
 def _to_arrow(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
-    with contextlib.suppress(pa.ArrowException, OverflowError, TypeError, ValueError):
+    with contextlib.suppress(*UNREADABLE):
         return series.to_arrow()
     try:
         return pa.array([as_written(cell) for cell in series.to_list()], pa.string())
@@ -170,7 +176,7 @@ def _read_series(name: str, series: nw.Series[Any], many: bool) -> Column:
         return column
     except DataError:
         raise
-    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+    except UNREADABLE:
         return read_objects(name, series.to_numpy())
 
 
@@ -205,11 +211,11 @@ def _holds_objects(series: nw.Series[Any]) -> bool:
 
 
 def _read_array(X: object) -> RawTable:
-    if isinstance(X, dict) and not issparse(X):  # of which scikit-learn says that it is a scalar
-        raise DataTypeError(
-            "the table is a dict; expected a data frame, an array or rows.", hint="pandas.DataFrame(table) makes one."
-        )
-    check_unstructured(X)
+    fields = getattr(getattr(X, "dtype", None), "names", None)
+    if fields or (isinstance(X, dict) and not issparse(X)):  # of a dict scikit-learn says that it is a scalar
+        kind = f"structured array with the fields {', '.join(map(repr, fields[:5]))}" if fields else "dict"
+        hint = "pandas.DataFrame(table) makes one."
+        raise DataTypeError(f"the table is a {kind}; expected a data frame, an array or rows.", hint=hint)
     X = without_mask(X)
     array = check_array(X, dtype=None, ensure_all_finite=False)
     if array.dtype.kind in "US" and not hasattr(X, "dtype"):
@@ -234,10 +240,6 @@ def _read_matrix(names: tuple[str, ...], array: NDArray[Any], named: bool) -> Ra
         for j, name in enumerate(names):
             finite(NumericColumn(name, array[:, j]))
     return RawTable(names, named, n_rows=len(array), matrix=array)
-
-
-UNREADABLE = (pa.ArrowException, OverflowError, TypeError, ValueError)
-"""What Arrow raises for cells it cannot keep."""
 
 
 def read_cells(name: str, cells: NDArray[np.generic], numbered: Numbered | None) -> Column:
@@ -448,10 +450,6 @@ def _can_be_kept(value: object) -> bool:
     return True
 
 
-COARSE_UNITS = ("Y", "M", "W", "D", "h", "m")
-"""Of dates and durations; Arrow has seconds and finer units, and days of dates."""
-
-
 def without_mask(values: Any) -> Any:
     """Masked arrays, and lists of them, as arrays whose masked cells are missing; anything else as it is.
 
@@ -473,17 +471,6 @@ def without_mask(values: Any) -> Any:
     objects = values.data.astype(object)  # where an integer may stand beside nothing
     objects[np.ma.getmaskarray(values)] = None
     return objects
-
-
-def check_unstructured(X: object) -> None:
-    """Refuse an array whose cells are records."""
-    names = getattr(getattr(X, "dtype", None), "names", None)
-    if isinstance(X, np.ndarray) and names:
-        raise DataTypeError(
-            f"the table is a structured array with the fields {', '.join(map(repr, names[:5]))}; "
-            "expected a data frame, an array or rows.",
-            hint="pandas.DataFrame(table) makes one.",
-        )
 
 
 def arrow_moments(name: str, values: NDArray[Any]) -> NDArray[Any]:
@@ -518,10 +505,6 @@ def replace_columns(table: pa.Table, replaced: Mapping[int, pa.ChunkedArray]) ->
         return table
     columns = [replaced.get(place, column) for place, column in enumerate(table.columns)]
     return pa.table(columns, names=table.column_names)
-
-
-Library = Literal["pandas", "polars", "pyarrow"]
-LIBRARIES = ("pandas", "polars", "pyarrow")
 
 
 def make_frame(columns: Mapping[str, Sequence[object]], library: str) -> Any:
