@@ -178,6 +178,7 @@ def test_a_row_of_next_to_no_weight_is_refused_in_memory_and_batch_by_batch(clf)
         clf.fit(iter(table.to_batches(max_chunksize=4)), "y", "w")
 
 
+@pytest.mark.filterwarnings("ignore:the mean weight of a row:tanager.errors.DataWarning")
 @pytest.mark.parametrize("parameters", ["frequency", "conditional", "pruned"])
 def test_equal_weights_of_any_size_that_is_allowed_tell_separable_classes_apart(parameters):
     X = [[0.0, 1.0], [1.0, 0.0]] * 6
