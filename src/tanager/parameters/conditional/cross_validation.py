@@ -78,7 +78,7 @@ class Fold:
 
 
 def split_folds(task: ParameterTask, most_rows: int, seed: int) -> Iterator[tuple[ParameterTask, EncodedBatch]]:
-    """(what to fit on, validation rows) of each fold of `table.deal.split_rows`.
+    """(what to fit on, validation rows) of each fold of `table.folds.split_rows`.
 
     Cut points that have seen the class, and the structure, are learnt again from the rows to fit on.
     """
