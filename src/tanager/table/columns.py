@@ -1,4 +1,7 @@
-"""Columns of a table as they were read: numbers, or a dictionary and the index of each cell in it."""
+"""Columns of a table as they were read, and the codes of their cells: the category, or the bin, that a cell is in.
+
+A column is an array of numbers, or a dictionary and the index of each cell in it.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,13 @@ from tanager.table.schema import Category, ColumnSchema, Unit
 
 Numbers = NDArray[Any]
 """Integers or floats of any width, as the table has them."""
+
+# Places are 64 KiB at a time: more than 128 KiB would be memory fresh from the system, with a fault for every page, in
+# a process that is told to give memory back at once, as Dask's workers are.
+BLOCK_ROWS = 1 << 13
+# Integers that span no more than this are looked up in a table instead of sorted.
+NARROW_SPAN = 1 << 16
+MICROSECONDS_OF_YEAR = 365.2425 * 86_400_000_000
 
 
 @dataclass(frozen=True)
@@ -118,14 +128,6 @@ def gaps(column: Column) -> NDArray[np.bool_]:
     if isinstance(column, DictionaryColumn):
         return column.indices < 0
     return np.zeros(len(column.values), dtype=bool) if column.values.dtype.kind in "iu" else np.isnan(column.values)
-
-
-# Places are 64 KiB at a time: more than 128 KiB would be memory fresh from the system, with a fault for every page, in
-# a process that is told to give memory back at once, as Dask's workers are.
-BLOCK_ROWS = 1 << 13
-# Integers that span no more than this are looked up in a table instead of sorted.
-NARROW_SPAN = 1 << 16
-MICROSECONDS_OF_YEAR = 365.2425 * 86_400_000_000
 
 
 def code_dtype(n_states: int) -> np.dtype[np.unsignedinteger]:

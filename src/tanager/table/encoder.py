@@ -36,6 +36,8 @@ from tanager.table.schema import ColumnSchema, TableSchema
 from tanager.table.value_counts import count_values
 
 BLOCK_BYTES = 1 << 20
+# Of a matrix of integers: a block of rows is read once while its codes, one byte each, stay in cache.
+BLOCK_CELLS = 1 << 19
 # Of a table so wide that few of its rows would fit: a column is not read in pieces of fewer rows, or of so many bytes.
 ROWS_OF_A_BLOCK, MOST_BLOCK_BYTES = 1_000, 1 << 26
 ROWS_WORTH_THREADS = 10_000
@@ -291,10 +293,6 @@ def without_class(schema: TableSchema, n_rows: int) -> Codes:
     """The class codes of rows whose class is missing."""
     n_classes = schema.target.n_states
     return np.full(n_rows, n_classes, dtype=code_dtype(n_classes))
-
-
-# A block of rows is read once while its codes, one byte each, stay in cache.
-BLOCK_CELLS = 1 << 19
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""ValueCounts: what a discretiser needs to know of one column, whatever its number of rows; adds up over batches."""
+"""How often each class has each value of a column, exactly or as a sketch, and the bins of equal weight of a column.
+
+Both add up over batches, and are all that a discretiser needs to know, whatever the number of rows.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ _SLOTS_PER_ROW = 4
 _SLACK = 1e-9
 # Integers from here on are no longer all represented by float64.
 _LARGEST_INTEGER = 2.0**53
+# Values that a sketch keeps of a batch.
+N_GROUPS = 8_192
 
 
 @dataclass(frozen=True)
@@ -178,9 +183,6 @@ def _sum_by_key(
     totals = np.bincount(ranks, weights, minlength=distinct.size).astype(np.float64, copy=False)
     positive = totals > 0
     return distinct[positive], totals[positive]
-
-
-N_GROUPS = 8_192
 
 
 @dataclass(frozen=True)

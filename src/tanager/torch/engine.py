@@ -27,6 +27,12 @@ WIDEST = 256
 FEW_CELLS = 16
 # A position, what it is compared with, and the ones to be added up.
 BYTES_PER_COMPARISON = 8
+# Sums of ones up to here are exact in float32.
+EXACT_ROWS = (1 << 24) - 1
+# Rows of a matrix are padded to a whole number of these, as the matrix units want them.
+ALIGNED = 64
+# Bytes of temporary arrays for each entry of a block of products, beside the products of each class.
+BYTES_PER_ENTRY = 64
 
 
 class TorchEngine:
@@ -186,13 +192,6 @@ def _places(
     return later, place, (states[i] * states[j])[later]
 
 
-EXACT_ROWS = (1 << 24) - 1
-# Rows of a matrix are padded to a whole number of these, as the matrix units want them.
-ALIGNED = 64
-# Bytes of temporary arrays for each entry of a block of products, beside the products of each class.
-BYTES_PER_ENTRY = 64
-
-
 @dataclass(frozen=True)
 class StateColumns:
     """The rows of H: attribute and state of each, (n_cells,)."""
@@ -219,7 +218,12 @@ class StateColumns:
 
 
 class OneHots:
-    """H_c in parts of some rows each, made when asked for, or once where all of them fit in `n_bytes`."""
+    """H_c, (cells, rows of class c) ones and zeros: one cell for each state of each attribute.
+
+    The entry [(i, x), (j, y)] of H_c H_c^T is the number of rows of class c with states x of i and y of j. Ones and
+    zeros are exact in bfloat16 and their sums in float32 below 2^24: a GPU's matrix units count without error. H_c
+    comes in parts of some rows each, made when asked for, or once where all of them fit in `n_bytes`.
+    """
 
     def __init__(self, rows: DeviceRows, cells: StateColumns, n_bytes: int) -> None:
         self._rows = rows

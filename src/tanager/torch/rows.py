@@ -1,4 +1,4 @@
-"""The device a torch engine works on: which one, how numbers get there, and what happens when its memory is full."""
+"""The device a torch engine works on, what happens when its memory is full, and the rows of a batch on it."""
 
 from __future__ import annotations
 

@@ -43,6 +43,9 @@ from tanager.table.training_table import (
     warn_of_weights,
 )
 
+# Of a numeric column that is to be cut: from more values on fewer bins are counted faster later, by way of the disk.
+MAX_VALUES_COUNTED_UNCUT = 8
+
 
 @dataclass(frozen=True)
 class ReadOptions:
@@ -261,10 +264,6 @@ def read_weights(column: Column) -> Weights:
         )
     check_least(weights)
     return weights
-
-
-# Of a numeric column that is to be cut: from more values on fewer bins are counted faster later, by way of the disk.
-MAX_VALUES_COUNTED_UNCUT = 8
 
 
 class RowCounter(Protocol):

@@ -1,4 +1,7 @@
-"""Tables that come batch by batch: data sets of files, lazy frames, readers and iterators of frames."""
+"""Tables that come batch by batch: data sets of files, lazy frames, readers and iterators of frames.
+
+What a batch of a Parquet file takes is counted before it is held: few bytes may stand for any number.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,16 @@ from tanager.registry import list_names
 from tanager.runtime.resources import available_memory
 from tanager.table.columns import DictionaryColumn, RawTable
 from tanager.table.read_columns import read_arrow, read_columns, read_record_batch, replace_columns
+
+BATCH_ROWS = 1 << 17
+# Bytes of numbers, and of the text of all cells, that a batch may have.
+BATCH_BYTES = 1 << 28
+# One is worked on while the next is read.
+BATCHES_HELD = 2
+# A cell of text or of a dictionary in memory, about, without the text itself.
+TEXT_BYTES = 16
+# Bytes of a column in a group of rows below which nobody asks how many are its dictionary.
+SMALL_CHUNK = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -201,17 +214,6 @@ def _fingerprints(files: Sequence[str]) -> list[tuple[int, int] | None]:
         stat = Path(file).stat() if Path(file).exists() else None
         found.append(None if stat is None else (stat.st_size, stat.st_mtime_ns))
     return found
-
-
-BATCH_ROWS = 1 << 17
-BATCH_BYTES = 1 << 28
-"""Bytes of numbers, and of the text of all cells, that a batch may have."""
-BATCHES_HELD = 2
-"""One is worked on while the next is read."""
-TEXT_BYTES = 16
-"""A cell of text or of a dictionary in memory, about, without the text itself."""
-SMALL_CHUNK = 1 << 24
-"""Bytes of a column in a group of rows below which nobody asks how many are its dictionary."""
 
 
 def plain_fragments(dataset: Any) -> list[Any]:
