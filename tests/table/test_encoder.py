@@ -39,29 +39,12 @@ def test_a_numeric_cell_is_coded_by_the_cuts_at_or_below_it():
     assert codes[:, 0].tolist() == [0, 1, 1, 2, 3, 2]
 
 
-def test_categories_are_ascending_and_only_those_that_occur():
-    frame = pd.DataFrame({"a": pd.Categorical(["y", "x", None], categories=["z", "y", "x"]), "b": ["q", "p", "q"]})
-    a, b = learn(frame).attributes
-    assert a.categories == ("x", "y")
-    assert b.categories == ("p", "q")
-    assert encode(frame).tolist() == [[1, 1], [0, 0], [2, 1]]
-
-
 def test_an_unseen_category_is_missing_or_an_error():
     schema = learn(pd.DataFrame({"a": ["x", "y"]}))
     new = read_columns(pd.DataFrame({"a": ["y", "new", None]}))
     assert TableEncoder(schema).encode(new)[:, 0].tolist() == [1, 2, 2]
     with pytest.raises(DataError, match="column 'a' holds 'new' in row 1, a category unseen in training"):
         TableEncoder(schema, unseen_is_error=True).encode(new)
-
-
-@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
-def test_codes_do_not_depend_on_the_kind_of_frame(make):
-    cells = {"n": [1.0, 2.0, 3.0, 4.0], "s": ["a", "b", "a", "c"], "f": [True, False, False, True], "i": [5, 6, 5, 6]}
-    codes = encode(make(cells), categorical_features=["i"])
-    assert codes.tolist() == [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 0], [0, 2, 1, 1]]
-    assert codes.dtype == np.uint8
-    assert codes.flags.f_contiguous
 
 
 @pytest.mark.parametrize(("n", "dtype"), [(255, np.uint8), (256, np.uint16), (65_535, np.uint16), (65_536, np.uint32)])
@@ -91,18 +74,6 @@ def test_categorical_features_take_names_positions_or_a_mask(wanted):
 def test_bad_categorical_features_are_explained(wanted, message):
     with pytest.raises(OptionError, match=message):
         learn(pd.DataFrame({"a": [1, 2], "b": [7, 8]}), categorical_features=wanted)
-
-
-@pytest.mark.parametrize("layout", ["C", "F"])
-@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.uint16])
-def test_integer_matrices_are_coded_alike_by_look_up_and_by_column(monkeypatch, layout, dtype):
-    generator = np.random.default_rng(0)
-    X = np.asarray(generator.choice([3, 5, 60, 7], size=(300, 4)), dtype=dtype, order=layout)
-    by_column = encode(pd.DataFrame(X, columns=list("abcd")), categorical_features="all")
-    assert np.array_equal(encode(X, categorical_features="all"), by_column)
-    for module in (distinct_cells, encoder_module):
-        monkeypatch.setattr(module, "CELLS_WORTH_COMPILING", 0)
-    assert np.array_equal(encode(X, categorical_features="all"), by_column)
 
 
 TYPES = ["int8", "uint8", "int16", "int64", "uint64", "text", "boolean", "category", "gappy text", "date"]
@@ -138,20 +109,6 @@ def column_of(kind, numbers):
     if kind == "gappy text":
         text[numbers % 3 == 0] = None
     return pd.DataFrame({"a": text.astype("category") if kind == "category" else text})
-
-
-@pytest.mark.parametrize(("most_rows", "most_bytes", "rows"), [(1_000, 1 << 26, 1_000), (4, 1 << 26, 4), (4, 64, 1)])
-def test_a_wide_matrix_is_coded_in_few_blocks_and_alike_in_any_number(most_rows, most_bytes, rows, monkeypatch):
-    X = np.random.default_rng(0).normal(size=(30, 40))
-    y = (X[:, 0] > 0.0).astype(int)
-    expected = encode(np.asfortranarray(X), y=y)
-    monkeypatch.setattr(encoder_module, "BLOCK_BYTES", 1)
-    monkeypatch.setattr(encoder_module, "ROWS_OF_A_BLOCK", most_rows)
-    monkeypatch.setattr(encoder_module, "MOST_BLOCK_BYTES", most_bytes)
-    seen, encode_columns = [], TableEncoder._encode_columns
-    monkeypatch.setattr(TableEncoder, "_encode_columns", lambda *args: (seen.append(args[3]), encode_columns(*args))[1])
-    np.testing.assert_array_equal(encode(X, y=y), expected)
-    assert sorted(seen) == [*range(0, 30, rows)]
 
 
 def test_the_first_unseen_cell_is_named_among_many_rows(monkeypatch):
@@ -211,34 +168,18 @@ def test_dates_are_cut_like_numbers_or_kept_as_categories():
     assert encode(frame, categorical_features=["day"])[:, 0].tolist() == list(range(40))
 
 
-def test_a_column_without_values_is_ignored_with_a_warning():
-    frame = pd.DataFrame({"a": [None, None, None], "b": ["x", "y", "x"]})
+@pytest.mark.parametrize("nothing", [None, np.nan])
+def test_a_column_without_values_is_ignored_with_a_warning(nothing):
+    frame = pd.DataFrame({"a": [nothing] * 3, "b": ["x", "y", "x"]})
     with pytest.warns(DataWarning, match="column 'a' holds no value"):
         schema = learn(frame)
     assert schema.n_states == (1, 2, 2)
     assert TableEncoder(schema).encode(read_columns(frame))[:, 0].tolist() == [1, 1, 1]
 
 
-def test_a_numeric_column_without_values_is_ignored_with_a_warning():
-    with pytest.warns(DataWarning, match="column 'x0' holds no value"):
-        assert encode(np.array([[np.nan, 1.0], [np.nan, 2.0]]))[:, 0].tolist() == [1, 1]
-
-
 def test_a_column_that_names_rows_gets_a_warning():
     with pytest.warns(DataWarning, match=r"column 'id' has 65,000 categories in 65,000 rows"):
         learn(pd.DataFrame({"id": [f"row {k}" for k in range(65_000)]}))
-
-
-def test_text_where_numbers_were_learnt_is_an_error_that_says_so():
-    encoder = TableEncoder(learn(pd.DataFrame({"age": [1.0, 2.0]})))
-    with pytest.raises(DataError, match=r"column 'age' of the table to predict holds text \('forty'\); it was numeric"):
-        encoder.encode(read_columns(pd.DataFrame({"age": ["forty"]})))
-
-
-def test_numbers_where_text_was_learnt_is_an_error_that_says_so():
-    encoder = TableEncoder(learn(pd.DataFrame({"town": ["a", "b"]})))
-    with pytest.raises(DataError, match="column 'town' of the table to predict holds numbers; it was text"):
-        encoder.encode(read_columns(pd.DataFrame({"town": [3]})))
 
 
 @pytest.mark.parametrize(
@@ -259,6 +200,19 @@ def test_a_transformer_that_does_not_bin_is_refused():
     X = np.random.default_rng(0).normal(size=(1000, 1))
     with pytest.raises(OptionError, match="does not cut a column into intervals"):
         learn(X, discretizer=StandardScaler())
+
+
+@pytest.mark.parametrize(
+    ("learnt", "new", "message"),
+    [
+        ([1.0, 2.0], ["forty"], r"column 'a' of the table to predict holds text \('forty'\); it was numeric"),
+        (["x", "y"], [3], "column 'a' of the table to predict holds numbers; it was text"),
+    ],
+)
+def test_a_column_of_another_type_than_in_training_is_an_error_that_says_so(learnt, new, message):
+    encoder = TableEncoder(learn(pd.DataFrame({"a": learnt})))
+    with pytest.raises(DataError, match=message):
+        encoder.encode(read_columns(pd.DataFrame({"a": new})))
 
 
 def test_an_unknown_discretizer_lists_the_known_ones():

@@ -1,17 +1,18 @@
-"""Laws of the value counts: they count, they add up, and a midpoint lies between its neighbours."""
+"""Value counts and sketches of them against counting by hand, and bins of equal weight against quantiles."""
 
 from __future__ import annotations
 
 import math
 import tracemalloc
 from collections import defaultdict
+from math import ceil, log2
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tanager.table.value_counts import ValueCounts, count_values, midpoints
+from tanager.table.value_counts import ValueCounts, ValueSketch, bin_cuts, count_values, midpoints, quantile_cuts
 
 # Integers take the path without a sort, fractions and large ranges the other one.
 columns = st.sampled_from(
@@ -120,6 +121,145 @@ def test_the_midpoint_of_adjacent_floats_is_the_higher_or_between(low):
     assert midpoints(np.array([low]), np.array([high])).tolist() == [high]
 
 
-def test_the_midpoint_of_ordinary_numbers_is_halfway():
-    low, high = np.array([1.0, -3.0, 0.1]), np.array([2.0, 3.0, 0.7])
-    assert midpoints(low, high).tolist() == ((low + high) / 2).tolist()
+values = st.lists(st.sampled_from([-2.5, -1.0, 0.0, 0.5, 3.0, 4.0, 9.0]), min_size=1, max_size=60)
+
+
+def cuts_of(column, n_bins, weights=None, cut=quantile_cuts):
+    column = np.asarray(column, dtype=float)
+    weights = None if weights is None else np.asarray(weights, dtype=float)
+    return cut(count_values(column, np.arange(column.size) % 3, weights, n_classes=3), n_bins)
+
+
+@settings(max_examples=100, deadline=None)
+@given(values, st.integers(1, 8))
+def test_each_cut_follows_an_inverted_cdf_quantile_of_the_rows(column, n_bins):
+    levels = np.arange(1, n_bins) / n_bins
+    distinct = np.unique(column)
+    expected = {float(q) for q in np.quantile(column, levels, method="inverted_cdf")} if distinct.size > 1 else set()
+    if distinct[-1] in expected:  # nothing lies above the largest value: the cut comes before it
+        expected = expected - {distinct[-1]} | {distinct[-2]}
+    below = [distinct[distinct < cut].max() for cut in cuts_of(column, n_bins)]
+    assert below == sorted(expected)
+
+
+@pytest.mark.parametrize("cut", [quantile_cuts, bin_cuts])
+@settings(max_examples=100, deadline=None)
+@given(column=values, n_bins=st.integers(1, 8))
+def test_no_bin_is_empty(column, n_bins, cut):
+    cuts = cuts_of(column, n_bins, cut=cut)
+    assert cuts.size < n_bins
+    assert set(np.searchsorted(cuts, column, side="right").tolist()) == set(range(cuts.size + 1))
+
+
+@pytest.mark.parametrize("cut", [quantile_cuts, bin_cuts])
+@settings(max_examples=100, deadline=None)
+@given(
+    rows=st.lists(st.tuples(st.integers(-5, 5), st.integers(0, 4)), min_size=1, max_size=30), n_bins=st.integers(1, 6)
+)
+def test_whole_weights_equal_repeated_rows(rows, n_bins, cut):
+    column, weights = np.array(rows).T
+    repeated = np.repeat(column, weights)
+    assert cuts_of(column, n_bins, weights, cut).tolist() == cuts_of(repeated, n_bins, cut=cut).tolist()
+
+
+@settings(max_examples=100, deadline=None)
+@given(values, st.integers(1, 6))
+def test_values_no_more_frequent_than_others_are_cut_at_quantiles(column, n_bins):
+    even = np.repeat(np.unique(column), 3)
+    if np.unique(column).size > n_bins:
+        assert cuts_of(even, n_bins, cut=bin_cuts).tolist() == cuts_of(even, n_bins).tolist()
+
+
+@pytest.mark.parametrize("n_zeros", [0, 10, 900, 100_000])
+def test_a_frequent_value_takes_no_bin_from_the_others(n_zeros):
+    others = np.arange(1.0, 101.0)
+    cuts = cuts_of(np.concatenate([np.zeros(n_zeros), others]), 11, cut=bin_cuts)
+    bins = np.bincount(np.searchsorted(cuts, others, side="right"))
+    assert bins.max() <= 11
+    assert (cuts[0] == 0.5) == (n_zeros >= 10)
+
+
+def test_a_few_values_have_a_bin_each_however_rare():
+    assert cuts_of([0.0] * 1000 + [1.0, 5.0, 9.0], 4, cut=bin_cuts).tolist() == [0.5, 3.0, 7.0]
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
+def test_two_values_are_always_told_apart(share):
+    column = np.where(np.arange(1000) < 1000 * share, 0.0, 1.0)
+    assert cuts_of(column, 5).tolist() == [0.5]
+
+
+def test_constant_and_empty_columns_have_no_cut():
+    assert cuts_of([4.0] * 9, 5).size == 0
+    assert cuts_of([np.nan] * 9, 5).size == 0
+
+
+ORDERS = {
+    "shuffled": lambda values, rng: rng.permutation(values),
+    "ascending": lambda values, rng: np.sort(values),
+    "descending": lambda values, rng: -np.sort(-values),
+    "ends first": lambda values, rng: values[np.argsort(-abs(values - np.median(values)))],
+}
+
+
+def add_in_batches(sketch: ValueSketch, values: np.ndarray, classes: np.ndarray, n_batches: int) -> None:
+    for rows in np.array_split(np.arange(len(values)), n_batches):
+        sketch.add(count_values(values[rows], classes[rows], n_classes=2))
+
+
+def worst_shortfall(sketch: ValueSketch, values: np.ndarray, chosen: np.ndarray, of_class: int | None) -> float:
+    """Most rows at or below a value that the sketch misses; negative where it has too many."""
+    found = sketch.counts()
+    own = np.ones(len(found.values), dtype=bool) if of_class is None else found.classes == of_class
+    places, weights = found.values[own], np.cumsum(found.weights[own])
+    estimated = np.append(0.0, weights)[np.searchsorted(places, values, side="right")]
+    short = np.searchsorted(np.sort(values[chosen]), values, side="right") - estimated
+    assert short.min() >= 0  # a value is never taken for a smaller one
+    return float(short.max())
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("ties", [False, True])
+def test_ranks_are_right_to_the_stated_error_in_every_order(order, ties):
+    rng = np.random.default_rng(0)
+    values = np.round(rng.normal(size=20_000), 2) if ties else rng.lognormal(size=20_000)
+    values = ORDERS[order](values, rng)
+    classes = (rng.random(len(values)) < 0.2).astype(np.uint8)
+    sketch = ValueSketch(n_groups=256)
+    n_batches = 37
+    add_in_batches(sketch, values, classes, n_batches)
+    assert sketch.error <= (1 + ceil(log2(n_batches))) * len(values) / 256
+    assert worst_shortfall(sketch, values, np.ones(len(values), dtype=bool), None) <= sketch.error
+    for c in range(2):
+        assert worst_shortfall(sketch, values, classes == c, c) <= sketch.error
+
+
+def test_few_values_are_kept_exactly():
+    rng = np.random.default_rng(1)
+    values, classes = rng.integers(0, 200, 5_000).astype(float), rng.integers(0, 2, 5_000)
+    sketch = ValueSketch(n_groups=256)
+    add_in_batches(sketch, values, classes, 11)
+    exact = count_values(values, classes, n_classes=2)
+    assert sketch.error == 0.0
+    for name in ("values", "classes", "weights"):
+        np.testing.assert_array_equal(getattr(sketch.counts(), name), getattr(exact, name))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.lists(st.floats(-1e6, 1e6), max_size=40), min_size=1, max_size=20))
+def test_no_row_is_lost_and_ranks_stay_within_the_error(batches):
+    sketch = ValueSketch(n_groups=4)
+    for batch in batches:
+        sketch.add(count_values(np.array(batch), np.zeros(len(batch), dtype=np.intp), n_classes=1))
+    values = np.array([value for batch in batches for value in batch])
+    assert sketch.counts().weights.sum() == len(values)
+    if len(values):
+        assert worst_shortfall(sketch, values, np.ones(len(values), dtype=bool), None) <= sketch.error
+
+
+def test_a_heavy_value_keeps_its_place():
+    values = np.concatenate([np.full(5_000, 0.5), np.random.default_rng(2).random(5_000)])
+    sketch = ValueSketch(n_groups=64)
+    add_in_batches(sketch, values, np.zeros(len(values), dtype=np.intp), 1)
+    found = sketch.counts()
+    assert found.weights[found.values == 0.5].sum() >= 5_000
