@@ -35,7 +35,7 @@ N_STATES = (3, 2, 4, 3)
 def members(request, monkeypatch):
     """Every law holds for networks learnt and asked one by one, as few are, and for those in one array."""
     if request.param == "together":
-        monkeypatch.setattr(frequency, "FEWEST", 0)
+        monkeypatch.setattr(frequency, "MIN_NETWORKS", 0)
         monkeypatch.setattr(packed, "WORK_WORTH_COMPILING", 0)
         monkeypatch.setattr(triples, "SETS_WORTH_COMPILING", 0)
     else:

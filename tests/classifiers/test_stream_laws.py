@@ -23,7 +23,7 @@ from classifiers.stream_tables import (
 from report.models import grown_over_gaps
 from tanager import AdditiveClassifier, BayesianNetworkClassifier
 from tanager.classifiers.base import TableClassifier
-from tanager.parameters import EM, PARAMETERS, Conditional, Frequency, LikelihoodGradient
+from tanager.parameters import EM, PARAMETERS, Conditional, Frequency, Hierarchical, LikelihoodGradient
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.scores import ACLL, CLL
 from tanager.structure import STRUCTURES, AnDE, Selective
@@ -52,7 +52,7 @@ WITH_OPTIONS = [
     BayesianNetworkClassifier("tan", ACLL(at="pooled"), "frequency"),
     BayesianNetworkClassifier(AnDE(n=2, weights="information", subsumption=20), None, "frequency"),
     BayesianNetworkClassifier(Selective(by="accuracy"), None, "frequency"),
-    BayesianNetworkClassifier("kdb", None, Frequency("hierarchical")),
+    BayesianNetworkClassifier("kdb", None, Hierarchical(8.0)),
 ]
 ADDITIVE = [AdditiveClassifier(), AdditiveClassifier(trees=False, missing="average")]
 EDGES = [40, 41, 130]

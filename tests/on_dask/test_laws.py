@@ -12,7 +12,7 @@ pytest.importorskip("distributed", reason="needs Dask: pip install 'tanager[dask
 import tanager
 import tanager.dask
 from tanager.errors import OptionError
-from tanager.parameters import EM, PARAMETERS, Conditional, Frequency, LikelihoodGradient
+from tanager.parameters import EM, PARAMETERS, Conditional, Hierarchical, LikelihoodGradient
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTrace
 from tanager.scores import ACLL, CLL
 from tanager.structure import STRUCTURES, AnDE, Fixed, Selective
@@ -95,7 +95,7 @@ def test_the_model_is_that_of_memory(client, structure, parameters, cut, make_ta
         (AnDE(n=2, weights="information", subsumption=20), None, "frequency", True),
         (AnDE(weights="conditional"), None, "frequency", False),
         (Selective(by="accuracy"), None, "frequency", True),
-        ("kdb", None, Frequency("hierarchical"), False),
+        ("kdb", None, Hierarchical(8.0), False),
         ("tan", ACLL(at="pooled"), "frequency", True),
         ("hill-climb", CLL(penalty="mdl"), "frequency", True),
     ],

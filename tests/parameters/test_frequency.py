@@ -85,5 +85,5 @@ def test_alpha_must_be_above_zero(alpha):
 
 
 def test_unknown_smoothing_lists_the_valid_ones():
-    with pytest.raises(OptionError, match="'laplace', 'friedman', 'hierarchical'"):
+    with pytest.raises(OptionError, match="'laplace', 'friedman'"):
         Frequency(smoothing="laplas").learn(task())

@@ -12,8 +12,9 @@ from tanager import BayesianNetworkClassifier
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
 from tanager.errors import OptionError
-from tanager.parameters import EM, Frequency, ParameterTask, Weighted
+from tanager.parameters import ParameterTask
 from tanager.parameters.hierarchical import Hierarchical
+from tanager.structure.averaged import superparent_dag
 from tanager.structure.dag import Dag
 
 N_STATES = (3, 2, 3, 2)
@@ -121,32 +122,25 @@ def test_the_class_keeps_its_frequencies():
     np.testing.assert_allclose(learn(batch).network.tables[-1][0], expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize(("alpha", "least"), [(None, 32.0), (LEAST, LEAST)])
-def test_frequencies_smoothed_hierarchically_are_these_tables(alpha, least):
-    task = ParameterTask(DAG, CountStore(leaning(2), choose_engine("numpy"), ("a", "b", "c", "class")))
-    found, expected = Frequency("hierarchical", alpha).learn(task), Hierarchical(least).learn(task)
-    assert found.trace == expected.trace
-    for ours, theirs in zip(found.network.tables, expected.network.tables, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-
-
 @pytest.mark.parametrize("structure", ["skdb", "selective", "kdb"])
-def test_a_structure_judged_by_rows_is_that_of_laplace_whichever_way_the_back_off_is_asked_for(structure):
+def test_a_structure_judged_by_rows_is_that_of_laplace(structure):
     batch = leaning(3)
-    X, y = batch.codes, batch.class_codes
     one, other = (
-        BayesianNetworkClassifier(structure, None, parameters, categorical_features="all").fit(X, y)
-        for parameters in (Frequency("hierarchical"), "hierarchical")
+        BayesianNetworkClassifier(structure, None, parameters, categorical_features="all")
+        .fit(batch.codes, batch.class_codes)
+        .network_.dag
+        for parameters in ("frequency", "hierarchical")
     )
-    assert one.network_.dag == other.network_.dag
-    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+    assert one == other
 
 
-def test_what_needs_pseudo_rows_that_are_the_same_for_all_parents_refuses_a_back_off():
-    X, y = leaning(3).codes, leaning(3).class_codes
-    for parameters in (EM(smoothing="hierarchical"), Weighted(smoothing="hierarchical")):
-        with pytest.raises(OptionError, match=r"the same for all parents(.|\n)*smoothing='laplace'"):
-            BayesianNetworkClassifier("naive-bayes", None, parameters, categorical_features="all").fit(X, y)
-    clf = BayesianNetworkClassifier("kdb", None, Frequency("hierarchical"), categorical_features="all").fit(X, y)
-    with pytest.raises(OptionError, match=r"method='dirichlet' is not defined for .*Frequency"):
-        clf.prepare_intervals(X, y, method="dirichlet")
+def test_the_members_of_a_mean_have_these_tables():
+    batch = leaning(3)
+    counts = CountStore(batch, choose_engine("numpy"), ("a", "b", "c", "class"))
+    dags = [superparent_dag(3, (parent,)) for parent in range(3)]
+    members = Hierarchical(LEAST).learn_members(ParameterTask(DAG, counts), dags)
+    for dag, member in zip(dags, members, strict=True):
+        for ours, theirs in zip(member.tables, learn(batch, dag).network.tables, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+    clf = BayesianNetworkClassifier("aode", None, "hierarchical", categorical_features="all")
+    assert len(clf.fit(batch.codes, batch.class_codes).network_.weights) == 3

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tanager.arrays import Array
+from tanager.arrays import Array, Ints
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
 from tanager.errors import OptionError
 from tanager.network.mixture import SuperparentNetworks, table_starts
 from tanager.network.network import Network
-from tanager.parameters.hierarchical import Hierarchical
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.registry import unknown_option
 from tanager.runtime.resources import count_threads, map_threads, no_collection
 from tanager.structure.averaged import superparents_of
 from tanager.structure.dag import Dag
 
+DEFAULT_ALPHA = {"laplace": 1.0, "friedman": 5.0}
+MIN_NETWORKS = 100  # of A2DE, from which they are worth a kernel; fewer are filled one by one
+
 
 class Frequency(ParameterLearner):
     """Smoothed relative frequencies of every family, with alpha pseudo-rows.
 
-    smoothing="laplace"       (N_jk + alpha) / (N_j + alpha r): alpha rows in every cell; alpha = 1 unless given
-    smoothing="friedman"      (N_jk + alpha P(k)) / (N_j + alpha): alpha rows spread as the node's marginal P;
-                              alpha = 5 unless given (Friedman, Geiger and Goldszmidt 1997)
-    smoothing="hierarchical"  the tables of `Hierarchical`: learnt numbers of rows, at least alpha, spread as the table
-                              of one parent less has it; alpha = 32 unless given (Petitjean et al. 2018)
+    smoothing="laplace"   (N_jk + alpha) / (N_j + alpha r): alpha rows in every cell; alpha = 1 by default
+    smoothing="friedman"  (N_jk + alpha P(k)) / (N_j + alpha): alpha rows spread as the node's marginal P;
+                          alpha = 5 by default (Friedman, Geiger and Goldszmidt 1997)
 
     N_jk are rows with state k under parent configuration j, r the node's states. A class node without parents keeps
     its plain frequencies.
@@ -42,38 +41,26 @@ class Frequency(ParameterLearner):
     needs = "families"
     fits = ("tables", "mixtures", "trees")
     describes_attributes = True
+    smooths_counts = True
+    posterior = "dirichlet"
 
     def __init__(self, smoothing: str = "laplace", alpha: float | None = None) -> None:
         self.smoothing = smoothing
         self.alpha = alpha
 
-    @property
-    def smooths_counts(self) -> bool:  # type: ignore[override]
-        """A back-off has no pseudo-rows that are the same under all parents; searches judge by Laplace's then."""
-        return self.smoothing != "hierarchical"
-
-    @property
-    def posterior(self) -> Literal["dirichlet"] | None:  # type: ignore[override]
-        return "dirichlet" if self.smooths_counts else None
-
     def learn(self, task: ParameterTask) -> LearntNetwork:
-        if self.smoothing == "hierarchical":
-            return Hierarchical(DEFAULT_ALPHA["hierarchical"] if self.alpha is None else self.alpha).learn(task)
         return LearntNetwork(task.network(self.tables(task)))
 
     def learn_members(self, task: ParameterTask, members: Sequence[Dag]) -> Sequence[Network]:
         """Those with two superparents together, from the counts of all triples."""
-        pairs = superparent_pairs(members) if self.smooths_counts else None
-        return super().learn_members(task, members) if pairs is None else pair_networks(self.pseudo_rows, task, pairs)
+        pairs = superparent_pairs(members)
+        return super().learn_members(task, members) if pairs is None else superparent_networks(self, task, pairs)
 
-    def tables(self, task: ParameterTask) -> tuple[NDArray[np.float64], ...]:
+    @no_collection()
+    def tables(self, task: ParameterTask) -> tuple[Array, ...]:
         """The table of each node, (parent configurations, states)."""
-        with no_collection():
-            return self._tables(task)
-
-    def _tables(self, task: ParameterTask) -> tuple[NDArray[np.float64], ...]:
         parents, counts = task.dag.parents, task.counts
-        tables: list[NDArray[np.float64]] = []
+        tables: list[Array] = []
         stacks = counts.stacks(parents)  # thousands of small tables are worth a step together
         for stack in stacks:
             rows = stack.counts.reshape(len(stack.counts), -1, stack.counts.shape[-1])
@@ -85,19 +72,14 @@ class Frequency(ParameterLearner):
         return tuple([tables[position] for position in place.tolist()])
 
     def pseudo_rows(
-        self, counts: CountStore, family: Family, smooth_class: bool = False, more: NDArray[np.float64] | float = 0.0
-    ) -> NDArray[np.float64]:
+        self, counts: CountStore, family: Family, smooth_class: bool = False, more: Array | float = 0.0
+    ) -> Array:
         """(states,) pseudo-rows that every parent configuration of a family gets.
 
         `smooth_class` gives them to a class without parents too. `more` are rows in each state beside those counted.
         """
         if str(self.smoothing) not in DEFAULT_ALPHA:
             raise unknown_option("smoothing", self.smoothing, DEFAULT_ALPHA)
-        if self.smoothing == "hierarchical":
-            raise OptionError(
-                "smoothing='hierarchical' has no pseudo-rows that are the same for all parents, which are needed here.",
-                hint="use smoothing='laplace' or 'friedman', or parameters='hierarchical'.",
-            )
         alpha = DEFAULT_ALPHA[self.smoothing] if self.alpha is None else self.alpha
         if not alpha > 0:
             raise OptionError(f"alpha={alpha!r} of Frequency must be a number above zero.")
@@ -112,18 +94,9 @@ class Frequency(ParameterLearner):
         return alpha * (seen / seen.sum()) if seen.sum() > 0 else np.full(n_states, alpha / n_states)
 
 
-DEFAULT_ALPHA = {"laplace": 1.0, "friedman": 5.0, "hierarchical": 32.0}
-
-Int64s = NDArray[np.int64]
-PseudoRows = Callable[[CountStore, Family], Array]
-
-FEWEST = 100
-"""Networks from which they are worth a kernel; fewer are filled one by one."""
-
-
-def superparent_pairs(members: Sequence[Dag]) -> Int64s | None:
+def superparent_pairs(members: Sequence[Dag]) -> Ints | None:
     """(n_members, 2) the superparents of each, ascending; None if they are few, or some have not two."""
-    if len(members) < FEWEST:
+    if len(members) < MIN_NETWORKS:
         return None
     found = [superparents_of(dag) for dag in members]
     if any(chain is None or len(chain) != 2 or chain[0] > chain[1] for chain in found):
@@ -131,40 +104,30 @@ def superparent_pairs(members: Sequence[Dag]) -> Int64s | None:
     return np.array(found, dtype=np.int64)
 
 
-def pair_networks(pseudo_rows: PseudoRows, task: ParameterTask, superparents: Int64s) -> SuperparentNetworks:
-    """The networks with these superparents; every table is the smoothed frequencies of its family.
+def superparent_networks(learner: Frequency, task: ParameterTask, superparents: Ints) -> SuperparentNetworks:
+    """The networks of A2DE with these superparents, from counts that each three attributes share."""
+    from tanager.parameters.kernels import fill_superparent_networks
 
-    pseudo_rows  those that every parent configuration of a family gets: (states,), the same for all its parents
-    """
-    from tanager.parameters.kernels import fill_pair_networks
-
-    counts, n_states, target = task.counts, np.array(task.counts.n_states, dtype=np.int64), task.counts.n_attributes
-    families = [Family(node, (target,)) for node in range(target)]
-    pseudo = [pseudo_rows(counts, family) for family in families]
-    alone = [_shares(table + more) for table, more in zip(counts.tables(families), pseudo, strict=True)]
-    classes = Family(target, ())
-    class_table = _shares(counts.table(classes) + pseudo_rows(counts, classes)).reshape(-1)
+    counts, target = task.counts, task.counts.n_attributes
+    *alone, class_table = learner.tables(replace(task, dag=Dag.augmented_naive_bayes([()] * target)))
+    pseudo = [learner.pseudo_rows(counts, Family(node, (target,))) for node in range(target)]
+    shared = class_table.reshape(-1), np.concatenate([table.reshape(-1) for table in alone]), np.concatenate(pseudo)
     pairs, triples = counts.pairs(), counts.triples()
     starts = table_starts(superparents, counts.n_states)
     tables = np.empty(int(starts[-1, -1]) + counts.n_classes)
-    flat_pseudo, flat_alone = np.concatenate(pseudo), np.concatenate([table.reshape(-1) for table in alone])
-    n_shares = 4 * count_threads()
+    n_parts = 4 * count_threads()
     map_threads(
-        lambda first: fill_pair_networks(
+        lambda first: fill_superparent_networks(
             first,
-            n_shares,
-            n_states,
+            n_parts,
+            np.array(counts.n_states, dtype=np.int64),
             superparents,
             starts,
-            (class_table, flat_alone, flat_pseudo),
+            shared,
             (pairs.counts, pairs.offsets),
             (triples.counts, triples.starts),
             tables,
         ),
-        range(n_shares),
+        range(n_parts),
     )
     return SuperparentNetworks(task.columns, superparents, tables, starts)
-
-
-def _shares(smoothed: Array) -> Array:
-    return smoothed / smoothed.sum(axis=-1, keepdims=True)

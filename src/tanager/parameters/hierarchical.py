@@ -40,6 +40,7 @@ class Hierarchical(ParameterLearner):
     """
 
     needs = "families"
+    fits = ("tables", "mixtures", "trees")
     describes_attributes = True
 
     def __init__(self, least: float = 32.0) -> None:

@@ -232,7 +232,7 @@ def sum_squares(y: Codes, weights: Array, log_joint: Array) -> float:
 
 
 @kernel
-def fill_pair_networks(
+def fill_superparent_networks(
     first: int,
     step: int,
     n_states: Ints,

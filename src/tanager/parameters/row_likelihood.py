@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
+from scipy.special import softmax
 
-from tanager.arrays import Array, Codes
+from tanager.arrays import Array, Codes, Flags, Ints
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family, strides
 from tanager.parameters.frequency import Frequency
@@ -19,8 +19,15 @@ from tanager.runtime.resources import available_memory, map_threads
 from tanager.structure.dag import Dag
 from tanager.table.rows import EncodedBatch, Prepared, add
 
-MAX_FRACTIONS = 1_024
+MAX_FAMILIES = 1_024  # whose tables are kept
 PART_ROWS = 8_192  # their log joints stay in the cache of a core
+# What a place keeps of its rows, at most and as a share of the memory it has left.
+CACHE_BYTES = 2**30
+CACHE_SHARE = 4
+PART_BYTES = 1 << 23  # of the joints of some rows with all members of a mixture, which are worked on together
+MIN_COMPILED = 1 << 22  # rows times structures from which it pays to load the kernels
+MAX_ITERATIONS = 500
+TIE = 1e-9  # log joints that differ by less are taken for equal: sums in another order may
 
 
 class RowLikelihood:
@@ -35,36 +42,37 @@ class RowLikelihood:
         self._counts = counts
         self._smoothing = smoothing
         self._leave_one_out = leave_one_out
-        self._fractions = lru_cache(MAX_FRACTIONS)(self._smoothed_fractions)
+        self._cached_logs = lru_cache(MAX_FAMILIES)(self._family_logs)
 
     def __call__(self, dag: Dag) -> float:
-        return self._rows.sum(_log_likelihood, [self._fractions(family) for family in self._families(dag)])
+        structure = [self._cached_logs(family) for family in self._families(dag)]
+        return float(self._rows.sum(_judge, [structure])[0])
 
     def count_right(self, dag: Dag) -> float:
         """sum_t w_t [c_t is the most probable class]; of m classes that are most probable alike each counts 1/m."""
-        return self._rows.sum(_count_right, [self._fractions(family) for family in self._families(dag)])
+        return self._rows.sum(_count_right, [self._cached_logs(family) for family in self._families(dag)])
 
     def each(self, dags: Sequence[Dag], squared: bool = False) -> list[float]:
         """The same of several structures, or minus sum_t w_t (1 - P(c_t | x_t))^2, in one pass over the rows.
 
         It is cheapest if each structure has the families of the one before it and a few more.
         """
-        found: Array = self._rows.sum(partial(_judge, squared=squared), self._structures(dags))
-        return found.tolist()
+        values: Array = self._rows.sum(partial(_judge, squared=squared), self._structures(dags))
+        return values.tolist()
 
     def weigh(self, dags: Sequence[Dag]) -> list[float]:
         """Weights of the mixture of these structures (`choose_weights`); every attribute has the class in each."""
-        make = partial(make_joints, leave_one_out=self._leave_one_out, structures=self._structures(dags))
+        make = partial(_make_joints, leave_one_out=self._leave_one_out, structures=self._structures(dags))
         joints = self._counts.rows.kept().prepare(make)
-        return choose_weights(len(dags), lambda weights: joints.sum(mixture_likelihood, weights)).tolist()
+        return choose_weights(len(dags), lambda weights: joints.sum(_mixture_likelihood, weights)).tolist()
 
-    def _structures(self, dags: Sequence[Dag]) -> list[list[Fractions]]:
+    def _structures(self, dags: Sequence[Dag]) -> list[Structure]:
         """The families of each, all of them counted in one pass."""
         families = [self._families(dag) for dag in dags]
         wanted = list(dict.fromkeys(family for each in families for family in each))
         self._counts.tables(wanted)
-        fractions = {family: self._smoothed_fractions(family) for family in wanted}
-        return [[fractions[family] for family in each] for each in families]
+        logs = {family: self._family_logs(family) for family in wanted}
+        return [[logs[family] for family in each] for each in families]
 
     def _families(self, dag: Dag) -> list[Family]:
         """A family without the class is the same for every class and cancels in P(c | x)."""
@@ -75,83 +83,54 @@ class RowLikelihood:
         """Made when they are first asked: most structures are learnt from counts alone."""
         return self._counts.rows.kept().prepare(partial(_make_addends, leave_one_out=self._leave_one_out))
 
-    def _smoothed_fractions(self, family: Family) -> Fractions:
-        n_states, target = self._counts.n_states, self._counts.n_attributes
-        counted = self._counts.table(family)
+    def _family_logs(self, family: Family) -> FamilyLogs:
+        n_classes, of_class = self._counts.n_classes, family.child == self._counts.n_attributes
         prior = self._smoothing.pseudo_rows(self._counts, family)
-        if self._leave_one_out and family.child == target:
+        if self._leave_one_out and of_class:
             prior = prior + 1.0  # a class of one row is not impossible to the others
-        above = counted + prior
+        above = self._counts.table(family) + prior
         below = np.broadcast_to(above.sum(axis=-1, keepdims=True), above.shape)
-        if family.child == target:
-            return Fractions(family, above[:, 0].T, below[:, 0].T, of_class=True)
-        above, below = (part.swapaxes(0, 1).reshape(n_states[target], -1) for part in (above, below))
-        return Fractions(family, above, below, of_class=False)
-
-
-def _make_addends(blocks: list[EncodedBatch], leave_one_out: bool) -> list[BlockAddends]:
-    n_bytes = 8 * sum(block.n_rows * block.n_classes for block in blocks)
-    n_kept = bytes_to_keep() // max(1, n_bytes)
-    return [BlockAddends(part, leave_one_out, n_kept) for part in cut_rows(blocks, PART_ROWS)]
-
-
-def _count_right(blocks: Sequence[BlockAddends], fractions: Sequence[Fractions]) -> float:
-    return float(sum(map_threads(lambda block: block.count_right(fractions), blocks)))
-
-
-def _log_likelihood(blocks: Sequence[BlockAddends], fractions: Sequence[Fractions]) -> float:
-    return float(_judge(blocks, [fractions])[0])
-
-
-def _judge(blocks: Sequence[BlockAddends], structures: Sequence[Sequence[Fractions]], squared: bool = False) -> Array:
-    if is_compiled(structures, blocks):
-        plan = JudgePlan.of(structures, blocks[0].leave_one_out)
-        found = map_threads(lambda block: plan.judge(block.rows, squared), blocks)
-    else:
-        found = map_threads(lambda block: block.judge(structures, squared), blocks)
-    return np.sum(found, axis=0) if found else np.zeros(len(structures))
+        if of_class:
+            above, below = above[:, 0].T, below[:, 0].T
+        else:
+            above, below = (part.swapaxes(0, 1).reshape(n_classes, -1) for part in (above, below))
+        return FamilyLogs.of(family, above, below, of_class, self._leave_one_out)
 
 
 @dataclass(frozen=True, eq=False)
-class Fractions:
-    """The table of a family as numerators and denominators, (classes, attribute cells).
+class FamilyLogs:
+    """log P(child | parents) of a family with the class, (classes, attribute cells + 1), as it judges rows.
 
-    of_class  whether the class is the child, so that the classes share their denominators
+    The last cell is that of a row in which one of the attributes is missing; its log is 0, which leaves the family out.
+
+    above, below  numerators and denominators of the table, (classes, attribute cells)
+    of_class      whether the class is the child, so that the classes share their denominators
+    others        logs of the classes that are not the row's
+    true          those of the row's class; where a row is left out, without a row of weight one
     """
 
     family: Family
     above: Array
     below: Array
     of_class: bool
+    others: Array
+    true: Array
 
-    @cached_property
-    def logs(self) -> Array:
-        """One cell more, whose log is 0: a family with a gap is left out of its row."""
-        with np.errstate(divide="ignore"):
-            return np.hstack([np.log(self.above / self.below), np.zeros((len(self.above), 1))])
+    @classmethod
+    def of(cls, family: Family, above: Array, below: Array, of_class: bool, leave_one_out: bool) -> FamilyLogs:
+        def logs(numerators: Array, denominators: Array) -> Array:
+            with np.errstate(invalid="ignore", divide="ignore"):  # cells without a row judge none
+                return np.hstack([np.log(numerators / denominators), np.zeros((len(above), 1))])
 
-    @cached_property
-    def logs_without_one(self) -> Array:
-        """Of a row of each cell and class, when it is itself taken out; nothing of cells without a row."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.log((self.above - 1.0) / (self.below - 1.0)))
-
-    def judging(self, leave_one_out: bool) -> tuple[Array, Array]:
-        """(cells + 1, n_classes) logs that judge a row of the cell: of the other classes, and of the row's own."""
-        nothing = np.zeros((len(self.above), 1))
-        others = own = self.logs
-        if leave_one_out:
-            own = np.hstack([self.logs_without_one, nothing])
-            if self.of_class:
-                with np.errstate(invalid="ignore", divide="ignore"):
-                    others = np.hstack([np.log(self.above / (self.below - 1.0)), nothing])
-        return others.T, own.T
+        if not leave_one_out:
+            plain = logs(above, below)
+            return cls(family, above, below, of_class, plain, plain)
+        others = logs(above, below - 1.0) if of_class else logs(above, below)
+        return cls(family, above, below, of_class, others, logs(above - 1.0, below - 1.0))
 
 
-# What a place keeps of its rows, at most and as a share of the memory it has left.
-CACHE_BYTES = 2**30
-CACHE_SHARE = 4
-TIE = 1e-9  # log joints that differ by less are taken for equal: sums in another order may
+Structure = Sequence[FamilyLogs]
+"""The families of a structure that hold the class."""
 
 
 class BlockAddends:
@@ -159,122 +138,129 @@ class BlockAddends:
 
     def __init__(self, block: EncodedBatch, leave_one_out: bool, n_kept: int) -> None:
         self.rows = block
-        self.leave_one_out = leave_one_out
+        # Rows of less weight than one each take their own share out of their cells.
+        self.is_light = leave_one_out and block.weights is not None and bool((block.weights < 1.0).any())
         self._n_kept = n_kept
-        self._known: OrderedDict[Family, Array] = OrderedDict()
+        self._kept: OrderedDict[Family, Array] = OrderedDict()
 
-    def judge(self, structures: Sequence[Sequence[Fractions]], squared: bool) -> Array:
-        """`RowLikelihood.each` of structures whose families with the class are these."""
+    def judge(self, structures: Sequence[Structure], squared: bool) -> Array:
+        """`RowLikelihood.each` of these rows."""
         log_joint = np.zeros((self.rows.n_classes, self.rows.n_rows))
         classes, rows = self.rows.class_codes, np.arange(self.rows.n_rows)
         added: set[Family] = set()
-        found = np.empty(len(structures))
+        values = np.empty(len(structures))
         for place, structure in enumerate(structures):
-            families = {fractions.family for fractions in structure}
+            families = {logs.family for logs in structure}
             if not added <= families:
                 log_joint[:], added = 0.0, set()
-            for fractions in structure:
-                if fractions.family not in added:
-                    log_joint += self._addend(fractions)
+            for logs in structure:
+                if logs.family not in added:
+                    log_joint += self._addend(logs)
             added = families
-            of_class = log_joint[classes, rows] - np.logaddexp.reduce(log_joint, axis=0)
-            gains = -(np.expm1(of_class) ** 2) if squared else of_class
-            found[place] = gains.sum() if self.rows.weights is None else gains @ self.rows.weights
-        return found
+            log_p = log_joint[classes, rows] - np.logaddexp.reduce(log_joint, axis=0)
+            gains = -(np.expm1(log_p) ** 2) if squared else log_p
+            values[place] = gains.sum() if self.rows.weights is None else gains @ self.rows.weights
+        return values
 
-    def log_joint(self, structure: Sequence[Fractions]) -> Array:
+    def log_joint(self, structure: Structure) -> Array:
         """(n_classes, n_rows), but for the families without the class."""
         log_joint = np.zeros((self.rows.n_classes, self.rows.n_rows))
-        for fractions in structure:
-            log_joint += self._addend(fractions)
+        for logs in structure:
+            log_joint += self._addend(logs)
         return log_joint
 
-    def count_right(self, structure: Sequence[Fractions]) -> float:
-        """sum_t w_t [c_t is the most probable class] of a structure whose families with the class are these."""
+    def count_right(self, structure: Structure) -> float:
+        """sum_t w_t [c_t is the most probable class] of a structure."""
         log_joint = self.log_joint(structure)
         at_top = log_joint >= log_joint.max(axis=0) - TIE
         right = at_top[self.rows.class_codes, np.arange(self.rows.n_rows)] / at_top.sum(axis=0)
         return float(right @ self.rows.row_weights)
 
-    def _addend(self, fractions: Fractions) -> Array:
+    def _addend(self, logs: FamilyLogs) -> Array:
         """(n_classes, n_rows) log P(child | parents), the class in every state."""
-        family = fractions.family
-        if family in self._known:
-            self._known.move_to_end(family)
-            return self._known[family]
-        addend = self._compute(fractions)
-        self._known[family] = addend
-        if len(self._known) > self._n_kept:
-            self._known.popitem(last=False)
+        family = logs.family
+        if family in self._kept:
+            self._kept.move_to_end(family)
+            return self._kept[family]
+        addend = self._compute(logs)
+        self._kept[family] = addend
+        if len(self._kept) > self._n_kept:
+            self._kept.popitem(last=False)
         return addend
 
-    @property
-    def is_light(self) -> bool:
-        """Whether rows of less weight than one are left out: each takes its own share out of its cells."""
-        weights = self.rows.weights
-        return self.leave_one_out and weights is not None and bool((weights < 1.0).any())
-
-    def _compute(self, fractions: Fractions) -> Array:
-        block, above, below = self.rows, fractions.above, fractions.below
-        attributes = tuple(node for node in fractions.family.nodes if node != block.n_attributes)
+    def _compute(self, logs: FamilyLogs) -> Array:
+        block, above, below = self.rows, logs.above, logs.below
+        attributes = tuple(node for node in logs.family.nodes if node != block.n_attributes)
         cells = np.zeros(block.n_rows, dtype=np.int64)
         complete = np.ones(block.n_rows, dtype=bool)
         for node, stride in zip(attributes, strides(attributes, block.n_states), strict=True):
             cells += block.column(node).astype(np.int64) * stride
             complete &= block.column(node) < block.n_states[node]
-        n_cells = above.shape[1]
-        cells[~complete] = n_cells
-        result: Array = fractions.logs.take(cells, axis=1)
-        if self.leave_one_out:
-            present = np.flatnonzero(cells < n_cells)
-            at, classes = cells[present], block.class_codes[present]
-            # Of a row of weight one, or of more, one row is taken out: the same number for all rows of a cell.
-            light = self.is_light
-            weight = np.minimum(1.0, block.row_weights)[present] if light else np.ones(1)
-            if fractions.of_class:
-                result[:, present] = np.log(above[:, at] / (below[:, at] - weight))
-            if light:
-                result[classes, present] = np.log((above[classes, at] - weight) / (below[classes, at] - weight))
-            else:
-                result[classes, present] = fractions.logs_without_one[classes, at]
+        cells[~complete] = above.shape[1]
+        result: Array = logs.others.take(cells, axis=1)
+        result[block.class_codes, np.arange(block.n_rows)] = logs.true[block.class_codes, cells]
+        if self.is_light:
+            rows = np.flatnonzero(complete)
+            at, classes, weights = cells[rows], block.class_codes[rows], np.minimum(1.0, block.row_weights)[rows]
+            if logs.of_class:
+                result[:, rows] = np.log(above[:, at] / (below[:, at] - weights))
+            result[classes, rows] = np.log((above[classes, at] - weights) / (below[classes, at] - weights))
         return result
 
 
-def cut_rows(blocks: Iterable[EncodedBatch], size: int) -> Iterator[EncodedBatch]:
+def _make_addends(blocks: list[EncodedBatch], leave_one_out: bool) -> list[BlockAddends]:
+    n_bytes = 8 * sum(block.n_rows * block.n_classes for block in blocks)
+    n_kept = _bytes_to_keep() // max(1, n_bytes)
+    return [BlockAddends(part, leave_one_out, n_kept) for part in _cut_rows(blocks, PART_ROWS)]
+
+
+def _cut_rows(blocks: Iterable[EncodedBatch], size: int) -> Iterator[EncodedBatch]:
     """The rows in parts of at most so many."""
     for block in blocks:
         for first in range(0, block.n_rows, size):
             yield block.take(slice(first, first + size))
 
 
-def bytes_to_keep() -> int:
+def _bytes_to_keep() -> int:
     return min(CACHE_BYTES, available_memory() // CACHE_SHARE)
 
 
-Int64s = NDArray[np.int64]
-Arguments = tuple[Codes, Codes, Int64s, Int64s, Int64s, Array, Array, Int64s]
+def _count_right(blocks: Sequence[BlockAddends], structure: Structure) -> float:
+    return float(sum(map_threads(lambda block: block.count_right(structure), blocks)))
 
-MIN_COMPILED = 1 << 22  # rows times structures from which it pays to load the kernels
+
+def _judge(blocks: Sequence[BlockAddends], structures: Sequence[Structure], squared: bool = False) -> Array:
+    if _is_compiled(structures, blocks):
+        plan = JudgePlan.of(structures)
+        parts = map_threads(lambda block: plan.judge(block.rows, squared), blocks)
+    else:
+        parts = map_threads(lambda block: block.judge(structures, squared), blocks)
+    return np.sum(parts, axis=0) if parts else np.zeros(len(structures))
+
+
+def _is_compiled(structures: Sequence[object], parts: Sequence[BlockAddends]) -> bool:
+    """Whether the kernels judge so many structures on these rows; rows lighter than one they do not leave out."""
+    many = len(structures) * sum(part.rows.n_rows for part in parts) >= MIN_COMPILED
+    return many and not any(part.is_light for part in parts)
 
 
 @dataclass(frozen=True, eq=False)
 class JudgePlan:
-    """The arguments of the kernels of `judge_kernels` that are the same for all rows."""
+    """Structures laid out for the kernels that judge them in one pass: the arguments that are the same for all rows."""
 
     attributes: tuple[tuple[int, ...], ...]
     others: Array
-    own: Array
-    table_starts: Int64s
-    adds: Int64s
-    add_ends: Int64s
-    resets: NDArray[np.bool_]
+    true: Array
+    table_starts: Ints
+    adds: Ints
+    add_ends: Ints
+    resets: Flags
 
     @classmethod
-    def of(cls, structures: Sequence[Sequence[Fractions]], leave_one_out: bool, apart: bool = False) -> JudgePlan:
-        """Structures whose families with the class are these; `apart`: none adds to the one before it."""
-        fractions = {each.family: each for structure in structures for each in structure}
-        numbers = {family: number for number, family in enumerate(fractions)}
-        tables = [each.judging(leave_one_out) for each in fractions.values()]
+    def of(cls, structures: Sequence[Structure], apart: bool = False) -> JudgePlan:
+        """`apart`: no structure adds to the one before it."""
+        logs = {each.family: each for structure in structures for each in structure}
+        numbers = {family: number for number, family in enumerate(logs)}
         adds: list[int] = []
         add_ends: list[int] = []
         resets: list[bool] = []
@@ -286,12 +272,12 @@ class JudgePlan:
             adds += [numbers[each.family] for each in structure if each.family not in before]
             add_ends.append(len(adds))
             added = families
-        target = max(node for family in fractions for node in family.nodes)
+        target = max(node for family in logs for node in family.nodes)
         return cls(
-            tuple(tuple(node for node in family.nodes if node != target) for family in fractions),
-            np.concatenate([others for others, _ in tables]),
-            np.concatenate([own for _, own in tables]),
-            np.cumsum([0, *(len(own) for _, own in tables)]),
+            tuple(tuple(node for node in family.nodes if node != target) for family in logs),
+            np.concatenate([each.others.T for each in logs.values()]),
+            np.concatenate([each.true.T for each in logs.values()]),
+            np.cumsum([0, *(each.true.shape[1] for each in logs.values())]),
             np.array(adds, np.int64),
             np.array(add_ends, np.int64),
             np.array(resets),
@@ -302,19 +288,19 @@ class JudgePlan:
         from tanager.parameters.kernels import BLOCK, judge
 
         weights = np.empty(0) if block.weights is None else np.ascontiguousarray(block.weights)
-        scratch, found = np.empty((BLOCK, block.n_classes)), np.zeros(len(self.resets))
-        judge(*self._arguments(block), self.adds, self.add_ends, self.resets, weights, squared, scratch, found)
-        return found
+        scratch, values = np.empty((BLOCK, block.n_classes)), np.zeros(len(self.resets))
+        judge(*self._arguments(block), self.adds, self.add_ends, self.resets, weights, squared, scratch, values)
+        return values
 
     def log_joints(self, block: EncodedBatch) -> Array:
         """(n_structures, n_rows, n_classes) log P(c, x_t), where no structure adds to the one before it."""
         from tanager.parameters.kernels import join
 
-        found = np.zeros((len(self.resets), block.n_rows, block.n_classes))
-        join(*self._arguments(block), self.adds, self.add_ends, found)
-        return found
+        log_joints = np.zeros((len(self.resets), block.n_rows, block.n_classes))
+        join(*self._arguments(block), self.adds, self.add_ends, log_joints)
+        return log_joints
 
-    def _arguments(self, block: EncodedBatch) -> Arguments:
+    def _arguments(self, block: EncodedBatch) -> tuple[Codes, Codes, Ints, Ints, Ints, Array, Array, Ints]:
         """What both kernels are told of the rows and of the tables."""
         digits = [pair for nodes in self.attributes for pair in zip(nodes, strides(nodes, block.n_states), strict=True)]
         return (
@@ -324,89 +310,67 @@ class JudgePlan:
             np.array(digits, np.int64).reshape(-1, 2),
             np.cumsum([len(nodes) for nodes in self.attributes]),
             self.others,
-            self.own,
+            self.true,
             self.table_starts,
         )
 
 
-def is_compiled(structures: Sequence[object], parts: Sequence[BlockAddends]) -> bool:
-    """Whether the kernels judge so many structures on these rows; rows lighter than one they do not leave out."""
-    many = len(structures) * sum(part.rows.n_rows for part in parts) >= MIN_COMPILED
-    return many and not any(part.is_light for part in parts)
-
-
-Pass = Callable[[Array], tuple[float, Array]]
-Structures = Sequence[Sequence[Fractions]]
-
-MAX_ITERATIONS = 500
-PART_BYTES = 1 << 23  # of the joints of some rows, which are worked on together
-
-
 class MemberJoints:
-    """P_m(c, x_t) of some rows and all members, (n_members, n_rows * n_classes), each relative to the largest of m.
+    """P_m(c, x_t) of some rows and all members of a mixture."""
 
-    largest  (n_rows, n_classes) its logarithm
-    """
+    def __init__(
+        self, block: BlockAddends, structures: Sequence[Structure], plan: JudgePlan | None, kept: bool
+    ) -> None:
+        """They are computed by the kernels of `plan`, if there is one; not `kept`, anew in every pass."""
+        self._block = block
+        self._structures = structures
+        self._plan = plan
+        self._kept = self._compute() if kept else None
 
-    def __init__(self, rows: EncodedBatch, log_joints: Array) -> None:
-        """`log_joints` (n_members, n_rows, n_classes) are given up."""
-        self._rows = rows
-        self.largest = log_joints.max(axis=0)
-        log_joints -= self.largest
-        self.relative = np.exp(log_joints, out=log_joints).reshape(len(log_joints), -1)
+    def _compute(self) -> tuple[Array, Array]:
+        """(n_members, n_rows * n_classes) each relative to the largest of m, whose log is (n_rows, n_classes)."""
+        if self._plan is not None:
+            log_joints = self._plan.log_joints(self._block.rows)
+        else:
+            log_joints = np.array([self._block.log_joint(structure).T for structure in self._structures])
+        largest = log_joints.max(axis=0)
+        log_joints -= largest
+        return np.exp(log_joints, out=log_joints).reshape(len(log_joints), -1), largest
 
     def log_likelihood(self, weights: Array) -> tuple[float, Array]:
         """sum_t u_t log P(c_t | x_t) with row weights u, and its gradient by the (n_members,) weights."""
-        rows = self._rows
-        mixed = (weights @ self.relative).reshape(self.largest.shape)
-        logs = np.log(mixed) + self.largest
+        relative, largest = self._compute() if self._kept is None else self._kept
+        rows = self._block.rows
+        mixed = (weights @ relative).reshape(largest.shape)
+        logs = np.log(mixed) + largest
         log_evidence = np.logaddexp.reduce(logs, axis=1)
-        own = np.arange(rows.n_rows), rows.class_codes
+        true = np.arange(rows.n_rows), rows.class_codes
         # The derivative by w_m: P_m(c_t, x_t) / P(c_t, x_t) - P_m(x_t) / P(x_t)
         slopes = -np.exp(logs - log_evidence[:, np.newaxis])
-        slopes[own] += 1.0
+        slopes[true] += 1.0
         slopes *= rows.row_weights[:, np.newaxis] / mixed
-        return float((logs[own] - log_evidence) @ rows.row_weights), self.relative @ slopes.ravel()
+        return float((logs[true] - log_evidence) @ rows.row_weights), relative @ slopes.ravel()
 
 
-@dataclass(frozen=True)
-class MixtureRows:
-    """Some rows and the members that judge them; `kept` are their joints, if not made anew in every pass."""
-
-    rows: BlockAddends
-    structures: Structures
-    plan: JudgePlan | None
-    kept: MemberJoints | None = None
-
-    def joints(self) -> MemberJoints:
-        if self.kept is not None:
-            return self.kept
-        rows = self.rows.rows
-        if self.plan is not None:
-            return MemberJoints(rows, self.plan.log_joints(rows))
-        return MemberJoints(rows, np.array([self.rows.log_joint(each).T for each in self.structures]))
-
-
-def make_joints(blocks: list[EncodedBatch], leave_one_out: bool, structures: Structures) -> list[MixtureRows]:
+def _make_joints(
+    blocks: list[EncodedBatch], leave_one_out: bool, structures: Sequence[Structure]
+) -> list[MemberJoints]:
     """The rows in parts, ready for passes with any weights."""
     row_bytes = 8 * len(structures) * blocks[0].n_classes
-    parts = [BlockAddends(part, leave_one_out, 0) for part in cut_rows(blocks, max(1, PART_BYTES // row_bytes))]
-    plan = JudgePlan.of(structures, leave_one_out, apart=True) if is_compiled(structures, parts) else None
-    made = [MixtureRows(part, structures, plan) for part in parts]
-    if row_bytes * sum(block.n_rows for block in blocks) > bytes_to_keep():
-        return made
-    return map_threads(lambda part: replace(part, kept=part.joints()), made)
+    parts = [BlockAddends(part, leave_one_out, 0) for part in _cut_rows(blocks, max(1, PART_BYTES // row_bytes))]
+    plan = JudgePlan.of(structures, apart=True) if _is_compiled(structures, parts) else None
+    kept = row_bytes * sum(block.n_rows for block in blocks) <= _bytes_to_keep()
+    return map_threads(lambda part: MemberJoints(part, structures, plan, kept), parts)
 
 
-def mixture_likelihood(parts: Sequence[MixtureRows], weights: Array) -> tuple[float, Array]:
-    """`MemberJoints.log_likelihood` of all rows."""
+def _mixture_likelihood(parts: Sequence[MemberJoints], weights: Array) -> tuple[float, Array]:
     total = (0.0, np.zeros(len(weights)))
-    for found in map_threads(lambda part: part.joints().log_likelihood(weights), parts):
-        total = add(total, found)
+    for likelihood in map_threads(lambda part: part.log_likelihood(weights), parts):
+        total = add(total, likelihood)
     return total
 
 
-def choose_weights(n_members: int, log_likelihood: Pass) -> Array:
+def choose_weights(n_members: int, log_likelihood: Callable[[Array], tuple[float, Array]]) -> Array:
     """(n_members,) weights that sum to one, at a maximum of the log likelihood + sum_m log w_m, from equal ones.
 
     The second term is a Dirichlet prior, a pseudo-row for each member, and keeps every weight above zero. As the first
@@ -420,17 +384,12 @@ def choose_weights(n_members: int, log_likelihood: Pass) -> Array:
         gradient = weights * (slopes - weights @ slopes) + 1.0 - n_members * weights
         return -value - float(np.log(weights).sum()), -gradient
 
-    found = minimize(
+    end = minimize(
         loss,
         np.zeros(n_members),
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": MAX_ITERATIONS, "ftol": 1e-14, "gtol": 1e-6},
     )
-    return softmax(found.x)
-
-
-def softmax(scores: Array) -> Array:
-    exponentials = np.exp(scores - scores.max())
-    result: Array = exponentials / exponentials.sum()
-    return result
+    weights: Array = softmax(end.x)
+    return weights
