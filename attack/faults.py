@@ -1,4 +1,4 @@
-"""Faults of the system while the command works: signals, full disks, closed streams, two writers, a killed worker.
+"""Faults of the system while the command works: signals, full disks, closed streams, two writers.
 
 Laws: a file is the old one or the new one as a whole; nothing is left beside it unless the process was killed outright;
 the exit code says what happened, in at most one line and never in a traceback.
@@ -58,17 +58,6 @@ from tanager.cli.main import main
 main()
 """
 # A classifier whose first fit ends its process as the system does when memory runs out.
-KILLED = """
-import os, pathlib, signal
-from sklearn.dummy import DummyClassifier
-class OnceKilled(DummyClassifier):
-    def fit(self, X, y, sample_weight=None):
-        seen = pathlib.Path("seen")
-        if not seen.exists():
-            seen.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return super().fit(X, y, sample_weight)
-"""
 TERMINATED, INTERRUPTED, HUNG_UP, REFUSED = 143, 130, 129, 2
 
 
@@ -234,22 +223,6 @@ def two_writers(folder: Path) -> None:
     check_folder(folder, old)
 
 
-def killed_worker(folder: Path) -> None:
-    """A process that fits for `compare` is killed: one line, and the same command goes on with what was kept."""
-    (folder / "table.csv").write_text(TABLE)
-    (folder / "killed.py").write_text(KILLED)
-    classifiers = ["naive-bayes:frequency", "killed.OnceKilled"]
-    compare = ["compare", *classifiers, "--data", "table.csv", "--class", "y", "--output", "kept", "--jobs", "2"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
-    options: dict[str, Any] = {"env": environment, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    check_refused(run(folder, compare, **options), b"was ended from outside")
-    done = run(folder, compare, **options)
-    assert done.returncode == 0, done.stderr
-    (kept,) = (folder / "kept").glob("*/compare/results.jsonl")
-    assert len(kept.read_bytes().splitlines()) == 10
-
-
-WORKER = "a worker killed while it fits"
 FAULTS: dict[str, Callable[[Path], None]] = {
     "SIGTERM while the file is written": terminated,
     "SIGHUP while the file is written": hung_up,
@@ -267,7 +240,6 @@ FAULTS: dict[str, Callable[[Path], None]] = {
     "a folder that takes no file": folder_that_takes_no_file,
     "names as long as they can be": long_names,
     "two writers of one file": two_writers,
-    WORKER: killed_worker,
 }
 
 

@@ -17,7 +17,7 @@ WHAT = {
     "files": "valid files of every format, changed at random",
     "documents": "documents of models of every form, changed in one value",
     "tables": "tables of odd cells, labels and weights, with options",
-    "faults": "signals, full disks, closed streams, two writers, a killed worker, each once",
+    "faults": "signals, full disks, closed streams, two writers, each once",
     "signals": "SIGTERM, SIGINT, SIGHUP and SIGKILL at random moments of a fit",
 }
 INTRODUCTION = """# The attack

@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 
 from benchmarks.flagship import DATA, LIGHTGBM
 from benchmarks.timing import best_time, print_head, print_row
+from experiments.studies.data_sets import DataSet, find_data_sets
+from experiments.studies.entries import THREADS, parse_estimator
 from tanager import AdditiveClassifier
-from tanager.evaluate.data_sets import DataSet, find_data_sets
-from tanager.evaluate.entries import THREADS, parse_estimator
 
 SHOWN = ("german", "vehicle", "tic-tac-toe", "chess", "segment", "splice", "waveform-21")
 """Tables with lines of their own; the others are in the geometric means."""

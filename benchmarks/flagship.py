@@ -20,9 +20,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
+from experiments.studies.data_sets import find_data_sets
+from experiments.studies.entries import parse_estimator
 from tanager import AdditiveClassifier
-from tanager.evaluate.data_sets import find_data_sets
-from tanager.evaluate.entries import parse_estimator
 
 DATA = Path(os.environ.get("TANAGER_DATA", Path(__file__).parent / "../../shared/data"))
 LARGE = {"adult": "under 30 s", "covtype": "under 180 s and 4 GB, .24 and 9 %"}

@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from tanager.evaluate.data_sets import DataSet, choose, read_manifest
-from tanager.evaluate.entries import make_entries, parse_estimator
-from tanager.evaluate.measured_fold import judge_fold
-from tanager.evaluate.protocol import stratified_folds
+from experiments.studies.data_sets import DataSet, choose, read_manifest
+from experiments.studies.entries import make_entries, parse_estimator
+from tanager.evaluate.cross_validate import judge_fold, stratified_folds
 from tanager.metrics import log_loss
 from tanager.structure.all_trees import AllTrees
 

@@ -19,10 +19,10 @@ from pathlib import Path
 
 import numpy as np
 
+from experiments.studies.data_sets import DataSet, find_data_sets
+from experiments.studies.protocol import Protocol
 from tanager import AdditiveClassifier
-from tanager.evaluate.data_sets import DataSet, find_data_sets
-from tanager.evaluate.measured_fold import judge_fold
-from tanager.evaluate.protocol import Protocol
+from tanager.evaluate.cross_validate import judge_fold
 from tanager.metrics import measure
 
 HERE = Path(__file__).parent

@@ -14,10 +14,11 @@ import numpy as np
 from scipy.stats import rankdata
 
 from experiments.field_table import write_table
-from tanager.evaluate.field import CLASSICS, MAX_ROWS
-from tanager.evaluate.results import Results
-from tanager.evaluate.study import Study
-from tanager.evaluate.tables import ranks_of
+from experiments.studies.field import MAX_ROWS
+from experiments.studies.results import Results
+from experiments.studies.study import Study
+from experiments.studies.tables import ranks_of
+from tanager.evaluate.compare import CLASSICS
 
 REFERENCE = "NB conditional"
 MAX_NAMES = 5

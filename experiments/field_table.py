@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 import tanager
-from tanager.evaluate.data_sets import find_data_sets
-from tanager.evaluate.field import field_study
-from tanager.evaluate.results import Results
-from tanager.evaluate.run_studies import run_studies
-from tanager.evaluate.study import Study
+from experiments.studies.data_sets import find_data_sets
+from experiments.studies.field import field_study
+from experiments.studies.results import Results
+from experiments.studies.run_studies import run_studies
+from experiments.studies.study import Study
 
 FOLDER = Path(__file__).parent
 DATA = Path(os.environ.get("TANAGER_DATA", FOLDER / "../../shared/data"))

@@ -13,13 +13,12 @@ import numpy as np
 import pandas as pd
 
 from experiments.gap_ways import N_FOLDS, remove
+from experiments.studies.data_sets import DataSet
 from tanager import TANClassifier
 from tanager.classifiers.base import code_labelled
 from tanager.counts.count_store import CountStore
 from tanager.counts.family import Family
-from tanager.evaluate.data_sets import DataSet
-from tanager.evaluate.measured_fold import add_unseen_classes
-from tanager.evaluate.protocol import stratified_folds
+from tanager.evaluate.cross_validate import add_unseen_classes, stratified_folds
 from tanager.metrics import measure
 from tanager.missing.average import Averaged
 from tanager.missing.filling import FillingTask

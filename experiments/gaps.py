@@ -24,11 +24,10 @@ from numpy.typing import NDArray
 import tanager
 from experiments import gap_training
 from experiments.gap_ways import N_FOLDS, WAYS, Fitted, Labels, remove
+from experiments.studies.data_sets import DataSet, find_data_sets
 from tanager import BayesianNetworkClassifier
 from tanager.errors import DataWarning
-from tanager.evaluate.data_sets import DataSet, find_data_sets
-from tanager.evaluate.measured_fold import add_unseen_classes
-from tanager.evaluate.protocol import stratified_folds
+from tanager.evaluate.cross_validate import add_unseen_classes, stratified_folds
 from tanager.metrics import accuracy, log_loss
 from tanager.runtime.resources import thread_limit
 from tanager.table.read_columns import read_columns

@@ -12,8 +12,8 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from experiments.studies.data_sets import find_data_sets
 from tanager import AdditiveClassifier, BayesianNetworkClassifier
-from tanager.evaluate.data_sets import find_data_sets
 from tanager.runtime.resources import thread_limit
 from tanager.table.read_columns import read_columns
 

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from experiments.law_evidence import DATA
+from experiments.studies.data_sets import find_data_sets
 from tanager import AdditiveClassifier, BayesianNetworkClassifier
 from tanager.additive.choose import CLOSE
-from tanager.evaluate.data_sets import find_data_sets
 from tanager.parameters import Conditional
 from tanager.runtime.resources import thread_limit
 

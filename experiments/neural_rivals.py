@@ -26,14 +26,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from experiments.neural_train import PLAN, read_fits
 from experiments.papers.rivals import FILE, write_rivals
+from experiments.studies.data_sets import DataSet, choose, find_data_sets
+from experiments.studies.entries import Entry
+from experiments.studies.field import MAX_ROWS_NEURAL, NEURAL_OTHERS, rivals
+from experiments.studies.jobs import Job, Record, run_job
+from experiments.studies.on_table import OnTable
+from experiments.studies.protocol import Protocol
+from experiments.studies.results_folder import results_folder
 from tanager.errors import DataError, TanagerError
-from tanager.evaluate.data_sets import DataSet, choose, find_data_sets
-from tanager.evaluate.entries import Entry, read_part
-from tanager.evaluate.field import MAX_ROWS_NEURAL, NEURAL_OTHERS, rivals
-from tanager.evaluate.jobs import Job, Record, run_job
-from tanager.evaluate.on_table import OnTable
-from tanager.evaluate.protocol import Protocol
-from tanager.evaluate.results_folder import results_folder
+from tanager.evaluate.specs import read_part
 
 Matrix = NDArray[np.float64]
 DATA = Path(os.environ.get("TANAGER_DATA", Path(__file__).parent / "../../shared/data"))

@@ -12,14 +12,14 @@ from sklearn.svm import SVC
 from experiments.papers.fcll_2011 import MAX_ROWS_4, OFE, fcll_2011
 from experiments.papers.published import fcll_2011 as published
 from experiments.reading_runs import SEEDS, Values, kept, run, show_spread, with_seed
+from experiments.studies.data_sets import DataSet
+from experiments.studies.entries import Entry, make_entries
+from experiments.studies.on_table import OnTable
+from experiments.studies.statistics import wilcoxon
+from experiments.studies.study import Study
+from experiments.studies.tables import TextTable
 from tanager import BayesianNetworkClassifier
 from tanager.counts.family import Family
-from tanager.evaluate.data_sets import DataSet
-from tanager.evaluate.entries import Entry, make_entries
-from tanager.evaluate.on_table import OnTable
-from tanager.evaluate.statistics import wilcoxon
-from tanager.evaluate.study import Study
-from tanager.evaluate.tables import TextTable
 from tanager.parameters import Frequency
 from tanager.scores.margins import MarginSums, Term, xlogx
 from tanager.scores.protocol import FamilyScore

@@ -9,12 +9,12 @@ from unittest.mock import patch
 import numpy as np
 
 from experiments.reading_runs import Values, kept, run, with_seed
-from tanager.evaluate.data_sets import DataSet
-from tanager.evaluate.entries import make_entries
-from tanager.evaluate.field import OURS, field_study
-from tanager.evaluate.results import UNITS, Results
-from tanager.evaluate.study import Study
-from tanager.evaluate.tables import TextTable, ranks_of
+from experiments.studies.data_sets import DataSet
+from experiments.studies.entries import make_entries
+from experiments.studies.field import OURS, field_study
+from experiments.studies.results import UNITS, Results
+from experiments.studies.study import Study
+from experiments.studies.tables import TextTable, ranks_of
 
 DEFAULT, TABLES = "tanager default", ("NB conditional", "TAN-LL conditional")
 SPECS = {name: OURS[name] for name in (DEFAULT, *TABLES)}

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.evaluate.entries import Entry
-from tanager.evaluate.jobs import Record, run_job
-from tanager.evaluate.results import Results
-from tanager.evaluate.results_folder import LINES
-from tanager.evaluate.study import Study
+from experiments.studies.entries import Entry
+from experiments.studies.jobs import Record, run_job
+from experiments.studies.results import Results
+from experiments.studies.results_folder import LINES
+from experiments.studies.study import Study
 
 FOLDER = Path(__file__).parent
 SEEDS = range(3)

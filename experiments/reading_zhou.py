@@ -10,9 +10,9 @@ import numpy as np
 from experiments.papers.published import zhou_4_2 as published
 from experiments.papers.zhou_2002 import CLGD, paired_t, zhou_4_2
 from experiments.reading_runs import SEEDS, Values, kept, run
-from tanager.evaluate.data_sets import DataSet
-from tanager.evaluate.entries import make_entries
-from tanager.evaluate.tables import TextTable, show_p
+from experiments.studies.data_sets import DataSet
+from experiments.studies.entries import make_entries
+from experiments.studies.tables import TextTable, show_p
 
 WAYS = {
     "CLGD, iterations chosen on held-out folds": (CLGD, "classifier", SEEDS),

@@ -23,11 +23,11 @@ from experiments.papers.acll_2013 import DIRICHLET, LL, OWN_TABLES, STRUCTURES, 
 from experiments.papers.bckg_2007 import SITE, bckg_2007, bits_of_sites
 from experiments.papers.roos_2005 import count_within, roos_2005, share_kept
 from experiments.reading_runs import FOLDER, kept, run
-from tanager.evaluate.data_sets import DataSet, find_data_sets
-from tanager.evaluate.entries import make_entries
-from tanager.evaluate.results import Results
-from tanager.evaluate.statistics import wilcoxon
-from tanager.evaluate.tables import TextTable
+from experiments.studies.data_sets import DataSet, find_data_sets
+from experiments.studies.entries import make_entries
+from experiments.studies.results import Results
+from experiments.studies.statistics import wilcoxon
+from experiments.studies.tables import TextTable
 from tanager.registry import check_option
 
 DATA = Path(os.environ.get("TANAGER_DATA", FOLDER / "../../shared/data"))

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 import tanager
 from experiments.papers.printed import Table, read_table
 from experiments.papers.rivals import fitted_elsewhere, read_rivals
-from tanager.evaluate.field import rivals
-from tanager.evaluate.jobs import Record, pair_of
-from tanager.evaluate.protocol import KFold
-from tanager.evaluate.results import UNITS, Results
-from tanager.evaluate.statistics import wilcoxon, win_tie_loss
-from tanager.evaluate.tables import show_p
+from experiments.studies.field import rivals
+from experiments.studies.jobs import Record, pair_of
+from experiments.studies.protocol import KFold
+from experiments.studies.results import UNITS, Results
+from experiments.studies.statistics import wilcoxon, win_tie_loss
+from experiments.studies.tables import show_p
 
 FOLDER = Path(__file__).parent
 TODAY, SLOW, PAGE = FOLDER / "RESULTS.md", FOLDER / "slow" / "RESULTS.md", FOLDER / "slow" / "AGAINST.md"

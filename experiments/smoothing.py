@@ -13,9 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from experiments.field_table import write_table
-from tanager.evaluate.entries import make_entries
-from tanager.evaluate.results import Results
-from tanager.evaluate.study import Study
+from experiments.studies.entries import make_entries
+from experiments.studies.results import Results
+from experiments.studies.study import Study
 
 MAX_ROWS = 5_000
 LEASTS = (1, 4, 16, 32, 64)

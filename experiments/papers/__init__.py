@@ -11,7 +11,7 @@ from experiments.papers.roos_2005 import roos_2005
 from experiments.papers.study import PaperStudy
 from experiments.papers.zhou_2002 import zhou_4_2, zhou_4_3
 from experiments.papers.zhou_figures import zhou_curves, zhou_wrong_structure
-from tanager.evaluate.data_sets import DataSet
+from experiments.studies.data_sets import DataSet
 
 # A paper is a file, its figures a file in `published`, and a line here. `slow` also runs what takes hours.
 PAPERS: dict[str, Callable[[Sequence[DataSet], bool], list[PaperStudy]]] = {

@@ -20,11 +20,11 @@ from pathlib import Path
 from experiments.papers import PAPERS
 from experiments.papers.printed import keep_printed
 from experiments.papers.rivals import say_devices, take_rivals
+from experiments.studies.data_sets import choose, find_data_sets
+from experiments.studies.field import field_study
+from experiments.studies.run_studies import check_measured, check_outputs, run_studies, write_studies
+from experiments.studies.study import Study
 from tanager.errors import TanagerError
-from tanager.evaluate.data_sets import choose, find_data_sets
-from tanager.evaluate.field import field_study
-from tanager.evaluate.run_studies import check_measured, check_outputs, run_studies, write_studies
-from tanager.evaluate.study import Study
 from tanager.registry import check_option
 
 FOLDER = Path(__file__).parent.parent
@@ -36,7 +36,7 @@ COMMAND = ["python", "-m", "experiments.papers"]
 def main(arguments: Sequence[str]) -> None:
     options = parse(arguments)
     studies = list(plan(options))
-    check_outputs(studies, options.data, options.output, options.page.parent, options.page)
+    check_outputs(studies, options.output, options.page)
     if options.field:
         take_rivals(options.output / "field")
     seconds = None if options.minutes is None else 60.0 * options.minutes

@@ -14,9 +14,9 @@ from experiments.papers.comparison import Claim, Comparison, PublishedTest
 from experiments.papers.published import acll_2013 as published
 from experiments.papers.splits import TrainingRows
 from experiments.papers.study import PaperStudy
-from tanager.evaluate.data_sets import DataSet, Labels
-from tanager.evaluate.entries import make_entries
-from tanager.evaluate.protocol import Protocol
+from experiments.studies.data_sets import DataSet, Labels
+from experiments.studies.entries import make_entries
+from experiments.studies.protocol import Protocol
 
 LL, DIRICHLET, UNIFORM = "TAN-LL", "TAN-aCLL (Dirichlet)", "TAN-aCLL (uniform)"
 SITE = "site"

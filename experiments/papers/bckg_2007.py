@@ -11,11 +11,11 @@ import pyarrow as pa
 from experiments.papers.common import better, group
 from experiments.papers.comparison import Claim, Comparison
 from experiments.papers.study import PaperStudy
-from tanager.evaluate.data_sets import DataSet, Labels
-from tanager.evaluate.entries import make_entries
-from tanager.evaluate.measured_fold import MeasuredFold
-from tanager.evaluate.protocol import KFold, Protocol
-from tanager.evaluate.results import UNITS, Unit
+from experiments.studies.data_sets import DataSet, Labels
+from experiments.studies.entries import make_entries
+from experiments.studies.measured_fold import MeasuredFold
+from experiments.studies.protocol import KFold, Protocol
+from experiments.studies.results import UNITS, Unit
 from tanager.network.network import Network
 
 SITE = "site"

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from experiments.papers.comparison import Figures
 from experiments.papers.splits import KFoldOrHoldout
+from experiments.studies.data_sets import DataSet
+from experiments.studies.results import UNITS, Results
+from experiments.studies.statistics import wilcoxon
+from experiments.studies.tables import show_test
 from tanager.errors import OptionError
-from tanager.evaluate.data_sets import DataSet
-from tanager.evaluate.results import UNITS, Results
-from tanager.evaluate.statistics import wilcoxon
-from tanager.evaluate.tables import show_test
 
 FRIEDMAN_SPLIT = KFoldOrHoldout(
     5, given=True, holdouts={"chess": (2130, 1066), "segment": (1540, 770), "waveform-21": (300, 4700)}

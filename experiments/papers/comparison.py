@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tanager.evaluate.results import Results
+from experiments.studies.results import Results
 
 Figures = Mapping[str, Mapping[str, tuple[float, float]]]
 """set -> classifier -> (figure, its margin), in the units the paper prints; margin 0 where the paper gives none."""

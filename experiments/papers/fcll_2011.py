@@ -11,12 +11,12 @@ from experiments.papers.comparison import Claim, Comparison, PublishedTest
 from experiments.papers.protocol import PaperProtocol
 from experiments.papers.published import fcll_2011 as published
 from experiments.papers.study import PaperStudy
-from tanager.evaluate.data_sets import DataSet
-from tanager.evaluate.entries import Entry, make_entries
-from tanager.evaluate.on_table import OnTable
-from tanager.evaluate.results import Results
-from tanager.evaluate.statistics import wilcoxon
-from tanager.evaluate.tables import show_test
+from experiments.studies.data_sets import DataSet
+from experiments.studies.entries import Entry, make_entries
+from experiments.studies.on_table import OnTable
+from experiments.studies.results import Results
+from experiments.studies.statistics import wilcoxon
+from experiments.studies.tables import show_test
 
 OFE = "frequency(alpha=0.5)"
 # 5 folds of kernel machines with 4 and with 20 settings take more than minutes beyond so many training rows.

@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import replace
 
 from experiments.papers.rivals import OTHERS
-from tanager.evaluate.jobs import Record, pair_of
-from tanager.evaluate.results import UNITS, Results
-from tanager.evaluate.study import Study
+from experiments.studies.jobs import Record, pair_of
+from experiments.studies.results import UNITS, Results
+from experiments.studies.study import Study
 
 Table = dict[str, dict[str, float]]
 """classifier -> set -> value, as printed."""

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from experiments.papers.cuts import cut_numbers, two_bins_or_more
+from experiments.studies.data_sets import DataSet, Labels
+from experiments.studies.protocol import Prepared, Protocol
 from tanager.errors import DataError
-from tanager.evaluate.data_sets import DataSet, Labels
-from tanager.evaluate.protocol import Prepared, Protocol
 from tanager.table.discretizer import mdl_cuts
 
 

@@ -16,12 +16,12 @@ from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
+from experiments.studies.jobs import Key, Record, key_of, pair_of
+from experiments.studies.protocol import Protocol
+from experiments.studies.results import Results
+from experiments.studies.results_folder import read_results, results_folder
+from experiments.studies.study import Study
 from tanager.errors import DataError, TanagerError
-from tanager.evaluate.jobs import Key, Record, key_of, pair_of
-from tanager.evaluate.protocol import Protocol
-from tanager.evaluate.results import Results
-from tanager.evaluate.results_folder import read_results, results_folder
-from tanager.evaluate.study import Study
 
 FILE = Path(__file__).parent.parent / "records" / "rivals.jsonl"
 OTHERS = "OnTable("

@@ -16,11 +16,11 @@ from experiments.papers.protocol import PaperProtocol
 from experiments.papers.published import roos_2005 as published
 from experiments.papers.splits import RandomSplits
 from experiments.papers.study import PaperStudy
-from tanager.evaluate.data_sets import DataSet, Labels
-from tanager.evaluate.entries import Entry, make_entries
-from tanager.evaluate.measured_fold import MeasuredFold
-from tanager.evaluate.on_table import OnTable
-from tanager.evaluate.results import UNITS, Results, Unit
+from experiments.studies.data_sets import DataSet, Labels
+from experiments.studies.entries import Entry, make_entries
+from experiments.studies.measured_fold import MeasuredFold
+from experiments.studies.on_table import OnTable
+from experiments.studies.results import UNITS, Results, Unit
 from tanager.parameters.pruned import PrunedTrace
 
 NOTES = (

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit
 
-from tanager.evaluate.data_sets import Labels, SetDescription
-from tanager.evaluate.protocol import Fold, KFold
+from experiments.studies.data_sets import Labels, SetDescription
+from experiments.studies.protocol import KFold
+from tanager.evaluate.cross_validate import Fold
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from experiments.papers.comparison import Comparison
 from experiments.papers.tables import claims_table, published_table, signed_rank_table
-from tanager.evaluate.results import Results
-from tanager.evaluate.study import Study
-from tanager.evaluate.tables import TextTable, measure_table
+from experiments.studies.results import Results
+from experiments.studies.study import Study
+from experiments.studies.tables import TextTable, measure_table
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from experiments.papers.comparison import Comparison, Figures
-from tanager.evaluate.results import UNITS, Results
-from tanager.evaluate.statistics import wilcoxon
-from tanager.evaluate.tables import TextTable, show_p
+from experiments.studies.results import UNITS, Results
+from experiments.studies.statistics import wilcoxon
+from experiments.studies.tables import TextTable, show_p
 
 
 def claims_table(results: Results, comparison: Comparison) -> TextTable:

@@ -24,10 +24,10 @@ from experiments.papers.published import zhou_4_2 as table_4_2
 from experiments.papers.published import zhou_4_3 as table_4_3
 from experiments.papers.study import PaperStudy
 from experiments.papers.tables import mean_difference
-from tanager.evaluate.data_sets import DataSet
-from tanager.evaluate.entries import Entry, make_entries
-from tanager.evaluate.on_table import OnTable
-from tanager.evaluate.results import Matrix, Results
+from experiments.studies.data_sets import DataSet
+from experiments.studies.entries import Entry, make_entries
+from experiments.studies.on_table import OnTable
+from experiments.studies.results import Matrix, Results
 
 CLGD = "conditional(prior=None, stopping=cross-tuning)"
 SAME_FOR_ALL = "the published figure is the same for every classifier: a fault of that implementation"

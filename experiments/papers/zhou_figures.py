@@ -14,13 +14,13 @@ from experiments.papers.protocol import PaperProtocol, remove_cells
 from experiments.papers.splits import Trials
 from experiments.papers.study import PaperStudy
 from experiments.papers.zhou_2002 import CLGD
+from experiments.studies.data_sets import DataSet, Labels
+from experiments.studies.entries import make_entries
+from experiments.studies.measured_fold import MeasuredFold
+from experiments.studies.protocol import KFold, Protocol
+from experiments.studies.results import UNITS, Results, Unit
+from experiments.studies.tables import TextTable
 from tanager.errors import OptionError
-from tanager.evaluate.data_sets import DataSet, Labels
-from tanager.evaluate.entries import make_entries
-from tanager.evaluate.measured_fold import MeasuredFold
-from tanager.evaluate.protocol import KFold, Protocol
-from tanager.evaluate.results import UNITS, Results, Unit
-from tanager.evaluate.tables import TextTable
 
 N_EVIDENCE, P_EQUAL = 5, 0.7
 N_TRAIN, N_TEST, N_TRIALS = 400, 20_000, 20

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from tanager.decide.classifiers import FixedDecisionClassifier, TunedDecisionClassifierCV
     from tanager.edits import apply_edits, undo_edits
     from tanager.evaluate.cross_validate import cross_validate_model
+    from tanager.evaluate.stability import stability
     from tanager.explain.counterfactual import counterfactuals
     from tanager.files.model_file import load_model, save_model
     from tanager.files.network_file import read_network, write_network
     from tanager.network import Network
-    from tanager.refits.stability import stability
     from tanager.tuning.tune import tune
 
 __all__ = [
@@ -81,7 +81,7 @@ _HOMES = {
     "tanager.files.model_file": ["load_model", "save_model"],
     "tanager.files.network_file": ["read_network", "write_network"],
     "tanager.network": ["Network"],
-    "tanager.refits.stability": ["stability"],
+    "tanager.evaluate.stability": ["stability"],
 }
 _FOLDERS = {"additive", "classifiers", "decide", "edits", "files", "network", "parameters", "plots", "scores"}
 _FOLDERS |= {"structure", "table"}

@@ -7,14 +7,11 @@ import stat
 
 import pytest
 
-from attack.faults import FAULTS, WORKER
+from attack.faults import FAULTS
 from tanager.files.paths import atomic_write
 
-# A killed worker takes long here; tests/evaluate/test_work.py has it without the command.
-QUICK = {name: fault for name, fault in FAULTS.items() if name != WORKER}
 
-
-@pytest.mark.parametrize("fault", QUICK.values(), ids=QUICK)
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
 def test_a_fault_of_the_system_leaves_whole_files_and_says_what_happened(tmp_path, fault):
     fault(tmp_path)
 

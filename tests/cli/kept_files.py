@@ -20,7 +20,6 @@ RAGGED = "1\n"
 """A last line that makes a table unreadable: what is said of the output has been said before the table was read."""
 
 FIT = "fit t.csv -c y --structure naive-bayes --parameters frequency -o"
-COMPARE = "compare naive-bayes:frequency tan:ll:frequency --data sets -c y --folds 2 --jobs 1 -o"
 
 
 def write_kinds(folder: Path) -> None:
@@ -46,7 +45,6 @@ def write_kinds(folder: Path) -> None:
         Path("kinds/html").write_text("<!doctype html><title>mine</title>")
         Path("kinds/json").write_text('{"format": 1, "versions": {}, "classifier": "mine"}')
         Path("kinds/classes").write_text("y\na\nb\n")
-        Path("kinds/study").write_text("# Experiments\n\nGenerated; do not edit.\n")
         write_table(pa.table({"y": ["a"]}), "y.parquet")
         Path("y.parquet").rename("kinds/parquet")
 

@@ -1,4 +1,4 @@
-"""`tanager compare` on files: what it prints, keeps, resumes and refuses."""
+"""`tanager compare` on a table: what it prints and refuses."""
 
 from __future__ import annotations
 
@@ -6,156 +6,87 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
-from evaluate.small_sets import write_sets
 from tanager import BayesianNetworkClassifier
 from tanager.cli.main import run
-from tanager.evaluate import jobs
-from tanager.evaluate.field import CLASSICS
+from tanager.evaluate.compare import CLASSICS
 from tanager.files.read_table import read_table
 
 
 @pytest.fixture
-def sets(tmp_path, monkeypatch):
-    """The working folder, with data sets in `sets`."""
+def table(tmp_path, monkeypatch):
+    """The attributes and the class of a.csv in the working folder."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "sets").mkdir()
-    return write_sets(tmp_path / "sets")
+    rows = [f"{k % 7},{k % 5},{'pq'[k % 3 == 0]}" for k in range(40)]
+    (tmp_path / "a.csv").write_text("\n".join(["x,z,y", *rows]))
+    found = read_table("a.csv")
+    return found.select(["x", "z"]), found.column("y").to_numpy()
 
 
-def test_tables_are_printed_and_pictures_drawn(sets, tmp_path, capsys):
-    command = [
-        "compare",
-        "nb=naive-bayes:frequency",
-        "tan:ll:frequency",
-        "--data",
-        "sets",
-        "--folds",
-        "3",
-        "--jobs",
-        "1",
-        "-o",
-        "out",
-    ]
-    assert run([*command, "--page", "page.md"]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    assert all(word in out for word in ("error in %", "log-loss", "nb against the others", "| mixed"))
-    assert (tmp_path / "page.md").read_text().startswith("# Experiments")
-    assert (tmp_path / "pictures" / "compare-calibration.svg").exists()
-    lines = (tmp_path / "out" / "compare" / "results.jsonl").read_text().splitlines()
-    assert len(lines) == 3 * 2 * 3
-    assert run(command) == 0
-    assert capsys.readouterr().out == out
-    assert (tmp_path / "out" / "compare" / "results.jsonl").read_text().splitlines() == lines
+def compare(*arguments):
+    return run(["compare", *arguments, "--data", "a.csv", "--class", "y"])
 
 
-def test_json_holds_the_means(sets, capsys):
-    command = [
-        "compare",
-        "tan=tan:ll:frequency",
-        "--data",
-        "sets",
-        "--sets",
-        "easy,split",
-        "--jobs",
-        "1",
-        "--given-split",
-        "--json",
-    ]
-    assert run(command) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert set(found["compare"]["error"]["tan"]) == {"easy", "split"}
-
-
-def test_a_folder_of_csv_files_needs_only_the_class(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("TANAGER_DATA", raising=False)
-    (tmp_path / "a.csv").write_text("x,y\n" + "u,p\nv,q\n" * 10)
-    assert run(["compare", "naive-bayes:frequency", "--class", "y", "--folds", "2", "--jobs", "1"]) == 0
-    assert "### a: error in %" in capsys.readouterr().out
-
-
-def test_a_single_table_has_its_folds_shown_and_no_tests(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    rows = [f"{k % 7},{'pq'[k % 3 == 0]}" for k in range(40)]
-    (tmp_path / "a.csv").write_text("\n".join(["x,y", *rows]))
-    command = ["compare", "naive-bayes:frequency", "tan:ll:frequency", "--data", "a.csv", "--class", "y"]
-    assert run([*command, "--folds", "4", "--jobs", "1"]) == 0
+def test_errors_and_losses_are_those_of_the_folds_and_their_means(table, capsys):
+    X, y = table
+    assert compare("nb=naive-bayes:frequency", "tan:ll:frequency", "--folds", "4") == 0
     out = capsys.readouterr().out
-    assert "Wilcoxon" not in out
-    assert "rank" not in out
-    errors = [float(line.split("|")[2]) for line in out.splitlines() if line.startswith("| fold")][:4]
-    table = read_table("a.csv")
-    X, y = table.select(["x"]), table.column("y").to_numpy()
-    expected = []
+    errors, losses = ([float(cell) for cell in line.split()[1:]] for line in out.splitlines() if line.startswith("nb"))
+    wrong, lost = [], []
     for train, test in StratifiedKFold(4, shuffle=True, random_state=0).split(y, y):
-        clf = BayesianNetworkClassifier("naive-bayes", parameters="frequency", missing="category")
-        expected.append(100 * np.mean(clf.fit(X.take(train), y[train]).predict(X.take(test)) != y[test]))
-    assert errors == pytest.approx(expected, abs=0.005)
-    mean = next(line for line in out.splitlines() if "**mean**" in line)
-    assert float(mean.split("|")[2]) == pytest.approx(np.mean(expected), abs=0.005)
-    (tmp_path / "a.csv").write_text("\n".join(["x,y", *(f"{'uv'[k % 2]},{'pq'[k % 2]}" for k in range(40))]))
-    monkeypatch.setattr(jobs, "_last", {})  # another process has read no table yet
-    assert run([*command, "--folds", "4", "--jobs", "1"]) == 0
-    mean = next(line for line in capsys.readouterr().out.splitlines() if "**mean**" in line)
-    assert float(mean.split("|")[2]) == 0.0
+        clf = BayesianNetworkClassifier("naive-bayes", parameters="frequency").fit(X.take(train), y[train])
+        wrong.append(100 * np.mean(clf.predict(X.take(test)) != y[test]))
+        lost.append(log_loss(y[test], clf.predict_proba(X.take(test))))
+    assert errors == pytest.approx([np.mean(wrong), np.std(wrong, ddof=1), *wrong], rel=1e-3)
+    assert losses == pytest.approx([np.mean(lost), np.std(lost, ddof=1), *lost], rel=1e-3)
 
 
-def test_nothing_that_could_be_measured_is_an_error(sets, capsys):
-    command = ["compare", "sklearn.cluster.KMeans(n_clusters=0)", "--data", "sets", "--sets", "easy", "--jobs", "1"]
-    assert run(command) == 2
-    assert "nothing could be measured; sklearn.cluster.KMeans(n_clusters=0) on easy" in capsys.readouterr().err
+def test_json_has_every_measure_of_classifiers_by_import_path_too(table, capsys):
+    X, y = table
+    forest = "forest=sklearn.ensemble.RandomForestClassifier(n_estimators=5)"
+    assert compare(forest, "sklearn.svm.LinearSVC", "--folds", "2", "--seed", "3", "--json") == 0
+    found = json.loads(capsys.readouterr().out)["classifiers"]
+    assert set(found["forest"]) == {"error", "log_loss", "brier", "auc", "fit_seconds"}
+    assert found["sklearn.svm.LinearSVC"]["log_loss"] == [None, None]
+    matrix = np.column_stack([X.column(name).to_numpy() for name in X.column_names])
+    for k, (train, test) in enumerate(StratifiedKFold(2, shuffle=True, random_state=3).split(y, y)):
+        scaled = (matrix - matrix[train].mean(axis=0)) / matrix[train].std(axis=0)
+        own = RandomForestClassifier(5, random_state=3).fit(scaled[train], y[train])
+        assert found["forest"]["error"][k] == pytest.approx(np.mean(own.predict(scaled[test]) != y[test]))
 
 
-BAD = {
-    "nothing to compare": ([], "nothing to compare"),
-    "an unknown spec": (["tna"], "structure='tna' is not known; expected one of 'tan'"),
-    "an unknown set": (["tan", "--sets", "eesy"], "no data set 'eesy'; the nearest are 'easy'"),
-    "an unknown group": (["tan", "--group", "big"], "no group 'big'"),
-    "no such folder": (["tan", "--data", "nowhere"], "no folder 'nowhere'"),
-    "a page in no folder": (["tan", "--page", "no/page.md"], "its folder"),
-}
+def test_the_classics_are_compared_beside_those_named(table, capsys):
+    assert compare("default", "--classics", "--folds", "2", "--json") == 0
+    found = json.loads(capsys.readouterr().out)["classifiers"]
+    assert list(found) == ["default", *CLASSICS]
+    assert all(np.isfinite(each["log_loss"]).all() for each in found.values())
 
 
-@pytest.mark.parametrize(("arguments", "words"), BAD.values(), ids=BAD)
-def test_bad_input_is_one_line_and_nothing_is_written(sets, tmp_path, capsys, arguments, words):
-    before = sorted(tmp_path.rglob("*"))
-    assert run(["compare", "--data", "sets", "--jobs", "1", *arguments]) == 2
+def test_one_that_fails_is_named_and_nothing_measured_is_an_error(table, capsys):
+    bad = "sklearn.neighbors.KNeighborsClassifier(n_neighbors=0)"
+    assert compare("naive-bayes", bad, "--folds", "2") == 0
+    assert f"warning: {bad} failed: " in capsys.readouterr().err
+    assert compare(bad, "--folds", "2") == 2
+    assert f"nothing could be measured; {bad}: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "nothing to compare"),
+        (["tna"], "structure='tna' is not known; expected one of 'tan'"),
+        (["tan", "tan"], "classifier 'tan' is named twice"),
+        (["tan", "--class", "klass"], "no column 'klass' to predict; its columns, nearest first, are"),
+        (["tan", "--data", ""], "Missing option '--data'"),
+        (["--field"], "python -m experiments.compare"),
+    ],
+)
+def test_bad_input_is_one_line(table, capsys, arguments, words):
+    assert run(["compare", "--data", "a.csv", "--class", "y", *arguments]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("\n") == 1
-    assert err.startswith("tanager: error: ")
     assert words in err
-    assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_a_set_without_class_column_and_a_manifest_without_its_file_are_refused(sets, tmp_path, capsys):
-    (tmp_path / "plain").mkdir()
-    (tmp_path / "plain" / "a.csv").write_text("x,klass\n1,a\n2,b\n")
-    assert run(["compare", "tan", "--data", "plain"]) == 2
-    assert "'a' has no class column 'class'; its columns, nearest first, are 'klass'" in capsys.readouterr().err
-    (sets / "easy.csv.gz").unlink()
-    assert run(["compare", "tan", "--data", "sets"]) == 2
-    assert "names the set 'easy', but its file 'easy.csv.gz' is not there" in capsys.readouterr().err
-
-
-def test_a_folder_with_other_results_is_refused(sets, capsys):
-    command = ["compare", "naive-bayes:frequency", "--data", "sets", "--sets", "easy", "--jobs", "1"]
-    assert run(command) == 0
-    assert run([*command, "--seed", "1"]) == 2
-    assert "other settings" in capsys.readouterr().err
-
-
-def test_help_has_an_example(capsys):
-    assert run(["compare", "--help"]) == 0
-    assert "tanager compare --field" in capsys.readouterr().out
-
-
-def test_the_classics_are_compared_beside_those_named(sets, capsys):
-    command = ["compare", "default", "--classics", "--data", "sets", "--sets", "easy", "--folds", "2", "--jobs", "1"]
-    assert run([*command, "-o", "out", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["compare"]["log_loss"]
-    assert list(found) == ["default", *CLASSICS]
-    assert all(np.isfinite(list(by_set.values())).all() for by_set in found.values())

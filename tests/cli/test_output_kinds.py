@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from pathlib import Path
 
 import pytest
 
-from cli.kept_files import COMPARE, ROWS, refused
-from evaluate.small_sets import write_sets
+from cli.kept_files import refused
 from tanager import read_network, write_network
 from tanager.cli import demo
 from tanager.cli.main import run
@@ -35,54 +33,6 @@ def test_predictions_replace_a_table_with_the_same_columns_alone(folder, capsys,
         assert run(["predict", "m.json", "t.csv", "-o", output, *options, "--force"]) == 0
         assert run(["predict", "m.json", "t.csv", "-o", output, *options]) == 0
     assert "--force" in refused(capsys, ["predict", "m.json", "t.csv", "-o", output], output)
-
-
-@pytest.mark.parametrize("link", [os.symlink, os.link])
-@pytest.mark.parametrize(
-    "name", ["compare/results.jsonl", "compare/settings.json", "compare/lock", "pictures/compare-x.png"]
-)
-def test_compare_keeps_nothing_in_a_data_set(folder, capsys, name, link):
-    output = Path("results", name)
-    output.parent.mkdir(parents=True)
-    link(os.path.abspath("sets/a.csv"), output)
-    message = refused(capsys, [*COMPARE.split(), "results", "--force"], str(output))
-    assert "that would change 'sets/a.csv', which this command reads" in message
-
-
-def test_compare_keeps_the_manifest_of_its_data_sets(folder, capsys):
-    write_sets(Path("sets"))
-    page = "sets/../sets/manifest.json"
-    message = refused(capsys, [*COMPARE.split(), "results", "--page", page, "--force"], page)
-    assert "that would change 'sets/manifest.json'" in message
-
-
-@pytest.mark.parametrize("name", ["results.jsonl", "settings.json"])
-def test_compare_adds_nothing_to_a_folder_of_something_else(folder, capsys, name):
-    Path("results/compare").mkdir(parents=True)
-    Path("results/compare", name).write_text('{"mine": 1}\n{"cut')
-    for force in [], ["--force"]:
-        assert run([*COMPARE.split(), "results", *force]) == 2
-        assert "does not say what the results beside it are of" in capsys.readouterr().err
-    assert [path.name for path in Path("results").rglob("*")] == ["compare", name]
-    assert Path("results/compare", name).read_text() == '{"mine": 1}\n{"cut'
-
-
-def test_compare_replaces_its_pictures_and_no_other(folder, capsys):
-    Path("results/compare").mkdir(parents=True)
-    Path("results/compare/lock").write_text("mine")
-    assert run([*COMPARE.split(), "results"]) == 0
-    assert Path("results/compare/lock").read_text() == "mine"
-    pictures = {path: path.read_bytes() for path in Path("results/pictures").iterdir()}
-    assert {path.suffix for path in pictures} == {".png", ".svg"}
-    assert run([*COMPARE.split(), "results"]) == 0
-    for picture, drawn in pictures.items():
-        picture.write_bytes(b"mine")
-        assert "--force" in refused(capsys, [*COMPARE.split(), "results"], str(picture))
-        picture.write_bytes(drawn)
-    picture.write_bytes(b"mine")
-    Path("sets/a.csv").write_text(ROWS)
-    assert run([*COMPARE.split(), "results", "--force"]) == 0
-    assert {path: path.read_bytes() for path in Path("results/pictures").iterdir()} == pictures
 
 
 EXPORTS = {

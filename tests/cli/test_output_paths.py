@@ -14,7 +14,7 @@ from typing import get_args, get_type_hints
 import pytest
 import typer
 
-from cli.kept_files import COMPARE, FIT, refused
+from cli.kept_files import FIT, refused
 from tanager import load_model, read_network, report, save_model, write_network
 from tanager.cli.main import app, run
 from tanager.files.read_table import read_table
@@ -39,14 +39,14 @@ COMMANDS = {
         {"model": "p.json", "edits": "edits.json", "refit": "t.csv"},
     ),
     ("check", "fix"): ("check t.csv -c y --fix", ".json", {"data": "t.csv"}),
-    ("compare", "page"): (f"{COMPARE} results --page", ".md", {"data": "sets/a.csv"}),
 }
 """For each option that names a file to write: the command up to it, a suffix, and the file read for each parameter."""
-FOLDERS = {("compare", "output"), ("demo", "output")}
+FOLDERS = {("demo", "output")}
 """The options that name a folder; they have tests of their own."""
 PRINTS = {
     "evaluate": ["t.csv -c y --folds 2 --structure naive-bayes --parameters frequency --recipe r.json"],
     "explain": ["m.json t.csv --change", "m.json"],
+    "compare": ["naive-bayes --data t.csv -c y --folds 2 --recipe r.json"],
     "stability": ["t.csv -c y --draws 2 --structure naive-bayes --parameters frequency"],
     "completion": ["bash"],
 }
@@ -58,7 +58,7 @@ WORDS = set(
         r"\w+",
         """against author categorical class_column class_weight classifiers cost criterion device dialect discretizer
         drop engine form from_format group impossible keep key lock missing monotone name pairs parameters purpose query
-        rename sensitivity sets specificity strength structure table threshold time title to to_format view who""",
+        rename sensitivity specificity strength structure table threshold time title to to_format view who""",
     )
 )
 """Parameters whose text names no file."""
@@ -78,7 +78,7 @@ def linked(link, read: str, suffix: str) -> str:
     return f"link{suffix}"
 
 
-KINDS = ("table", "model", "recipe", "network", "bif", "page", "html", "json", "classes", "study", "parquet")
+KINDS = ("table", "model", "recipe", "network", "bif", "page", "html", "json", "classes", "parquet")
 OWN = {
     "check": "recipe",
     "fit": "model",
@@ -88,7 +88,6 @@ OWN = {
     "export": "python",
     "tune": "bif",
     "edit": "model",
-    "compare": "study",
 }
 
 

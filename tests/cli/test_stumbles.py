@@ -196,11 +196,3 @@ def test_a_column_that_numbers_the_rows_is_pointed_out(iris, capsys, command, nu
     assert (words in capsys.readouterr().err) == warned
     assert run([*arguments, "--drop", "row id"]) == 0
     assert capsys.readouterr().err == ""
-
-
-def test_compare_makes_the_folder_its_page_goes_to(iris):
-    Path("sets").mkdir()
-    Path("iris.csv").rename("sets/iris.csv")
-    options = ["--data", "sets", "--class", "species", "--folds", "2", "--jobs", "1"]
-    assert run(["compare", "naive-bayes:frequency", *options, "-o", "new/folder", "--page", "new/folder/x.md"]) == 0
-    assert Path("new/folder/x.md").read_text().startswith("# Experiments")

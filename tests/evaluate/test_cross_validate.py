@@ -14,8 +14,8 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, Strat
 from cli.iris_table import IRIS, NAMES, SPECIES
 from tanager import TANClassifier, cross_validate_model
 from tanager.errors import DataError, OptionError
-from tanager.evaluate import held_out as held_out_module
-from tanager.evaluate.held_out import grouped_folds, later_rows, read_times
+from tanager.evaluate import cross_validate as cross_validation
+from tanager.evaluate.cross_validate import grouped_folds, later_rows, read_times
 
 X = pd.DataFrame(IRIS.data, columns=NAMES)
 CODES = IRIS.target
@@ -81,7 +81,7 @@ def test_the_folds_of_a_quality_are_those_that_were_dealt(fitted):
 
 
 def test_of_a_large_table_one_part_is_held_out_and_the_words_say_so(fitted, monkeypatch):
-    monkeypatch.setattr(held_out_module, "MAX_COST_FOR_FOLDS", 3 * 600 - 1)
+    monkeypatch.setattr(cross_validation, "MAX_COST_FOR_FOLDS", 3 * 600 - 1)
     found = cross_validate_model(fitted, X, SPECIES, seed=3)
     ((train, test),) = StratifiedShuffleSplit(1, test_size=30, random_state=3).split(X, CODES)
     p, rows = by_hand([(np.sort(train), np.sort(test))])
@@ -89,7 +89,7 @@ def test_of_a_large_table_one_part_is_held_out_and_the_words_say_so(fitted, monk
     np.testing.assert_array_equal(found.predictions.class_codes, CODES[rows])
     assert found.split == "one part of 30 rows held out"
     assert cross_validate_model(fitted, X, SPECIES, folds=5).n_rows == 150
-    monkeypatch.setattr(held_out_module, "MAX_COST_FOR_FOLDS", 3 * 600)
+    monkeypatch.setattr(cross_validation, "MAX_COST_FOR_FOLDS", 3 * 600)
     assert cross_validate_model(fitted, X, SPECIES).split == "5 folds"
 
 
@@ -165,7 +165,7 @@ BAD = {
     "few times": ({"times": CODES}, DataError, "3 different times, too few for 5 periods"),
     "a period of one class": ({"times": np.arange(150)}, DataError, "fold 1 would be fitted to 25 rows of one class"),
     "both": ({"times": np.arange(150), "groups": GROUPS}, OptionError, "by group or by time"),
-    "time again": ({"times": np.arange(150), "repeats": 2}, OptionError, "nothing to deal again"),
+    "time again": ({"times": np.arange(150), "repeats": 2}, OptionError, "nothing to repeat"),
     "no fold": ({"folds": 1}, OptionError, "at least 2"),
     "no repeat": ({"repeats": 0}, OptionError, "at least 1"),
     "too few groups given": ({"groups": [1, 2]}, ValueError, "inconsistent numbers of samples"),

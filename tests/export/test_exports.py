@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from experiments.studies.data_sets import find_data_sets
 from export.engines import ENGINES
 from export.made_models import effects_model, made_rows, tables_model
 from files.mixed_table import CATEGORICAL, LABELS, MIXED
@@ -27,7 +28,6 @@ from tanager import (
 )
 from tanager.classifiers.base import encode_table
 from tanager.decide import CostDecision, ThresholdDecision
-from tanager.evaluate.data_sets import find_data_sets
 
 TOLERANCE = 1e-12
 DATA = Path(os.environ.get("TANAGER_DATA", Path(__file__).parents[3] / "shared" / "data"))

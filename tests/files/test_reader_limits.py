@@ -10,7 +10,7 @@ import pytest
 
 from tanager import DataWarning, FileError, read_network
 from tanager.check.preprocessing import NOTHING_TO_DO
-from tanager.evaluate.entries import parse_part
+from tanager.evaluate.specs import parse_part
 from tanager.files.network_nodes import LOWER_BOUND
 from tanager.files.read_arff import ArffError, read_header, split_cells
 from tanager.files.read_csv import CellRules

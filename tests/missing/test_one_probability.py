@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
+from experiments.studies.data_sets import find_data_sets
 from tanager import AdditiveClassifier, BayesianNetworkClassifier, explain
 from tanager.classifiers.base import encode_table
-from tanager.evaluate.data_sets import find_data_sets
 from tanager.files.model_file import load_model, save_model
 from tanager.parameters import Conditional
 

@@ -9,8 +9,8 @@ import pytest
 
 from experiments.papers import PAPERS
 from experiments.papers.__main__ import main, parse, plan
+from experiments.studies.data_sets import find_data_sets
 from tanager.errors import OptionError
-from tanager.evaluate.data_sets import find_data_sets
 
 
 @pytest.fixture

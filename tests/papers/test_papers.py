@@ -16,12 +16,12 @@ from experiments.papers.roos_2005 import count_parameters, count_within
 from experiments.papers.splits import Trials
 from experiments.papers.tables import claims_table, mean_difference, published_table, signed_rank_table
 from experiments.papers.zhou_2002 import paired_t
+from experiments.studies.data_sets import DataSet
+from experiments.studies.measured_fold import measure_fold
+from experiments.studies.results import Results
+from experiments.studies.statistics import wilcoxon
 from tanager import BayesianNetworkClassifier
 from tanager.errors import OptionError
-from tanager.evaluate.data_sets import DataSet
-from tanager.evaluate.measured_fold import measure_fold
-from tanager.evaluate.results import Results
-from tanager.evaluate.statistics import wilcoxon
 
 
 class Sites(DataSet):

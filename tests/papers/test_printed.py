@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from experiments.papers.printed import keep_printed, read_table
-from tanager.evaluate.entries import Entry, make_entries, parse_estimator
-from tanager.evaluate.results import Results
-from tanager.evaluate.study import Study
-from tanager.evaluate.tables import measure_table
+from experiments.studies.entries import Entry, make_entries, parse_estimator
+from experiments.studies.results import Results
+from experiments.studies.study import Study
+from experiments.studies.tables import measure_table
 
 SETS, OURS, RIVAL = ["a", "b"], "tanager default", "a rival"
 

@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evaluate.small_sets import write_sets
 from experiments.papers.cuts import two_bins_or_more
 from experiments.papers.protocol import PaperProtocol
+from experiments.studies.data_sets import find_data_sets
+from experiments.studies.protocol import KFold
+from studies.small_sets import write_sets
 from tanager import NaiveBayesClassifier
-from tanager.evaluate.data_sets import find_data_sets
-from tanager.evaluate.protocol import KFold
 from tanager.table.value_counts import count_values
 
 

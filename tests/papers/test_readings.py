@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from experiments.papers.fcll_2011 import fcll_2011
 from experiments.reading_fcll import tree_errors
-from tanager.evaluate.data_sets import DataSet
+from experiments.studies.data_sets import DataSet
 
 
 class Columns(DataSet):

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from experiments.papers.rivals import FILE, read_rivals, take_rivals, write_rivals
+from experiments.studies.protocol import KFold, Protocol
+from experiments.studies.results_folder import LINES, results_folder
 from tanager.errors import DataError, FileError
-from tanager.evaluate.protocol import KFold, Protocol
-from tanager.evaluate.results_folder import LINES, results_folder
 
 SUMS = [[2.0, 1.1234, 1.0], [3.0, 2.75, 3.0]]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.papers.splits import KFoldOrHoldout, RandomSplits, TrainingRows
-from tanager.evaluate.data_sets import SetDescription
+from experiments.studies.data_sets import SetDescription
 
 Y = np.array(["a"] * 30 + ["b"] * 20)
 PLAIN, SPLIT = SetDescription("plain", n_rows=50), SetDescription("split", n_rows=50, n_train=35)

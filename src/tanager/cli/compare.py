@@ -1,24 +1,27 @@
-"""`tanager compare`: classifiers on data sets, and the field today."""
+"""`tanager compare`: classifiers on the same folds of a table."""
 
 from __future__ import annotations
 
 import json
-import shlex
-import sys
-from pathlib import Path
-from typing import Annotated
+import warnings
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tanager.cli import options
+from tanager.errors import DataError, DataWarning, OptionError
+from tanager.runtime.progress import working
 
-Names = list[str] | None
-SETS, RUN = "Data sets", "Run"
+if TYPE_CHECKING:
+    from tanager.evaluate.compare import FoldMeasures
+
+SHOWN = {"error": ("error in %", 100.0), "log_loss": ("log-loss", 1.0)}
+"""The measures that are printed, with heading and factor; JSON has all."""
 
 
 def compare(
     classifiers: Annotated[
-        Names,
+        list[str] | None,
         typer.Argument(
             metavar="CLASSIFIER...",
             help="structure:criterion:parameters such as tan:fcll:conditional, or structure:parameters where the "
@@ -29,93 +32,77 @@ def compare(
     classics: Annotated[
         bool, typer.Option("--classics", help="Naive Bayes, TAN, KDB, AODE and their kin, at their defaults.")
     ] = False,
-    field: Annotated[bool, typer.Option("--field", help="Ours against what people use today.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="The field on a few small sets only: minutes.")] = False,
-    slow: Annotated[bool, typer.Option("--slow", help="Also the sets and rivals that take hours.")] = False,
-    data: Annotated[
-        Path,
-        typer.Option(
-            envvar="TANAGER_DATA",
-            metavar="TABLE|FOLDER",
-            help="A table, a folder with manifest.json, or one of CSV, TSV, Parquet and ARFF files.",
-            rich_help_panel=SETS,
-        ),
-    ] = Path(),
-    sets: Annotated[
-        Names, typer.Option(metavar="NAME,NAME", help="Only these; openml:NAME downloads one.", rich_help_panel=SETS)
-    ] = None,
-    group: Annotated[
-        Names, typer.Option(metavar="NAME", help="Only those of a group of the manifest.", rich_help_panel=SETS)
-    ] = None,
+    data: Annotated[str, typer.Option(metavar="TABLE", help="The table; - is CSV on stdin.")] = "",
     class_column: Annotated[
-        str,
-        typer.Option(
-            "--class", "-c", metavar="COLUMN", help="The column to predict, without manifest.", rich_help_panel=SETS
-        ),
+        str, typer.Option("--class", "-c", metavar="COLUMN", help="The column to predict.")
     ] = "class",
-    folds: Annotated[int, typer.Option(help="Parts the rows are split into.", rich_help_panel=SETS)] = 5,
-    given_split: Annotated[
-        bool, typer.Option("--given-split", help="Keep to the split that a set brings.", rich_help_panel=SETS)
-    ] = False,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FOLDER", help="Where results are kept, to go on.", rich_help_panel=RUN),
-    ] = Path("tanager-results"),
-    page: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write tables and pictures as Markdown.", rich_help_panel=RUN)
-    ] = None,
-    jobs: Annotated[
-        int, typer.Option(metavar="N", help="Processes; -1: one for every core.", rich_help_panel=RUN)
-    ] = -1,
+    folds: Annotated[int, typer.Option(help="Parts the rows are split into.")] = 5,
     seed: options.Seed = 0,
-    force: options.Force = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the means as JSON instead of tables.", rich_help_panel=RUN)
-    ] = False,
+    missing: options.Missing = None,
+    drop: options.Drop = None,
+    recipe: options.RecipeFile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every measure of every fold.")] = False,
 ) -> None:
-    """Compare classifiers over data sets: measures, tests, ranks, pictures.
+    """Compare classifiers on the same folds of a table: error and log-loss, fold by fold.
 
-    The same folds for all, everything learnt on the training part only. An interrupted run goes on where it stopped;
-    a pair that fails is recorded and does not stop the rest. Of a single table the folds are shown, without tests.
+    Everything is learnt from the training part of each fold. A classifier that fails is named and does not stop the
+    others.
 
     Examples:
 
       tanager compare default naive-bayes sklearn.ensemble.RandomForestClassifier --data iris.csv --class species
 
-      tanager compare tan:fcll:conditional naive-bayes sklearn.ensemble.RandomForestClassifier --data folder
-
       tanager compare default --classics --data iris.csv --class species
-
-      tanager compare --field --quick --data folder --page field.md
     """
-    from tanager.evaluate.data_sets import folder_of_table
-    from tanager.evaluate.plan import Request
-    from tanager.evaluate.run_studies import check_measured, check_outputs, run_studies, write_studies
+    from tanager.cli.training_data import Reading, read_training_data
+    from tanager.evaluate.compare import compare as compare_classifiers
+    from tanager.evaluate.compare import name_classifiers
+    from tanager.evaluate.cross_validate import labelled_rows
 
-    if data.is_file():
-        output = output / folder_of_table(data)  # a table that was changed has no results yet
-    names = None if sets is None else [name for entry in sets for name in entry.split(",")]
-    request = Request(
-        classifiers=classifiers or (),
-        classics=classics,
-        field=field,
-        quick=quick,
-        slow=slow,
-        sets=names,
-        groups=group,
-        class_column=class_column,
-        n_folds=folds,
-        given_split=given_split,
-        seed=seed,
-    )
-    studies = request.studies(data)
-    folder = output if page is None else page.parent
-    check_outputs(studies, data, output, folder, page, force)
-    finished = run_studies(studies, output, jobs)
+    if not (classifiers or classics):
+        raise OptionError("there is nothing to compare.", hint="name classifiers such as tan:fcll, or --classics.")
+    if not data:
+        raise OptionError("Missing option '--data': the table to compare on.")
+    named = name_classifiers(classifiers or (), classics)
+    with working(f"Reading {data}"):
+        table, labels = read_training_data(data, class_column, Reading(missing or (), drop or (), recipe))
+    y, rows = labelled_rows(table, labels)
+    with working("Comparing") as update:
+        measured, failures = compare_classifiers(named, table.take(rows), y, folds, seed, update)
+    if not measured:
+        name, words = next(iter(failures.items()))
+        raise DataError(f"nothing could be measured; {name}: {words}")
+    for name, words in failures.items():
+        warnings.warn(f"{name} failed: {words}", DataWarning, stacklevel=2)
     if as_json:
-        print(json.dumps({study.name: results.to_dict() for study, results in finished}, indent=2))
-    else:
-        for study, results in finished:
-            print("\n".join([f"## {study.title}\n", *(table.markdown() for table in study.tables(results))]))
-    write_studies(finished, folder, page, shlex.join(["tanager", *sys.argv[1:]]))
-    check_measured(finished)
+        print(json.dumps({"classifiers": {name: _to_json(each) for name, each in measured.items()}}, indent=2))
+        return
+    for key, (heading, factor) in SHOWN.items():
+        print(_fold_table(heading, {name: _columns(each)[key] for name, each in measured.items()}, factor))
+
+
+def _columns(measured: list[FoldMeasures]) -> dict[str, tuple[float, ...]]:
+    """The values of the folds, by measure."""
+    return dict(zip(measured[0]._fields, zip(*measured, strict=True), strict=True))
+
+
+def _to_json(measured: list[FoldMeasures]) -> dict[str, list[float | None]]:
+    from tanager.metrics.quality import finite
+
+    return {key: [finite(value) for value in values] for key, values in _columns(measured).items()}
+
+
+def _fold_table(heading: str, values: dict[str, tuple[float, ...]], factor: float) -> str:
+    """A line per classifier: mean, standard deviation and each fold."""
+    import numpy as np
+
+    from tanager.metrics.quality_text import text_table
+
+    n_folds = len(next(iter(values.values())))
+    rows = []
+    for name, folds in values.items():
+        shown = factor * np.array(folds)
+        figures = [shown.mean(), shown.std(ddof=1), *shown]
+        rows.append([name, *("-" if np.isnan(figure) else f"{figure:.4g}" for figure in figures)])
+    header = [heading, "mean", "std", *(f"fold {k}" for k in range(1, n_folds + 1))]
+    return text_table(header, rows) + "\n"

@@ -50,7 +50,7 @@ def demo(
     """
     from tanager.classifiers.base import TableClassifier
     from tanager.evaluate.cross_validate import cross_validate_model
-    from tanager.evaluate.entries import parse_estimator
+    from tanager.evaluate.specs import parse_estimator
     from tanager.files.model_file import MODEL, save_model
     from tanager.files.paths import check_output, make_folder
     from tanager.files.write_table import table_kind, write_table

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tanager.decide import DecisionQuality
-    from tanager.evaluate.held_out import HeldOut
+    from tanager.evaluate.cross_validate import HeldOut
     from tanager.metrics import Quality
 
 
@@ -125,7 +125,7 @@ def _held_out(
 ) -> tuple[pa.Table, HeldOut]:
     """The attributes, less the columns that say how rows are held out; and how they are."""
     from tanager.cli.training_data import check_column
-    from tanager.evaluate.held_out import HeldOut, read_groups, read_times
+    from tanager.evaluate.cross_validate import HeldOut, read_groups, read_times
 
     groups = None if group is None else read_groups(X.column(check_column(group, X.column_names, "to --group by")))
     times = None if time is None else read_times(X.column(check_column(time, X.column_names, "of --time")))

@@ -42,6 +42,10 @@ DEBUG = "TANAGER_DEBUG"
 REPLACED_OPTIONS = {
     ("predict", "--set"): "MAPIE makes sets of classes with Tanager's classifiers (docs/sets.md).",
     ("evaluate", "--curve"): "sklearn.model_selection.learning_curve takes Tanager's classifiers.",
+    **{
+        ("compare", f"--{name}"): "`python -m experiments.compare` in the repository compares over folders of tables."
+        for name in ("field", "quick", "slow", "sets", "group", "given-split", "output", "page", "jobs")
+    },
     ("report", "--curve"): "sklearn.model_selection.learning_curve takes Tanager's classifiers.",
 }
 """Options of earlier versions, and what to use instead."""

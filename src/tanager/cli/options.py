@@ -252,7 +252,7 @@ class ModelOptions:
         named = {"structure": self.structure, "criterion": self.criterion, "parameters": parameters}
         if not any("(" in text for text in named.values() if text):
             return named
-        from tanager.evaluate.entries import parse_part
+        from tanager.evaluate.specs import parse_part
 
         return {kind: parse_part(kind, text) if text and "(" in text else text for kind, text in named.items()}
 

@@ -41,7 +41,7 @@ def stability(
       tanager stability patients.csv --class outcome --draws 100 --json > stability.json
     """
     from tanager.cli.training_data import Reading, read_training_data
-    from tanager.refits.stability import stability as measure_stability
+    from tanager.evaluate.stability import stability as measure_stability
 
     with working(f"Reading {data}"):
         X, y = read_training_data(data, class_column, Reading(missing or (), drop or (), recipe))

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from tanager.plots.comparison import (
-    MeanRanks,
-    PairedValues,
-    plot_calibration,
-    plot_critical_difference,
-    plot_scatter,
-    plot_stability,
-)
+from tanager.plots.comparison import plot_calibration, plot_stability
 from tanager.plots.effects import plot_effect, plot_effects
 from tanager.plots.heatmap import plot_table
 from tanager.plots.network import plot_network
 from tanager.plots.waterfall import plot_waterfall
 
 __all__ = [
-    "MeanRanks",
-    "PairedValues",
     "plot_calibration",
-    "plot_critical_difference",
     "plot_effect",
     "plot_effects",
     "plot_network",
-    "plot_scatter",
     "plot_stability",
     "plot_table",
     "plot_waterfall",
 ]
+
+# Names of earlier versions, and what to use instead.
+_MOVED = {
+    "plot_learning_curve": "use sklearn.model_selection.LearningCurveDisplay",
+    **dict.fromkeys(
+        ("MeanRanks", "PairedValues", "plot_critical_difference", "plot_scatter"),
+        "it is in experiments/studies of the repository",
+    ),
+}
+
+
+def __getattr__(name: str) -> object:
+    advice = f"; {_MOVED[name]}" if name in _MOVED else ""
+    raise AttributeError(f"module 'tanager.plots' has no attribute {name!r}{advice}")

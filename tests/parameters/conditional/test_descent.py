@@ -12,11 +12,11 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder
 
+from experiments.studies.data_sets import read_manifest
 from oracle import random_batch
 from tanager import BayesianNetworkClassifier, TANClassifier
 from tanager.counts.count_store import CountStore
 from tanager.counts.engine import choose_engine
-from tanager.evaluate.data_sets import read_manifest
 from tanager.network.log_joint import LogJoint
 from tanager.parameters import Conditional, ParameterTask
 from tanager.parameters.conditional import descent as descent_module

@@ -1,0 +1,94 @@
+"""A comparison: the measures of several classifiers on the same folds of one table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from sklearn.base import BaseEstimator, clone
+
+from tanager.errors import OptionError
+from tanager.evaluate.cross_validate import Labels, RowNumbers, judge_fold, stratified_folds
+from tanager.evaluate.specs import parse_estimator
+from tanager.metrics import measure
+from tanager.runtime.progress import Update
+
+CLASSICS = {
+    "NB": "naive-bayes:frequency",
+    "NB weighted": "naive-bayes:weighted",
+    "NB averaged (MANB)": "naive-bayes:manb",
+    "NB, attributes selected": "selective:frequency",
+    "NB, maximum margin": "naive-bayes:conditional(objective=margin)",
+    "NB, margin and likelihood": "naive-bayes:conditional(objective=mixed-margin, prior=uniform)",
+    "TAN-LL": "tan:ll:frequency(smoothing=friedman)",
+    "KDB, k = 3": "kdb(k=3):frequency",
+    "KDB, k = 3, hierarchical": "kdb(k=3):hierarchical",
+    "SKDB": "skdb:frequency",
+    "AODE": "aode:frequency",
+    "AODE by information": "aode(weights=information):frequency",
+    "AODE, fitted weights": "aode(weights=conditional):frequency",
+    "AODE, subsumption": "aode(subsumption=100):frequency",
+    "A2DE": "aode(n=2):frequency",
+    "tree average": "tree-average:k2:frequency",
+}
+"""What researchers of the field expect to find: docs/comparison.md shows which of them pays where."""
+
+
+class FoldMeasures(NamedTuple):
+    """Of one fold; NaN where the classifier gives no probabilities. Seconds are of processor time."""
+
+    error: float
+    log_loss: float
+    brier: float
+    auc: float
+    fit_seconds: float
+
+
+def name_classifiers(specs: Sequence[str], classics: bool = False) -> dict[str, BaseEstimator]:
+    """Classifiers under the names they have in tables, `NAME=SPEC` giving another name; then the classics if wanted."""
+    named = [split_name(spec) for spec in specs] + (list(CLASSICS.items()) if classics else [])
+    names = [name for name, _ in named]
+    for name in names:
+        if names.count(name) > 1:
+            raise OptionError(f"classifier {name!r} is named twice.", hint="NAME=SPEC gives it another name.")
+    return {name: parse_estimator(spec) for name, spec in named}
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """The name and the spec of `NAME=SPEC`; a spec alone is its own name."""
+    label, _, rest = text.partition("=") if re.match(r"[^(:]+=", text) else (text, "", text)
+    return label.strip(), rest.strip()
+
+
+def compare(
+    classifiers: Mapping[str, Any], X: pa.Table, y: Labels, folds: int = 5, seed: int = 0, update: Update | None = None
+) -> tuple[dict[str, list[FoldMeasures]], dict[str, str]]:
+    """The measures of each classifier fold by fold, and of those that failed the reason.
+
+    All have the same stratified folds and the same seed; everything is learnt from the training part of a fold.
+    """
+    classes = np.unique(y)
+    splits = stratified_folds(y, folds, seed)
+    measured: dict[str, list[FoldMeasures]] = {}
+    failures: dict[str, str] = {}
+    for number, (name, clf) in enumerate(classifiers.items()):
+        if update is not None:
+            update(name, number, len(classifiers))
+        seeded = {option: seed for option in clf.get_params() if option.split("__")[-1] == "random_state"}
+        seeded_clf = clone(clf).set_params(**seeded)
+        try:
+            measured[name] = [_measure(seeded_clf, X, y, train, test, classes) for train, test in splits]
+        except Exception as error:  # one that fails does not stop the others
+            failures[name] = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    return measured, failures
+
+
+def _measure(clf: Any, X: pa.Table, y: Labels, train: RowNumbers, test: RowNumbers, classes: Labels) -> FoldMeasures:
+    fold = judge_fold(clf, X, y, train, test, classes)
+    if fold.answer is not None:
+        return FoldMeasures(float(np.mean(fold.answer != y[test])), np.nan, np.nan, np.nan, fold.fit_seconds)
+    found = measure(fold.probabilities, np.searchsorted(classes, y[test]))
+    return FoldMeasures(1.0 - found.accuracy, found.log_loss, found.brier, found.auc, fold.fit_seconds)

@@ -1,0 +1,37 @@
+"""The classics of the field: every method of the kind is among them, and in the table of the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from experiments.classics import REFERENCE
+from experiments.studies.entries import parse_estimator
+from tanager.evaluate.compare import CLASSICS
+from tanager.structure import AnDE
+
+DOCS = Path(__file__).parents[2] / "docs"
+# What the field fits without our priors and pairs: docs/comparison.md.
+STRUCTURES = {"NaiveBayes", "Selective", "Tree", "KDependence", "SelectiveKDependence", "AnDE", "TreeAverage"}
+PARAMETERS = {"Frequency", "Weighted", "MANB", "Conditional", "Hierarchical"}
+
+
+def test_every_classic_structure_and_parameter_learner_is_compared() -> None:
+    found = [parse_estimator(spec) for spec in CLASSICS.values()]
+    assert {type(each.structure).__name__ for each in found} == STRUCTURES
+    assert {type(each.parameters).__name__ for each in found} == PARAMETERS
+
+
+def test_every_kind_of_average_and_of_margin_is_compared() -> None:
+    found = [parse_estimator(spec) for spec in CLASSICS.values()]
+    averages = [each.structure for each in found if isinstance(each.structure, AnDE)]
+    assert {each.n for each in averages} == {1, 2}
+    assert {each.weights for each in averages} == {"equal", "information", "conditional"}
+    assert any(each.subsumption is not None for each in averages)
+    objectives = {getattr(each.parameters, "objective", None) for each in found}
+    assert objectives == {None, "margin", "mixed-margin"}
+
+
+def test_the_table_of_the_page_has_every_classic_once() -> None:
+    lines = (DOCS / "classics_table.md").read_text(encoding="utf-8").splitlines()
+    names = [line.split("|")[1].strip() for line in lines if line.startswith("| ")][1:]
+    assert sorted(names[1:]) == sorted([*CLASSICS, REFERENCE])

@@ -1,0 +1,136 @@
+"""Data sets: manifests, folders of files, OpenML; what is wrong with them is said in words."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.utils import Bunch
+
+from experiments.studies.data_sets import FileSet, choose, find_data_sets
+from studies.small_sets import write_sets
+from tanager.errors import DataError, DataWarning, FileError, OptionError
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return write_sets(tmp_path)
+
+
+def test_a_manifest_says_what_is_a_category_and_only_empty_cells_are_missing(folder):
+    mixed = find_data_sets(folder)[1]
+    X, y = mixed.read()
+    assert X.column_names == ["code", "x", "none"]
+    assert X.schema.field("code").type == pa.string()
+    assert X.schema.field("x").type == pa.float64()
+    assert set(X.column("none").to_pylist()) == {"none", None}
+    assert set(y) == {"a", "b"}
+    assert (mixed.n_rows, mixed.groups) == (40, ("small",))
+    assert find_data_sets(folder)[2].n_train == 30
+
+
+def test_sets_are_chosen_by_name_and_group(folder):
+    sets = find_data_sets(folder)
+    assert [each.name for each in choose(sets, ["split", "easy"])] == ["split", "easy"]
+    assert [each.name for each in choose(sets, None, ["other"])] == ["split"]
+    with pytest.raises(OptionError, match="'mixd'; the nearest are 'mixed'"):
+        choose(sets, ["mixd"])
+    with pytest.raises(OptionError, match="no group 'big'"):
+        choose(sets, None, ["big"])
+
+
+def test_a_folder_of_files_needs_no_manifest(tmp_path):
+    (tmp_path / "one.csv").write_text("x,class\n1,a\n2,b\n")
+    (tmp_path / "two.arff").write_text("@relation r\n@attribute x numeric\n@attribute class {a,b}\n@data\n1,a\n2,b\n")
+    (tmp_path / "notes.txt").write_text("not a table")
+    sets = find_data_sets(tmp_path)
+    assert [each.name for each in sets] == ["one", "two"]
+    for each in sets:
+        X, y = each.read()
+        assert (X.column("x").to_pylist(), y.tolist()) == ([1, 2], ["a", "b"])
+
+
+def test_a_set_without_class_column_is_refused_with_the_nearest_columns(tmp_path):
+    (tmp_path / "one.csv").write_text("x,klass\n1,a\n2,b\n")
+    with pytest.raises(DataError, match=r"'one' has no class column 'class'; .* 'klass', 'x'"):
+        find_data_sets(tmp_path)[0].read()
+    assert find_data_sets(tmp_path, "klass")[0].read()[1].tolist() == ["a", "b"]
+
+
+def test_rows_without_a_class_are_left_out_with_a_warning(tmp_path):
+    (tmp_path / "one.csv").write_text("x,class\n1,a\n2,\n3,b\n")
+    with pytest.warns(DataWarning, match="missing in 1 of 3 rows of the set 'one'; they are left out"):
+        X, y = find_data_sets(tmp_path)[0].read()
+    assert (X.column("x").to_pylist(), y.tolist()) == ([1, 3], ["a", "b"])
+
+
+def test_rows_without_a_class_are_refused_where_the_split_counts_rows(tmp_path):
+    (tmp_path / "one.csv").write_text("x,class\n1,a\n2,\n3,b\n")
+    data_set = FileSet("one", n_train=2, path=tmp_path / "one.csv")
+    with pytest.warns(DataWarning), pytest.raises(DataError, match="1 rows of 'one' have no class"):
+        data_set.read()
+
+
+def test_marks_of_missing_cells_are_recognised_where_no_manifest_says_what_is_missing(tmp_path):
+    (tmp_path / "one.csv").write_text("x,class\n1,a\nNA,b\n")
+    with pytest.warns(DataWarning, match="'NA'"):
+        X, _ = find_data_sets(tmp_path)[0].read()
+    assert X.column("x").to_pylist() == [1, None]
+
+
+def test_a_manifest_that_names_a_missing_file_is_refused(folder):
+    (folder / "mixed.csv.gz").unlink()
+    with pytest.raises(FileError, match=r"names the set 'mixed', but its file 'mixed.csv.gz'"):
+        find_data_sets(folder)
+
+
+@pytest.mark.parametrize("content", ["{", "[1]", '[{"name": "a"}]'])
+def test_a_manifest_of_another_kind_is_refused(tmp_path, content):
+    (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(FileError, match="not a manifest"):
+        find_data_sets(tmp_path)
+
+
+def test_sets_of_one_class_are_not_compared_on(folder):
+    entries = json.loads((folder / "manifest.json").read_text())
+    entries[0]["classes"] = 1
+    (folder / "manifest.json").write_text(json.dumps(entries))
+    assert [each.name for each in find_data_sets(folder)] == ["mixed", "split"]
+
+
+def test_a_folder_that_is_not_there_or_empty_is_refused(tmp_path):
+    with pytest.raises(FileError, match="no folder"):
+        find_data_sets(tmp_path / "nowhere")
+    with pytest.raises(FileError, match="neither"):
+        find_data_sets(tmp_path)
+
+
+def test_openml_gives_categories_by_name_and_gaps(monkeypatch):
+    asked = {}
+
+    def fetch(name, **options):
+        asked.update(options, name=name)
+        data = np.array([[0.5, 1.0], [np.nan, 0.0], [2.0, np.nan]])
+        return Bunch(
+            data=data,
+            feature_names=["x", "colour"],
+            categories={"colour": ["red", "blue"]},
+            target=np.array(["p", "q", "p"]),
+        )
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
+    X, y = choose([], ["openml:credit-g"])[0].read()
+    assert asked["name"] == "credit-g"
+    assert X.to_pydict() == {"x": [0.5, None, 2.0], "colour": ["blue", "red", None]}
+    assert y.tolist() == ["p", "q", "p"]
+
+
+def test_openml_out_of_reach_is_said(monkeypatch):
+    def fetch(name, **options):
+        raise OSError("no route to host")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
+    with pytest.raises(DataError, match="'openml:iris' from OpenML: no route to host"):
+        choose([], ["openml:iris"])[0].read()

@@ -1,0 +1,89 @@
+"""Specs of classifiers: short names with options, import paths, and what is wrong with them."""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.base import BaseEstimator, clone
+from sklearn.neighbors import KNeighborsClassifier
+
+from experiments.studies.entries import Entry, parse_entry, parse_estimator
+from experiments.studies.on_table import OnTable
+from tanager import AdditiveClassifier, BayesianNetworkClassifier
+from tanager.errors import OptionError
+from tanager.parameters import Frequency
+from tanager.scores import BDeu
+from tanager.structure import BFSConsistent
+
+
+class OtherWords(BaseEstimator):
+    """What CatBoost and pytabkit call threads and seed."""
+
+    def __init__(self, thread_count=None, n_threads=None, random_seed=None):
+        self.thread_count, self.n_threads, self.random_seed = thread_count, n_threads, random_seed
+
+
+def same(first, second):
+    return repr(first.get_params()) == repr(second.get_params())
+
+
+def test_a_spec_names_structure_criterion_and_parameters_with_options():
+    found = parse_estimator("bckg(max_parents=1):bdeu(ess=5):frequency(smoothing=friedman, alpha=2.5)")
+    expected = BayesianNetworkClassifier(BFSConsistent(1), BDeu(5), Frequency("friedman", 2.5))
+    assert same(found, expected)
+
+
+def test_parts_left_out_are_the_defaults():
+    assert same(parse_estimator("default"), AdditiveClassifier())
+    found = parse_estimator("naive-bayes").get_params()
+    default = BayesianNetworkClassifier().get_params()
+    assert same(parse_estimator("additive(trees=False, pairs=3)"), AdditiveClassifier(trees=False, pairs=3))
+    assert (found["criterion"], found["parameters"]) == (default["criterion"], default["parameters"])
+
+
+def test_an_import_path_is_that_estimator_on_a_table():
+    found = parse_estimator("sklearn.neighbors.KNeighborsClassifier(n_neighbors=3, weights=distance)")
+    assert isinstance(found, OnTable)
+    assert repr(found.estimator) == repr(KNeighborsClassifier(3, weights="distance"))
+
+
+def test_an_entry_may_have_another_name():
+    assert parse_entry("my tree=tan:ll").name == "my tree"
+    assert parse_entry("tan(root=x):ll").name == "tan(root=x):ll"
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("tna:fcll", "structure='tna' is not known; expected one of 'tan'"),
+        ("tan:fcl", "criterion='fcl' is not known; expected one of 'fcll'"),
+        ("tan:fcll:freqency", "parameters='freqency' is not known; expected one of 'frequency'"),
+        ("tan(max_parents=2)", "has no option 'max_parents'; it has forbidden_edges"),
+        ("tan(forest)", "'forest' is not of the form option=value"),
+        ("tan:fcll:frequency:more", "has 4 parts"),
+        ("tan::frequency", "'' cannot be read"),
+        ("kdb:ll:frequency", "it has 3 parts; expected structure:parameters"),
+        ("kdb:ll", "parameters='ll' is not known"),
+        ("tan(", "cannot be read"),
+        ("sklearn.nothing.Thing", "cannot be imported"),
+        ("sklearn.svm.SVCC", "cannot be imported"),
+        ("collections.OrderedDict", "no scikit-learn classifier"),
+        ("sklearn.svm.SVC(depth=1)", "unexpected keyword argument 'depth'"),
+    ],
+)
+def test_a_bad_spec_is_refused_with_the_nearest_names(spec, words):
+    with pytest.raises(OptionError) as caught:
+        parse_entry(spec)
+    assert words in str(caught.value)
+
+
+def test_a_configured_classifier_is_seeded_has_one_thread_and_leaves_the_entry_alone():
+    forest = Entry("f", parse_estimator("sklearn.ensemble.RandomForestClassifier"))
+    before = repr(clone(forest.estimator))
+    params = forest.configured(seed=5, missing="category").get_params()
+    assert (params["estimator__random_state"], params["estimator__n_jobs"]) == (5, 1)
+    assert repr(forest.estimator) == before
+    theirs = Entry("t", OtherWords()).configured(seed=5, missing="category").get_params()
+    assert theirs == {"thread_count": 1, "n_threads": 1, "random_seed": 5}
+    ours = parse_entry("tan")
+    assert ours.configured(1, "drop").get_params()["missing"] == "category"
+    assert ours.configured(1, "marginalize").get_params()["missing"] == "marginalize"

@@ -1,0 +1,118 @@
+"""Rivals that are not dependencies: each as its library wants it, in the field where its package is installed."""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+
+from experiments.studies import tuned_lightgbm
+from experiments.studies.field import MAX_ROWS_NEURAL, NEURAL_OTHERS, OTHERS, SLOW_OTHERS, rivals
+from experiments.studies.tuned_lightgbm import N_TRIALS, SeenLogLoss
+
+WORDS = pa.table({"c": ["u", None, "v", "u", "v"] * 12, "n": [1.0, 3.0, None, 5.0, 2.0] * 12})
+Y = np.tile(["a", "b", "a", "b", "a", "b"], 10)
+TUNED = f"LightGBM ({N_TRIALS} trials)"
+
+
+class Fake(ClassifierMixin, BaseEstimator):
+    """Takes whatever options the field gives to a rival."""
+
+    def __init__(
+        self,
+        verbose=None,
+        thread_count=None,
+        random_seed=None,
+        allow_writing_files=None,
+        n_dependence=None,
+        device=None,
+        val_metric_name=None,
+        use_ls=None,
+    ):
+        pass
+
+    def fit(self, X, y): ...
+
+    def predict(self, X): ...
+
+    def get_params(self, deep=True):
+        return {}
+
+
+def pretend(monkeypatch, path):
+    """A package that holds a classifier of this import path."""
+    module = path.rpartition(".")[0]
+    for each in {module, module.partition(".")[0]}:
+        made = ModuleType(each)
+        made.__spec__, made.__path__, made.__getattr__ = ModuleSpec(each, None), [], lambda name: Fake
+        monkeypatch.setitem(sys.modules, each, made)
+
+
+@pytest.fixture
+def all_installed(monkeypatch):
+    for _, spec, _ in (*OTHERS, *SLOW_OTHERS, *NEURAL_OTHERS):
+        pretend(monkeypatch, spec.partition("(")[0])
+
+
+@pytest.mark.usefixtures("all_installed")
+def test_every_rival_is_in_the_field_where_its_package_is_installed_the_slow_ones_when_asked():
+    quick, slow = {entry.name for entry in rivals(False)}, {entry.name: entry for entry in rivals(True)}
+    assert {name for name, _, _ in OTHERS} <= quick
+    assert set(slow) - quick == {TUNED, *(name for name, _, _ in (*SLOW_OTHERS, *NEURAL_OTHERS))}
+    assert {slow[name].max_rows for name, _, _ in NEURAL_OTHERS} == {MAX_ROWS_NEURAL}
+
+
+@pytest.mark.usefixtures("all_installed")
+def test_the_text_of_a_rival_is_the_same_in_another_run():
+    assert [entry.text for entry in rivals(True)] == [entry.text for entry in rivals(True)]
+    assert not [entry.text for entry in rivals(True) if " at 0x" in entry.text]
+
+
+def test_a_rival_that_is_not_installed_is_left_out(monkeypatch):
+    monkeypatch.setattr("experiments.studies.field.find_spec", lambda name: None)
+    assert not {name for name, _, _ in OTHERS} & {entry.name for entry in rivals(False)}
+    assert {entry.name for entry in rivals(False)} == {entry.name for entry in rivals(True)}
+
+
+@pytest.mark.parametrize(
+    ("name", "package"),
+    [("CatBoost", "catboost"), ("ChimeraBoost", "chimeraboost"), ("RealMLP", "pytabkit"), ("TabM", "pytabkit")],
+)
+def test_an_installed_rival_learns_from_categories_and_gaps(name, package):
+    pytest.importorskip(package, reason=f"{package} is not installed")
+    (entry,) = (entry for entry in rivals(True) if entry.name == name)
+    fitted = entry.configured(0, "category").fit(WORDS, Y)
+    np.testing.assert_allclose(fitted.predict_proba(WORDS).sum(axis=1), 1, rtol=1e-5)
+    assert fitted.predict(WORDS).shape == Y.shape
+
+
+def test_lightgbm_tuned_is_the_best_of_its_trials(monkeypatch):
+    pytest.importorskip("lightgbm", reason="lightgbm is not installed")
+    monkeypatch.setattr(tuned_lightgbm, "N_TRIALS", 3)
+    fitted = tuned_lightgbm.tuned_lightgbm().fit(WORDS, Y)
+    assert len(fitted.estimator_.cv_results_["params"]) == 3
+    assert fitted.estimator_.best_score_ == max(fitted.estimator_.cv_results_["mean_test_score"])
+
+
+def test_lightgbm_tuned_learns_from_few_rows_of_categories(monkeypatch):
+    pytest.importorskip("lightgbm", reason="lightgbm is not installed")
+    monkeypatch.setattr(tuned_lightgbm, "N_TRIALS", 10)
+    letters = np.random.default_rng(0).choice(list("acgt"), (150, 3))
+    y = np.isin(letters[:, 0], ["a", "c"])
+    table = pa.table(dict(zip("xyz", letters.T, strict=True)))
+    fitted = tuned_lightgbm.tuned_lightgbm().fit(table, y)
+    assert (fitted.predict(table) == y).all()
+
+
+def test_rows_of_a_class_that_training_lacks_do_not_count_for_a_trial():
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 1, 0, 1])
+    fitted = LogisticRegression().fit(X, y)
+    true = fitted.predict_proba(X)[np.arange(4), y]
+    with_unseen = np.vstack([X, [[9.0]]]), np.append(y, 2)
+    assert SeenLogLoss()(fitted, *with_unseen) == pytest.approx(np.log(true).mean())

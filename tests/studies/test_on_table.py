@@ -1,0 +1,166 @@
+"""Rivals on mixed tables: what each preparation gives to a classifier."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.naive_bayes import CategoricalNB, GaussianNB
+from sklearn.svm import SVC
+
+from experiments.studies.on_table import OnTable
+from tanager import NaiveBayesClassifier
+from tanager.classifiers.base import code_labelled
+from tanager.parameters import Frequency
+
+TRAIN = pa.table({"c": ["u", None, "v", "u"], "n": [1.0, 3.0, None, 5.0], "whole": [0, 1, 0, 1]})
+TEST = pa.table({"c": ["v", "new", None], "n": [None, 3.0, 7.0], "whole": [1, 0, 0]})
+Y = np.array(["a", "b", "a", "b"])
+
+
+class Watcher(ClassifierMixin, BaseEstimator):
+    """Keeps what it is given."""
+
+    def fit(self, X, y, **options):
+        self.classes_, self.seen_, self.options_ = np.unique(y), X, options
+        return self
+
+    def predict(self, X):
+        self.seen_ = X
+        return self.classes_[np.zeros(len(X), dtype=int)]
+
+
+class LikeXGBoost(Watcher):
+    """Takes no classes but numbered ones, and is told of categories as XGBoost is."""
+
+    def __init__(self, enable_categorical=False, feature_types=None):
+        self.enable_categorical, self.feature_types = enable_categorical, feature_types
+
+    def fit(self, X, y):
+        assert np.array_equal(np.unique(y), np.arange(len(np.unique(y))))
+        return super().fit(X, y)
+
+
+class LikeCatBoost(Watcher):
+    """Takes categories that are text, and predicts a column."""
+
+    def fit(self, X, y, cat_features=None):
+        return super().fit(X, y, cat_features=cat_features)
+
+    def predict(self, X):
+        return super().predict(X)[:, None]
+
+
+class LikePytabkit(Watcher):
+    """Takes no gaps of numbers."""
+
+    def fit(self, X, y, cat_indicator=None):
+        return super().fit(X, y, cat_indicator=cat_indicator)
+
+
+def given_to(preparation, kind=Watcher):
+    """The matrices that a classifier gets to learn from and to predict."""
+    fitted = OnTable(kind(), preparation).fit(TRAIN, Y)
+    watcher = fitted.estimator_ if isinstance(fitted.estimator_, Watcher) else fitted.estimator_[-1]
+    train = watcher.seen_
+    fitted.predict(TEST)
+    return train, watcher.seen_, watcher.options_
+
+
+def test_one_hot_has_a_column_per_category_the_gap_included_and_scales_numbers():
+    train, test, _ = given_to("one-hot")
+    categories = [[1, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0]]  # u, v, missing
+    np.testing.assert_array_equal(train[:, :3], categories)
+    np.testing.assert_array_equal(test[:, :3], [[0, 1, 0], [0, 0, 0], [0, 0, 1]])
+    filled = np.array([1.0, 3.0, 3.0, 5.0])  # the median is 3
+    np.testing.assert_allclose(train[:, 3], (filled - 3) / filled.std())
+    np.testing.assert_allclose(test[:, 3], (np.array([3.0, 3.0, 7.0]) - 3) / filled.std())
+    indicator = test[:, 5]
+    assert indicator[0] > indicator[1] == indicator[2]
+
+
+def test_native_keeps_gaps_and_tells_which_columns_are_categories():
+    train, test, options = given_to("native")
+    np.testing.assert_array_equal(train, [[0, 1, 0], [np.nan, 3, 1], [1, np.nan, 0], [0, 5, 1]])
+    np.testing.assert_array_equal(test, [[1, np.nan, 1], [np.nan, 3, 0], [np.nan, 7, 0]])
+    assert options == {"categorical_feature": [0]}
+
+
+def test_text_has_a_word_for_every_category_and_one_for_a_gap_and_keeps_gaps_of_numbers():
+    train, test, options = given_to("text", LikeCatBoost)
+    (u, gap, v, again), (v_again, new, gap_again) = train[:, 0], test[:, 0]
+    assert all(isinstance(cell, str) for cell in (u, gap, v, new))
+    assert len({u, gap, v, new}) == 4
+    assert (again, v_again, gap_again) == (u, v, gap)
+    np.testing.assert_array_equal(train[:, 1:].astype(float), [[1, 0], [3, 1], [np.nan, 0], [5, 1]])
+    np.testing.assert_array_equal(test[:, 1:].astype(float), [[np.nan, 1], [3, 0], [7, 0]])
+    assert options == {"cat_features": [0]}
+
+
+def test_a_table_without_categories_is_numbers_as_text_too():
+    fitted = OnTable(LikeCatBoost(), "text").fit(TRAIN.select(["n", "whole"]), Y)
+    assert fitted.estimator_.seen_.dtype == float
+    assert fitted.estimator_.options_ == {"cat_features": []}
+
+
+def test_filled_has_the_median_and_an_indicator_for_gaps_of_numbers_and_keeps_those_of_categories():
+    train, test, options = given_to("filled", LikePytabkit)
+    np.testing.assert_array_equal(train, [[0, 1, 0, 0], [np.nan, 3, 1, 0], [1, 3, 0, 1], [0, 5, 1, 0]])
+    np.testing.assert_array_equal(test, [[1, 3, 1, 1], [np.nan, 3, 0, 0], [np.nan, 7, 0, 0]])
+    assert options == {"cat_indicator": [True, False, False, False]}
+
+
+def test_a_predicted_column_is_an_array_of_classes():
+    assert OnTable(LikeCatBoost(), "text").fit(TRAIN, Y).predict(TEST).tolist() == ["a"] * 3
+
+
+def test_classes_are_numbered_for_the_classifier_and_named_again():
+    fitted = OnTable(LikeXGBoost(), "native").fit(TRAIN, Y)
+    assert (fitted.estimator_.enable_categorical, fitted.estimator_.feature_types) == (True, ["c", "q", "q"])
+    assert fitted.classes_.tolist() == ["a", "b"]
+    assert fitted.predict(TEST).tolist() == ["a"] * 3
+
+
+@pytest.mark.parametrize("preparation", ["bins", "binned-one-hot"])
+def test_bins_are_the_codes_that_our_classifiers_see(preparation):
+    rows = np.tile(np.arange(4), 10)
+    X, y = TRAIN.take(rows), Y[rows]
+    codes = code_labelled(NaiveBayesClassifier(missing="category"), X, y).counts().rows.codes
+    fitted = OnTable(CategoricalNB() if preparation == "bins" else SVC(), preparation).fit(X, y)
+    np.testing.assert_array_equal(fitted._matrix(X), codes)
+    assert fitted.predict(TEST).shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "preparation"),
+    [
+        (RandomForestClassifier(n_estimators=5, random_state=0), "one-hot"),
+        (HistGradientBoostingClassifier(max_iter=2), "native"),
+        (CategoricalNB(), "bins"),
+        (GaussianNB(), "one-hot"),
+    ],
+)
+def test_every_kind_gives_probabilities_for_unseen_cells(estimator, preparation):
+    X, y = pa.concat_tables([TRAIN] * 10), np.tile(Y, 10)
+    probabilities = OnTable(estimator, preparation).fit(X, y).predict_proba(TEST)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+
+
+def test_categorical_nb_on_bins_is_our_naive_bayes():
+    random = np.random.default_rng(0)
+    rows = random.integers(0, 4, 200)
+    X, y = (
+        TRAIN.take(rows),
+        np.where(random.random(200) < 0.7, Y[rows], np.array(["a", "b"])[random.integers(0, 2, 200)]),
+    )
+    # CategoricalNB has one more state, for unseen categories: with hardly any smoothing it makes no difference.
+    ours = NaiveBayesClassifier(parameters=Frequency(alpha=1e-9), missing="category").fit(X, y)
+    theirs = OnTable(CategoricalNB(alpha=1e-9), "bins").fit(X, y)
+    np.testing.assert_allclose(theirs.predict_proba(X), ours.predict_proba(X), rtol=1e-6)
+
+
+def test_a_classifier_without_probabilities_offers_none():
+    assert not hasattr(OnTable(SVC()).fit(TRAIN, Y), "predict_proba")
+    assert hasattr(OnTable(GaussianNB()).fit(TRAIN, Y), "predict_proba")

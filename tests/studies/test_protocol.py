@@ -1,0 +1,45 @@
+"""Splits: the rows that train and test."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from experiments.studies.data_sets import SetDescription
+from experiments.studies.protocol import KFold
+from tanager.errors import DataError, OptionError
+from tanager.evaluate.cross_validate import stratified_folds
+
+Y = np.array(["a"] * 30 + ["b"] * 20)
+PLAIN, SPLIT = SetDescription("plain", n_rows=50), SetDescription("split", n_rows=50, n_train=35)
+SPLITS = [KFold(4), KFold(5, given=True)]
+
+
+@pytest.mark.parametrize("split", SPLITS, ids=str)
+@pytest.mark.parametrize("data_set", [PLAIN, SPLIT], ids=["plain", "split"])
+def test_a_split_has_as_many_folds_and_training_rows_as_it_plans_and_repeats_by_seed(split, data_set):
+    folds = split.folds(data_set, Y, seed=3)
+    assert len(folds) == split.count(data_set)
+    for (train, test), (again, _) in zip(folds, split.folds(data_set, Y, seed=3), strict=True):
+        assert len(train) == pytest.approx(split.train_rows(data_set), abs=1)
+        assert not set(train) & set(test)
+        np.testing.assert_array_equal(train, again)
+
+
+def test_every_row_is_tested_once_and_classes_are_spread_evenly():
+    folds = stratified_folds(Y, 5, seed=0)
+    assert sorted(np.concatenate([test for _, test in folds])) == list(range(50))
+    assert all((Y[test] == "a").sum() == 6 for _, test in folds)
+
+
+def test_a_split_that_a_set_brings_is_kept_to():
+    ((train, test),) = KFold(5, given=True).folds(SPLIT, Y, seed=0)
+    np.testing.assert_array_equal(train, np.arange(35))
+    np.testing.assert_array_equal(test, np.arange(35, 50))
+
+
+def test_folds_that_cannot_be_made_are_refused():
+    with pytest.raises(OptionError, match="at least 2"):
+        stratified_folds(Y, 1, seed=0)
+    with pytest.raises(DataError, match="fewer rows than the 31 folds"):
+        stratified_folds(Y, 31, seed=0)

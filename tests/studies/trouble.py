@@ -1,0 +1,41 @@
+"""A classifier and a data set that make trouble; in a file of their own, which another process can import."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from experiments.studies.data_sets import DataSet
+
+
+class Slow(ClassifierMixin, BaseEstimator):
+    """Catches whatever goes wrong while it is fitted; if `late`, its time is up while it is."""
+
+    def __init__(self, late):
+        self.late = late
+
+    def fit(self, X, y):
+        try:
+            if self.late:
+                signal.raise_signal(signal.SIGPROF)  # as the alarm would, without the wait
+        except Exception:
+            pytest.fail("a time limit is not for the classifier to catch")
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return self.classes_[np.zeros(len(X), dtype=int)]
+
+
+class Deadly(DataSet):
+    """Ends the process that reads it, unless that is the one which made it."""
+
+    def read(self):
+        if os.environ.get("TANAGER_TEST_PID") != str(os.getpid()):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return pa.table({"x": ["u", "v"] * 9}), np.array(["a", "b"] * 9)
