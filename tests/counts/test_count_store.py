@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from oracle import count_rows, random_batch
-from tanager.counts.count_store import CountStore, physical_memory
+from tanager.counts.count_store import CountStore
 from tanager.counts.engine import CountEngine
-from tanager.counts.family import CountTable, Family, PairTables, pair_cells, pair_offsets
+from tanager.counts.family import CountTable, Family, PairTables, pair_cells, pair_offsets, strides
 from tanager.counts.numpy_engine import NumpyEngine
 from tanager.errors import MemoryLimitError
 from tanager.table.rows import EncodedBatch
@@ -47,9 +47,6 @@ def direct(batch: EncodedBatch, family: Family) -> NDArray[np.float64]:
 def families(draw: st.DrawFn) -> Family:
     child = draw(st.integers(0, 4))
     return Family.of(child, draw(st.sets(st.sampled_from([node for node in range(5) if node != child]), max_size=3)))
-
-
-requests = st.lists(families(), max_size=4)
 
 
 # Attributes 0 and 2 are those with gaps.
@@ -205,7 +202,110 @@ def test_a_refused_request_loses_nothing() -> None:
     assert engine.asked == [(0, 1, 4)]
 
 
-def test_the_memory_of_the_machine_is_what_the_system_says() -> None:
-    with open("/proc/meminfo") as file:
-        kilobytes = int(file.readline().split()[1])
-    assert physical_memory() == pytest.approx(1024 * kilobytes, rel=0.01)
+# Few different numbers of states make families alike; the class, node 5, has as many as some attributes.
+STACK_STATES = (2, 3, 2, 3, 2, 2)
+STACK_NAMES = tuple("abcdef")
+TREE = ((5,), (0, 5), (0, 5), (1, 5), (1, 5), ())
+
+
+@st.composite
+def structures(draw: st.DrawFn) -> tuple[tuple[int, ...], ...]:
+    """Up to three parents of each node, ascending; counts do not mind a cycle."""
+    nodes = range(len(STACK_STATES))
+    return tuple(
+        tuple(sorted(draw(st.sets(st.sampled_from([other for other in nodes if other != node]), max_size=3))))
+        for node in nodes
+    )
+
+
+def assert_stacks_hold(store: CountStore, batch: EncodedBatch, parents: tuple[tuple[int, ...], ...]) -> None:
+    stacks = store.stacks(parents)
+    assert sorted(np.concatenate([stack.children for stack in stacks]).tolist()) == list(range(len(parents)))
+    for stack in stacks:
+        assert len(stack.children) == 1 or len(parents) - 1 not in stack.children
+        for child, table in zip(stack.children.tolist(), stack.counts, strict=True):
+            family = Family(child, parents[child])
+            expected = direct(batch, family)
+            np.testing.assert_allclose(table, expected, rtol=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(structures(), min_size=1, max_size=3), st.booleans(), st.sampled_from([0.0, 0.3]), st.booleans())
+def test_every_node_is_in_one_stack_with_the_counts_of_its_family(
+    engine: CountEngine, asked: list[tuple[tuple[int, ...], ...]], pairs: bool, gaps: float, weighted: bool
+) -> None:
+    batch = random_batch(1, 60, STACK_STATES, gaps, weighted=weighted)
+    store = CountStore(batch, engine, STACK_NAMES)
+    if pairs:
+        store.pairs()
+    for parents in asked:
+        assert_stacks_hold(store, batch, parents)
+
+
+def test_tables_asked_for_after_a_stack_are_those_of_a_direct_count(engine: CountEngine) -> None:
+    batch = random_batch(3, 60, STACK_STATES)
+    store = CountStore(batch, engine, STACK_NAMES)
+    store.stacks(TREE)
+    for family in (Family(1, (0, 5)), Family(0, (1, 5)), Family(3, (5,)), Family(1, (3,)), Family(2, (0, 1, 5))):
+        expected = direct(batch, family)
+        np.testing.assert_array_equal(store.table(family), expected)
+
+
+def test_stacks_too_large_are_refused_as_tables_are(engine: CountEngine) -> None:
+    store = CountStore(random_batch(4, 60, STACK_STATES), engine, STACK_NAMES, memory_limit=8 * 50)
+    with pytest.raises(MemoryLimitError, match="6 count tables at once"):
+        store.stacks(TREE)
+
+
+states = st.lists(st.integers(1, 9), min_size=1, max_size=6)
+
+
+@given(states, st.data())
+def test_strides_give_the_position_numpy_gives(n_states: list[int], data: st.DataObject) -> None:
+    nodes = data.draw(st.permutations(range(len(n_states))))
+    codes = [data.draw(st.integers(0, n_states[node] - 1)) for node in nodes]
+    position = sum(code * stride for code, stride in zip(codes, strides(nodes, n_states), strict=True))
+    assert position == np.ravel_multi_index(codes, [n_states[node] for node in nodes])
+
+
+@given(st.permutations(range(4)))
+def test_parents_are_in_order_however_they_are_given(parents: list[int]) -> None:
+    assert Family.of(9, parents) == Family(9, (0, 1, 2, 3))
+    assert Family.of(9, parents).nodes == (0, 1, 2, 3, 9)
+
+
+@pytest.mark.parametrize(
+    ("family", "shape", "class_shape"),
+    [
+        (Family(0, (1, 3)), (15, 2), (3, 5, 2)),  # attribute parent and class
+        (Family(0, (1, 2)), (12, 2), (12, 1, 2)),  # without the class
+        (Family(2, (3,)), (5, 4), (1, 5, 4)),  # naive Bayes
+        (Family(3, ()), (1, 5), (1, 1, 5)),  # the class itself
+        (Family(3, (0,)), (2, 5), (2, 1, 5)),  # the class as a child
+    ],
+)
+def test_shapes_follow_the_states_of_the_parents(
+    family: Family, shape: tuple[int, int], class_shape: tuple[int, int, int]
+) -> None:
+    n_states = (2, 3, 4, 5)
+    assert family.shape(n_states) == shape
+    assert family.class_shape(n_states) == class_shape
+    assert family.size(n_states) == np.prod(shape)
+
+
+@given(states, st.integers(1, 3))
+def test_pairs_lie_row_by_row_of_the_upper_triangle(n_states: list[int], n_classes: int) -> None:
+    n = len(n_states)
+    offsets = pair_offsets((*n_states, n_classes))
+    pairs = PairTables((*n_states, n_classes), np.empty(0), offsets)
+    upper = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    assert [pairs.index(i, j) for i, j in upper] == list(range(len(upper)))
+    assert np.diff(offsets).tolist() == [n_classes * n_states[i] * n_states[j] for i, j in upper]
+    assert offsets[0] == 0
+
+
+def test_a_pair_table_can_be_read_in_both_directions() -> None:
+    batch = random_batch(0, 60, (2, 3, 4, 2))
+    pairs = NumpyEngine().count_pairs(batch)
+    for parent, child in [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)]:
+        np.testing.assert_array_equal(pairs.table(parent, child), count_rows(batch, (parent, 3, child)))

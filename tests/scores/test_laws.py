@@ -122,16 +122,6 @@ def test_information_of_an_exclusive_or_is_one_bit_given_the_class_and_none_with
     assert information.interaction[0, 1] == pytest.approx(log(2))
 
 
-@few
-@given(seeds, st.sampled_from([name for name in SCORES if name not in ("bde", "cll")]))
-def test_a_structure_scores_the_sum_of_its_families(seed, name) -> None:
-    rows = random_rows(seed, (2, 3, 4, 3), 20, weighted=seed % 2 == 0)
-    score, store = SCORES[name](), rows.store()
-    families = Dag.augmented_naive_bayes([(1, 2), (), (1,)]).families
-    terms = [score.local(store.table(family), family, rows.n_states) for family in families]
-    assert score.total(families, store) == pytest.approx(sum(terms), rel=1e-12)
-
-
 @pytest.mark.parametrize("name", [name for name in SCORES if name not in ("bde", "cll")])
 def test_families_alike_in_shape_are_not_taken_for_each_other(name) -> None:
     """The class and an attribute of as many states; three nodes of as many states, with the class and without."""

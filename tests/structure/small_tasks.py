@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import product
 from math import log
@@ -91,14 +91,15 @@ def log_likelihood_by_rows(rows: np.ndarray, dag: Dag) -> float:
 
 
 @cache
-def forests(n_nodes: int) -> tuple[tuple[int, ...], ...]:
-    """Every directed forest, as the parent of each node or -1."""
-    return tuple(parents for parents in product(range(-1, n_nodes), repeat=n_nodes) if _is_forest(parents))
+def forests(n_nodes: int, trees: bool = False) -> tuple[tuple[int, ...], ...]:
+    """Every directed forest, or tree over all nodes, as the parent of each node or -1."""
+    found = (parents for parents in product(range(-1, n_nodes), repeat=n_nodes) if _is_forest(parents))
+    return tuple(parents for parents in found if not trees or parents.count(-1) == 1)
 
 
-def trees(n_nodes: int) -> Iterator[tuple[int, ...]]:
+def trees(n_nodes: int) -> tuple[tuple[int, ...], ...]:
     """Every directed tree over all nodes."""
-    return (parents for parents in forests(n_nodes) if parents.count(-1) == 1)
+    return forests(n_nodes, trees=True)
 
 
 def _is_forest(parents: Sequence[int]) -> bool:

@@ -2,40 +2,29 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from structure.small_tasks import forests
 from tanager.structure.all_trees import AllTrees
 
-
-def all_forests(n_nodes, trees=False):
-    """Every forest as (n_forests, n_nodes) rows of weights: 1 + parent, 0 for none."""
-    parents = np.array(list(product(range(n_nodes + 1), repeat=n_nodes)))
-    above = np.column_stack([np.zeros(len(parents), dtype=int), parents])
-    for _ in range(n_nodes):
-        above = np.take_along_axis(above, above, axis=1)
-    kept = ~above.any(axis=1)
-    return parents[kept & ((parents == 0).sum(axis=1) == 1)] if trees else parents[kept]
-
-
-FORESTS = {(n, trees): all_forests(n, trees) for n in range(1, 7) for trees in (False, True)}
+FORESTS = {(n, trees): np.array(forests(n, trees)) + 1 for n in range(1, 7) for trees in (False, True)}
+"""Every forest as (n_forests, n_nodes) rows of weights: 1 + parent, 0 for none."""
 
 
 def by_listing(log_weights, trees):
     """The log of the sum over all forests, and the probability of every edge."""
     n_nodes = log_weights.shape[1]
-    forests = FORESTS[n_nodes, trees]
+    listed = FORESTS[n_nodes, trees]
     weights = np.vstack([np.zeros(n_nodes), log_weights[1:]]) if trees else log_weights
-    logs = weights[forests, np.arange(n_nodes)].sum(axis=1)
+    logs = weights[listed, np.arange(n_nodes)].sum(axis=1)
     shares = np.exp(logs - logs.max())
     total = logs.max() + np.log(shares.sum())
     probability = np.zeros(log_weights.shape)
     for child in range(n_nodes):
-        np.add.at(probability[:, child], forests[:, child], shares / shares.sum())
+        np.add.at(probability[:, child], listed[:, child], shares / shares.sum())
     return total, probability
 
 

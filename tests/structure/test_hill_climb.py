@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 from structure.small_tasks import FAMILY_SCORES, STATES, log_likelihood_by_rows, make_task, random_rows, term, total
 from tanager.errors import OptionError
 from tanager.structure import Dag, HillClimb, NaiveBayes
-from tanager.structure.hill_climb import ACTIONS, moves
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -195,14 +193,6 @@ def test_a_single_attribute_stays_naive_bayes_where_class_edges_are_kept():
 def test_options_that_cannot_be_kept_are_refused(options, message):
     with pytest.raises(OptionError, match=message):
         HillClimb(**options).learn(make_task(random_rows(0)))
-
-
-def test_equal_moves_come_in_the_order_add_delete_reverse_the_lowest_edge_first():
-    random = np.random.default_rng(0)
-    legal, gains = random.random((3, 9, 9)) < 0.7, random.integers(3, size=(3, 9, 9)).astype(float)
-    order = [(ACTIONS.index(move.action), move.parent, move.child) for move, _ in moves(legal, gains, 1e-3)]
-    places = [place for place in product(range(3), range(9), range(9)) if legal[place]]
-    assert order == sorted(places, key=lambda place: -gains[place])
 
 
 def test_a_score_to_be_evaluated_needs_someone_to_do_it():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -13,10 +14,23 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 from random_networks import joint, random_network
-from tanager import Network, tune
+from tanager import AdditiveClassifier, DataError, Network, OptionError, tune
 from tanager.structure.dag import Dag
 from tanager.table.schema import ColumnSchema
-from tuning.tune_networks import STATES, flattened, rows_of
+from tanager.tuning.fit import TuneRun, read_query_rows
+
+STATES = [2, 3, 2, 2, 2, 2]
+
+
+def flattened(network: Network, share: float = 0.6) -> Network:
+    """An expert that knows the structure but is timid: every table half way to equal shares."""
+    return replace(network, tables=tuple(share / t.shape[1] + (1 - share) * t for t in network.tables))
+
+
+def rows_of(network: Network, n: int, seed: int, gaps: float = 0.0, drop: tuple[str, ...] = ()) -> pd.DataFrame:
+    frame = pd.DataFrame(network.sample(n, seed)).astype(object)
+    missing = np.random.default_rng(seed + 1).random(frame.shape) < gaps
+    return frame.mask(missing).drop(columns=list(drop))
 
 
 def posterior_of(network: Network, row: dict[str, object], query: list[str]) -> dict[tuple[int, ...], float]:
@@ -220,3 +234,148 @@ def test_the_result_reads_well_and_goes_into_json(truth):
     document = json.loads(json.dumps(result.to_dict()))
     assert document["after"] == {"log_loss": result.after.log_loss, "error": result.after.error}
     assert [move["node"] for move in document["moved"]] == [move.node for move in result.moved]
+
+
+def test_likelihood_raises_the_likelihood_and_conditional_the_conditional(truth):
+    rows, expert = rows_of(truth, 300, 4, gaps=0.1), flattened(truth)
+    likely = tune(expert, rows, "n0", "likelihood-gradient", strength=1.0).network
+    sharp = tune(expert, rows, "n0", strength=1.0).network
+
+    def losses(network: Network) -> tuple[float, float]:
+        kept = rows[rows["n0"].notna()]
+        own = [truth.states["n0"].index(state) for state in kept["n0"]]
+        p = network.posterior(kept.drop(columns="n0"), "n0")["n0"][np.arange(len(own)), own]
+        return -network.log_likelihood(kept).mean(), -np.log(p).mean()
+
+    assert losses(likely)[0] < losses(expert)[0]
+    assert losses(likely)[0] < losses(sharp)[0]
+    assert losses(sharp)[1] < losses(expert)[1]
+    assert losses(sharp)[1] < losses(likely)[1]
+
+
+def log_posterior(tuned: Network, expert: Network, rows: pd.DataFrame, strength: float) -> float:
+    pull = sum((a * np.log(b)).sum() for a, b in zip(expert.tables, tuned.tables, strict=True))
+    return float(tuned.log_likelihood(rows).sum() + strength * pull)
+
+
+@pytest.mark.parametrize("drop", [(), ("n1",)], ids=["gaps", "a hidden node too"])
+def test_em_and_gradients_climb_to_the_same_posterior(truth, drop):
+    rows, expert = rows_of(truth, 200, 3, gaps=0.2, drop=drop).dropna(subset="n0"), flattened(truth)
+    found = [
+        log_posterior(tune(expert, rows, "n0", parameters, strength=5.0, cv=2).network, expert, rows, 5.0)
+        for parameters in ("em", "likelihood-gradient")
+    ]
+    assert found[0] == pytest.approx(found[1], abs=0.05)
+    assert found[0] > log_posterior(expert, expert, rows, 5.0) + 10
+
+
+def test_em_on_complete_rows_is_the_dirichlet_posterior_in_closed_form():
+    columns = tuple(ColumnSchema(name, "categorical", ("no", "yes")) for name in ("sign", "cause"))
+    tables = (np.array([[0.9, 0.1], [0.5, 0.5]]), np.array([[0.7, 0.3]]))
+    expert = Network(columns, Dag(((1,), ())), tables, "cause")
+    rows = pd.DataFrame([("no", "no")] * 12 + [("yes", "no")] * 8 + [("no", "yes")] * 3 + [("yes", "yes")] * 7)
+    rows.columns = ["sign", "cause"]
+    found = tune(expert, rows, "cause", "em", strength=10.0, cv=2).network
+    sign = np.array([[(12 + 9) / 30, (8 + 1) / 30], [(3 + 5) / 20, (7 + 5) / 20]])
+    np.testing.assert_allclose(found.tables[0], sign, atol=1e-12)
+    np.testing.assert_allclose(found.tables[1], [[(20 + 7) / 40, (10 + 3) / 40]], atol=1e-12)
+
+
+def test_em_keeps_zeros_and_an_infinite_strength_the_expert(truth):
+    zeros = random_network(4, [2, 3, 2, 2], density=0.7, zeros=True)
+    rows = rows_of(zeros, 150, 1, gaps=0.2).dropna(subset="n0")
+    tuned = tune(zeros, rows, "n0", "em", strength=2.0, cv=2).network
+    for old, new in zip(zeros.tables, tuned.tables, strict=True):
+        np.testing.assert_array_equal(old == 0, new == 0)
+    same = tune(zeros, rows, "n0", "em", strength=np.inf, cv=2)
+    assert all(np.array_equal(a, b) for a, b in zip(same.network.tables, zeros.tables, strict=True))
+
+
+@pytest.mark.parametrize("parameters", ["conditional", "likelihood-gradient", "em"])
+def test_every_learner_tunes_for_several_nodes_at_once_on_held_out_rows(truth, parameters):
+    result = tune(flattened(truth, 0.9), rows_of(truth, 400, 5, gaps=0.1), ["n0", "n3"], parameters, cv=3)
+    assert result.after.log_loss < result.before.log_loss
+    assert result.query == ("n0", "n3")
+    assert result.moved[0].divergence > 0
+
+
+def test_a_network_that_is_learnt_from_the_rows_is_learnt_again_without_those_held_out(truth):
+    """The rows that the three networks of the folds have not seen are, together, all rows once."""
+    query = (truth.number(truth.nodes[-1]),)
+    rows = read_query_rows(truth, rows_of(truth, 90, seed=0), query, None)
+    seen = []
+
+    def relearn(part):
+        seen.append(Counter(map(tuple, np.repeat(part.codes, part.weights.astype(int), axis=0).tolist())))
+        return truth
+
+    TuneRun(truth, "cll", relearn=relearn).learn(rows)
+    whole = Counter(map(tuple, rows.codes.tolist()))
+    assert len(seen) == 3
+    assert sum((whole - part for part in seen), Counter()) == whole
+
+
+def impossible_rows() -> tuple[Network, pd.DataFrame]:
+    columns = tuple(ColumnSchema(name, "categorical", ("no", "yes")) for name in ("rain", "wet", "slip"))
+    tables = (np.array([[0.6, 0.4]]), np.array([[1.0, 0.0], [0.2, 0.8]]), np.array([[0.9, 0.1], [0.4, 0.6]]))
+    rows = pd.DataFrame(
+        {"rain": ["no", "yes"] * 10, "wet": ["no", "yes"] * 10, "slip": ["no", "yes", "no"] * 6 + ["no"] * 2}
+    )
+    rows.loc[4, "wet"] = "yes"
+    return Network(columns, Dag(((), (0,), (1,))), tables), rows
+
+
+def test_an_impossible_row_is_named_or_left_out():
+    network, rows = impossible_rows()
+    with pytest.raises(DataError, match=r"1 of 20 rows have probability zero .* rain='no' contradicts wet='yes'"):
+        tune(network, rows, "slip")
+    result = tune(network, rows, "slip", strength=2.0, impossible="skip")
+    same = tune(network, rows.drop(index=4), "slip", strength=2.0)
+    assert (result.n_skipped, result.n_rows) == (1, 19)
+    assert result.after == same.after
+    assert "(impossible ones left out: 1)" in str(result)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "error", "words"),
+    [
+        ({}, {"query": "slipp"}, OptionError, "the network has no node 'slipp'; the nearest are 'slip'"),
+        ({}, {"query": []}, OptionError, "query names no node"),
+        ({}, {"query": ["slip", "slip"]}, OptionError, "query names a node twice"),
+        ({"weet": "no"}, {}, DataError, "a column 'weet' that is no node of the network; the nearest are 'wet'"),
+        ({"wet": "damp"}, {}, DataError, "column 'wet' holds 'damp' in row 0, which is no state .* 'no', 'yes'"),
+        ({"wet": 3.5}, {}, DataError, "column 'wet' holds '3.5' in row 0, which is no state"),
+        (
+            {"slip": None},
+            {},
+            DataError,
+            "no row can be used to tune the network: 'slip' is missing in all 20 rows of weight",
+        ),
+        ({}, {"sample_weight": np.zeros(20)}, DataError, "every row has weight zero, so there is nothing to tune"),
+        ({}, {"folds": 1}, OptionError, "cv=1 of tune must be at least 2"),
+        ({}, {"cv": 21}, DataError, "20 rows can be used, fewer than the 21 folds"),
+        ({}, {"strength": 0.0}, OptionError, "strength=0.0 of tune must be a number above zero"),
+        ({}, {"strength": "strong"}, OptionError, "strength='strong' is not known; expected one of 'auto'"),
+        ({}, {"parameters": "cll"}, OptionError, "parameters='cll' is not known; expected one of 'conditional'"),
+        ({}, {"impossible": "nan"}, OptionError, "impossible='nan' is not known"),
+    ],
+)
+def test_bad_input_is_refused_in_words(change, options, error, words):
+    network, rows = impossible_rows()
+    rows.loc[4, "wet"] = "no"
+    with pytest.raises(error, match=words):
+        tune(network, rows.assign(**change), **{"query": "slip", **options})
+
+
+def test_a_query_that_is_no_column_is_refused():
+    network, rows = impossible_rows()
+    with pytest.raises(DataError, match="the table has no column 'slip' to tune the network for; its columns are"):
+        tune(network, rows.drop(columns="slip"), "slip")
+
+
+def test_a_model_that_is_no_network_is_refused():
+    _, rows = impossible_rows()
+    clf = AdditiveClassifier(trees=False).fit(rows.drop(columns="slip"), rows["slip"])
+    for model in (clf, clf.model_):
+        with pytest.raises(OptionError, match=f"this is a {type(model).__name__}"):
+            tune(model, rows, "slip")

@@ -1,5 +1,7 @@
 """The junction tree against the joint written out in full, closed forms and pyAgrum, in NumPy and compiled."""
 
+from __future__ import annotations
+
 import math
 from contextlib import contextmanager
 from itertools import product
@@ -12,7 +14,8 @@ from hypothesis import strategies as st
 
 from random_networks import joint, random_network
 from tanager.errors import DataError, MemoryLimitError, OptionError
-from tanager.network.inference import evidence_rows, junction_tree
+from tanager.network.inference import evidence_rows
+from tanager.network.inference.evidence_rows import EvidenceRows, distinct_rows
 from tanager.network.inference.junction_tree import JunctionTree
 from tanager.network.network import Network
 from tanager.runtime.resources import thread_limit
@@ -400,12 +403,41 @@ def test_posteriors_in_a_network_of_37_nodes_are_those_of_pyagrum(name):
             np.testing.assert_allclose(posteriors[node][row], inference.posterior(node).toarray(), atol=1e-9)
 
 
-def test_the_parts_of_the_counts_are_few_when_the_tables_are_large(monkeypatch):
+def test_equal_rows_are_computed_once():
     network = random_network(5, [3, 2, 4], density=0.5)
-    codes = gappy_codes(network, 500)
+    codes = gappy_codes(network, 2_000)
+    rows = EvidenceRows.of(JunctionTree.of(network.dag, network.n_states).plan, codes)
+    assert len(rows.first) == len(np.unique(codes, axis=0)) < 61
+    assert (codes[rows.first][rows.kind] == codes).all()
+    assert rows.total(None).sum() == 2_000
+
+
+def test_rows_that_share_a_hash_are_told_apart():
+    constant = 0x9E3779B97F4A7C15  # the first column 1 hashes to constant ^ (constant >> 32), and 0 to 0
+    codes = np.array([[0, constant ^ (constant >> 32)], [1, 0], [1, 0]], dtype=np.uint64)
+    first, kind = distinct_rows(codes, [0, 1])
+    assert len(first) == 2
+    assert (codes[first][kind] == codes).all()
+
+
+def test_many_rows_without_two_alike_are_left_as_they_are_and_others_grouped(monkeypatch):
+    """A sample of all rows decides, so the answers are the same, and so is the result of grouping where it matters."""
+    network = random_network(5, [3, 2, 4, 3, 3, 3, 3, 3], density=0.5)
+    plan = JunctionTree.of(network.dag, network.n_states).plan
+    monkeypatch.setattr(evidence_rows, "ROWS_WORTH_A_SAMPLE", 500)
+    alike = gappy_codes(network, 40)[np.arange(2_000) % 40]
+    assert len(EvidenceRows.of(plan, alike).first) == len(np.unique(alike, axis=0))
+    distinct = np.unique(gappy_codes(network, 3_000), axis=0)
+    rows = EvidenceRows.of(plan, distinct)
+    assert (rows.first == np.arange(len(distinct))).all()
+    assert (rows.kind == rows.first).all()
+
+
+def test_rows_prepared_once_give_what_their_codes_give():
+    network = random_network(6, [3, 2, 4, 2], density=0.6)
+    codes, weights = gappy_codes(network, 200), np.random.default_rng(0).random(200)
     tree = JunctionTree.of(network.dag, network.n_states)
-    expected = tree.expected_counts(network.tables, codes)
-    monkeypatch.setattr(junction_tree, "COUNT_PARTS_CELLS", 1)
-    monkeypatch.setattr(evidence_rows, "NUMPY_BLOCK_CELLS", 1)
-    for first, second in zip(expected.tables, tree.expected_counts(network.tables, codes).tables, strict=True):
-        np.testing.assert_allclose(second, first, rtol=1e-12)
+    rows = tree.prepare(codes)
+    assert (tree.log_evidence(network.tables, rows) == tree.log_evidence(network.tables, codes)).all()
+    one, other = (tree.expected_counts(network.tables, given, weights) for given in (rows, codes))
+    assert all((a == b).all() for a, b in zip(one.tables, other.tables, strict=True))

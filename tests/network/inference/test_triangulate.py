@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tanager.network.inference.elimination_plan import EliminationPlan, min_fill_cliques, moral_graph, relevant_nodes
+from tanager.network.inference.elimination_plan import EliminationPlan, min_fill_cliques
 from tanager.structure.dag import Dag
 
 
@@ -61,35 +61,9 @@ def test_min_fill_gives_a_ring_of_n_nodes_n_minus_two_triangles():
     assert sizes == [3] * (n - 2) + [2, 1]
 
 
-def test_min_fill_adds_no_edge_to_a_tree_and_starts_with_the_smallest_table():
-    star = {0: {1, 2, 3}, 1: {0}, 2: {0}, 3: {0}}
-    assert list(min_fill_cliques(star, [2, 5, 3, 4])) == [2, 3, 0, 1]
-
-
 def test_a_tan_has_one_clique_for_every_attribute_with_its_parent_and_the_class():
     dag = Dag.augmented_naive_bayes([(), (0,), (0,), (1,)])
     plan = EliminationPlan.of(dag, [3] * 5, [4], (), ())
     found = {frozenset(plan.nodes[place] for place in clique) for clique in cliques(plan)}
     assert {frozenset({1, 0, 4}), frozenset({2, 0, 4}), frozenset({3, 1, 4})} <= found
     assert max(map(len, found)) == 3
-
-
-def test_known_nodes_are_in_no_clique_and_cut_the_graph():
-    chain = Dag(((), (0,), (1,), (2,)))
-    graph = moral_graph(chain, range(4), known={1}, joined=())
-    assert graph == {0: set(), 2: {3}, 3: {2}}
-    plan = EliminationPlan.of(chain, [2] * 4, [3], {1}, ())
-    assert [plan.nodes[place] for place in range(plan.n_open, 4)] == [1]
-
-
-def test_nodes_on_which_nothing_asked_depends_are_left_out():
-    collider = Dag(((), (), (0, 1), (2,)))
-    assert relevant_nodes(collider, [0]) == {0}
-    assert EliminationPlan.of(collider, [2] * 4, [0], (), {1, 2, 3}).nodes == (0,)
-    assert sorted(EliminationPlan.of(collider, [2] * 4, [0], (), {1, 2}).nodes) == [0, 1, 2, 3]
-
-
-def test_parents_of_a_common_child_are_joined():
-    graph = moral_graph(Dag.augmented_naive_bayes([()] * 300), range(301), (), ())
-    assert all(graph[node] == {300} for node in range(300))
-    assert moral_graph(Dag(((1, 2), (), ())), range(3), (), ())[1] == {0, 2}
