@@ -174,7 +174,7 @@ def test_the_conditional_optimum_of_a_perfect_form_is_the_same_from_every_start(
         """sum_t log P(c_t | x_t) at the tables found from random ones."""
         random = np.random.default_rng(seed)
         tables = tuple(random.dirichlet([0.5, 0.5], size=family.shape((2, 2, 2))[0]) for family in dag.families)
-        network = tune(Network(columns, dag, tables), table, "c", strength=1e-4, folds=2, sample_weight=weights).network
+        network = tune(Network(columns, dag, tables), table, "c", strength=1e-4, cv=2, sample_weight=weights).network
         return sum(w * np.log(network.query("c", {"x1": x1, "x2": x2})[c]) for w, (x1, x2, c) in cells)
 
     apart = Dag(((), (0, 2), ()))

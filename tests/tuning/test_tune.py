@@ -352,7 +352,7 @@ def test_an_impossible_row_is_named_or_left_out():
             "no row can be used to tune the network: 'slip' is missing in all 20 rows of weight",
         ),
         ({}, {"sample_weight": np.zeros(20)}, DataError, "every row has weight zero, so there is nothing to tune"),
-        ({}, {"folds": 1}, OptionError, "cv=1 of tune must be at least 2"),
+        ({}, {"cv": 1}, OptionError, "cv=1 of tune must be at least 2"),
         ({}, {"cv": 21}, DataError, "20 rows can be used, fewer than the 21 folds"),
         ({}, {"strength": 0.0}, OptionError, "strength=0.0 of tune must be a number above zero"),
         ({}, {"strength": "strong"}, OptionError, "strength='strong' is not known; expected one of 'auto'"),
