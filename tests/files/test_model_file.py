@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import KBinsDiscretizer
 
 from files.mixed_table import CATEGORICAL, LABELS, MIXED, N_ROWS, mixed_model
-from tanager import BayesianNetworkClassifier, NaiveBayesClassifier, load_model, save_model
-from tanager.errors import FileError, TanagerError
-from tanager.files.model_file import CLASSIFIERS
+from tanager import (
+    AdditiveClassifier,
+    BayesianNetworkClassifier,
+    NaiveBayesClassifier,
+    TANClassifier,
+    cross_validate_model,
+    load_model,
+    read_network,
+    save_model,
+)
+from tanager.classifiers.base import TableClassifier
+from tanager.errors import FileError, OptionError, TanagerError
+from tanager.files.model_file import CLASSIFIERS, to_document
+from tanager.metrics import Measures, Predictions, Quality
 from tanager.parameters import Frequency
 from tanager.scores import ACLL, BDeu
 from tanager.structure import Dag, Fixed, Tree
+
+
+def saved(clf: TableClassifier, tmp_path: Path, **options: object) -> TableClassifier:
+    """The classifier after a round trip through a file."""
+    save_model(clf, tmp_path / "model.json", **options)
+    return load_model(tmp_path / "model.json")
 
 
 def test_a_loaded_model_predicts_bit_by_bit_the_same(tmp_path):
@@ -26,8 +49,7 @@ def test_a_loaded_model_predicts_bit_by_bit_the_same(tmp_path):
     for X, y in tables:
         for make in CLASSIFIERS.values():
             clf = make().fit(X, y)
-            save_model(clf, tmp_path / "model.json")
-            loaded = load_model(tmp_path / "model.json")
+            loaded = saved(clf, tmp_path)
             assert type(loaded) is make
             np.testing.assert_array_equal(loaded.predict_proba(X), clf.predict_proba(X), strict=True)
             np.testing.assert_array_equal(loaded.predict(X), clf.predict(X), strict=True)
@@ -45,8 +67,7 @@ def test_a_network_whose_trace_is_of_version_0_2_is_read(tmp_path):
 
 def test_categories_keep_their_values_and_types(tmp_path):
     clf = mixed_model()
-    save_model(clf, tmp_path / "model.json")
-    loaded = load_model(tmp_path / "model.json")
+    loaded = saved(clf, tmp_path)
     assert loaded.encoder_ == clf.encoder_
     assert loaded.network_.columns == clf.network_.columns
     types = [[type(value) for value in column.categories] for column in loaded.network_.columns]
@@ -58,8 +79,7 @@ def test_categories_keep_their_values_and_types(tmp_path):
 
 def test_everything_a_fit_leaves_is_there_after_loading(tmp_path):
     clf = mixed_model()
-    save_model(clf, tmp_path / "model.json")
-    loaded = load_model(tmp_path / "model.json")
+    loaded = saved(clf, tmp_path)
     assert loaded.get_params() == clf.get_params()
     assert loaded.network_.dag == clf.network_.dag
     assert loaded.network_.target == clf.network_.target
@@ -86,8 +106,7 @@ def test_everything_a_fit_leaves_is_there_after_loading(tmp_path):
 )
 def test_class_labels_keep_their_dtype(tmp_path, labels):
     clf = NaiveBayesClassifier().fit(MIXED, labels[np.arange(N_ROWS) % 2])
-    save_model(clf, tmp_path / "model.json")
-    loaded = load_model(tmp_path / "model.json")
+    loaded = saved(clf, tmp_path)
     np.testing.assert_array_equal(loaded.classes_, clf.classes_, strict=True)
     assert [type(label) for label in loaded.classes_] == [type(label) for label in clf.classes_]
 
@@ -103,8 +122,7 @@ def test_part_objects_and_lists_among_the_options_are_kept(tmp_path):
     )
     clf.set_params(criterion=BDeu()).fit(MIXED, LABELS)
     clf.set_params(criterion=ACLL(b=float("inf"), pseudo_count=0.25))
-    save_model(clf, tmp_path / "model.json")
-    loaded = load_model(tmp_path / "model.json")
+    loaded = saved(clf, tmp_path)
     assert repr(loaded) == repr(clf)
     assert loaded.structure.forbidden_edges == [("flag", "code")]
     assert loaded.get_params()["criterion__b"] == float("inf")
@@ -126,8 +144,7 @@ def test_part_objects_and_lists_among_the_options_are_kept(tmp_path):
 def test_edges_are_kept_in_whatever_form_they_were_given(tmp_path, structure):
     clf = BayesianNetworkClassifier(structure, parameters="frequency", categorical_features=CATEGORICAL)
     clf.fit(MIXED, LABELS)
-    save_model(clf, tmp_path / "model.json")
-    loaded = load_model(tmp_path / "model.json")
+    loaded = saved(clf, tmp_path)
     assert loaded.structure.get_params() == structure.get_params()
     again = clone(loaded).fit(MIXED, LABELS)
     assert again.network_.dag == clf.network_.dag
@@ -163,3 +180,192 @@ def test_what_cannot_be_kept_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(FileError, match="does not exist"):
         save_model(mixed_model(), tmp_path / "absent" / "model.json")
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("model.json", "old")]
+
+
+@pytest.fixture(scope="module")
+def table() -> tuple[pd.DataFrame, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "x": rng.normal(size=200),
+            "when": np.datetime64("2021-01-01") + rng.integers(0, 300, 200),
+            "grade": pd.Categorical.from_codes(rng.integers(0, 3, 200), ["low", "mid", "high"], ordered=True),
+            "sort": rng.choice(["a", "b"], 200),
+        }
+    )
+    y = np.where((X["x"] > 0) ^ (X["sort"] == "a") ^ (rng.random(200) < 0.1), "yes", "no")
+    X.loc[::7, "x"] = np.nan
+    return X, y
+
+
+@pytest.mark.parametrize("missing", ["auto", "average"])
+def test_a_model_of_effects_predicts_bit_by_bit_the_same_after_a_round_trip(table, missing, tmp_path):
+    X, y = table
+    clf = AdditiveClassifier(missing=missing).fit(X, y)
+    assert clf.model_.pairs
+    same = saved(clf, tmp_path)
+    np.testing.assert_array_equal(same.predict_proba(X), clf.predict_proba(X))
+    assert same.model_.columns == clf.model_.columns
+    assert same.trace_ == clf.trace_
+
+
+@pytest.fixture(scope="module")
+def additive(table) -> AdditiveClassifier:
+    return AdditiveClassifier().fit(*table)
+
+
+def test_a_model_of_effects_is_no_network_of_tables(additive, tmp_path):
+    save_model(additive, tmp_path / "model.json")
+    with pytest.raises(FileError, match="an additive model, which is no network of tables"):
+        read_network(tmp_path / "model.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda effects: effects["mains"].pop(), "effects.mains"),
+        (lambda effects: effects["intercept"].append(0.0), "intercept"),
+        (lambda effects: effects["pairs"].__setitem__(0, [0, 0]), r"effects.pairs\[0\]"),
+        (lambda effects: [effects[name].append(effects[name][0]) for name in ("pairs", "tables")], "twice"),
+        (lambda effects: effects["tables"][0].pop(), "shape"),
+        (lambda effects: effects["mains"][0][0].pop(), "one length"),
+        (lambda effects: effects.pop("densities"), "effects.densities"),
+        (lambda effects: effects["mains"][0][0].__setitem__(0, "much"), r"effects.mains\[0\]"),
+    ],
+)
+def test_a_fault_in_the_effects_is_named(additive, change, message, tmp_path):
+    changed = json.loads(json.dumps(to_document(additive)))
+    change(changed["effects"])
+    (tmp_path / "model.json").write_text(json.dumps(changed))
+    with pytest.raises(FileError, match=message):
+        load_model(tmp_path / "model.json")
+
+
+@pytest.fixture(scope="module")
+def model() -> TANClassifier:
+    options = {"criterion": "bic", "parameters": "frequency", "categorical_features": CATEGORICAL}
+    return TANClassifier(**options).fit(MIXED, LABELS)
+
+
+@pytest.fixture(scope="module")
+def quality(model) -> Quality:
+    return cross_validate_model(model, MIXED, LABELS, folds=3)
+
+
+@pytest.fixture(scope="module")
+def document(model, quality) -> dict:
+    return json.loads(json.dumps(to_document(model, quality)))
+
+
+def assert_same(one: Quality, other: Quality) -> None:
+    for name in ("split", "measures", "low", "high", "base", "confidence", "calibration_error", "digest"):
+        assert getattr(one, name) == getattr(other, name)
+    for name in ("classes", "base_rate", "confusion"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    for name in ("probabilities", "class_codes", "folds"):
+        np.testing.assert_array_equal(getattr(one.predictions, name), getattr(other.predictions, name))
+    assert str(one) == str(other)
+    assert one.to_dict() == other.to_dict()
+
+
+def test_a_model_comes_back_with_its_quality_and_predicts_the_same(model, quality, tmp_path):
+    save_model(model, tmp_path / "with.json", quality=quality)
+    save_model(model, tmp_path / "without.json")
+    assert model.quality_ is None
+    found, without = load_model(tmp_path / "with.json"), load_model(tmp_path / "without.json")
+    assert_same(found.quality_, quality)
+    assert without.quality_ is None
+    np.testing.assert_array_equal(found.predict_proba(MIXED), without.predict_proba(MIXED))
+    save_model(found, tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "with.json").read_bytes()
+    assert found.fit(MIXED, LABELS).quality_ is None
+
+
+def test_no_cell_of_an_attribute_is_in_the_quality(model, quality):
+    kept = to_document(model, quality)["quality"]
+    assert kept["probabilities"] == quality.predictions.probabilities.tolist()
+    words = json.dumps(kept)
+    assert not any(json.dumps(cell) in words for cell in ("ä", "b,", "2024-02-28"))
+
+
+def test_of_many_predictions_a_sample_is_kept_and_the_measures_of_all(model, tmp_path):
+    generator = np.random.default_rng(1)
+    p, codes = generator.dirichlet([2, 1], 12_000), generator.integers(0, 2, 12_000)
+    found = Quality.of(Predictions(p, codes, codes), model.classes_, np.array([0.5, 0.5]), "by hand")
+    save_model(model, tmp_path / "m.json", quality=found)
+    again = load_model(tmp_path / "m.json").quality_
+    assert (again.measures, again.n_rows) == (found.measures, 12_000)
+    assert again.predictions.probabilities.shape == (10_000, 2)
+    rows = {tuple(row) for row in p.tolist()}
+    assert all(tuple(row) in rows for row in again.predictions.probabilities.tolist())
+    save_model(load_model(tmp_path / "m.json"), tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "m.json").read_bytes()
+
+
+def test_a_quality_of_other_classes_is_not_saved(model, quality, tmp_path):
+    other = replace(quality, classes=np.array(["a", "b"]))
+    with pytest.raises(OptionError, match="of a model of the classes"):
+        save_model(model, tmp_path / "m.json", quality=other)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "words"),
+    [
+        (("measures", "accuracy", 0), 0.999, "not those of its probabilities"),
+        (("measures", "log_loss", 0), 0.001, "not those of its probabilities"),
+        (("measures", "brier", 3), 0.1, "not those of its probabilities"),
+        (("measures", "brier", 1), -0.1, "not negative"),
+        (("measures", "accuracy", 1), None, "four numbers"),
+        (("measures", "auc"), [1.0], "expected 4"),
+        (("measures",), {}, "must hold accuracy"),
+        (("confusion", 0, 0), 5, "quality"),
+        (("confusion", 0, 0), -1, "whole numbers"),
+        (("confusion",), [[1]], "expected 2"),
+        (("confidence",), 0.5, "not those of its probabilities"),
+        (("calibration_error",), 2, "from 0 to 1"),
+        (("base_rate",), [0.5, 0.6], "sum to one"),
+        (("base_rate",), [0.4, 0.6], "not those of its probabilities"),
+        (("probabilities", 0), [0.5, 0.6], "sum to one"),
+        (("probabilities", 0), [0.5], "one length"),
+        (("probabilities",), [], "quality"),
+        (("class_codes", 0), 2, "whole numbers from 0 to 1"),
+        (("class_codes", 0), True, "whole numbers"),
+        (("folds",), [0], "expected 60"),
+        (("split",), "x" * 1000, "quality"),
+        (("digest",), 7, "quality.digest must be a text"),
+        (("more",), 7, "quality must hold"),
+        ((), [], "must be an object"),
+    ],
+)
+def test_a_fault_is_refused_and_named(document, tmp_path, place, value, words):
+    changed = copy.deepcopy(document)
+    node, steps = changed, ("quality", *place)
+    for step in steps[:-1]:
+        node = node[step]
+    node[steps[-1]] = value
+    (tmp_path / "m.json").write_text(json.dumps(changed))
+    with pytest.raises(FileError, match="is not a model that can be read") as caught:
+        load_model(tmp_path / "m.json")
+    assert words in str(caught.value)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_a_single_value_changed_is_refused_or_changes_no_measure(document, model, tmp_path_factory, data):
+    changed = copy.deepcopy(document)
+    node, place = changed, ["quality"]
+    while isinstance(node[place[-1]], dict | list):
+        node = node[place[-1]]
+        place.append(data.draw(st.sampled_from(list(node) if isinstance(node, dict) else range(len(node)))))
+    node[place[-1]] = data.draw(st.none() | st.booleans() | st.integers(-2, 3) | st.floats(0, 1) | st.text(max_size=3))
+    path = tmp_path_factory.mktemp("fuzz") / "m.json"
+    path.write_text(json.dumps(changed))
+    try:
+        found = load_model(path)
+    except FileError:
+        return
+    expected = Measures(*(document["quality"]["measures"][name][0] for name in Measures._fields))
+    np.testing.assert_allclose(found.quality_.measures, expected, rtol=1e-6)
+    assert str(found.quality_)
+    np.testing.assert_array_equal(found.predict_proba(MIXED), model.predict_proba(MIXED))

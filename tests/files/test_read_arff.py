@@ -97,8 +97,8 @@ def test_more_texts_are_missing_where_asked_for(read):
 
 def test_no_rows_are_a_table_without_rows(read):
     for end in ("", "\n", "\n% nothing\n"):
-        table = read("@attribute a numeric\n@attribute b {x}\n@data" + end)
-        assert (table.num_rows, table.column_names) == (0, ["a", "b"])
+        table = read("@attribute a numeric\n@attribute b {x}\n@attribute d date yyyy-MM-dd\n@data" + end)
+        assert (table.num_rows, table.column_names) == (0, ["a", "b", "d"])
 
 
 def test_compressed_arff_reads_as_the_text(read, tmp_path):

@@ -1,25 +1,38 @@
-"""What a file asks for: time in proportion to its length, and no more memory than its length allows."""
+"""What a file asks for: time in proportion to its length, and memory that is counted before it is taken."""
 
 from __future__ import annotations
 
 import datetime
+import gzip
 import tracemalloc
+import zipfile
+from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet
 import pytest
 
-from tanager import DataWarning, FileError, read_network
+from attack.files import workbook
+from tanager import DataError, DataWarning, FileError, MemoryLimitError, read_network
 from tanager.check.preprocessing import NOTHING_TO_DO
 from tanager.evaluate.specs import parse_part
+from tanager.files import compressed, read_csv
+from tanager.files import read_table as read_table_module
 from tanager.files.network_nodes import LOWER_BOUND
 from tanager.files.read_arff import ArffError, read_header, split_cells
 from tanager.files.read_csv import CellRules
-from tanager.files.read_table import read_table
+from tanager.files.read_table import open_batches, read_table
+from tanager.files.read_table import read_table as read
+from tanager.files.read_xlsx import TAG, check_workbook_size
+from tanager.table.stream import source as stream_source
+from tanager.table.stream.source import open_stream
 
 # Quadratic, these take minutes.
 LONG = 200_000
 COIN = "network n {} variable a { type discrete [2] { s, t }; } "
-ROOM = 100 << 20
+ROOM = 1 << 20
 
 
 def refusal(tmp_path, suffix: str, content: str) -> str:
@@ -103,7 +116,7 @@ def test_no_file_takes_memory_out_of_proportion_to_its_length(tmp_path, suffix, 
     tracemalloc.start()
     try:
         refusal(tmp_path, suffix, content)
-        assert tracemalloc.get_traced_memory()[1] < ROOM
+        assert tracemalloc.get_traced_memory()[1] < 100 * ROOM
     finally:
         tracemalloc.stop()
 
@@ -151,8 +164,234 @@ def test_a_table_of_many_columns_is_mended_in_one_pass(tmp_path):
     assert recipe.apply(pa.table({name: ["x", "y"] for name in names})).to_pylist() == [{"c0": None}, {"c0": "y"}]
 
 
-def test_arff_without_rows_is_a_table_without_rows(tmp_path):
-    path = tmp_path / "empty.arff"
-    path.write_text("@relation r\n@attribute x numeric\n@attribute d date yyyy-MM-dd\n@attribute c {a,b}\n@data\n")
-    table = read_table(path)
-    assert (table.num_rows, table.column_names) == (0, ["x", "d", "c"])
+SHEET = (
+    '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>{}</sheetData></worksheet>'
+)
+ROWS = "".join(f'<row r="{k}"><c r="A{k}"><v>{k}</v></c><c r="B{k}"><v>1</v></c></row>' for k in range(1, 4))
+
+
+@pytest.fixture
+def little_memory(monkeypatch):
+    monkeypatch.setattr(compressed, "ALWAYS_ALLOWED", ROOM)
+    monkeypatch.setattr(compressed, "available_memory", lambda: ROOM)
+    monkeypatch.setattr(read_table_module, "available_memory", lambda: ROOM)
+
+
+def write_packed(folder: Path, n_rows: int) -> list[Path]:
+    """The same rows in every kind of file that may be much shorter than its table."""
+    text = b"x,y\n" + b"1,2\n" * n_rows
+    paths = [folder / name for name in ("t.csv.gz", "t.zip", "t.parquet")]
+    paths[0].write_bytes(gzip.compress(text))
+    with zipfile.ZipFile(paths[1], "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a" * 300 + ".csv", text)
+    pyarrow.parquet.write_table(pa.table({"x": np.ones(n_rows), "y": np.ones(n_rows)}), paths[2])
+    return paths
+
+
+def test_a_table_that_unpacks_to_more_than_memory_is_refused_before(tmp_path, little_memory):
+    for path in write_packed(tmp_path, ROOM):
+        assert path.stat().st_size < ROOM
+        with pytest.raises(MemoryLimitError, match="GiB"):
+            read(path)
+
+
+def test_a_table_that_fits_is_read_from_every_kind_of_packed_file(tmp_path, little_memory):
+    for path in write_packed(tmp_path, 1_000):
+        assert (read(path).num_rows, read(path).column_names) == (1_000, ["x", "y"])
+
+
+REPEATED = {
+    "a text in many rows": pa.DictionaryArray.from_arrays(np.zeros(1_000, np.int32), ["x" * 10_000]),
+    "a list of many entries": pa.ListArray.from_arrays([0, *[10**6] * 1_000], np.zeros(10**6, np.int8)),
+}
+
+
+@pytest.mark.parametrize("column", REPEATED.values(), ids=REPEATED)
+def test_what_a_parquet_file_says_once_and_means_often_is_counted_before_it_is_held(tmp_path, little_memory, column):
+    path = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(pa.table({"a": column}), path, store_schema=False)
+    assert path.stat().st_size < ROOM // 8
+    with pytest.raises(MemoryLimitError, match=r"1,000 rows, which take"):
+        read(path)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary()], ids=str)
+def test_texts_of_parquet_are_read_as_they_were_written(tmp_path, monkeypatch, kind):
+    """In pieces where an array cannot hold all of them: here of at most three letters."""
+    written = pa.table({"a": pa.chunked_array([["x", "y", None, "x", "zz", ""], [], [None]], kind), "b": range(7)})
+    pyarrow.parquet.write_table(written, tmp_path / "t.parquet", row_group_size=6)
+    monkeypatch.setattr(read_table_module, "LONGEST_ARRAY", 3)
+    found = read(tmp_path / "t.parquet")
+    assert found.equals(written)
+    assert max(sum(len(text or "") for text in chunk.to_pylist()) for chunk in found["a"].chunks) <= 3
+
+
+@pytest.mark.parametrize("start", [b"a", b'"a\n'], ids=["one line", "a quoted name"])
+@pytest.mark.parametrize("reader", [read, open_batches], ids=["whole", "in batches"])
+def test_a_header_without_an_end_is_refused_where_it_is_too_long(tmp_path, monkeypatch, start, reader):
+    monkeypatch.setattr(read_csv, "LONGEST_HEADER", ROOM)
+    monkeypatch.setattr("tanager.files.read_table.STREAM_BLOCK", ROOM)
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(start + b"a" * 40 * ROOM))
+    tracemalloc.start()
+    try:
+        with pytest.raises(FileError, match="header of more than 1,048,576 characters"):
+            reader(path)
+        assert tracemalloc.get_traced_memory()[1] < 20 * ROOM
+    finally:
+        tracemalloc.stop()
+
+
+def write_sheet(folder: Path, rows: str) -> Path:
+    path = folder / "t.xlsx"
+    path.write_bytes(workbook(SHEET.format(rows).encode()))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("last", "words"),
+    [
+        ('<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>', "1,048,576 rows and 16,384 columns with 7 cells"),
+        (f'<row r="1048576">{"<c><v>1</v></c>" * 99}</row>', "1,048,576 rows and 99 columns"),
+        ("<row r='1048576'><x:c t='n' r='ZZ1048576'/></row>", "1,048,576 rows and 702 columns"),
+        ('<row r="4294967297"><c r="A4294967297"><v>1</v></c></row>', "beyond the end of every sheet"),
+        ('<row><c r="AAAAAAA1"><v>1</v></c></row>', "beyond the end of every sheet"),
+    ],
+)
+def test_a_sheet_of_a_few_cells_far_apart_is_refused_before_it_is_held(tmp_path, last, words):
+    with pytest.raises(FileError, match=words):
+        read(write_sheet(tmp_path, ROWS + last))
+
+
+def test_rows_around_a_table_that_hold_nothing_are_left_out_in_one_pass(tmp_path):
+    """Cells without a text: one by one, to leave out so many rows would take minutes."""
+    cells = ["x" if row == 100_000 else "" for row in range(200_000)]
+    path = write_sheet(tmp_path, "".join(f'<row><c t="str"><v>{cell}</v></c></row>' for cell in cells))
+    table = read(path)
+    assert (table.column_names, table.num_rows) == (["x"], 0)
+
+
+def test_a_sheet_is_read_with_or_without_the_places_of_its_cells(tmp_path):
+    named = ROWS.replace("<v>1</v></c></row>", "<v>5</v></c></row>", 1)  # names of columns differ
+    expected = read(write_sheet(tmp_path, named)).to_pydict()
+    assert expected == {"1": [2, 3], "5": [1, 1]}
+    bare = "".join(f"<row><c><v>{k}</v></c><c><v>{5 if k == 1 else 1}</v></c></row>" for k in range(1, 4))
+    path = write_sheet(tmp_path, bare)
+    check_workbook_size(path, "it")
+    assert read(path).to_pydict() == expected
+
+
+def write_shared(folder: Path, texts: list[str], cells: list[int], more: str = "") -> Path:
+    """A sheet of one column whose cells share texts."""
+    rows = "".join(f'<row><c t="s"><v>{number}</v></c></row>' for number in cells)
+    sheet, shared = SHEET.format(rows), "".join(f"<si><t>{text}</t></si>" for text in texts)
+    path = folder / "t.xlsx"
+    path.write_bytes(workbook(sheet.encode()))
+    with zipfile.ZipFile(path, "a") as parts:
+        parts.writestr("xl/sharedStrings.xml", SHARED.format(more + shared))
+    return path
+
+
+SHARED = '<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{}</sst>'
+
+
+@pytest.mark.parametrize("more", ["", "<!-- <si/> -->"], ids=["plain", "with a comment"])
+def test_a_text_that_cells_share_is_counted_for_each_before_it_is_held(tmp_path, monkeypatch, more):
+    monkeypatch.setattr(compressed, "ALWAYS_ALLOWED", 20 * ROOM)
+    monkeypatch.setattr(compressed, "available_memory", lambda: 20 * ROOM)
+    texts = ["name", "x" * ROOM]
+    with pytest.raises(MemoryLimitError, match="unpacks to more than"):
+        read(write_shared(tmp_path, texts, [0] + [1] * 20, more))
+    expected = {"name": ["name"] * 19 + ["x" * ROOM]}
+    assert read(write_shared(tmp_path, texts, [0] * 20 + [1])).to_pydict() == expected
+
+
+def test_cells_that_hold_nothing_are_counted_before_they_are_held(tmp_path, little_memory):
+    with pytest.raises(MemoryLimitError, match="unpacks to more than"):
+        read(write_sheet(tmp_path, '<row r="2000"><c r="Z2000"><v>1</v></c></row>'))
+
+
+def test_tags_are_found_in_one_pass_whatever_stands_between():
+    for text in (b"<c " * 200_000, b"<" + b"a" * 200_000, b"<c" + b' r="A' * 100_000, b"<c " + b"x" * 200_000):
+        assert sum(1 for _ in TAG.finditer(text)) <= 200_000
+
+
+def test_half_a_letter_of_utf16_is_one_line(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("x,y\n1,é\n2,ö\n".encode("utf-16")[:-1])
+    with pytest.warns(UserWarning, match="utf-16"), pytest.raises(FileError, match="save it as UTF-8"):
+        read(path)
+
+
+TEXTS = {
+    "a text in many rows": ["x" * ROOM] * 64,
+    "long texts, each once": [f"{k}" + "x" * ROOM for k in range(64)],
+}
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()], ids=str)
+@pytest.mark.parametrize("group_rows", [1, 64])
+@pytest.mark.parametrize("texts", TEXTS.values(), ids=TEXTS)
+def test_batches_of_parquet_hold_no_more_text_than_a_batch_may(tmp_path, monkeypatch, texts, group_rows, kind):
+    """Whoever writes a text out in every row writes no more than these bytes at a time."""
+    monkeypatch.setattr(stream_source, "BATCH_BYTES", 5 * ROOM)
+    path = tmp_path / "t.parquet"
+    written = pa.table({"a": pa.array(texts, kind), "b": range(64)})
+    pyarrow.parquet.write_table(written, path, row_group_size=group_rows, compression="zstd")
+    _, source = open_batches(path)
+    batches = list(open_stream(source).plain_tables())
+    assert pa.concat_tables(batches).cast(written.schema).equals(written)
+    assert max(pc.sum(pc.binary_length(batch["a"])).as_py() for batch in batches) <= 5 * ROOM + 64
+
+
+@pytest.mark.parametrize("use_dictionary", [False, True], ids=["plain", "dictionary"])
+def test_a_batch_of_parquet_is_counted_before_it_is_held(tmp_path, monkeypatch, use_dictionary):
+    monkeypatch.setattr(stream_source, "available_memory", lambda: 8 * ROOM)
+    monkeypatch.setattr(stream_source, "SMALL_CHUNK", 0)
+    options = {"compression": "zstd", "use_dictionary": use_dictionary, "dictionary_pagesize_limit": 100 * ROOM}
+    path, texts = tmp_path / "t.parquet", TEXTS["long texts, each once"]
+    pyarrow.parquet.write_table(pa.table({"a": texts}), path, **options)
+    assert path.stat().st_size < ROOM
+    before = pa.total_allocated_bytes()
+    with pytest.raises(MemoryLimitError, match=r"64 rows of file .*take 0\.1 GiB with their texts"):
+        next(open_stream(open_batches(path)[1]).tables())
+    assert pa.total_allocated_bytes() - before < ROOM
+    pyarrow.parquet.write_table(pa.table({"a": texts[:2]}), path, **options)
+    assert next(open_stream(open_batches(path)[1]).tables()).n_rows == 2
+
+
+def test_the_bytes_of_a_page_are_read_from_its_header(tmp_path):
+    """The oracle: a dictionary page, not compressed, lies between two offsets, after a header of some bytes."""
+    path = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(pa.table({"a": [f"text {k}" for k in range(5_000)]}), path, compression="none")
+    chunk = pyarrow.parquet.read_metadata(path).row_group(0).column(0)
+    with path.open("rb") as source:
+        found = stream_source._page_size(source, chunk.dictionary_page_offset)
+    assert 5 <= chunk.data_page_offset - chunk.dictionary_page_offset - found <= 32
+
+
+def test_many_columns_make_short_batches(tmp_path, monkeypatch):
+    monkeypatch.setattr(stream_source, "BATCH_BYTES", 8 * 50 * 10)
+    path = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(pa.table({f"c{k}": np.arange(100.0) for k in range(50)}), path)
+    batches = list(open_stream(open_batches(path)[1]).tables())
+    assert [batch.n_rows for batch in batches] == [10] * 10
+
+
+def test_a_list_is_refused_before_its_entries_are_read(tmp_path):
+    path = tmp_path / "t.parquet"
+    column = pa.ListArray.from_arrays([0, *[10**6] * 10], np.zeros(10**6, np.int8))
+    pyarrow.parquet.write_table(pa.table({"a": column, "b": range(10)}), path)
+    _, source = open_batches(path)
+    with pytest.raises(DataError, match="'a' holds list<"):
+        next(open_stream(source).tables())
+    assert next(open_stream(source, ["b"]).tables()).names == ("b",)
+
+
+def test_text_that_is_stored_once_is_counted_before_it_is_read(tmp_path, little_memory):
+    path = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(pa.table({"a": TEXTS["long texts, each once"]}), path, compression="zstd")
+    before = pa.total_allocated_bytes()
+    with pytest.raises(MemoryLimitError, match=r"64 rows, which take 0\.1 GiB"):
+        read(path)
+    assert pa.total_allocated_bytes() - before < ROOM

@@ -232,8 +232,8 @@ def _sum_out(program: Program) -> list[str]:
         above = "NULL, 0, 0"
         for parent in parents:
             above = f"below + {ends[parent]}, code[{parent}], {program.columns[parent].n_states}"
-        own = f"below + {ends[child]}, code[{child}], {program.columns[child].n_states}"
-        lines.append(f"{INDENT}@_sum_out(p, @_term_{k}, {above}, {own});")
+        child_cells = f"below + {ends[child]}, code[{child}], {program.columns[child].n_states}"
+        lines.append(f"{INDENT}@_sum_out(p, @_term_{k}, {above}, {child_cells});")
     return lines
 
 

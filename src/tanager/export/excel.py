@@ -120,17 +120,17 @@ class _Sheets:
         where = f"Lists!{_at(k + 1, 2)}:{_at(k + 1, max(2, len(keys) + 1))}"
         places = f"ROW({where})-1"
         if not keys:
-            found = unseen if column.kind == "categorical" else "IF(ISNUMBER(CELL),0,NA())"
+            state = unseen if column.kind == "categorical" else "IF(ISNUMBER(CELL),0,NA())"
         elif is_text(column):
             same = f"EXACT({where},CELL)"
-            found = f"IF(ISTEXT(CELL),IF(SUMPRODUCT(--{same})=0,{unseen},SUMPRODUCT({same}*({places}))-1),NA())"
+            state = f"IF(ISTEXT(CELL),IF(SUMPRODUCT(--{same})=0,{unseen},SUMPRODUCT({same}*({places}))-1),NA())"
         elif column.kind == "categorical":
             value = "IF(ISLOGICAL(CELL),N(CELL),CELL)"
             equal = f"({where}={value})"
-            found = f"IF(ISTEXT(CELL),NA(),IF(SUMPRODUCT(--{equal})=0,{unseen},SUMPRODUCT({equal}*({places}))-1))"
+            state = f"IF(ISTEXT(CELL),NA(),IF(SUMPRODUCT(--{equal})=0,{unseen},SUMPRODUCT({equal}*({places}))-1))"
         else:
-            found = f"IF(ISNUMBER(CELL),IFERROR(MATCH(CELL,{where},1),0),NA())"
-        return f"IF(ISBLANK(CELL),{gap},{found})"
+            state = f"IF(ISNUMBER(CELL),IFERROR(MATCH(CELL,{where},1),0),NA())"
+        return f"IF(ISBLANK(CELL),{gap},{state})"
 
     def _fill_tables(self) -> list[str]:
         """Write the tables below each other; the formula of each term and class, with ROW# for the row."""

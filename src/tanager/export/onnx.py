@@ -60,11 +60,11 @@ class _Graph:
     def build(self) -> None:
         program = self.program
         # A graph has as many rows as its inputs: a model that looks at no column has one for them.
-        found, zero = [self._code(column) for column in program.asked or [program.first]], self.constant(np.int64(0))
-        codes = [self.op("Max", code, zero) for code in found]  # a refused row has numbers, which are not given
+        raw, zero = [self._code(column) for column in program.asked or [program.first]], self.constant(np.int64(0))
+        codes = [self.op("Max", code, zero) for code in raw]  # a refused row has numbers, which are not given
         total = self._mix([self._total(member, codes) for member in program.members or [program]])
         shares = self.op("Softmax", total, axis=1)
-        least = self.op("ReduceMin", self._table(found), self.constant(np.array([1])), keepdims=1)
+        least = self.op("ReduceMin", self._table(raw), self.constant(np.array([1])), keepdims=1)
         refused = self.op("Less", least, zero)
         self.op("Where", refused, self.constant(np.float64(np.nan)), shares, output="probabilities")
         best = self.op("ArgMax", total, axis=1, keepdims=0)
@@ -124,8 +124,8 @@ class _Graph:
             losses[rule.positive, rule.positive] = 0.0
         expected = self.op("MatMul", shares, self.constant(losses))
         if rule.positive is not None:
-            own = self.op("Gather", shares, self.constant(np.array([rule.positive])), axis=1)
-            reached = self.op("GreaterOrEqual", own, self.constant(np.float64(rule.threshold)))
+            positive = self.op("Gather", shares, self.constant(np.array([rule.positive])), axis=1)
+            reached = self.op("GreaterOrEqual", positive, self.constant(np.float64(rule.threshold)))
             values = (self.constant(np.float64(value)) for value in (TAKEN, LEFT_OUT))
             of_class = (np.arange(len(losses)) == rule.positive).astype(np.float64)[np.newaxis]
             moved = self.op("Mul", self.op("Where", reached, *values), self.constant(of_class))
@@ -146,7 +146,7 @@ class _Graph:
         if text:
             keys = [str(key) for key in category_keys(column)]
             nothing = next(mark for mark in NO_TEXT if mark not in keys)
-            found = self.op(
+            code = self.op(
                 "LabelEncoder",
                 column.name,
                 domain="ai.onnx.ml",
@@ -154,18 +154,18 @@ class _Graph:
                 values_int64s=[*range(len(keys)), gap],
                 default_int64=unseen,
             )
-            return self.op("Squeeze", found, axis)
+            return self.op("Squeeze", code, axis)
         if column.kind == "numeric":
             below = self.op("GreaterOrEqual", column.name, self.constant(np.array([column.cuts or (np.inf,)])))
-            found = self._sum(below, None, axis)
+            code = self._sum(below, None, axis)
         else:
             numbers = np.array([float(key) for key in category_keys(column)] or [np.nan])
             equal = self.op("Equal", column.name, self.constant(numbers[np.newaxis]))
             place = self._sum(equal, np.arange(len(numbers)), axis)
             seen = self.op("Greater", self._sum(equal, None, axis), self.constant(np.int64(0)))
-            found = self.op("Where", seen, place, self.constant(np.int64(unseen)))
+            code = self.op("Where", seen, place, self.constant(np.int64(unseen)))
         empty = self.op("Squeeze", self.op("IsNaN", column.name), axis)
-        return self.op("Where", empty, self.constant(np.int64(gap)), found)
+        return self.op("Where", empty, self.constant(np.int64(gap)), code)
 
     def _sum(self, flags: str, weights: NDArray[np.int64] | None, axis: str) -> str:
         """(rows,) how many flags (rows, n) there are, or the sum of their weights."""

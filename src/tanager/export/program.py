@@ -306,11 +306,11 @@ class Grid:
                     return best
                 counted = np.bincount(cls._cells(values, scale, n_cells), minlength=n_cells)
                 below = tuple((np.cumsum(counted) - counted).tolist())
-                found = cls(float(values[0]), float(scale), below, _span(int(counted.max())))
-                if found.span < best.span:
-                    best = found
-                if found.span == 2:
-                    return found
+                grid = cls(float(values[0]), float(scale), below, _span(int(counted.max())))
+                if grid.span < best.span:
+                    best = grid
+                if grid.span == 2:
+                    return grid
                 n_cells *= 2
         return best
 

@@ -35,8 +35,8 @@ def mix(model: Model, codes: Codes, scores: Callable[[Model, Codes], list[float]
     """The sum of each class; of a mixture the logarithm of the sum over its members."""
     if not model["members"]:
         return scores(model, codes)
-    found = [scores({**model, **member}, codes) for member in model["members"]]
-    return [log_sum(each) for each in zip(*found, strict=True)]
+    members = [scores({**model, **member}, codes) for member in model["members"]]
+    return [log_sum(each) for each in zip(*members, strict=True)]
 
 
 def decide(decision: Model | None, shares: Sequence[float]) -> int | None:
@@ -94,19 +94,19 @@ def look_up(model: Model, codes: Codes) -> list[float]:
         column["coarse"][code] if column["coarse"] else code
         for column, code in zip(model["columns"], codes, strict=True)
     ]
-    found = [[each] for each in model["intercept"]]
+    addends = [[each] for each in model["intercept"]]
     for term in model["terms"]:
         of = codes if len(term["attributes"]) == 1 else coarse
         cell = sum(of[attribute] * step for attribute, step in zip(term["attributes"], term["steps"], strict=True))
         for c in classes:
-            found[c].append(term["table"][cell + c])
+            addends[c].append(term["table"][cell + c])
     forest = model["forest"]
     for at, c in zip(forest["roots"], forest["classes"], strict=True) if forest else ():
         while at >= 0:
             side = forest["left"][forest["offsets"][at] + codes[forest["attributes"][at]]]
             at = forest["ends"][2 * at + side]
-        found[c].append(forest["values"][~at])
-    return [add(each) for each in found]
+        addends[c].append(forest["values"][~at])
+    return [add(each) for each in addends]
 
 
 def add(values: Sequence[float]) -> float:
@@ -189,13 +189,13 @@ def average(model: Model, codes: Codes) -> list[float]:
     for entries, code, gap in zip(filler["corrections"], codes, missing, strict=True):
         bent = bent if gap else [total + entry for total, entry in zip(bent, entries[code], strict=True)]
     bent = [total / (1 + missing.count(False)) for total in bent]
-    logs, found = [], []
+    logs, shares = [], []
     for weight, filled in complete(filler, coarse, missing):
         middles = zip(codes, filled, missing, filler["middles"], strict=True)
-        found.append(normalize(look_up(model, [at[state] if gap else code for code, state, gap, at in middles])))
-        logs.append(weight + fsum(a * b for a, b in zip(bent, found[-1], strict=True)))
+        shares.append(normalize(look_up(model, [at[state] if gap else code for code, state, gap, at in middles])))
+        logs.append(weight + fsum(a * b for a, b in zip(bent, shares[-1], strict=True)))
     weights = normalize(logs)
-    means = [fsum(weight * each[c] for weight, each in zip(weights, found, strict=True)) for c in classes]
+    means = [fsum(weight * each[c] for weight, each in zip(weights, shares, strict=True)) for c in classes]
     fading = max(0.0, 1 - missing.count(False) / 2)
     shifted = [exp(fading * filler["shift"][c]) * means[c] for c in classes]
     return [share / fsum(shifted) for share in shifted]
@@ -240,11 +240,11 @@ def collect(filler: Model, coarse: Codes, missing: Sequence[bool]) -> tuple[list
     logs = list(filler["classes"])
     for node in reversed(filler["order"]):
         for c in range(n_classes):
-            own = [
+            values = [
                 value if missing[node] or state == coarse[node] else -inf for state, value in enumerate(below[node][c])
             ]
-            highest = max(own)
-            below[node][c] = [exp(value - highest) for value in own]
+            highest = max(values)
+            below[node][c] = [exp(value - highest) for value in values]
             logs[c] += highest
             for above, row in enumerate(filler["tables"][node][c]):
                 share = sum(a * b for a, b in zip(below[node][c], row, strict=True))

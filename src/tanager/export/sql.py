@@ -121,19 +121,19 @@ class _Query:
         f{k} counts the cuts at or below the number n{k}, of a list that NaN, above every number, fills up: first those
         in lower cells of a grid, then those in its own cell, by halves.
         """
-        dialect, found = self.dialect, {k: self.program.asked[k] for k in self._searched}
-        if not found:
+        dialect, searched = self.dialect, {k: self.program.asked[k] for k in self._searched}
+        if not searched:
             return {}
-        grids = {k: Grid.of(column.cuts) for k, column in found.items()}
+        grids = {k: Grid.of(column.cuts) for k, column in searched.items()}
         others = [(f"r{k}", dialect.name(self.program.asked[k].name)) for k in self._unsearched]
-        numbers = [(f"n{k}", self._number(column)) for k, column in found.items()]
+        numbers = [(f"n{k}", self._number(column)) for k, column in searched.items()]
         passed = [(name, name) for name, _ in (*others, *numbers)]
         begun = [*passed, *((f"f{k}", self._below(grid, f"n{k}")) for k, grid in grids.items())]
         steps = {"cells": [*others, *numbers], "grids": begun}
         step = max(grid.span for grid in grids.values()) // 2
         while step:
             counts = []
-            for k, column in found.items():
+            for k, column in searched.items():
                 padded = [*column.cuts, *[nan] * grids[k].span]
                 cut = dialect.look_up(padded, f"f{k} + {step - 1}")
                 further = f"CASE WHEN {cut} <= n{k} THEN f{k} + {step} ELSE f{k} END"
@@ -187,10 +187,10 @@ class _Query:
         dialect, kind = self.dialect, HOLDS.get(holds(column), "number")
         gap, unseen = gap_code(column, self.program), unseen_code(column, self.program)
         if number in self._searched:
-            fine, found = self.program.asked[number], f"f{number}"
+            fine, state = self.program.asked[number], f"f{number}"
             if column is not fine:
-                found = f"CAST({dialect.look_up(fine.coarse_codes.tolist(), found)} AS BIGINT)"
-            return f"CASE WHEN n{number} IS NULL THEN {gap} ELSE {found} END"
+                state = f"CAST({dialect.look_up(fine.coarse_codes.tolist(), state)} AS BIGINT)"
+            return f"CASE WHEN n{number} IS NULL THEN {gap} ELSE {state} END"
         cell = f"r{number}" if self._searched else dialect.name(column.name)
         questions = [f"WHEN {cell} IS NULL THEN {gap}"]
         value = dialect.as_text(cell) if kind == "text" else dialect.as_number(cell, kind)
@@ -198,13 +198,13 @@ class _Query:
         questions += [] if wrong is None else [f"WHEN {wrong} THEN -1"]
         questions += [] if nan is None else [f"WHEN {nan} THEN {gap}"]
         if column.kind == "numeric":
-            found = ask_bin([dialect.number(cut) for cut in column.cuts], value)
+            state = ask_bin([dialect.number(cut) for cut in column.cuts], value)
         else:
             keys = category_keys(column)
             texts = [dialect.text(key) if isinstance(key, str) else dialect.number(float(key)) for key in keys]
             order = sorted(range(len(keys)), key=lambda code: keys[code])
-            found = ask_category([(texts[code], code) for code in order], value, unseen)
-        return f"CASE {' '.join(questions)} ELSE {found} END"
+            state = ask_category([(texts[code], code) for code in order], value, unseen)
+        return f"CASE {' '.join(questions)} ELSE {state} END"
 
     def _refusal(self) -> Column:
         """-1 for a row with a state of -1."""
@@ -214,10 +214,10 @@ class _Query:
         """The sums of each class, and their names: of a mixture one of each member."""
         program = self.program
         members: tuple[Member | Program, ...] = program.members or (program,)
-        found = [
+        sums = [
             [(f"z{m}_{c}", self._sum(c, member)) for m, member in enumerate(members)] for c in range(program.n_classes)
         ]
-        return [each for own in found for each in own], [[name for name, _ in own] for own in found]
+        return [each for of_class in sums for each in of_class], [[name for name, _ in of_class] for of_class in sums]
 
     @cached_property
     def _by_odds(self) -> bool:
@@ -279,7 +279,7 @@ class _Query:
 
     def _unique(self, names: Sequence[str]) -> list[str]:
         """Names of results, each of its own, and no longer than the engine takes."""
-        longest, seen, found = self.dialect.longest_name, set[str](), []
+        longest, seen, unique = self.dialect.longest_name, set[str](), []
         for number, name in enumerate(names):
             short = name
             if longest is not None and len(name.encode()) > longest:
@@ -287,8 +287,8 @@ class _Query:
             while short.lower() in seen:
                 short += "_"
             seen.add(short.lower())
-            found.append(self.dialect.name(short))
-        return found
+            unique.append(self.dialect.name(short))
+        return unique
 
 
 Holds = Literal["number", "boolean", "moment", "text"]

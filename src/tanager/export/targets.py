@@ -130,15 +130,15 @@ def _program(clf: TableClassifier, to: str, refuse: bool, rename: Mapping[str, s
 
 
 def _options(to: str, target: Target, options: Mapping[str, object]) -> dict[str, Any]:
-    """The options given, if the language has them; those it needs must be there."""
+    """The options chosen, if the language has them; those it needs must be there."""
     known = inspect.signature(target.write).parameters
-    given = {name: value for name, value in options.items() if value is not None}
-    for name in given:
+    chosen = {name: value for name, value in options.items() if value is not None}
+    for name in chosen:
         if name not in known:
             raise OptionError(
                 f"to={to!r} has no option {name!r}.", hint=f"it has {', '.join(list(known)[1:]) or 'none'}."
             )
     for name, parameter in list(known.items())[1:]:
-        if parameter.default is inspect.Parameter.empty and name not in given:
+        if parameter.default is inspect.Parameter.empty and name not in chosen:
             raise OptionError(f"to={to!r} needs the option {name!r}.")
-    return given
+    return chosen

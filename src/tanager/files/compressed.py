@@ -94,14 +94,14 @@ def unzipped(archive: Path, is_table: Callable[[str], bool]) -> Iterator[Path]:
 
 @contextmanager
 def _named(path: str, name: str) -> Iterator[None]:
-    """Name a file otherwise in what is said of it in the block."""
+    """Name a file otherwise in what is recorded of it in the block."""
     try:
-        with warnings.catch_warnings(record=True) as said:
+        with warnings.catch_warnings(record=True) as recorded:
             warnings.simplefilter("always", DataWarning)
             yield
     except FileError as error:
         raise FileError(str(error).replace(path, name)) from error
-    for each in said:
+    for each in recorded:
         warnings.warn(str(each.message).replace(path, name), each.category, stacklevel=4)
 
 

@@ -114,37 +114,37 @@ def _write_edit(edit: Edit) -> Json:
 
 def read_edits(document: Json) -> Edits:
     """The edits of a document; a DocumentError says what is wrong with it and where."""
-    found = mapping(document, "the edits")
-    listed = sequence(found.get("edits"), "edits")
+    content = mapping(document, "the edits")
+    listed = sequence(content.get("edits"), "edits")
     if not 0 < len(listed) <= MOST_EDITS:
         raise DocumentError(f"edits must hold from one to {MOST_EDITS:,} edits, got {len(listed):,}")
-    model = text(found.get("model", ""), "model")
+    model = text(content.get("model", ""), "model")
     return Edits(tuple(_read_edit(each, f"edits[{k}]") for k, each in enumerate(listed)), model)
 
 
 def _read_edit(document: Json, where: str) -> Edit:
-    found = mapping(document, where)
-    unknown = sorted(set(found) - KEYS)
+    content = mapping(document, where)
+    unknown = sorted(set(content) - KEYS)
     if unknown:
         raise DocumentError(f"{where} has {', '.join(unknown)}, which no edit has")
-    what = cast(What, text(found.get("what"), f"{where}.what", WHATS))
-    attributes = tuple(text(name, f"{where}.attributes") for name in sequence(found.get("attributes"), where))
+    what = cast(What, text(content.get("what"), f"{where}.what", WHATS))
+    attributes = tuple(text(name, f"{where}.attributes") for name in sequence(content.get("attributes"), where))
     if not 1 <= len(attributes) <= 1 + (what == "remove"):
         raise DocumentError(f"{where}.attributes must name one attribute, or the two of a pair to remove")
-    direction = found.get("direction")
+    direction = content.get("direction")
     if (direction is not None) != (what == "monotone"):
         raise DocumentError(f"{where}.direction is for a monotone curve, and must be there for one")
     return Edit(
         what,
         attributes,
-        text(found.get("reason"), f"{where}.reason"),
-        text(found.get("who", ""), f"{where}.who"),
-        text(found.get("when", ""), f"{where}.when"),
-        _bound(found.get("from"), f"{where}.from"),
-        _bound(found.get("to"), f"{where}.to"),
-        tuple(_label(state, f"{where}.states") for state in sequence(found.get("states", []), f"{where}.states")),
+        text(content.get("reason"), f"{where}.reason"),
+        text(content.get("who", ""), f"{where}.who"),
+        text(content.get("when", ""), f"{where}.when"),
+        _bound(content.get("from"), f"{where}.from"),
+        _bound(content.get("to"), f"{where}.to"),
+        tuple(_label(state, f"{where}.states") for state in sequence(content.get("states", []), f"{where}.states")),
         None if direction is None else cast(Direction, text(direction, f"{where}.direction", DIRECTIONS)),
-        None if found.get("of") is None else _label(found["of"], f"{where}.of"),
+        None if content.get("of") is None else _label(content["of"], f"{where}.of"),
     )
 
 
@@ -187,7 +187,7 @@ def read_revisions(
     read_rule: ReadRule,
 ) -> tuple[Revision, ...]:
     """What `write_revisions` wrote, for a model that is now this network with this filling."""
-    found: list[Revision] = []
+    revisions: list[Revision] = []
     for each in reversed(sequence(document, "edits")):
         entry = mapping(each, "edits")
         before = mapping(entry.get("before"), "edits.before")
@@ -198,5 +198,5 @@ def read_revisions(
         quality = read_quality(before.get("quality"), classes)
         posterior = read_posterior(before.get("posterior"), network, network.columns[:-1])
         rule = read_rule(network, filling)
-        found.append(Revision(read_edits(entry), network, rule, quality, posterior, refitted))
-    return tuple(found[::-1])
+        revisions.append(Revision(read_edits(entry), network, rule, quality, posterior, refitted))
+    return tuple(revisions[::-1])

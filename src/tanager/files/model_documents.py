@@ -117,10 +117,10 @@ def read_quality(document: Json, classes: NDArray[np.generic]) -> Quality | None
 
 def _distributions(document: Json, n_classes: int, where: str) -> Array:
     """(rows, classes) probabilities."""
-    found = array(document, 2, where)
-    if found.shape[1] != n_classes or (found < 0).any() or (np.abs(found.sum(axis=1) - 1) > 1e-6).any():
+    rows = array(document, 2, where)
+    if rows.shape[1] != n_classes or (rows < 0).any() or (np.abs(rows.sum(axis=1) - 1) > 1e-6).any():
         raise DocumentError(f"{where} must hold a share for each of {n_classes} classes, which sum to one")
-    return found
+    return rows
 
 
 def _whole(document: Json, length: int, below: int, where: str) -> NDArray[np.intp]:
@@ -287,8 +287,8 @@ def _read_reference(content: dict[str, Json], model: AnyModel, columns: Sequence
     mains, paired = (
         tuple(arrays(content.get(key), len(attributes), 2, f"posterior.{key}")) for key in ("mains", "paired")
     )
-    found = {key: array(content.get(key), depth, f"posterior.{key}") for key, depth in REFERENCE.items()}
-    splits, left, steps, factor = (found[key] for key in ("splits", "left", "steps", "factor"))
+    values = {key: array(content.get(key), depth, f"posterior.{key}") for key, depth in REFERENCE.items()}
+    splits, left, steps, factor = (values[key] for key in ("splits", "left", "steps", "factor"))
     if (
         splits.shape != (len(splits), 2**DEPTH - 1)
         or not np.isin(splits, np.arange(len(columns))).all()
@@ -299,7 +299,7 @@ def _read_reference(content: dict[str, Json], model: AnyModel, columns: Sequence
         raise DocumentError("posterior.left must say of every split and every code whether it goes to the left")
     if any(len(rows) != states[a] for each in (mains, paired) for a, rows in zip(attributes, each, strict=True)):
         raise DocumentError("posterior.mains and posterior.paired must have a line for each state and a missing cell")
-    if max(np.abs(each).max(initial=0.0) for each in (*mains, *paired, *found.values())) > LARGEST:
+    if max(np.abs(each).max(initial=0.0) for each in (*mains, *paired, *values.values())) > LARGEST:
         raise DocumentError(f"posterior holds a number above {LARGEST:g}: squares of it could not be added")
     if any(len(pair) != 2 for pair in pairs) or factor.shape[:2] != steps.shape:
         raise DocumentError("posterior must have pairs of attributes, and a step for each line of its factor")
@@ -307,13 +307,15 @@ def _read_reference(content: dict[str, Json], model: AnyModel, columns: Sequence
     if not (steps > 0).all() or not np.array_equal(whole_steps(scaled), factor):
         raise DocumentError("posterior.factor must hold whole numbers of positive steps, a thousand at most in a line")
     terms = Terms(attributes, tuple((pair[0], pair[1]) for pair in pairs), splits.astype(np.int64), left > 0)
-    features = Features(terms, mains, paired, found["means"], found["scales"])
+    features = Features(terms, mains, paired, values["means"], values["scales"])
     n_classes, size = model.columns[-1].n_states, len(features.kinds)
     shape = (1 if n_classes == 2 else n_classes, size + 1)
-    if not (found["means"].shape == found["scales"].shape == (size,) and found["mean"].shape == shape == steps.shape):
+    if not (
+        values["means"].shape == values["scales"].shape == (size,) and values["mean"].shape == shape == steps.shape
+    ):
         raise DocumentError(f"posterior must have {size} features, and weights of them for each class")
     look_ups = tuple(column.coarse_codes.astype(np.int64) for column in columns)
-    return ReferencePosterior(look_ups, features, found["mean"], scaled)
+    return ReferencePosterior(look_ups, features, values["mean"], scaled)
 
 
 def _attributes(document: Json, n_attributes: int) -> tuple[int, ...]:

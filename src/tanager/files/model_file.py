@@ -300,13 +300,13 @@ def _read_members(
 
 def _read_subsumption(attributes: Sequence[ColumnSchema], document: Json) -> Subsumption:
     """The state of the other attributes that follows from each state of an attribute; -1 where none does."""
-    said = arrays(document, len(attributes), 2, "subsumption")
-    if [rows.shape for rows in said] != [(column.n_states, len(attributes)) for column in attributes]:
+    rules = arrays(document, len(attributes), 2, "subsumption")
+    if [rows.shape for rows in rules] != [(column.n_states, len(attributes)) for column in attributes]:
         raise DocumentError("subsumption must have a row for each state and a column for each attribute")
-    for column, cells in zip(attributes, np.concatenate(said).T, strict=True):
+    for column, cells in zip(attributes, np.concatenate(rules).T, strict=True):
         if not np.isin(cells, np.arange(-1, column.n_states)).all():
             raise DocumentError(f"subsumption must hold states of {column.name!r} in its column, or -1")
-    return Subsumption(tuple(rows.astype(np.int64) for rows in said))
+    return Subsumption(tuple(rows.astype(np.int64) for rows in rules))
 
 
 def _write_filling(rule: GapRule) -> Json:

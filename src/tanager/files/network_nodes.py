@@ -238,11 +238,11 @@ def xml_text(text: str) -> str:
 
 def plain(text: str) -> str:
     """The text that was escaped, whatever the format."""
-    return ESCAPE.sub(lambda found: _character(found["code"]) if found["code"] else "", text)
+    return ESCAPE.sub(lambda match: _character(match["code"]) if match["code"] else "", text)
 
 
 def _escape(text: str, unsafe: re.Pattern[str]) -> str:
-    return unsafe.sub(lambda found: _code(found[0]), text) if text else "_0x_"
+    return unsafe.sub(lambda match: _code(match[0]), text) if text else "_0x_"
 
 
 def _code(character: str) -> str:

@@ -75,8 +75,8 @@ def write_bif(network: Network) -> str:
         lines.append(f"variable {word(node.name, BIF_KEYWORDS)} {{")
         lines.append(f"  type discrete [ {len(labels)} ] {{ {', '.join(labels)} }};\n}}")
     for node in nodes:
-        given = ", ".join(word(parent, BIF_KEYWORDS) for parent in node.parents)
-        lines.append(f"probability ( {word(node.name, BIF_KEYWORDS)}{' | ' * bool(given)}{given} ) {{")
+        parents = ", ".join(word(parent, BIF_KEYWORDS) for parent in node.parents)
+        lines.append(f"probability ( {word(node.name, BIF_KEYWORDS)}{' | ' * bool(parents)}{parents} ) {{")
         configurations = product(*(states[parent] for parent in node.parents))
         for configuration, row in zip(configurations, node.rows(), strict=True):
             head = f"({', '.join(configuration)})" if configuration else "table"
@@ -86,7 +86,7 @@ def write_bif(network: Network) -> str:
 
 
 def _read_states(words: Words, name: str) -> tuple[str, ...]:
-    found: tuple[str, ...] | None = None
+    states: tuple[str, ...] | None = None
     words.expect("{")
     while words.mark != "}":
         if words.take() == "type":
@@ -94,14 +94,14 @@ def _read_states(words: Words, name: str) -> tuple[str, ...]:
             words.expect("[")
             declared = list(words.until("]"))
             words.expect("{")
-            found = tuple(words.until("}"))
-            if declared != [str(len(found))]:
-                raise DocumentError(f"node {plain(name)!r} has {len(found)} states, expected {' '.join(declared)}")
+            states = tuple(words.until("}"))
+            if declared != [str(len(states))]:
+                raise DocumentError(f"node {plain(name)!r} has {len(states)} states, expected {' '.join(declared)}")
         words.skip(";")
     words.take()
-    if found is None:
+    if states is None:
         raise DocumentError(f"node {plain(name)!r} has no type")
-    return found
+    return states
 
 
 def _read_cells(
@@ -140,12 +140,16 @@ def _read_cells(
     return cells.ravel()
 
 
-def _configuration(given: Sequence[str], name: str, parents: Sequence[str], codes: Sequence[dict[str, int]]) -> int:
+def _configuration(
+    parent_states: Sequence[str], name: str, parents: Sequence[str], codes: Sequence[dict[str, int]]
+) -> int:
     """The number of a parent configuration."""
-    if len(given) != len(parents):
-        raise DocumentError(f"a row of the table of {plain(name)!r} names {len(given)} states, expected {len(parents)}")
+    if len(parent_states) != len(parents):
+        raise DocumentError(
+            f"a row of the table of {plain(name)!r} names {len(parent_states)} states, expected {len(parents)}"
+        )
     place = 0
-    for parent, state, code in zip(parents, given, codes, strict=True):
+    for parent, state, code in zip(parents, parent_states, codes, strict=True):
         if state not in code:
             raise DocumentError(
                 f"a row of the table of {plain(name)!r} names the state {plain(state)!r}, "
@@ -156,10 +160,10 @@ def _configuration(given: Sequence[str], name: str, parents: Sequence[str], code
 
 
 def _numbers(words: Words, name: str, expected: int) -> Array:
-    found = cells_of(words.until(";"), name)
-    if len(found) != expected:
-        raise DocumentError(f"the table of {plain(name)!r} has {len(found)} numbers in a row, expected {expected}")
-    return found
+    numbers = cells_of(words.until(";"), name)
+    if len(numbers) != expected:
+        raise DocumentError(f"the table of {plain(name)!r} has {len(numbers)} numbers in a row, expected {expected}")
+    return numbers
 
 
 def read_net(text: str) -> list[FileNode]:
@@ -174,8 +178,8 @@ def read_net(text: str) -> list[FileNode]:
             case ["net"]:
                 pass
             case ["node", str(name)] | ["discrete", "node", str(name)]:
-                found = texts(block.values.get("states"), f"the list of states of {plain(name)!r}")
-                add_once(states, name, tuple(found))
+                names = texts(block.values.get("states"), f"the list of states of {plain(name)!r}")
+                add_once(states, name, tuple(names))
             case ["potential", [str(name), *parents]]:
                 add_once(tables, name, (parents, block.values.get("data")))
             case heading:
@@ -194,8 +198,8 @@ def write_net(network: Network) -> str:
         lines += [f"  states = ({' '.join(quoted(str(state)) for state in node.states)});", "}"]
     n_states = {node.name: len(node.states) for node in nodes}
     for node in nodes:
-        given = "".join(f" {word(parent, NET_KEYWORDS)}" for parent in node.parents)
-        lines += [f"potential ({word(node.name, NET_KEYWORDS)}{' |' * bool(given)}{given})", "{"]
+        parents = "".join(f" {word(parent, NET_KEYWORDS)}" for parent in node.parents)
+        lines += [f"potential ({word(node.name, NET_KEYWORDS)}{' |' * bool(parents)}{parents})", "{"]
         rows = [f"({' '.join(map(repr, row))})" for row in node.rows()]
         lines += [f"  data = {_nested(rows, [n_states[parent] for parent in node.parents])};", "}"]
     return "\n".join([*lines, ""])
@@ -283,11 +287,11 @@ def _dne_node(block: Block, names: dict[str, str]) -> FileNode:
 def _states(block: Block, where: str) -> tuple[str, ...]:
     """The states by name; those of a continuous node are the bins between its levels, whose ends are open to us."""
     if block.values.get("states") is not None:
-        found = texts(block.values.get("states"), f"states {where}")
+        names = texts(block.values.get("states"), f"states {where}")
         titles = block.values.get("statetitles")
-        if isinstance(titles, list) and len(titles) == len(found):
-            return tuple(_titled(state, title) for state, title in zip(found, titles, strict=True))
-        return tuple(found)
+        if isinstance(titles, list) and len(titles) == len(names):
+            return tuple(_titled(state, title) for state, title in zip(names, titles, strict=True))
+        return tuple(names)
     levels = texts(block.values.get("levels"), f"states {where}")
     if block.values.get("discrete") == "TRUE":
         return tuple(levels)

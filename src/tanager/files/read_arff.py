@@ -208,18 +208,18 @@ def split_cells(line: str, number: int) -> Iterator[Cell]:
     r"""The cells of line `number`, separated by commas or tabs; inside quotes \ takes the next character as it is."""
     position, end = 0, ","
     while end:
-        found = CELL.match(line, position)
-        if found is None:
+        match = CELL.match(line, position)
+        if match is None:
             raise ArffError(f"line {number}: the quotes near {line[position : position + 20]!r} do not match")
-        yield _cell(found)
-        position, end = found.end(), found["end"]
+        yield _cell(match)
+        position, end = match.end(), match["end"]
 
 
 def _read_attribute(words: str, number: int) -> Attribute:
-    found = ATTRIBUTE.fullmatch(words)
-    if found is None:
+    match = ATTRIBUTE.fullmatch(words)
+    if match is None:
         raise ArffError(f"line {number} is not '@attribute name type'")
-    name, declared = _cell(found).text, found["type"]
+    name, declared = _cell(match).text, match["type"]
     kind = declared.split()[0].lower()
     if declared.startswith("{"):
         return Attribute(name, "nominal", values=_read_values(name, declared, number))
@@ -264,8 +264,8 @@ def _date_format(pattern: str, number: int) -> str:
     return result
 
 
-def _cell(found: re.Match[str]) -> Cell:
-    if found["bare"] is not None:
-        return Cell(found["bare"].rstrip(" \r"), quoted=False)
-    text = found["single"] if found["single"] is not None else found["double"]
+def _cell(match: re.Match[str]) -> Cell:
+    if match["bare"] is not None:
+        return Cell(match["bare"].rstrip(" \r"), quoted=False)
+    text = match["single"] if match["single"] is not None else match["double"]
     return Cell(re.sub(r"\\(.)", lambda escape: ESCAPES.get(escape[1], escape[1]), text), quoted=True)

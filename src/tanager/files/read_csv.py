@@ -315,13 +315,13 @@ def warn_marks(names: Sequence[str], counts: Mapping[str, int] | None = None) ->
         return
     unit = "row" if len(names) == 1 else "cell"
     counted = ", ".join(f"{text!r} in {n:,} {unit}{'s'[: n != 1]}" for text, n in (counts or {}).items())
-    said = f"{counted} {'are' if len(counts or ()) > 1 else 'is'}" if counted else "texts such as 'NA' are"
-    warnings.warn(f"{_columns(names)}: {said} taken as missing; {MARKS_HINT}.", DataWarning, stacklevel=2)
+    words = f"{counted} {'are' if len(counts or ()) > 1 else 'is'}" if counted else "texts such as 'NA' are"
+    warnings.warn(f"{_columns(names)}: {words} taken as missing; {MARKS_HINT}.", DataWarning, stacklevel=2)
 
 
 def decimal_commas(table: pa.Table, cells: CellRules) -> list[str]:
     """The columns of text that hold numbers with a decimal comma, and nothing else but marks."""
-    found, known_texts = [], set(cells.texts)
+    names, known_texts = [], set(cells.texts)
     for name, column in zip(table.column_names, table.columns, strict=True):
         if name in known_texts or not pa.types.is_string(column.type):
             continue
@@ -329,8 +329,8 @@ def decimal_commas(table: pa.Table, cells: CellRules) -> list[str]:
         texts = texts.filter(pc.invert(_is_mark(texts))) if cells.marks else texts
         has_comma = pc.any(pc.match_substring(texts, ",")).as_py()
         if has_comma and pc.all(pc.match_substring_regex(texts, DECIMAL)).as_py():
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def warn_decimal_commas(where: str, names: Sequence[str]) -> None:
@@ -386,10 +386,10 @@ def _find(stream: IO[bytes], where: str) -> str:
     evidence = _lines_beyond_ascii(start, stream)
     if _is_usual(evidence) and len(evidence.translate(None, bytes(range(128)))) < FEW_LETTERS:
         return USUAL
-    found = list(from_bytes(evidence, cp_isolation=[USUAL, *OTHERS]))
-    if not found:
+    matches = list(from_bytes(evidence, cp_isolation=[USUAL, *OTHERS]))
+    if not matches:
         raise not_utf8(where)
-    best = max(found, key=lambda match: (-match.chaos, match.coherence, USUAL in match.could_be_from_charset))
+    best = max(matches, key=lambda match: (-match.chaos, match.coherence, USUAL in match.could_be_from_charset))
     return USUAL if USUAL in best.could_be_from_charset else best.encoding
 
 

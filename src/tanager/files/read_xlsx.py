@@ -28,7 +28,22 @@ from tanager.registry import list_names
 ENCRYPTED = bytes.fromhex("d0cf11e0a1b11ae1")
 """A workbook with a password is a file of another kind, which begins so; so does one of Excel before 2007."""
 LEADING_ZERO = re.compile(r"0\d+\Z")
-Row = Sequence[object]
+PIECE = 1 << 20
+LONGEST_TAG = 1 << 16
+# A tag ends where the next one begins, so that nothing is read twice.
+TAG = re.compile(rb"<(?:\w+:)?(row|[cv])(?=[\s/>])([^<>]*)>?\s*(\d{0,19})")
+PLACE = re.compile(rb"""\sr\s*=\s*["']([A-Za-z]*)(\d+)["']""")
+SHARED = re.compile(rb"""\st\s*=\s*["']s["']""")
+TEXT_START = re.compile(rb"<(?:\w+:)?si(?=[\s/>])")
+COMMENT = b"<!"
+CELL_BYTES = 64
+"""What a cell takes, about, filled or not, without its text."""
+ALWAYS_ALLOWED = 1 << 22
+"""Cells of a sheet that may be empty, all but one."""
+LARGEST_SHARE_EMPTY = 16
+"""Beyond, at least one of so many cells must be filled."""
+MOST_DIGITS, MOST_LETTERS = 7, 3
+"""Of the last row and column that Excel has, 1,048,576 and XFD."""
 
 
 def read_xlsx(file: Path, cells: CellRules) -> pa.Table:
@@ -103,24 +118,6 @@ def _leads_with_zero(cell: object) -> bool:
     return isinstance(cell, str) and LEADING_ZERO.match(cell) is not None
 
 
-PIECE = 1 << 20
-LONGEST_TAG = 1 << 16
-# A tag ends where the next one begins, so that nothing is read twice.
-TAG = re.compile(rb"<(?:\w+:)?(row|[cv])(?=[\s/>])([^<>]*)>?\s*(\d{0,19})")
-PLACE = re.compile(rb"""\sr\s*=\s*["']([A-Za-z]*)(\d+)["']""")
-SHARED = re.compile(rb"""\st\s*=\s*["']s["']""")
-TEXT_START = re.compile(rb"<(?:\w+:)?si(?=[\s/>])")
-COMMENT = b"<!"
-CELL_BYTES = 64
-"""What a cell takes, about, filled or not, without its text."""
-ALWAYS_ALLOWED = 1 << 22
-"""Cells of a sheet that may be empty, all but one."""
-LARGEST_SHARE_EMPTY = 16
-"""Beyond, at least one of so many cells must be filled."""
-MOST_DIGITS, MOST_LETTERS = 7, 3
-"""Of the last row and column that Excel has, 1,048,576 and XFD."""
-
-
 def check_workbook_size(file: Path, where: str) -> None:
     """Refuse a workbook that unpacks to more than memory has, or one whose few cells are far apart.
 
@@ -154,7 +151,7 @@ def _shared_lengths(parts: zipfile.ZipFile) -> list[int]:
                 n_read = 0
                 for whole in _pieces(stream):
                     commented = commented or COMMENT in whole
-                    starts.extend(n_read + found.start() for found in TEXT_START.finditer(whole))
+                    starts.extend(n_read + tag.start() for tag in TEXT_START.finditer(whole))
                     n_read += len(whole)
                 starts.append(n_read)
     lengths = [end - start for start, end in pairwise(starts)]
