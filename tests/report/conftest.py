@@ -43,7 +43,7 @@ class Page:
     def run(self, script: str, *arguments):
         return self.driver.execute_script(script, *arguments)
 
-    def wait(self, script: str, seconds: float = 10.0):
+    def wait(self, script: str, seconds: float = 60.0):
         from selenium.webdriver.support.ui import WebDriverWait
 
         return WebDriverWait(self.driver, seconds, poll_frequency=0.02).until(lambda driver: self.run(script))
@@ -104,6 +104,8 @@ def driver(tmp_path_factory) -> Iterator[object]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = Chrome(options=options, service=Service(chromedriver))
+    driver.set_script_timeout(180)  # a loaded machine is slow
+    driver.set_page_load_timeout(180)
     yield driver
     driver.quit()
 

@@ -34,11 +34,10 @@ from tanager import (
     report,
 )
 from tanager.parameters.protocol import ParameterTrace
-from tanager.report import collect as collect_module
-from tanager.report import write_page
+from tanager.report import data_section, write_page
 from tanager.report.collect import collect
 from tanager.report.json_page import pack, pack_rounded, to_page_json
-from tanager.report.learning import describe_learning
+from tanager.report.model_card import describe_learning
 from tanager.report.write_page import render
 
 
@@ -163,7 +162,7 @@ def test_dates_and_durations_have_ends_in_their_own_words():
 
 def test_rows_that_would_make_the_page_too_large_are_thinned_evenly(model, monkeypatch):
     clf, X, y = model
-    monkeypatch.setattr(collect_module, "MAX_ROW_BYTES", 500)
+    monkeypatch.setattr(data_section, "MAX_ROW_BYTES", 500)
     rows = collect(clf, X, y)["rows"]
     assert rows["every"] > 1
     assert rows["kept"] == len(range(0, len(X), rows["every"]))

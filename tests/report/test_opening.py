@@ -24,13 +24,24 @@ from tanager.classifiers.base import encode_table
 from tanager.errors import DataWarning
 from tanager.metrics import Predictions, Quality
 from tanager.metrics.quality_text import measure_rows
-from tanager.report import failures
-from tanager.report.about import About
-from tanager.report.associations import cramers_v
+from tanager.report import quality_section
 from tanager.report.collect import collect
-from tanager.report.failures import compare_groups, describe_examples, describe_groups, describe_mistakes, make_groups
-from tanager.report.judged_rows import JudgedRows, is_training_table, judge_rows, match_rows
-from tanager.report.thresholds import GRID, decided_threshold, describe_thresholds
+from tanager.report.data_section import cramers_v
+from tanager.report.model_card import About
+from tanager.report.quality_section import (
+    GRID,
+    JudgedRows,
+    compare_groups,
+    decided_threshold,
+    describe_examples,
+    describe_groups,
+    describe_mistakes,
+    describe_thresholds,
+    is_training_table,
+    judge_rows,
+    make_groups,
+    match_rows,
+)
 from tanager.table.schema import ColumnSchema
 
 
@@ -153,7 +164,7 @@ def noise(seed: int, n_rows: int = 400, n_columns: int = 12) -> tuple[tuple[Colu
 
 
 def test_on_pure_noise_some_group_is_listed_in_about_one_table_of_twenty(monkeypatch):
-    monkeypatch.setattr(failures, "MOST_SHUFFLES", 199)
+    monkeypatch.setattr(quality_section, "MOST_SHUFFLES", 199)
     listed = 0
     for seed in range(40):
         columns, codes, quality = noise(seed, 250)

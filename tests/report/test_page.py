@@ -154,7 +154,7 @@ def test_the_graph_works_by_keyboard(page, path):
     page.open(path)
     page.run("document.querySelector('.node.class').focus()")
     keys = ActionChains(page.driver)
-    keys.send_keys(Keys.ARROW_RIGHT).perform()
+    keys.send_keys(Keys.ARROW_DOWN).perform()
     focused = page.run("return document.activeElement.dataset.node")
     assert focused != "7"
     keys.send_keys(Keys.ENTER).perform()

@@ -15,7 +15,7 @@ from tanager import AdditiveClassifier, report
 from tanager.additive.importance import class_odds, tree_mains
 from tanager.metrics import Predictions, Quality
 from tanager.report.collect import collect
-from tanager.report.effects import describe_effects
+from tanager.report.model_section import describe_effects
 
 
 @pytest.fixture(scope="module")

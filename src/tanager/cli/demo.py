@@ -55,7 +55,7 @@ def demo(
     from tanager.files.paths import check_output, make_folder
     from tanager.files.write_table import table_kind, write_table
     from tanager.metrics.quality_text import calibration_line
-    from tanager.report.about import About
+    from tanager.report.model_card import About
     from tanager.report.write_page import PAGE, write_page
 
     make_folder(output)

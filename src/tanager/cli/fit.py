@@ -111,7 +111,7 @@ def fit(
     from tanager.files.model_file import MODEL, save_model
     from tanager.files.paths import check_output
     from tanager.metrics.quality_text import headline
-    from tanager.report.about import About
+    from tanager.report.model_card import About
     from tanager.report.write_page import PAGE, write_page
 
     chosen = options.ModelOptions(

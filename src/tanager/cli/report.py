@@ -60,7 +60,7 @@ def report(
     from tanager.evaluate.cross_validate import labelled_rows
     from tanager.files.model_file import load_model
     from tanager.files.paths import check_output
-    from tanager.report.about import About
+    from tanager.report.model_card import About
     from tanager.report.write_page import CARD, PAGE, card_writer, write_page
 
     if card is not None:

@@ -70,7 +70,7 @@ def report(
     '<!doctype html>'
     """
     # Imported here: `tanager` imports this function when it is itself imported, and must stay light.
-    from tanager.report.about import About
+    from tanager.report.model_card import About
     from tanager.report.write_page import write_page
 
     return write_page(clf, X, y, path, quality, About(title, purpose, author), card)

@@ -1,4 +1,4 @@
-"""How sure the model is, as the page says it: intervals of P(class | row), and how far each part may be off."""
+"""Uncertainty on the page: intervals of P(class | row), and standard deviations of each part of the log odds."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from copy import copy
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tanager.arrays import Codes
+from tanager.arrays import Array, Codes
 from tanager.classifiers.base import TableClassifier
-from tanager.report.json_page import Json, pack
-from tanager.report.judged_rows import is_training_table
-from tanager.report.posteriors import describe_posterior
+from tanager.report.json_page import Json, pack, to_page_json
+from tanager.report.model_section import describe_missing, describe_numbers, describe_trees
+from tanager.report.quality_section import is_training_table
 from tanager.runtime.progress import working
+from tanager.uncertainty.bootstrap import BootstrapPosterior
+from tanager.uncertainty.dirichlet import DirichletPosterior
 from tanager.uncertainty.interval import reach
 from tanager.uncertainty.posterior import AnyPosterior
+from tanager.uncertainty.reference import ReferencePosterior
 
 LEVEL = 0.9
 MAX_BYTES = 1_000_000
@@ -22,7 +25,7 @@ MAX_BYTES = 1_000_000
 
 
 def describe_intervals(clf: TableClassifier, codes: Codes | None, room: int) -> dict[str, Json] | None:
-    """What `prepare_intervals` found, None where it was not called.
+    """The intervals of `prepare_intervals`, None where it was not called.
 
     codes      of the rows on the page
     room       characters that the posterior may take
@@ -30,7 +33,7 @@ def describe_intervals(clf: TableClassifier, codes: Codes | None, room: int) -> 
     mains      (states, classes) of each attribute: standard deviations of what it adds to the log odds of a class
                against the others; zero where they are not known
     pairs      (coarse states, coarse states, classes) of each pair of the network
-    posterior  which answers for any evidence; None for one that is too large
+    posterior  from which the page computes intervals for any evidence; None for one that is too large
     ends       then: (rows, classes, 2) the ends of the intervals of the rows, in steps of 1 / 65535
     """
     posterior, network = clf.posterior_, clf.model_
@@ -68,21 +71,89 @@ def with_bands(
 def _deviations(clf: TableClassifier, posterior: AnyPosterior, terms: list[tuple[int, ...]]) -> str:
     """Of the terms one after the other, without those of missing cells."""
     network, n_classes = clf.model_, len(clf.classes_)
-    found = [np.empty(0)]
+    parts = [np.empty(0)]
     for term in terms:
         columns = [network.columns[node] for node in term]
         sizes = [column.n_states if len(term) == 1 else column.coarse.n_states for column in columns]
+        deviations = np.zeros((*sizes, n_classes))
         known = posterior.effect_deviations(network, term)
-        own = np.zeros((*sizes, n_classes))
         if known is not None and len(known) == np.prod([size + 1 for size in sizes]):
             places = tuple(slice(size) for size in sizes)
-            own = np.nan_to_num(known.reshape(*(size + 1 for size in sizes), n_classes)[places])
-        found.append(own.ravel())
-    return pack(np.concatenate(found).astype(np.float32))
+            deviations = np.nan_to_num(known.reshape(*(size + 1 for size in sizes), n_classes)[places])
+        parts.append(deviations.ravel())
+    return pack(np.concatenate(parts).astype(np.float32))
 
 
 def _ends(clf: TableClassifier, posterior: AnyPosterior, codes: Codes) -> str | None:
-    found = posterior.interval(codes, clf.gaps_.log_posterior(codes), LEVEL, clf.gaps_)
-    ends = np.round(np.stack([found.lower, found.upper], axis=2) * 65_535).astype(np.uint16)
-    packed = pack(ends)
+    interval = posterior.interval(codes, clf.gaps_.log_posterior(codes), LEVEL, clf.gaps_)
+    packed = pack(np.round(np.stack([interval.lower, interval.upper], axis=2) * 65_535).astype(np.uint16))
     return packed if len(packed) <= MAX_BYTES else None
+
+
+STEPS = ((2, np.int16, 32_767), (1, np.int8, 127))
+"""Bytes of a number, and steps from zero to the largest: deviations are off by 1e-4 of themselves, and by 2e-3."""
+
+
+def describe_posterior(posterior: AnyPosterior, level: float, room: int) -> dict[str, Json] | None:
+    """The posterior from which the page computes intervals of a level for any evidence; None if it does not fit.
+
+    room  characters that it may take
+    """
+    described: dict[str, Json] | None
+    match posterior:
+        case ReferencePosterior():
+            described = _reference(posterior, room)
+        case DirichletPosterior():
+            described = {"rows": pack(np.concatenate([rows.ravel() for rows in posterior.rows]))}
+        case BootstrapPosterior():
+            described = _draws(posterior, level)
+    return described if described is not None and len(to_page_json(described)) <= room else None
+
+
+def _factor(factor: Array, room: int) -> dict[str, Json] | None:
+    """Each line, (..., rank), in whole steps: of two bytes each, of one where that would be too much; else None."""
+    largest = np.maximum(np.abs(factor).max(axis=-1), 1e-300)
+    for n_bytes, kind, n_steps in STEPS:
+        if factor.size * n_bytes * 4 / 3 > room:  # in base 64; they hardly deflate
+            continue
+        scales = largest / n_steps
+        whole = np.round(factor / scales[..., np.newaxis]).astype(kind)
+        return {"rank": factor.shape[-1], "bytes": n_bytes, "factor": pack(whole), "steps": pack(scales)}
+    return None
+
+
+def _reference(posterior: ReferencePosterior, room: int) -> dict[str, Json] | None:
+    factor, features = _factor(posterior.factor, room), posterior.features
+    if factor is None:
+        return None
+    terms = features.terms
+    return {
+        **factor,
+        "attributes": list(terms.attributes),
+        "pairs": [list(pair) for pair in terms.pairs],
+        "widths": [[own.shape[1], other.shape[1]] for own, other in zip(features.mains, features.paired, strict=True)],
+        "codes": terms.left.shape[2],
+        "splits": terms.splits.tolist(),
+        "left": pack(terms.left.astype(np.uint8)),
+        "cells": pack(np.concatenate([table.ravel() for table in (*features.mains, *features.paired)])),
+        "means": pack(features.means),
+        "scales": pack(features.scales),
+        "mean": pack(posterior.mean),
+    }
+
+
+def _draws(posterior: BootstrapPosterior, level: float) -> dict[str, Json]:
+    """The network of each draw, and its rule for missing values."""
+    draws: list[Json] = []
+    for rule in posterior.rules:
+        network = rule.network
+        draw: dict[str, Json] = {"gaps": describe_missing(rule)}
+        if network.kind == "effects":
+            draw.update(describe_numbers(network))
+            draw["pairs"] = [[*pair, 0.0] for pair in network.pairs]
+            draw["trees"] = None if network.forest is None else describe_trees(network.forest)
+        elif network.kind == "tables":
+            draw["parents"] = [list(parents) for parents in network.dag.parents]
+            draw["tables"] = pack(np.concatenate([table.ravel() for table in network.tables]))
+        draws.append(draw)
+    return {"draws": draws, "reach": posterior.reach(level)}

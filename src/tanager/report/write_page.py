@@ -20,9 +20,9 @@ from tanager.classifiers.base import TableClassifier
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.files.paths import OutputKind, atomic_write, begins_with, check_writable
 from tanager.metrics import Quality
-from tanager.report.about import About, card_markdown
 from tanager.report.collect import collect
 from tanager.report.json_page import Json, to_page_json
+from tanager.report.model_card import About, card_markdown
 
 PAGE = OutputKind(
     "a page of `tanager report`", begins_with(rb'<!doctype html>.*<meta name="generator" content="Tanager">')

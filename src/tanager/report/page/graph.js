@@ -1,4 +1,4 @@
-// The network: boxes in layers, or on a ring where edges are pairs; pan and zoom, hover for what a node or a pair says,
+// The network: boxes in layers from top to bottom, or on a ring where edges are pairs; pan and zoom, hover for what a node or a pair says,
 // click to pin it.
 
 // The scale below which names cannot be read: at first part of a large network is out of sight instead. A ring is shown
@@ -91,9 +91,9 @@ function makeGraph(network, target, store, views) {
         continue;
       }
       const from = nodes[parent], to = nodes[child];
-      const x1 = from.x + from.width, y1 = from.y + height / 2, x2 = to.x - 3, y2 = to.y + height / 2;
-      const bend = Math.max(24, (x2 - x1) / 2);
-      path.setAttribute("d", `M${x1},${y1}C${x1 + bend},${y1} ${x2 - bend},${y2} ${x2},${y2}`);
+      const x1 = from.x + from.width / 2, y1 = from.y + height, x2 = to.x + to.width / 2, y2 = to.y - 3;
+      const bend = Math.max(24, (y2 - y1) / 2);
+      path.setAttribute("d", `M${x1},${y1}C${x1},${y1 + bend} ${x2},${y2 - bend} ${x2},${y2}`);
     }
     const button = byId("part");
     button.hidden = (network.part?.nodes.length ?? nodes.length) === nodes.length;
@@ -129,9 +129,9 @@ function makeGraph(network, target, store, views) {
     const { clientWidth: w, clientHeight: h } = canvas;
     view.scale = Math.min(1.25, Math.max(smallest, Math.min((w - 20) / right, (h - 20) / bottom)));
     const centre = nodes[target].x + nodes[target].width / 2;
-    view.x = right * view.scale <= w - 20 ? (w - right * view.scale) / 2 : ring ? w / 2 - centre * view.scale : 10;
+    view.x = right * view.scale <= w - 20 ? (w - right * view.scale) / 2 : w / 2 - centre * view.scale;
     const middle = nodes[target].y + height / 2;
-    view.y = bottom * view.scale <= h - 20 ? (h - bottom * view.scale) / 2 : h / 2 - middle * view.scale;
+    view.y = bottom * view.scale <= h - 20 ? (h - bottom * view.scale) / 2 : ring ? h / 2 - middle * view.scale : 10;
     apply();
   }
 

@@ -43,7 +43,7 @@ function showData({ columns, class_groups: groups, findings, associations, rows:
   const missing = columns.reduce((sum, column) => sum + column.missing, 0);
   const words = missing ? `${plural(missing, "missing cell")} (${percent(missing / (nRows * columns.length))})` : "no missing cell";
   section.append(el("h2", { id: "data-title" }, "Data"), el("p", { class: "muted" }, `${plural(nRows, "row")}, ${plural(columns.length, "attribute")}, ${words}.`));
-  const cards = el("div", { class: "cards" }, card("What the table doctor finds", findingsList(findings)));
+  const cards = el("div", { class: "cards" }, card("Data checks: issues found", findingsList(findings)));
   if (missing) cards.append(card("Missing cells", missingCells(columns, nodes, nRows)));
   if (associations.length) cards.append(card("Columns that go together", el("p", { class: "muted small" }, "Cramér's V of coarse states, corrected for chance: 0 for none, 1 where one tells the other. Columns that say the same share their effects."),
     el("ul", { class: "shares one-column" }, associations.map(([one, other, v]) => shareRow(`${one} & ${other}`, v, short(v, 2))))));

@@ -1,0 +1,201 @@
+"""The rows on the page: their codes, histograms of each column, data checks, and associations of columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tanager.additive.model import AdditiveModel
+from tanager.arrays import Array, Codes
+from tanager.check import check
+from tanager.classifiers.base import TableClassifier, encode_table
+from tanager.errors import DataError
+from tanager.network.network import Network
+from tanager.report.json_page import Json, number, pack
+from tanager.table.columns import Column, NumericColumn, RawTable, gaps
+from tanager.table.schema import ColumnSchema, format_values
+from tanager.table.training_table import read_rows
+
+MAX_ROW_BYTES = 1_000_000
+"""Characters that the rows may take in the page."""
+BARS = 28
+MAX_STATES_LISTED = 20
+MAX_CLASSES_APART = 6
+MAX_COLUMNS, MAX_ROWS, MAX_LISTED = 100, 5_000, 15
+"""Columns, the strongest first, and rows that associations are computed of; associations that are listed."""
+FEWEST_IN_STATE = 10
+WEAKEST = 0.2
+"""Cramér's V below which an association is not listed."""
+
+
+@dataclass(frozen=True)
+class PageRows:
+    """Rows as read, as codes of all attributes of the network, and their P(class | row); their classes if known."""
+
+    table: RawTable
+    codes: Codes
+    proba: Array
+    class_codes: NDArray[np.intp] | None
+
+    @classmethod
+    def read(cls, clf: TableClassifier, X: object, y: ArrayLike | None) -> PageRows:
+        table, codes = encode_table(clf, X)
+        labels = None if y is None else read_rows(table, y, None, clf.classes_).class_codes.astype(np.intp)
+        return cls(table, codes, np.exp(clf.gaps_.log_posterior(codes)), labels)
+
+    @cached_property
+    def thinned(self) -> tuple[str, int]:
+        """The packed codes of the rows on the page, and k if that is every k-th row: all may make it too large."""
+        every, codes = 1, pack(self.codes)
+        while len(codes) > MAX_ROW_BYTES:
+            every *= 2
+            codes = pack(self.codes[::every])
+        return codes, every
+
+    @property
+    def on_page(self) -> NDArray[np.intp]:
+        """The numbers of the rows on the page."""
+        return np.arange(0, self.table.n_rows, self.thinned[1])
+
+    def describe(self) -> dict[str, Json]:
+        """Of the rows on the page the codes, the classes, those predicted wrongly, and numbers as read."""
+        kept, codes = self.on_page, self.class_codes
+        numeric = {k: column for k, column in enumerate(self.table.columns) if isinstance(column, NumericColumn)}
+        cells = (column.values[kept].astype(np.float64) for column in numeric.values())
+        values = pack(np.concatenate([np.empty(0), *cells]))
+        wrong = None if codes is None else np.flatnonzero(self.proba[kept].argmax(axis=1) != codes[kept])
+        return {
+            "count": self.table.n_rows,
+            "every": self.thinned[1],
+            "kept": len(kept),
+            "bytes": self.codes.dtype.itemsize,
+            "codes": self.thinned[0],
+            "classes": None if codes is None else pack(codes[kept].astype(np.uint16)),
+            "wrong": None if wrong is None else pack(wrong.astype(np.uint32)),
+            "numeric": list(numeric),
+            "values": values if numeric and len(values) <= MAX_ROW_BYTES else None,
+        }
+
+
+def describe_data(clf: TableClassifier, X: object, y: ArrayLike | None, rows: PageRows | None) -> dict[str, Json]:
+    """The columns of the rows, the issues that data checks find in them, and their associations."""
+    if rows is None:
+        return {"columns": None, "class_groups": None, "findings": None, "associations": None}
+    network = cast(Network | AdditiveModel, clf.model_)
+    ranked = np.argsort(-clf.feature_importances_, kind="stable").tolist()
+    try:
+        findings = check(X, y).findings
+    except DataError:  # a table that is fine to predict, such as one without rows
+        findings = ()
+    return {
+        "columns": summarize_columns(rows, network),
+        "class_groups": [list(group) for group in group_classes(rows.class_codes, network.n_states[-1])],
+        "findings": [{"severity": each.severity, "words": str(each), "remedy": each.option} for each in findings],
+        "associations": describe_associations(network.columns[: clf.n_features_in_], rows.codes, ranked),
+    }
+
+
+def group_classes(class_codes: NDArray[np.intp] | None, n_classes: int) -> list[list[int]]:
+    """The classes whose rows are drawn in one colour: each its own; of many the most frequent, then all others."""
+    if class_codes is None:
+        return [list(range(n_classes))]
+    if n_classes <= MAX_CLASSES_APART:
+        return [[label] for label in range(n_classes)]
+    order = np.argsort(-np.bincount(class_codes, minlength=n_classes), kind="stable").tolist()
+    return [*([label] for label in order[: MAX_CLASSES_APART - 1]), sorted(order[MAX_CLASSES_APART - 1 :])]
+
+
+def summarize_columns(rows: PageRows, network: Network | AdditiveModel) -> list[Json]:
+    """One entry per column of the table: missing and unseen cells, and bars: (bar, group of classes) counts.
+
+    Hidden nodes of the network, which come after those of the columns, have nothing to show.
+    """
+    groups = group_classes(rows.class_codes, network.n_states[-1])
+    group_of = np.zeros(network.n_states[-1], dtype=np.intp)
+    for group, labels in enumerate(groups):
+        group_of[labels] = group
+    of_row = np.zeros(rows.table.n_rows, np.intp) if rows.class_codes is None else group_of[rows.class_codes]
+    return [
+        _summarize(column, schema, rows.codes[:, node], of_row, len(groups))
+        for node, (column, schema) in enumerate(zip(rows.table.columns, network.columns, strict=False))
+    ]
+
+
+def _summarize(
+    column: Column, schema: ColumnSchema, codes: NDArray[np.unsignedinteger], groups: NDArray[np.intp], n_groups: int
+) -> dict[str, Json]:
+    empty = gaps(column)
+    entry: dict[str, Json] = {
+        "missing": int(empty.sum()),
+        "unseen": int(((codes == schema.missing_code) & ~empty).sum()),
+    }
+    if schema.kind == "numeric" and isinstance(column, NumericColumn) and not empty.all():
+        return {**entry, **_histogram(column, schema, groups, n_groups, empty)}
+    present = codes < schema.n_states
+    counts = _counts(codes[present].astype(np.intp), groups[present], schema.n_states, n_groups)
+    most = np.argsort(-counts.sum(axis=1), kind="stable")[:MAX_STATES_LISTED]
+    return {**entry, "states": most.tolist(), "n_states": schema.n_states, "bars": counts[most].tolist()}
+
+
+def _histogram(
+    column: NumericColumn, schema: ColumnSchema, groups: NDArray[np.intp], n_groups: int, empty: NDArray[np.bool_]
+) -> dict[str, Json]:
+    """Equal bars over the middle 99 % of the values and all coarse cuts; what lies outside is in the end bars."""
+    cuts = schema.coarse.cuts
+    values = column.values[~empty].astype(np.float64)
+    low, high = np.quantile(values, [0.005, 0.995])
+    low, high = min([low, *cuts]), max([high, *cuts])
+    low, high = (low, high) if high > low else (low - 0.5, high + 0.5)
+    bar = np.clip(((values - low) / (high - low) * BARS).astype(np.intp), 0, BARS - 1)
+    edges = [f"{low:.4g}", f"{high:.4g}"] if schema.unit == "number" else format_values([low, high], schema.unit)
+    return {
+        "bars": _counts(bar, groups[~empty], BARS, n_groups).tolist(),
+        "edges": list(edges),
+        "cuts": [number((cut - low) / (high - low), 6) for cut in cuts],
+        "cut_labels": list(format_values(cuts, schema.unit)),
+    }
+
+
+def _counts(bars: NDArray[np.intp], groups: NDArray[np.intp], n_bars: int, n_groups: int) -> NDArray[np.intp]:
+    return np.bincount(bars * n_groups + groups, minlength=n_bars * n_groups).reshape(n_bars, n_groups)
+
+
+def describe_associations(columns: tuple[ColumnSchema, ...], codes: Codes, ranked: list[int]) -> list[Json]:
+    """[column, column, V] of the strongest, with Cramér's V corrected for chance, by coarse states of rows with both.
+
+    States of fewer than FEWEST_IN_STATE such rows are left out: states of a single row are always associated.
+    `ranked` are the columns, the most important first.
+    """
+    rows = codes[:: max(1, -(-len(codes) // MAX_ROWS))].astype(np.intp)
+    kept = sorted(ranked[:MAX_COLUMNS])
+    coarse = {k: columns[k].coarse_codes[rows[:, k]] for k in kept}
+    values = []
+    for one, other in combinations(kept, 2):
+        shape = columns[one].coarse.n_states + 1, columns[other].coarse.n_states + 1
+        counts = np.bincount(coarse[one] * shape[1] + coarse[other], minlength=shape[0] * shape[1]).reshape(shape)
+        frequent = counts[:-1, :-1].astype(np.float64)
+        frequent = frequent[frequent.sum(axis=1) >= FEWEST_IN_STATE]
+        values.append((cramers_v(frequent[:, frequent.sum(axis=0) >= FEWEST_IN_STATE]), one, other))
+    strongest = sorted((each for each in values if each[0] >= WEAKEST), key=lambda each: (-each[0], each[1:]))
+    return [[columns[one].name, columns[other].name, number(v, 4)] for v, one, other in strongest[:MAX_LISTED]]
+
+
+def cramers_v(counts: Array) -> float:
+    r"""Cramér's V of a table of counts, less what chance alone adds (Bergsma 2013), from 0 to 1.
+
+    phi^2 = max(0, chi^2 / n - (r - 1)(c - 1) / (n - 1)), r' = r - (r - 1)^2 / (n - 1), c' likewise, and
+    V = sqrt(phi^2 / min(r' - 1, c' - 1)); rows and columns without a count are left out.
+    """
+    counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+    n, (r, c) = counts.sum(), counts.shape
+    if r < 2 or c < 2 or n < 2:
+        return 0.0
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / n
+    phi = max(0.0, float(((counts - expected) ** 2 / expected).sum() / n) - (r - 1) * (c - 1) / (n - 1))
+    smaller = min(r - (r - 1) ** 2 / (n - 1), c - (c - 1) ** 2 / (n - 1)) - 1.0
+    return float(min(1.0, np.sqrt(phi / smaller))) if smaller > 0 else 0.0

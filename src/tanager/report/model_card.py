@@ -1,0 +1,291 @@
+"""The model in sentences: how it was learnt, and a model card made of what is on the page."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from tanager.additive.model import AnyModel
+from tanager.additive.trace import AdditiveTrace
+from tanager.classifiers.base import TableClassifier
+from tanager.metrics.quality_text import NAMES, show
+from tanager.parameters.protocol import ParameterTrace
+from tanager.report.json_page import Json, number
+from tanager.version import __version__
+
+MAX_CLASSES_NAMED = 6
+FEW_OF_A_CLASS = 30
+MAX_STEPS_LISTED = 500
+NAMES_LISTED = 12
+LOOSE_BOUND = 0.05
+"""Of a probability: a larger bound is of no use to a reader."""
+LIBRARIES = ("numpy", "scipy", "scikit-learn")
+NOT_STATED = "Not stated by who wrote this card."
+
+
+@dataclass(frozen=True)
+class About:
+    """What only the writer of a page knows.
+
+    title    of the page: the name of the table, say
+    purpose  what the model is for
+    author   who answers for it
+    date     of the page, today
+    """
+
+    title: str | None = None
+    purpose: str | None = None
+    author: str | None = None
+    date: str = field(default_factory=lambda: datetime.date.today().isoformat())
+
+    def describe(self, clf: TableClassifier) -> dict[str, Json]:
+        """Title, class, date, and the rows and columns that the model was learnt from."""
+        target = clf.model_.nodes[-1]
+        counts = clf.class_count_
+        return {
+            "title": f"Predicting {target}" if self.title is None else self.title,
+            "target": target,
+            "model": clf.model_.summary if clf.model_.kind == "effects" else None,
+            "date": self.date,
+            "learnt_rows": number(float(counts.sum())),
+            "columns": clf.n_features_in_,
+            "shares": [number(share) for share in (counts / counts.sum()).tolist()],
+            "decision": None if clf.decision_ is None else str(clf.decision_),
+            "purpose": self.purpose,
+            "author": self.author,
+        }
+
+
+def describe_learning(clf: TableClassifier) -> dict[str, Json]:
+    """Sentences, options that are not the default, versions, the structure's score and the steps that led to it."""
+    trace = clf.trace_
+    steps = () if isinstance(trace, AdditiveTrace) else trace.structure if clf.model_.kind == "tables" else ()
+    default = type(clf)().get_params(deep=False)
+    options = clf.get_params(deep=False)
+    seconds = trace.seconds
+    minutes = f" ({seconds / 60:.0f} minutes)" if seconds is not None and seconds >= 120 else ""
+    return {
+        "classifier": type(clf).__name__,
+        "sentences": [
+            *network_sentences(clf.model_),
+            *trace_sentences(trace if isinstance(trace, AdditiveTrace) else trace.parameters),
+            *([] if seconds is None else [f"Learning took {seconds:.3g} s{minutes}."]),
+            clf.gaps_.sentence,
+        ],
+        "options": [[name, _shown(value)] for name, value in options.items() if repr(value) != repr(default[name])],
+        "versions": [
+            f"Tanager {__version__}",
+            f"Python {platform.python_version()}",
+            *(f"{name} {version(name)}" for name in LIBRARIES),
+        ],
+        "score": number(getattr(clf, "structure_score_", None)),
+        "n_steps": len(steps),
+        "steps": [[step.action, number(step.gain, 8), number(step.score, 10)] for step in steps[:MAX_STEPS_LISTED]],
+    }
+
+
+def network_sentences(network: AnyModel) -> list[str]:
+    """The kind of the model, and its parts."""
+    target = network.nodes[-1]
+    if network.kind != "effects":
+        n_edges = sum(1 for edge in network.edges if target not in edge)
+        return [
+            f"The model is a Bayesian network: P({target} | row) follows from a table of probabilities for each "
+            f"attribute given its parents. Between the attributes there are {plural(n_edges, 'edge')}."
+        ]
+    n_mains, n_pairs = (sum(bool(np.any(table)) for table in tables) for tables in (network.mains, network.tables))
+    parts = [f"{plural(n_mains, 'effect')} of one attribute"] if n_mains else []
+    parts += [f"{plural(n_pairs, 'effect')} of two attributes together"] if n_pairs else []
+    parts += [plural(len(network.forest.roots), "boosted tree")] if network.forest is not None else []
+    sums = f"The model gives every row the base rate of {target}: no attribute is informative."
+    if parts:
+        listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+        sums = f"The model adds up log odds of {target}: {listed}."
+    return [f"{network.summary}.", sums]
+
+
+def trace_sentences(trace: ParameterTrace) -> list[str]:
+    """The trace of the learner, in words; nested traces too."""
+    sentences = []
+    for entry in fields(trace):
+        value = getattr(trace, entry.name)
+        if isinstance(value, ParameterTrace):
+            sentences += trace_sentences(value)
+        elif (words := SENTENCES.get(entry.name)) is not None and (sentence := words(value)):
+            sentences.append(sentence)
+    return sentences
+
+
+def _validated(tried: tuple[tuple[str, float], ...]) -> str:
+    if len(tried) < 2:
+        return ""
+    best, loss = min(tried, key=lambda each: each[1])
+    return f"Cross-validation tried {len(tried)} settings; the best has a validation loss of {loss:.4g} ({best})."
+
+
+def _held_out(tried: tuple[tuple[object, float], ...]) -> str:
+    losses = [loss for _, loss in tried]
+    if len(losses) < 2:
+        return ""
+    return (
+        f"How strongly the effects shrink was chosen among {len(tried)} settings by the loss on rows held out: "
+        f"{min(losses):.4g} with the best, {max(losses):.4g} with the worst."
+    )
+
+
+def _zero(names: tuple[str, ...]) -> str:
+    of = plural(len(names), "attribute")
+    return f"The effects of {of} are exactly zero: {_first(names, NAMES_LISTED)}." if names else ""
+
+
+def _below(sentence: str) -> Callable[[float | None], str]:
+    return lambda bound: "" if bound is None or bound > LOOSE_BOUND else sentence.format(f"{bound:.2g}")
+
+
+SENTENCES: dict[str, Callable[[Any], str]] = {
+    "held_out": _held_out,
+    "zero_attributes": _zero,
+    "tree_share": lambda weight: (
+        f"Boosted trees have a weight of {100 * weight:.0f} %: they improve the log-loss in cross-validation."
+        if weight > 0
+        else ""
+    ),
+    "validation_losses": _validated,
+    "change_of_p": _below("If the fit went on, no probability of a training row would change by more than about {}."),
+    "p_bound": _below("No probability of a training row is further than {} from the best fit's."),
+    "iterations": lambda n: f"The fit took {plural(int(n), 'iteration')}." if isinstance(n, int | np.integer) else "",
+}
+"""By the name of an entry of a trace: a sentence about it, or "" for none."""
+
+
+def make_card(content: dict[str, Any]) -> dict[str, Json]:
+    """The model card of a page's content: sections of plain sentences, and the measures."""
+    about, quality = content["about"], content["quality"]
+    sections = {
+        "Purpose": [about["purpose"] or NOT_STATED],
+        "Responsible": [about["author"] or NOT_STATED],
+        "Data": data_sentences(content),
+        "Model": list(content["learning"]["sentences"]),
+        "Quality": quality_sentences(quality),
+        "Decision": [f"{about['decision']}."] if about["decision"] else [],
+        "Limits": limit_sentences(content),
+    }
+    return {
+        "title": about["title"],
+        "model": about["model"],
+        "class": about["target"],
+        "date": about["date"],
+        "version": content["version"],
+        "sections": [[name, list(lines)] for name, lines in sections.items() if lines],
+        "measures": [] if quality is None else measure_lines(quality),
+    }
+
+
+def measure_lines(quality: dict[str, Any]) -> list[Json]:
+    """[measure, value, interval, base rate's] of each, in words."""
+
+    def words(name: str, value: float | None) -> str:
+        return show(name, np.nan if value is None else value)
+
+    return [
+        [
+            title,
+            words(name, quality[name]),
+            " to ".join(words(name, end) for end in quality["intervals"][name])
+            if quality["intervals"][name][0] is not None
+            else "-",
+            words(name, quality["base_rate"][name]),
+        ]
+        for name, title in NAMES.items()
+    ]
+
+
+def data_sentences(content: dict[str, Any]) -> list[str]:
+    """The rows learnt from, their classes, and the rows on the page."""
+    about, classes = content["about"], content["network"]["nodes"][-1]["states"]
+    order = np.argsort([-share for share in about["shares"]], kind="stable")
+    shares = [f"{classes[k]} {100 * about['shares'][k]:.1f} %" for k in order[:MAX_CLASSES_NAMED]]
+    more = f" and {len(classes) - MAX_CLASSES_NAMED} more classes" if len(classes) > MAX_CLASSES_NAMED else ""
+    sentences = [
+        f"Learnt from {about['learnt_rows']:,.0f} rows and {plural(about['columns'], 'attribute')}.",
+        f"Classes of {about['target']}: {', '.join(shares)}{more}.",
+    ]
+    if content["columns"] is not None:
+        n_rows = content["rows"]["count"]
+        missing = sum(column["missing"] for column in content["columns"])
+        share = f" ({100 * missing / (n_rows * len(content['columns'])):.1f} %)" if missing else ""
+        sentences.append(f"This page looked at {plural(n_rows, 'row')}; cells missing: {missing:,}{share}.")
+    return sentences
+
+
+def quality_sentences(quality: dict[str, Any] | None) -> list[str]:
+    if quality is None:
+        return ["Not measured: no rows with a class were given, and the model keeps no quality."]
+    how = f"judged by models that had not seen them ({quality['split']})" if quality["split"] else "given"
+    return [
+        f"Measured on {plural(quality['n_rows'], 'row')} {how}, with 95 % intervals.",
+        f"In bins of the probability, how often the class predicted is right differs from its probability by "
+        f"{100 * quality['calibration_error']:.1f} % on average.",
+    ]
+
+
+def limit_sentences(content: dict[str, Any]) -> list[str]:
+    """What a reader should not expect of the model."""
+    quality, classes = content["quality"], content["network"]["nodes"][-1]["states"]
+    sentences = [
+        "It tells what goes together in the table, not what causes what: changing a value in what-if shows what the "
+        "model would say, not what would happen.",
+        "Rows of another place or time may differ from those it was learnt from; its quality there is not known.",
+    ]
+    counts = [share * content["about"]["learnt_rows"] for share in content["about"]["shares"]]
+    rare = [classes[k] for k, count in enumerate(counts) if count < FEW_OF_A_CLASS]
+    if rare:
+        named = ", ".join(rare[:MAX_CLASSES_NAMED]) + (" and others" if len(rare) > MAX_CLASSES_NAMED else "")
+        sentences.append(f"Few rows to learn from (below {FEW_OF_A_CLASS}): {named}.")
+    if quality is not None and not quality["split"]:
+        sentences.append("The rows judged may be those learnt from; then it will do worse on new ones.")
+    worse = [each for each in (content["groups"] or {"found": []})["found"] if each["loss"] > each["rest_loss"]]
+    sentences += [
+        f"It does worse where {each['attribute']} is {each['state']} ({plural(each['rows'], 'row')}): log-loss "
+        f"{each['loss']:.3f}, elsewhere {each['rest_loss']:.3f}."
+        for each in worse[:3]
+    ]
+    high = [each for each in content["findings"] or [] if each["severity"] == "high"]
+    return [*sentences, *(f"About the table: {each['words']}" for each in high[:5])]
+
+
+def card_markdown(card: dict[str, Any]) -> str:
+    """The card as Markdown; names are text, whatever they hold."""
+    lines = [f"# {_plain(card['title'])}", "", f"Model card for {_plain(card['class'])}, {card['date']}.", ""]
+    if card["model"]:
+        lines[2:2] = [f"{_plain(card['model'])}.", ""]
+    for name, sentences in card["sections"]:
+        lines += [f"## {name}", "", *(f"- {_plain(sentence)}" for sentence in sentences), ""]
+        if name == "Quality" and card["measures"]:
+            lines += ["| measure | this model | 95 % interval | base rate alone |", "| --- | --- | --- | --- |"]
+            lines += [f"| {' | '.join(line)} |" for line in card["measures"]] + [""]
+    return "\n".join([*lines, f"Written by Tanager {card['version']}.", ""])
+
+
+def plural(n: int, word: str) -> str:
+    return f"{n:,} {word}{'' if n == 1 else 's'}"
+
+
+def _first(names: Sequence[str], most: int) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _shown(value: object) -> str:
+    text = value if isinstance(value, str) else " ".join(repr(value).split())
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+def _plain(text: str) -> str:
+    """On one line, without characters that Markdown reads as markup."""
+    return "".join(f"\\{letter}" if letter in r"\`*_{}[]<>#|" else letter for letter in " ".join(text.split()))

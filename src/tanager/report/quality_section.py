@@ -1,0 +1,374 @@
+"""How good the model is on rows whose class is known, at every threshold too, and where it fails."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from scipy.stats import binomtest
+from sklearn.metrics import precision_recall_curve, roc_curve
+
+from tanager.arrays import Array, Codes
+from tanager.classifiers.base import TableClassifier
+from tanager.classifiers.training_rows import quality_of_training_table
+from tanager.decide import Decision, measure_decision
+from tanager.errors import DataError, DataWarning
+from tanager.evaluate.cross_validate import cross_validate_model
+from tanager.explain.explanation import log_base_rates
+from tanager.metrics import (
+    Measures,
+    Predictions,
+    Quality,
+    ReliabilityCurve,
+    areas_under_roc,
+    log_true,
+    measure_calibration,
+    one_hot,
+)
+from tanager.metrics.quality import sampled_rows
+from tanager.report.json_page import Json, number, numbers
+from tanager.runtime.progress import working
+from tanager.table.schema import ColumnSchema
+
+Numbers = NDArray[np.intp]
+
+MAX_CURVES, MAX_POINTS = 60, 6_000
+GRID = (0.001, 0.002, 0.005, *(k / 100 for k in range(1, 100)), 0.995, 0.998, 0.999)
+"""Thresholds that the reader can choose from, besides that of a decision."""
+FEWEST_IN_GROUP = 30
+LEVEL = 0.05
+"""The probability that, of a model whose losses are the same everywhere, any group at all is listed."""
+FEWEST_SHUFFLES, MOST_SHUFFLES, BATCH = 199, 999, 50
+CELLS_IN_ALL_SHUFFLES = 150_000_000
+MAX_MISTAKES = 300
+
+
+@dataclass(frozen=True)
+class JudgedRows:
+    """A quality, and of each of its predictions the number of the row given; None where the two cannot be matched."""
+
+    quality: Quality
+    rows: Numbers | None
+
+    @property
+    def probabilities(self) -> Array:
+        return self.quality.predictions.probabilities
+
+    @property
+    def class_codes(self) -> Numbers:
+        return self.quality.predictions.class_codes.astype(np.intp)
+
+    @property
+    def losses(self) -> Array:
+        """-log P(true class) of each prediction, in nats."""
+        return -log_true(self.probabilities, self.class_codes)
+
+
+def judge_rows(
+    clf: TableClassifier,
+    X: object,
+    codes: Codes,
+    class_codes: Numbers,
+    probabilities: Array,
+    quality: Quality | None,
+) -> JudgedRows | None:
+    """The quality of a model on rows that all have a class; None where they are too few for folds.
+
+    Rows that the model was learnt from are judged by cross-validation: the quality that the model keeps or, where it
+    keeps none, one computed here. Other rows are judged by the model's own predictions.
+    """
+    y = clf.classes_[class_codes]
+    held_out = quality_of_training_table(clf, X, y, quality)
+    if held_out is None and quality is None and is_training_table(clf, codes, class_codes):
+        with working("Cross-validating") as update:
+            try:
+                held_out = cross_validate_model(clf, X, y, update=update)
+            except DataError as error:
+                warnings.warn(f"the page judges no predictions: {error}", DataWarning, stacklevel=5)
+                return None
+    if held_out is not None:
+        return JudgedRows(held_out, match_rows(held_out, class_codes))
+    predictions = Predictions(probabilities, class_codes, np.zeros(len(class_codes), dtype=np.intp))
+    base_rate = np.exp(log_base_rates(clf))
+    return JudgedRows(Quality.of(predictions, clf.classes_, base_rate, split=""), np.arange(len(class_codes)))
+
+
+def match_rows(quality: Quality, class_codes: Numbers) -> Numbers | None:
+    """The row of each prediction, where every row was judged once: all of them, or those that a model file keeps."""
+    predictions = quality.predictions
+    if quality.n_rows != len(class_codes):
+        return None
+    rows = sampled_rows(quality.n_rows, len(predictions.class_codes))
+    return rows if np.array_equal(class_codes[rows], predictions.class_codes) else None
+
+
+def is_training_table(clf: TableClassifier, codes: Codes, class_codes: Numbers) -> bool:
+    """Whether rows are those that an additive model was learnt from, by the shares of all states, which it stores.
+
+    A network of tables does not store them: no rows are taken for its training rows.
+    """
+    network = clf.model_
+    counts = np.bincount(class_codes, minlength=len(clf.classes_))
+    if network.kind != "effects" or not np.array_equal(counts, clf.class_count_):
+        return False
+    for attribute, density in enumerate(network.densities):
+        states = np.bincount(codes[:, attribute], minlength=len(density) + 1)[: len(density)]
+        if not np.allclose(states / max(1, states.sum()), density, rtol=0.0, atol=1e-9):
+            return False
+    return True
+
+
+def describe_quality(quality: Quality, decision: Decision | None = None) -> dict[str, Json]:
+    """The measures, with areas, curves and thresholds of one class against the rest.
+
+    The areas of classes and the curves are of the predictions at hand, which may be a part of those measured.
+    """
+    proba, class_codes = quality.predictions.probabilities, quality.predictions.class_codes
+    n_classes = len(quality.classes)
+    truth = one_hot(class_codes, n_classes)
+    calibrated = measure_calibration(proba, class_codes, quality.classes)
+    areas = areas_under_roc(proba, class_codes)
+    return {
+        "split": quality.split,
+        "n_rows": quality.n_rows,
+        **{name: number(value) for name, value in quality.measures._asdict().items()},
+        "intervals": {
+            name: [number(low, 4), number(high, 4)]
+            for name, low, high in zip(Measures._fields, quality.low, quality.high, strict=True)
+        },
+        "base_rate": {name: number(value) for name, value in quality.base._asdict().items()},
+        "calibration_error": number(quality.calibration_error),
+        "confusion": quality.confusion.tolist() if n_classes <= MAX_CURVES else None,
+        "n_kept": len(class_codes),
+        "classes": [
+            {"support": int(quality.confusion[k].sum()), **shares, "auc": number(areas[k], 6)}
+            for k, shares in enumerate(quality.by_class())
+        ],
+        "curves": [
+            _curves(truth[:, k], proba[:, k], n_classes, calibrated.by_class[k])
+            for k in range(min(n_classes, MAX_CURVES))
+        ],
+        "thresholds": [describe_thresholds(quality, k, decision) for k in range(min(n_classes, MAX_CURVES))],
+    }
+
+
+def _curves(
+    truth: NDArray[np.bool_], proba: Array, n_classes: int, reliability: ReliabilityCurve
+) -> dict[str, Json] | None:
+    """ROC, precision and recall, and calibration of one class; None where the rows are all of it or none is."""
+    if truth.all() or not truth.any():
+        return None
+    n_points = max(20, min(200, MAX_POINTS // n_classes))
+    false_rate, true_rate, _ = roc_curve(truth, proba)
+    precision, recall, _ = precision_recall_curve(truth, proba, drop_intermediate=True)
+    return {
+        "roc": _points(false_rate, true_rate, n_points),
+        "pr": _points(recall[::-1], precision[::-1], n_points),
+        "share": number(truth.mean(), 4),
+        "calibration": [
+            [number(predicted, 5), number(observed, 5), count, *_wilson(observed, count)]
+            for predicted, observed, count in zip(
+                reliability.mean_predicted, reliability.observed, reliability.count, strict=True
+            )
+        ],
+    }
+
+
+def _wilson(share: float, count: int) -> list[Json]:
+    """The ends of a 95 % interval of a share of so many rows (Wilson 1927)."""
+    interval = binomtest(round(share * count), count).proportion_ci(method="wilson")
+    return [number(interval.low, 5), number(interval.high, 5)]
+
+
+def _points(x: Array, y: Array, most: int) -> list[Json]:
+    chosen = np.unique(np.linspace(0, len(x) - 1, min(len(x), most)).round().astype(int))
+    return [list(numbers(x[chosen])), list(numbers(y[chosen]))]
+
+
+def describe_thresholds(quality: Quality, class_code: int, decision: Decision | None) -> dict[str, Json]:
+    """Of each threshold t the rows with P(class) >= t: of the class ("found"), and others ("alarms")."""
+    p = quality.predictions.probabilities[:, class_code]
+    truth = quality.predictions.class_codes == class_code
+    chosen = decided_threshold(decision, class_code)
+    thresholds = np.array(GRID if chosen is None else sorted({*GRID, chosen}))
+    return {
+        "thresholds": thresholds.tolist(),
+        "found": counts_above(p[truth], thresholds).tolist(),
+        "alarms": counts_above(p[~truth], thresholds).tolist(),
+        "of_class": int(truth.sum()),
+        "others": int((~truth).sum()),
+        "decided": chosen,
+    }
+
+
+def counts_above(probabilities: Array, thresholds: Array) -> NDArray[np.intp]:
+    """(n_thresholds,) how many are at least as large."""
+    return len(probabilities) - np.searchsorted(np.sort(probabilities), thresholds, side="left")
+
+
+def decided_threshold(decision: Decision | None, class_code: int) -> float | None:
+    """The probability of a class from which on a decision is for it; None where it depends on several probabilities.
+
+    With costs of two classes that is where both decisions are expected to cost the same.
+    """
+    if decision is None or decision.price is not None or decision.positive_code != class_code:
+        return None
+    threshold = decision.to_dict().get("threshold")
+    if isinstance(threshold, float):
+        return threshold
+    costs = np.array(decision.cost_table)
+    other = 1 - class_code
+    alarm = costs[other, class_code] - costs[other, other]
+    missed = costs[class_code, other] - costs[class_code, class_code]
+    return float(alarm / (alarm + missed)) if alarm + missed > 0 else None
+
+
+def describe_decision(decision: Decision | None, quality: Quality) -> dict[str, Json] | None:
+    """The decision in words, and what it costs per row beside simpler rules."""
+    if decision is None:
+        return None
+    predictions = quality.predictions
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # `fit` has said that nobody reaches the threshold
+        measured = measure_decision(decision, predictions.probabilities, predictions.class_codes)
+    chosen = decision.choose(predictions.probabilities)
+    n_classes = len(decision.classes)
+    cells = predictions.class_codes.astype(np.intp) * (n_classes + 1) + chosen
+    counts = np.bincount(cells, minlength=n_classes * (n_classes + 1)).reshape(n_classes, -1)
+    return {
+        "words": str(decision),
+        "positive": decision.positive_code,
+        "asks": decision.price is not None,
+        "asked": measured.asked,
+        "n_rows": measured.n_rows,
+        "costs": [list(row) for row in decision.cost_table],
+        "rules": [
+            {
+                "rule": rule.rule,
+                "cost": number(rule.cost),
+                "low": number(rule.low),
+                "high": number(rule.high),
+                "net_benefit": number(rule.net_benefit),
+            }
+            for rule in measured.rules
+        ],
+        "confusion": [list(row) for row in counts.tolist()],
+    }
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows that have one state, coarse if there are two granularities, of one attribute."""
+
+    attribute: int
+    state: str
+    rows: NDArray[np.intp]
+
+
+def describe_groups(columns: tuple[ColumnSchema, ...], codes: Codes, judged: JudgedRows) -> dict[str, Json]:
+    """Groups whose mean loss differs from that of all rows by more than chance, the worst first.
+
+    Every state of every attribute with at least FEWEST_IN_GROUP rows, and as many others, is a group. Chance is what
+    shuffling the losses over the rows does to the largest deviation of any group (Westfall and Young 1993), so that all
+    groups together are listed by mistake in LEVEL of all tables.
+    """
+    assert judged.rows is not None
+    losses = judged.losses
+    right = judged.probabilities.argmax(axis=1) == judged.class_codes
+    groups = make_groups(columns, codes[judged.rows])
+    observed, p_values = compare_groups(groups, losses)
+    listed = [k for k in np.argsort(-observed, kind="stable") if p_values[k] <= LEVEL]
+    described: list[Json] = []
+    for k in listed:
+        group = groups[k]
+        rest = np.setdiff1d(np.arange(len(losses)), group.rows, assume_unique=True)
+        described.append(
+            {
+                "attribute": columns[group.attribute].name,
+                "node": group.attribute,
+                "state": group.state,
+                "rows": len(group.rows),
+                "loss": number(losses[group.rows].mean()),
+                "rest_loss": number(losses[rest].mean()),
+                "accuracy": number(right[group.rows].mean()),
+                "rest_accuracy": number(right[rest].mean()),
+                "p": number(p_values[k]),
+            }
+        )
+    return {"tested": len(groups), "fewest": FEWEST_IN_GROUP, "level": LEVEL, "found": described}
+
+
+def make_groups(columns: tuple[ColumnSchema, ...], codes: Codes) -> list[Group]:
+    """Of every attribute, in its coarse states and with missing values as one more."""
+    n_rows = len(codes)
+    groups = []
+    for attribute, column in enumerate(columns):
+        coarse = column.coarse_codes[codes[:, attribute].astype(np.intp)]
+        names = [*map(str, column.coarse.states), "missing"]
+        for state, count in enumerate(np.bincount(coarse, minlength=len(names))):
+            if FEWEST_IN_GROUP <= count <= n_rows - FEWEST_IN_GROUP:
+                groups.append(Group(attribute, names[state], np.flatnonzero(coarse == state)))
+    return groups
+
+
+def compare_groups(groups: list[Group], losses: Array, seed: int = 0) -> tuple[Array, Array]:
+    """(n_groups,) how far each group is from all rows, and its p value, adjusted for all groups.
+
+    The first is the mean loss of the group less that of all rows, in standard deviations of a group of random rows; the
+    second the share of shufflings of the losses in which any group is as far, either way.
+    """
+    if not groups or losses.std() == 0.0:
+        return np.zeros(len(groups)), np.ones(len(groups))
+    n = len(losses)
+    sizes = np.array([len(group.rows) for group in groups])
+    members = np.concatenate([group.rows for group in groups])
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    means = csr_matrix((np.repeat(1.0 / sizes, sizes), members, ends), shape=(len(groups), n))
+    scale = losses.std() * np.sqrt((n - sizes) / (sizes * (n - 1.0)))
+    centred = losses - losses.mean()
+    observed = means @ centred / scale
+    random = np.random.default_rng(seed)
+    n_shuffles = int(np.clip(CELLS_IN_ALL_SHUFFLES // len(members), FEWEST_SHUFFLES, MOST_SHUFFLES))
+    as_far = np.ones(len(groups))  # the rows as they are count as one of the shufflings
+    for first in range(0, n_shuffles, BATCH):
+        batch = min(BATCH, n_shuffles - first)
+        shuffled = np.column_stack([random.permutation(centred) for _ in range(batch)])
+        farthest = np.abs(means @ shuffled / scale[:, np.newaxis]).max(axis=0)
+        # Sums in another order differ in their last bits.
+        as_far += (farthest >= np.abs(observed)[:, np.newaxis] - 1e-12).sum(axis=1)
+    return observed, as_far / (1 + n_shuffles)
+
+
+def describe_mistakes(judged: JudgedRows, on_page: NDArray[np.intp]) -> list[Json]:
+    """Rows of the page that are predicted wrongly, the largest loss first: row, true and predicted class, P of both."""
+    assert judged.rows is not None
+    proba, truth = judged.probabilities, judged.class_codes
+    said = proba.argmax(axis=1)
+    wrong = np.flatnonzero((said != truth) & np.isin(judged.rows, on_page))
+    worst = wrong[np.argsort(-judged.losses[wrong], kind="stable")][:MAX_MISTAKES]
+    return [
+        [int(judged.rows[k]), int(truth[k]), int(said[k]), number(proba[k, truth[k]]), number(proba[k, said[k]])]
+        for k in worst
+    ]
+
+
+def describe_examples(judged: JudgedRows, on_page: NDArray[np.intp]) -> list[Json]:
+    """Three rows of the page: the most confident correct one, the least confident one, the most confident error."""
+    assert judged.rows is not None
+    proba, truth = judged.probabilities, judged.class_codes
+    here = np.flatnonzero(np.isin(judged.rows, on_page))
+    said, surest = proba.argmax(axis=1), proba.max(axis=1)
+    right, wrong = here[said[here] == truth[here]], here[said[here] != truth[here]]
+    picks = {
+        "sure": right[np.argmax(surest[right])] if len(right) else None,
+        "unsure": here[np.argmin(surest[here])] if len(here) else None,
+        "wrong": wrong[np.argmax(surest[wrong])] if len(wrong) else None,
+    }
+    return [
+        {"kind": kind, "row": int(judged.rows[k]), "truth": int(truth[k]), "said": int(said[k]), "p": number(surest[k])}
+        for kind, k in picks.items()
+        if k is not None
+    ]
