@@ -22,7 +22,7 @@ from tanager.counts.engine import choose_engine
 from tanager.errors import OptionError
 from tanager.network.network import sample_codes
 from tanager.parameters import EM, Frequency, ParameterTask, em, expected_counts
-from tanager.parameters.expected_counts import GapRows
+from tanager.parameters.expected_counts import IncompleteRows
 from tanager.runtime.resources import thread_limit
 from tanager.structure.dag import Dag
 
@@ -230,7 +230,7 @@ def print_peaks():
     expected_counts.PART_ROWS = 512
     for n_rows in (4_000, 16_000):
         batch = random_batch(0, n_rows, CHAIN_STATES, gaps=0.5)
-        rows = GapRows(CHAIN, [batch], "abcd")
+        rows = IncompleteRows(CHAIN, [batch], "abcd")
         tables = Frequency().learn(task(CHAIN, batch)).network.tables
         with thread_limit(1):  # parts at work at the same time would add up
             rows.expect(tables)
@@ -271,7 +271,7 @@ def test_a_hidden_node_is_learnt_up_to_the_names_of_its_states():
 
 def test_a_start_at_which_the_states_of_a_hidden_node_are_alike_would_never_be_left():
     dag, _, batch = mixture(500)
-    rows = GapRows(dag, [batch], "abcdef")
+    rows = IncompleteRows(dag, [batch], "abcdef")
     alike = tuple(np.full(family.shape(batch.n_states), 0.5) for family in dag.families)
     for _ in range(3):
         counts, likelihood = rows.expect(alike)

@@ -8,7 +8,7 @@ from typing import ClassVar, cast
 from tanager.counts.family import CountTable
 from tanager.network.network import Network
 from tanager.parameters.em import EM
-from tanager.parameters.expected_counts import GapRows
+from tanager.parameters.expected_counts import IncompleteRows
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask
 from tanager.scores.acll import ACLL
 from tanager.table.rows import Needs
@@ -71,7 +71,7 @@ class ExpectedACLL(ACLLOptimal):
         if not rows.incomplete.any():
             return super().counts(task)
         described = cast(Network, EM().learn(task).network)
-        expected, _ = GapRows(task.dag, [rows], task.counts.names).expect(described.tables)
+        expected, _ = IncompleteRows(task.dag, [rows], task.counts.names).expect(described.tables)
         n_states = task.counts.n_states
         by_family = zip(expected, task.dag.families, strict=True)
         return [counted.reshape(family.class_shape(n_states)) for counted, family in by_family]

@@ -10,14 +10,15 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from tanager.arrays import Array
+from tanager.arrays import Array, Flags, Ints
 from tanager.counts.family import CountTable, Family, strides
 from tanager.network.network import Network
 from tanager.network.normalize import most_likely_tables
-from tanager.parameters.expected_counts import MAX_ROWS_TO_INFER, GapRows
+from tanager.parameters.expected_counts import MAX_ROWS_TO_INFER, IncompleteRows
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import ParameterTask
 from tanager.structure.dag import Dag, is_perfect_for
+from tanager.table.rows import EncodedBatch
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class ClassCells:
     """Of each family: the digits of a cell's position in it, slowest first."""
     strides: tuple[tuple[int, ...], ...] = field(init=False, repr=False, compare=False)
     """The weight of each of `attributes` in that position."""
-    offsets: NDArray[np.int64] = field(init=False, repr=False, compare=False)
+    offsets: Ints = field(init=False, repr=False, compare=False)
     n_classes: int = field(init=False, repr=False, compare=False)
     n_cells: int = field(init=False, repr=False, compare=False)
     first_class_cell: int = field(init=False, repr=False, compare=False)
@@ -83,6 +84,19 @@ class ClassCells:
             result[family.child] = np.ascontiguousarray(part).reshape(family.shape(self.n_states))
         return tuple(result)
 
+    def places(self, batch: EncodedBatch) -> tuple[NDArray[np.int32], Flags]:
+        """(n_rows, n_families) the cell of each row in each family, and whether all its attributes are observed."""
+        cells = np.empty((batch.n_rows, len(self.families)), dtype=np.int32)
+        observed = np.ones(cells.shape, dtype=bool)
+        for f in range(len(self.families)):
+            cells[:, f] = self.offsets[f]
+            for node, stride in zip(self.attributes[f], self.strides[f], strict=True):
+                column = batch.column(node)
+                if batch.incomplete[node]:
+                    observed[:, f] &= column < batch.n_states[node]
+                cells[:, f] += stride * column.astype(np.int32)
+        return cells, observed
+
     def log_normalize(self, beta: Array) -> Array:
         """log theta: beta less the log of the sum of its exponentials over the child's states (Zhou 3.2.2)."""
         return beta - self._spread(self._log_sum_exp(beta))
@@ -98,7 +112,7 @@ class ClassCells:
         if len(attribute):
             top = np.maximum.reduceat(attribute, self._firsts, axis=0)
             attribute = top + np.log(
-                np.add.reduceat(np.exp(attribute - np.repeat(top, self._widths, axis=0)), self._firsts, axis=0)
+                np.add.reduceat(np.exp(attribute - np.repeat(top, self.widths, axis=0)), self._firsts, axis=0)
             )
         top = own.max(axis=1, keepdims=True)
         return attribute, top + np.log(np.exp(own - top).sum(axis=1, keepdims=True))
@@ -109,10 +123,10 @@ class ClassCells:
 
     def _spread(self, sums: tuple[Array, Array]) -> Array:
         own = np.broadcast_to(sums[1], (len(sums[1]), self.n_classes))
-        return np.concatenate([np.repeat(sums[0], self._widths, axis=0), own])
+        return np.concatenate([np.repeat(sums[0], self.widths, axis=0), own])
 
     @cached_property
-    def _widths(self) -> NDArray[np.int64]:
+    def widths(self) -> Ints:
         """Child states of every (family, configuration of attribute parents), in the order of the cells."""
         widths = [np.empty(0, dtype=np.int64)]
         for f, family in enumerate(self.families[:-1]):
@@ -121,9 +135,9 @@ class ClassCells:
         return np.concatenate(widths)
 
     @cached_property
-    def _firsts(self) -> NDArray[np.int64]:
+    def _firsts(self) -> Ints:
         """The first cell of each of these."""
-        return np.cumsum(self._widths) - self._widths
+        return np.cumsum(self.widths) - self.widths
 
 
 PSEUDO_ROWS = 1.0
@@ -153,8 +167,8 @@ def smoothed_counts(task: ParameterTask) -> list[Array]:
     families, n_states, rows = task.dag.families, task.counts.n_states, task.counts.rows
     counts: Sequence[CountTable] = task.counts.tables(families)
     if rows.incomplete.any():
-        completed = GapRows(task.dag, [rows], task.counts.names)
-        if completed.n_with_gaps <= MAX_ROWS_TO_INFER:
+        completed = IncompleteRows(task.dag, [rows], task.counts.names)
+        if completed.n_incomplete <= MAX_ROWS_TO_INFER:
             counts, _ = completed.expect(Frequency("friedman").tables(task))
     return [
         counted.reshape(family.shape(n_states)).astype(np.float64) + PSEUDO_ROWS / family.size(n_states)

@@ -15,7 +15,7 @@ from tanager.arrays import Array
 from tanager.errors import OptionError
 from tanager.network.inference.elimination_plan import relevant_nodes
 from tanager.parameters.conditional.network_objective import PulledTables, fit_tables, to_beta
-from tanager.parameters.expected_counts import GapRows
+from tanager.parameters.expected_counts import IncompleteRows
 from tanager.parameters.frequency import Frequency
 from tanager.parameters.protocol import LearntNetwork, ParameterLearner, ParameterTask, ParameterTrace
 from tanager.runtime.resources import one_blas_thread
@@ -92,10 +92,10 @@ class EM(ParameterLearner):
             raise OptionError(f"max_iter={self.max_iter!r} and tol={self.tol!r} of EM must be numbers above zero.")
         pseudo = pseudo_rows(task, Frequency(self.smoothing, self.alpha))
         tables = start_tables(task, pseudo, range(task.dag.n_nodes))
-        rows = GapRows(task.dag, all_rows(task), task.counts.names)
+        rows = IncompleteRows(task.dag, all_rows(task), task.counts.names)
         counts, likelihood = rows.expect(tables)
         likelihoods, posteriors = [likelihood], [likelihood + _log_prior(tables, pseudo)]
-        converged = rows.n_with_gaps == 0
+        converged = rows.n_incomplete == 0
         while not converged and len(posteriors) <= self.max_iter:
             tables = _frequencies(counts, pseudo)
             counts, likelihood = rows.expect(tables)
@@ -104,7 +104,7 @@ class EM(ParameterLearner):
             converged = _still_to_come(posteriors[-3:]) < self.tol * rows.total_weight
         if not converged:
             self._warn(_still_to_come(posteriors[-3:]) / rows.total_weight)
-        trace = EMTrace(tuple(likelihoods), tuple(posteriors), len(posteriors) - 1, converged, rows.n_with_gaps)
+        trace = EMTrace(tuple(likelihoods), tuple(posteriors), len(posteriors) - 1, converged, rows.n_incomplete)
         return LearntNetwork(task.network(tables), trace)
 
     def _warn(self, still_to_come: float) -> None:
@@ -188,7 +188,7 @@ class LikelihoodGradient(ParameterLearner):
                 f"max_iter={self.max_iter!r} and tol={self.tol!r} of LikelihoodGradient must be numbers above zero."
             )
         by_state = pseudo_rows(task, Frequency(self.smoothing, self.alpha))
-        rows = GapRows(task.dag, all_rows(task), task.counts.names)
+        rows = IncompleteRows(task.dag, all_rows(task), task.counts.names)
         objective = Likelihood(task.dag, rows)
         start = start_tables(task, by_state, objective.nodes)
         pseudo = [np.broadcast_to(prior, table.shape) for prior, table in zip(by_state, start, strict=True)]
@@ -205,9 +205,9 @@ class Likelihood:
     nodes  whose tables some row depends on
     """
 
-    def __init__(self, dag: Dag, rows: GapRows) -> None:
+    def __init__(self, dag: Dag, rows: IncompleteRows) -> None:
         self._rows = rows
-        self.nodes = tuple(sorted(relevant_nodes(dag, np.flatnonzero(rows.seen).tolist())))
+        self.nodes = tuple(sorted(relevant_nodes(dag, np.flatnonzero(rows.observed).tolist())))
         self.n_passes = 0
 
     def __call__(self, tables: Sequence[Array]) -> tuple[float, tuple[Array, ...]]:

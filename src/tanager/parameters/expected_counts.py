@@ -1,16 +1,14 @@
-"""GapRows: expected counts of rows with gaps, a part of them at a time, so that no memory grows with their number."""
+"""Expected counts of rows with missing cells, a part of them at a time, so that no memory grows with their number."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from tanager.arrays import Array, Codes
+from tanager.arrays import Array, Codes, Flags, Ints
 from tanager.counts.engine import CountEngine, choose_engine, engine_for
 from tanager.network.inference.junction_tree import JunctionTree
 from tanager.structure.dag import Dag
@@ -24,30 +22,30 @@ USUAL_PASSES = 10  # iterations of a usual run
 MAX_ROWS_TO_INFER = 20_000
 
 
-class GapRows:
-    """Complete rows are counted once; rows with gaps are inferred in every pass, equal ones of a part once.
+class IncompleteRows:
+    """Complete rows are counted once; the others are inferred in every pass, equal ones of a part once.
 
-    n_with_gaps   how many rows have gaps, of the class or another cell
+    n_incomplete  how many rows have a missing cell, of the class or an attribute
     total_weight  of all rows
-    seen          (n_nodes,) booleans: whether some row has a cell of the node
+    observed      (n_nodes,) booleans: whether some row has a cell of the node
     """
 
     def __init__(self, dag: Dag, sources: Sequence[Rows], names: Sequence[str]) -> None:
         """`sources` are the rows with a class and those without."""
         kept = [rows.kept() for rows in sources]
-        summaries = [summarize(dag, rows) for rows in kept]
+        summaries = [_summarize(dag, rows) for rows in kept]
+        has_incomplete = [n_incomplete > 0 for _, n_incomplete, *_ in summaries]
         total = summaries[0]
         for summary in summaries[1:]:
-            total += summary
-        self.n_with_gaps, self.total_weight, self.seen = total.n_with_gaps, total.total_weight, total.seen
-        self._complete = total.complete
-        known = tuple(np.flatnonzero(~total.gaps).tolist())
+            total = add(total, summary)
+        self._complete, self.n_incomplete, self.total_weight, missing, observed = total
+        self.observed: Flags = observed > 0
+        known = tuple(np.flatnonzero(missing == 0).tolist())
         make = partial(InferredRows, dag=dag, n_states=sources[0].n_states, known=known, names=tuple(names))
-        with_gaps = zip(kept, summaries, strict=True)
-        self._inferred = [rows.prepare(make, "gaps") for rows, summary in with_gaps if summary.n_with_gaps]
+        self._inferred = [rows.prepare(make, "gaps") for rows, some in zip(kept, has_incomplete, strict=True) if some]
 
     def expect(self, tables: Tables) -> tuple[list[Array], float]:
-        """Expected counts of every family, and the log likelihood of the cells present."""
+        """Expected counts of every family, and the log likelihood of the observed cells."""
         counts = [complete.copy() for complete in self._complete]
         likelihood = sum(float(xlogy(n, p).sum()) for n, p in zip(self._complete, tables, strict=True))
         for rows in self._inferred:
@@ -55,59 +53,36 @@ class GapRows:
         return counts, likelihood
 
 
-@dataclass(frozen=True)
-class RowSummary:
-    """What one look at rows tells; summaries of parts add up.
-
-    complete      the counts of the complete rows, (parent configurations, states) by node
-    n_with_gaps   how many rows have gaps, of the class or another cell
-    total_weight  of all rows
-    gaps          (n_nodes,) booleans: whether some row has no cell of the node
-    seen          (n_nodes,) booleans: whether some row has one
-    """
-
-    complete: list[Array]
-    n_with_gaps: int
-    total_weight: float
-    gaps: NDArray[np.bool_]
-    seen: NDArray[np.bool_]
-
-    def __add__(self, other: RowSummary) -> RowSummary:
-        return RowSummary(
-            add(self.complete, other.complete),
-            self.n_with_gaps + other.n_with_gaps,
-            self.total_weight + other.total_weight,
-            self.gaps | other.gaps,
-            self.seen | other.seen,
-        )
+Summary = tuple[list[Array], int, float, Ints, Ints]
+"""Counts of the complete rows, (parent configurations, states) by node; rows with a missing cell; the weight of all
+rows; and of each node, in how many pieces of the rows it may be missing and is observed."""
 
 
-def summarize(dag: Dag, rows: Rows) -> RowSummary:
-    """The summary of all rows."""
+def _summarize(dag: Dag, rows: Rows) -> Summary:
     return rows.sum(partial(_summarize_block, dag=dag, engine=engine_for(choose_engine("auto"), rows.n_rows)), "gaps")
 
 
-def _summarize_block(block: EncodedBatch, dag: Dag, engine: CountEngine) -> RowSummary:
+def _summarize_block(block: EncodedBatch, dag: Dag, engine: CountEngine) -> Summary:
     families, n_states = dag.families, block.n_states
-    complete = [np.zeros(family.shape(n_states)) for family in families]
-    none = np.zeros(len(n_states), dtype=bool)
-    total = RowSummary(complete, 0, 0.0, none, none)
+    none = np.zeros(len(n_states), dtype=np.int64)
+    total: Summary = ([np.zeros(family.shape(n_states)) for family in families], 0, 0.0, none, none.copy())
     for piece in _pieces(block):
-        with_gaps = _rows_with_gaps(piece)
-        counts = engine.count(piece.take(~with_gaps), [family.nodes for family in families])
+        incomplete = _is_incomplete(piece)
+        counts = engine.count(piece.take(~incomplete), [family.nodes for family in families])
         by_family = zip(counts, families, strict=True)
-        total += RowSummary(
+        summary: Summary = (
             [counted.reshape(family.shape(n_states)).astype(np.float64) for counted, family in by_family],
-            int(with_gaps.sum()),
+            int(incomplete.sum()),
             float(piece.row_weights.sum()),
-            np.array([*piece.incomplete, (piece.class_codes == n_states[-1]).any()]),
-            np.array([bool((piece.column(node) < n).any()) for node, n in enumerate(n_states)]),
+            np.array([*piece.incomplete, (piece.class_codes == n_states[-1]).any()], dtype=np.int64),
+            np.array([(piece.column(node) < n).any() for node, n in enumerate(n_states)], dtype=np.int64),
         )
+        total = add(total, summary)
     return total
 
 
 class InferredRows:
-    """The rows with gaps of one place.
+    """The rows with missing cells of one place.
 
     Where they are one part they are kept in the form that inference wants; more are taken anew in each pass.
     """
@@ -119,11 +94,11 @@ class InferredRows:
         self._tree = JunctionTree.of(dag, n_states, known=known, names=names, passes=USUAL_PASSES)
         self._blocks = blocks
         self._kept = None
-        if sum(int(_rows_with_gaps(block).sum()) for block in blocks) <= PART_ROWS:
+        if sum(int(_is_incomplete(block).sum()) for block in blocks) <= PART_ROWS:
             self._kept = [(self._tree.prepare(codes), weights) for codes, weights in self._parts()]
 
     def expect(self, tables: Tables) -> tuple[list[Array], float]:
-        """Expected counts of every family, and the log likelihood of the cells present."""
+        """Expected counts of every family, and the log likelihood of the observed cells."""
         counts, likelihood = [np.zeros_like(table) for table in tables], 0.0
         for rows, weights in self._parts() if self._kept is None else self._kept:
             expected = self._tree.expected_counts(tables, rows, weights)
@@ -136,7 +111,7 @@ class InferredRows:
         codes: list[Codes] = []
         weights: list[Array] = []
         for piece in (piece for block in self._blocks for piece in _pieces(block)):
-            inferred = piece.take(_rows_with_gaps(piece))
+            inferred = piece.take(_is_incomplete(piece))
             codes.append(np.column_stack([inferred.codes, inferred.class_codes]))
             weights.append(inferred.row_weights)
             if sum(map(len, weights)) >= PART_ROWS // 2:
@@ -153,9 +128,9 @@ def _pieces(batch: EncodedBatch) -> Iterator[EncodedBatch]:
         yield batch.take(slice(first, first + PART_ROWS))
 
 
-def _rows_with_gaps(batch: EncodedBatch) -> NDArray[np.bool_]:
+def _is_incomplete(batch: EncodedBatch) -> Flags:
     """(n_rows,) whether a cell or the class is missing."""
-    found: NDArray[np.bool_] = batch.class_codes == batch.n_states[-1]
+    incomplete: Flags = batch.class_codes == batch.n_states[-1]
     for node in np.flatnonzero(batch.incomplete).tolist():
-        found |= batch.column(node) == batch.n_states[node]
-    return found
+        incomplete |= batch.column(node) == batch.n_states[node]
+    return incomplete

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tanager.arrays import Array, Codes, Flags, Ints
 from tanager.counts.family import CountTable
@@ -13,10 +14,10 @@ from tanager.runtime.kernel import kernel, kernel_part
 
 @kernel
 def add_rows(
-    cells: Ints,
-    configurations: Ints,
+    cells: NDArray[np.int32],
     classes: Codes,
     weights: Array,
+    configurations: Ints,
     counted: Array,
     totals: Array,
     log_counted: Array,
@@ -26,39 +27,38 @@ def add_rows(
     """See `RunningTables`. Logarithms are kept: only those of the row's own class change, the others are looked up."""
     n_rows, n_families = cells.shape
     n_classes = counted.shape[1]
-    last = n_families - 1  # the class's own family has no total
     scores = np.empty(n_classes)
     for t in range(n_rows):
         scores[:] = 0.0
         for f in range(n_families):
             cell = cells[t, f]
             if cell >= 0:
+                above = configurations[cell]
                 for c in range(n_classes):
                     scores[c] += log_counted[cell, c]
-                if f < last:
-                    below = configurations[t, f]
+                if above >= 0:
                     for c in range(n_classes):
-                        scores[c] -= log_totals[below, c]
-        own = classes[t]
+                        scores[c] -= log_totals[above, c]
+        true = classes[t]
         highest = scores.max()
         total = 0.0
         others = 0.0
         for c in range(n_classes):
             share = math.exp(scores[c] - highest)
             total += share
-            if c != own:
+            if c != true:
                 others += share
         losses[t] = others / total
         step = weights[t] * losses[t]
         for f in range(n_families):
             cell = cells[t, f]
             if cell >= 0:
-                counted[cell, own] += step
-                log_counted[cell, own] = math.log(counted[cell, own])
-                if f < last:
-                    below = configurations[t, f]
-                    totals[below, own] += step
-                    log_totals[below, own] = math.log(totals[below, own])
+                above = configurations[cell]
+                counted[cell, true] += step
+                log_counted[cell, true] = math.log(counted[cell, true])
+                if above >= 0:
+                    totals[above, true] += step
+                    log_totals[above, true] = math.log(totals[above, true])
 
 
 # Rows worked on at a time: their log joints and cells stay in the cache closest to the core.

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array
 from scipy.special import expit
 
-from tanager.arrays import Array, Flags
+from tanager.arrays import Array, Flags, Ints
 from tanager.counts.count_store import CountStore
 from tanager.network.log_joint import normalize_log
 from tanager.parameters.class_cells import ClassCells, choose_equal_network
@@ -111,7 +110,7 @@ class Fit:
         kept = np.ones(model.shape, dtype=bool)
         kept[:-1] = model.sizes > 1
         beta = np.zeros(model.shape)
-        return optimize(model, beta, kept, curvature(model, beta, kept))
+        return optimize(model, beta, kept, model.curvature(beta, kept))
 
     def without(self, cell: tuple[np.intp, ...], model: PrunedObjective) -> Fit:
         """One parameter less, the others optimised again."""
@@ -119,7 +118,7 @@ class Fit:
         kept[cell] = False
         beta = np.where(kept, self.beta, 0.0)
         stale = self.n_iterations > STALE
-        return optimize(model, beta, kept, curvature(model, beta, kept) if stale else self.curvature)
+        return optimize(model, beta, kept, model.curvature(beta, kept) if stale else self.curvature)
 
 
 def prune(model: PrunedObjective, fit: Fit) -> Fit:
@@ -132,13 +131,6 @@ def prune(model: PrunedObjective, fit: Fit) -> Fit:
             break
         fit = shorter
     return fit
-
-
-def curvature(model: PrunedObjective, beta: Array, kept: Flags) -> Array:
-    """Second derivatives of -CLL+ by the flattened beta, only those by one entry twice if there are too many."""
-    if beta.size > MAX_CELLS_FOR_MATRIX:
-        return model.curvature_diagonal(beta, kept).reshape(-1)
-    return model.curvature(beta, kept).reshape(beta.size, beta.size)
 
 
 def optimize(model: PrunedObjective, start: Array, kept: Flags, curved: Array) -> Fit:
@@ -179,9 +171,6 @@ def _round(directions: csr_array, curved: Array) -> Array | csr_array:
     return result
 
 
-Places = NDArray[np.int64]
-
-
 class PrunedObjective:
     r"""CLL+ = sum_t w_t log P(c_t | x_t) + log prior (Roos et al. 2005, eq. 24 and 25).
 
@@ -205,9 +194,9 @@ class PrunedObjective:
         dag = Dag.augmented_naive_bayes([()] * counts.n_attributes)
         self.cells = ClassCells.of(dag, counts.n_states)
         self.shape = (self.cells.n_cells, self.cells.n_classes)
-        self.n_states: Places = np.array(counts.n_states[:-1], dtype=np.int64)
-        self.attributes: Places = np.repeat(np.arange(len(self.n_states)), self.n_states)
-        self.firsts: Places = np.cumsum(self.n_states) - self.n_states
+        self.n_states: Ints = np.array(counts.n_states[:-1], dtype=np.int64)
+        self.attributes: Ints = np.repeat(np.arange(len(self.n_states)), self.n_states)
+        self.firsts: Ints = np.cumsum(self.n_states) - self.n_states
         self.sizes = self.n_states[self.attributes].astype(np.float64)[:, np.newaxis]
         counted = self.cells.pack(counts.tables(dag.families)).sum(axis=1, keepdims=True)[:-1]
         self.shares = counted / np.maximum(self._table_sum(counted), np.finfo(float).tiny)
@@ -215,16 +204,12 @@ class PrunedObjective:
         self._loss = Objective(self.cells, self._rows, engine=counts.engine)
 
     @cached_property
-    def table_pairs(self) -> tuple[Places, Places]:
+    def table_pairs(self) -> tuple[Ints, Ints]:
         """All pairs of cells of the same attribute."""
         sizes = self.n_states[self.attributes]
         one = np.repeat(np.arange(len(sizes)), sizes)
         step = np.arange(len(one)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         return one, self.firsts[self.attributes[one]] + step
-
-    def log_prior(self, beta: Array, kept: Flags) -> tuple[float, Array]:
-        """And its gradient."""
-        return float(-self.costs(beta)[kept].sum()), kept * (1.0 - 2.0 * expit(beta))
 
     @staticmethod
     def costs(beta: Array) -> Array:
@@ -235,8 +220,7 @@ class PrunedObjective:
     def __call__(self, beta: Array, kept: Flags) -> tuple[float, Array]:
         """CLL+ and its gradient by every entry of beta."""
         loss, slopes = self._loss(beta)
-        prior, gradient = self.log_prior(beta, kept)
-        return prior - loss, gradient - slopes
+        return float(-self.costs(beta)[kept].sum()) - loss, kept * (1.0 - 2.0 * expit(beta)) - slopes
 
     def gains(self, beta: Array, kept: Flags) -> Array:
         """By how much CLL+ rises when one parameter alone is left out; -inf for one that is or cannot be."""
@@ -244,22 +228,14 @@ class PrunedObjective:
         return np.where(kept, result + self.costs(beta), -np.inf)
 
     def curvature(self, beta: Array, kept: Flags) -> Array:
-        """-d2 CLL+ / d beta2, (n_cells, n_classes, n_cells, n_classes)."""
-        result = self._rows.sum(partial(loss_curvature, cells=self.cells, beta=beta), "curvature")
-        cells, classes = np.nonzero(kept)
-        result[cells, classes, cells, classes] += self._prior_curvature(beta)[kept]
-        return result
-
-    def curvature_diagonal(self, beta: Array, kept: Flags) -> Array:
-        """The diagonal of `curvature`, (n_cells, n_classes)."""
-        result = self._rows.sum(partial(loss_curvature_diagonal, cells=self.cells, beta=beta), "curvature")
-        return result + kept * self._prior_curvature(beta)
-
-    @staticmethod
-    def _prior_curvature(beta: Array) -> Array:
+        """-d2 CLL+ / d beta2 by the flattened beta, a square matrix; only its diagonal if that is too large."""
         theta = expit(beta)
-        curvature: Array = 2.0 * theta * (1.0 - theta)
-        return curvature
+        of_prior = (kept * 2.0 * theta * (1.0 - theta)).reshape(-1)
+        if beta.size > MAX_CELLS_FOR_MATRIX:
+            diagonal = self._rows.sum(partial(loss_curvature_diagonal, cells=self.cells, beta=beta), "curvature")
+            return diagonal.reshape(-1) + of_prior
+        matrix = self._rows.sum(partial(loss_curvature, cells=self.cells, beta=beta), "curvature")
+        return matrix.reshape(beta.size, beta.size) + np.diag(of_prior)
 
     def directions(self, kept: Flags) -> csr_array:
         """(n_cells n_classes, n_kept) how beta may move: a direction per kept parameter, centred in a whole table."""

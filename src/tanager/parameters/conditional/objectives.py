@@ -143,19 +143,10 @@ class IndicatorPass:
 
 def indicators(cells: ClassCells, batch: EncodedBatch) -> sparse.csr_array:
     """(n_rows, n_cells) ones: the cell of each family a row falls in; none where one of its attributes is missing."""
-    n_rows, n_families = batch.n_rows, len(cells.families)
-    position = np.empty((n_rows, n_families), dtype=np.int32)
-    present = np.ones((n_rows, n_families), dtype=bool)
-    for f in range(n_families):
-        position[:, f] = cells.offsets[f]
-        for node, stride in zip(cells.attributes[f], cells.strides[f], strict=True):
-            column = batch.column(node)
-            if batch.incomplete[node]:
-                present[:, f] &= column < batch.n_states[node]
-            position[:, f] += stride * column.astype(np.int32)
+    position, present = cells.places(batch)
     starts = np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int32)
     columns = position[present]
-    return sparse.csr_array((np.ones(len(columns)), columns, starts), shape=(n_rows, cells.n_cells))
+    return sparse.csr_array((np.ones(len(columns)), columns, starts), shape=(batch.n_rows, cells.n_cells))
 
 
 def loss_and_residuals(
