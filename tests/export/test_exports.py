@@ -74,7 +74,7 @@ def with_gaps(rows: pa.Table, share: float, seed: int = 0) -> pa.Table:
 
 
 def check(engine, clf: BayesianNetworkClassifier, rows: pa.Table, folder: Path) -> None:
-    """Equal on all rows; where the language cannot say the rule, equal on those it does not refuse."""
+    """Equal on all rows; where the language cannot express the rule, equal on those it does not refuse."""
     with np.errstate(invalid="ignore"):  # a row that is impossible under every class has no probabilities
         expected = clf.predict_proba(rows)
     try:

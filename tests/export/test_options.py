@@ -205,7 +205,7 @@ def test_what_a_language_cannot_say_and_a_recipe_are_refused_by_name():
     mean = BayesianNetworkClassifier("aode", parameters="frequency").fit(X, Y)
     with pytest.raises(OptionError, match=r"a mean of several networks[\s\S]*structure='tan'"):
         export(mean, "excel")
-    with pytest.raises(OptionError, match=r"sums a missing cell out[\s\S]*python can say it"):
+    with pytest.raises(OptionError, match=r"sums a missing cell out[\s\S]*python can express it"):
         export(mean, "js")
     for structure in "tree-average", AnDE(subsumption=1):
         with pytest.raises(OptionError, match=r"mean of all trees|leaves out cells that follow"):

@@ -14,8 +14,8 @@ from tanager.export.document import (
     ascii_text,
     category_keys,
     describe,
-    gap_code,
     is_text,
+    missing_code,
     refuse_nul,
     steps,
     unseen_code,
@@ -41,7 +41,7 @@ def write_c(program: Program, name: str = "model") -> str:
         *([MIX] if program.members else []),
         NORMALIZE,
         *_decide(program),
-        SUM_OUT if program.gaps == "summed out" else ADD,
+        SUM_OUT if program.missing_rule == "summed out" else ADD,
         *_predict(program, fields),
     ]
     guard = f"{name.upper()}_H"
@@ -77,7 +77,7 @@ def _labels(program: Program) -> list[str]:
 
 def _encoder(program: Program, number: int, column: ColumnSchema) -> list[str]:
     """A function that gives the code of a cell; its cuts or categories before it."""
-    gap, unseen = gap_code(column, program), unseen_code(column, program)
+    missing, unseen = missing_code(column, program), unseen_code(column, program)
     head = f"static inline int @_code_{number}("
     keys = category_keys(column)
     if is_text(column):
@@ -88,13 +88,13 @@ def _encoder(program: Program, number: int, column: ColumnSchema) -> list[str]:
             f"static const int @_states_{number}[{len(keys)}] = {{{', '.join(map(str, order))}}};",
             f"{head}const char *cell) {{",
             f"{INDENT}int at;",
-            f"{INDENT}if (cell == NULL) return {gap};",
+            f"{INDENT}if (cell == NULL) return {missing};",
             f"{INDENT}at = @_find(cell, @_texts_{number}, {len(keys)});",
             f"{INDENT}return at < 0 ? {unseen} : @_states_{number}[at];",
             "}",
             "",
         ]
-    lines = [f"{head}double cell) {{", f"{INDENT}if (isnan(cell)) return {gap};"]
+    lines = [f"{head}double cell) {{", f"{INDENT}if (isnan(cell)) return {missing};"]
     if column.kind == "categorical":
         lines += [f"{INDENT}if (cell == {_number(float(key))}) return {code};" for code, key in enumerate(keys)]
         return [*lines, f"{INDENT}return {unseen};", "}", ""]
@@ -107,7 +107,7 @@ def _encoder(program: Program, number: int, column: ColumnSchema) -> list[str]:
 
 
 def _search(number: int, grid: Grid) -> list[str]:
-    """How many cuts are at or below a cell, without a jump that could be guessed wrongly; NAN is above every cell."""
+    """The number of cuts at or below a cell, by a search without branches; NAN is above every cell."""
     last, step = len(grid.below) - 1, grid.span // 2
     lines = [f"{INDENT}int at = 0;"]
     if last:
@@ -155,12 +155,12 @@ def _predict(program: Program, fields: Sequence[str]) -> list[str]:
         f"{INDENT}int code[{max(1, n)}], c;",
     ]
     lines += [f"{INDENT}code[{k}] = @_code_{k}(row->{field});" for k, field in enumerate(fields)]
-    lines += [] if fields else [f"{INDENT}(void)row; (void)code;"]  # no cell says anything of the class
+    lines += [] if fields else [f"{INDENT}(void)row; (void)code;"]  # no cell is informative
     lines += [f"{INDENT}code[{k}] = {program.columns[k].n_states};" for k in range(n_asked, n)]
     refusing = [
         k
         for k, column in enumerate(program.asked)
-        if REFUSED in (gap_code(column, program), unseen_code(column, program))
+        if REFUSED in (missing_code(column, program), unseen_code(column, program))
     ]
     if refusing:
         condition = " | ".join(f"code[{k}]" for k in refusing)  # only -1 has the sign
@@ -168,7 +168,7 @@ def _predict(program: Program, fields: Sequence[str]) -> list[str]:
         lines.append(f"{INDENT}if (({condition}) < 0) {{ {refuse} return -1; }}")
     start = "-INFINITY" if program.members else "@_intercept[c]"
     lines.append(f"{INDENT}for (c = 0; c < @_n_classes; c++) p[c] = {start};")
-    lines += _sum_out(program) if program.gaps == "summed out" else _look_ups(program)
+    lines += _sum_out(program) if program.missing_rule == "summed out" else _look_ups(program)
     lines += [FOREST] if program.forest is not None else []
     decided = "@_normalize(p)" if program.rule is None else "@_decide(p, @_normalize(p))"
     return [*lines, f"{INDENT}return {decided};", "}", ""]
@@ -208,7 +208,7 @@ def _look_ups(program: Program) -> list[str]:
 
 
 def _members(program: Program) -> list[tuple[str, Member | Program]]:
-    """Those of a mixture, each with what the names of its tables begin with; else the program itself."""
+    """The members of a mixture, each with the prefix of the names of its tables; else the program itself."""
     return [(f"{m}_", member) for m, member in enumerate(program.members)] or [("", program)]
 
 

@@ -1,11 +1,11 @@
 """A program as lists and names, which scripts read; the header of every export, and what languages refuse.
 
-    {"columns": [{"name": "age", "states": 3, "gap": 3, "unseen": 3, "coarse": null, "text": false,
+    {"columns": [{"name": "age", "states": 3, "missing": 3, "unseen": 3, "coarse": null, "text": false,
                   "holds": "numbers", "cuts": [...], "categories": null or {category: state}}],
-     "hidden": 0, "intercept": [...], "gaps": "looked up",
+     "hidden": 0, "intercept": [...], "missing": "looked up",
      "terms": [{"attributes": [0, 2], "steps": [6, 2], "child": null, "table": [...]}],
      "members": [] or those of a mixture, {"intercept": [...], "terms": [...]},
-     "forest": null or {...}, "filler": null or {...},
+     "forest": null or {...}, "imputation": null or {...},
      "decision": null or {"losses": [[...]], "price": null, "positive": null, "threshold": 0}}
 
 A table is flat; the numbers of the classes begin at the sum of codes times steps. A state of -1 refuses the row.
@@ -39,27 +39,27 @@ def to_document(program: Program) -> Document:
         "columns": [_column(column, program) for column in program.columns],
         "hidden": program.n_hidden,
         "intercept": program.intercept.tolist(),
-        "gaps": program.gaps,
+        "missing": program.missing_rule,
         "terms": [_term(term) for term in program.terms],
         "members": [
             {"intercept": member.intercept.tolist(), "terms": [_term(term) for term in member.terms]}
             for member in program.members
         ],
         "forest": None if program.forest is None else _forest(program.forest),
-        "filler": _filler(program),
+        "imputation": _imputation(program),
         "decision": None if program.rule is None else asdict(program.rule),
     }
 
 
-def gap_code(column: ColumnSchema, program: Program) -> int:
+def missing_code(column: ColumnSchema, program: Program) -> int:
     """The state of an empty cell; -1 where it refuses the row."""
-    refused = program.gaps == "refused" and column.gap_code == column.missing_code
+    refused = program.missing_rule == "refused" and column.gap_code == column.missing_code
     return REFUSED if refused else column.gap_code
 
 
 def unseen_code(column: ColumnSchema, program: Program) -> int:
     """The state of a category that training did not have; -1 where it refuses the row."""
-    return REFUSED if program.unseen_refused or program.gaps == "refused" else column.missing_code
+    return REFUSED if program.unseen_refused or program.missing_rule == "refused" else column.missing_code
 
 
 def is_text(column: ColumnSchema) -> bool:
@@ -73,7 +73,7 @@ def category_keys(column: ColumnSchema) -> tuple[str | float, ...]:
 
 
 def holds(column: ColumnSchema) -> str:
-    """What the cells are, in a word."""
+    """The type of the cells, in a word."""
     if column.kind == "numeric":
         return HOLDS[column.unit]
     if not column.categories:
@@ -90,7 +90,7 @@ def holds(column: ColumnSchema) -> str:
 
 
 def steps(term: Term) -> list[int]:
-    """By how much a code moves on in the flat table, for each attribute of a term."""
+    """The stride of each attribute of a term in its flat table."""
     return [int(np.prod(term.table.shape[k + 1 :])) for k in range(len(term.attributes))]
 
 
@@ -99,7 +99,7 @@ def _column(column: ColumnSchema, program: Program) -> Document:
     return {
         "name": column.name,
         "states": column.n_states,
-        "gap": gap_code(column, program),
+        "missing": missing_code(column, program),
         "unseen": unseen_code(column, program),
         "coarse": column.coarse_codes.tolist() if column.groups else None,
         "text": is_text(column),
@@ -130,22 +130,22 @@ def _forest(forest: Forest) -> Document:
     }
 
 
-def _filler(program: Program) -> Document | None:
-    """The filler's constants (`GapRule.constants`) as nested lists: tables by class and parent's state."""
-    if program.filler is None:
+def _imputation(program: Program) -> Document | None:
+    """The constants of the imputation model (`GapRule.constants`) as nested lists: tables by class, parent's state."""
+    if program.imputation is None:
         return None
-    filler, n_classes = dict(program.filler), program.n_classes
-    tables, corrections = filler.pop("tables"), filler.pop("corrections")
+    constants, n_classes = dict(program.imputation), program.n_classes
+    tables, corrections = constants.pop("tables"), constants.pop("corrections")
     shapes = [
-        (n_classes, 1 if parent < 0 else filler["states"][parent], n)
-        for parent, n in zip(filler["parents"], filler["states"], strict=True)
+        (n_classes, 1 if parent < 0 else constants["states"][parent], n)
+        for parent, n in zip(constants["parents"], constants["states"], strict=True)
     ]
     ends = np.cumsum([0, *(np.prod(shape) for shape in shapes)])
     lengths = [(column.n_states + 1) * n_classes for column in program.columns]
     starts = n_classes + np.cumsum([0, *lengths])
     return {
-        **filler,
-        "classes": filler["classes"].tolist(),
+        **constants,
+        "classes": constants["classes"].tolist(),
         "tables": [
             tables[low:high].reshape(shape).tolist() for (low, high), shape in zip(pairwise(ends), shapes, strict=True)
         ],
@@ -155,7 +155,7 @@ def _filler(program: Program) -> Document | None:
 
 
 MARK = "Written by Tanager"
-GAPS = {
+MISSING_RULES = {
     "looked up": "A missing cell has a number of its own, as in Python.",
     "summed out": "A missing cell is summed out, as in Python.",
     "averaged": "A row with a missing cell is averaged over what it may hold, as in Python.",
@@ -171,9 +171,9 @@ def describe(program: Program) -> list[str]:
     lines = [
         f"{MARK} {__version__}: P({ascii_text(program.target.name)} | row), equal to predict_proba.",
         "It holds what the model learnt, and no training row.",
-        GAPS[program.gaps],
+        MISSING_RULES[program.missing_rule],
     ]
-    lines += [] if program.gaps == "refused" else [unseen]
+    lines += [] if program.missing_rule == "refused" else [unseen]
     lines += [
         "Dates and times are numbers of microseconds since 1970, durations of microseconds, where they are numbers."
     ]
@@ -202,7 +202,7 @@ def refuse_nul(program: Program, language: str) -> None:
 
 def refuse_tables(program: Program, what: str) -> None:
     """Refuse a model that looks at three attributes together, or has a probability of zero, where sheets have none."""
-    able = "python, js, c, sql and onnx can say it"
+    able = "python, js, c, sql and onnx can express it"
     if program.forest is not None or any(len(term.attributes) > 2 for term in program.terms):
         raise OptionError(
             f"{what} has tables of one or two attributes; the model looks at more of them together.",
@@ -210,5 +210,5 @@ def refuse_tables(program: Program, what: str) -> None:
         )
     if not all(np.isfinite(array).all() for array in (program.intercept, *(term.table for term in program.terms))):
         raise OptionError(
-            f"the model has a probability of zero, which {what} cannot say.", hint=f"{able}; or smooth its tables."
+            f"the model has a probability of zero, which {what} cannot express.", hint=f"{able}; or smooth its tables."
         )

@@ -12,9 +12,9 @@ from tanager.export.document import (
     REFUSED,
     category_keys,
     describe,
-    gap_code,
     holds,
     is_text,
+    missing_code,
     refuse_nul,
     refuse_tables,
     unseen_code,
@@ -111,7 +111,7 @@ class _Sheets:
         """Write the cuts or categories of a column; the formula for the state of CELL, an error where it refuses."""
         program = self.program
         _put(self.lists, 1, k + 1, column.name)
-        gap, unseen = (_code(code) for code in (gap_code(column, program), unseen_code(column, program)))
+        missing, unseen = (_code(code) for code in (missing_code(column, program), unseen_code(column, program)))
         keys = category_keys(column) if column.kind == "categorical" else column.cuts
         moment = holds(column) in ("dates", "times")
         for number, key in enumerate(keys, start=2):
@@ -130,7 +130,7 @@ class _Sheets:
             state = f"IF(ISTEXT(CELL),NA(),IF(SUMPRODUCT(--{equal})=0,{unseen},SUMPRODUCT({equal}*({places}))-1))"
         else:
             state = f"IF(ISNUMBER(CELL),IFERROR(MATCH(CELL,{where},1),0),NA())"
-        return f"IF(ISBLANK(CELL),{gap},{state})"
+        return f"IF(ISBLANK(CELL),{missing},{state})"
 
     def _fill_tables(self) -> list[str]:
         """Write the tables below each other; the formula of each term and class, with ROW# for the row."""

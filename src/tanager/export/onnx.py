@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tanager.additive.forest import Forest
 from tanager.errors import OptionError
-from tanager.export.document import MARK, category_keys, describe, gap_code, is_text, steps, unseen_code
+from tanager.export.document import MARK, category_keys, describe, is_text, missing_code, steps, unseen_code
 from tanager.export.program import LEFT_OUT, TAKEN, DecisionRule, Member, Program, Term
 from tanager.table.schema import Category, ColumnSchema
 from tanager.version import __version__
@@ -109,7 +109,7 @@ class _Graph:
             if numbers:
                 raise OptionError(
                     "the model asks a person about some rows, and whole numbers of ONNX have no empty one for them.",
-                    hint="--no-decision exports the most probable class; python, js, c and sql can say it.",
+                    hint="--no-decision exports the most probable class; python, js, c and sql can express it.",
                 )
             labels = (*labels, "")
         values = np.array(labels) if numbers else np.array([str(label) for label in labels], dtype=object)
@@ -141,7 +141,7 @@ class _Graph:
         """(rows,) the code of each cell."""
         text = is_text(column)
         self.inputs.append(self._value(column.name, self.types.STRING if text else self.types.DOUBLE, ["rows", 1]))
-        gap, unseen = gap_code(column, self.program), unseen_code(column, self.program)
+        missing, unseen = missing_code(column, self.program), unseen_code(column, self.program)
         axis = self.constant(np.array([1]))
         if text:
             keys = [str(key) for key in category_keys(column)]
@@ -151,7 +151,7 @@ class _Graph:
                 column.name,
                 domain="ai.onnx.ml",
                 keys_strings=[*keys, nothing],
-                values_int64s=[*range(len(keys)), gap],
+                values_int64s=[*range(len(keys)), missing],
                 default_int64=unseen,
             )
             return self.op("Squeeze", code, axis)
@@ -165,7 +165,7 @@ class _Graph:
             seen = self.op("Greater", self._sum(equal, None, axis), self.constant(np.int64(0)))
             code = self.op("Where", seen, place, self.constant(np.int64(unseen)))
         empty = self.op("Squeeze", self.op("IsNaN", column.name), axis)
-        return self.op("Where", empty, self.constant(np.int64(gap)), code)
+        return self.op("Where", empty, self.constant(np.int64(missing)), code)
 
     def _sum(self, flags: str, weights: NDArray[np.int64] | None, axis: str) -> str:
         """(rows,) how many flags (rows, n) there are, or the sum of their weights."""

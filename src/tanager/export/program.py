@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tanager.network.mixture import MixtureNetwork
     from tanager.network.network import Network
 
-Gaps = Literal["looked up", "summed out", "averaged", "refused"]
+MissingRule = Literal["looked up", "summed out", "averaged", "refused"]
 
 
 @dataclass(frozen=True)
@@ -88,12 +88,12 @@ class Program:
     columns         the attributes that are asked for, then `n_hidden` that are nodes only, missing in every row
     first           the first column of the model, whether or not a number depends on it: what ONNX counts rows by
     target          the class; its categories are the labels
-    gaps            what becomes of a row with a missing cell, that is a cell whose code is the number of states:
+    missing_rule    what becomes of a row with a missing value, whose code is the number of states:
                     "looked up": every table has an entry for it, the last
                     "summed out": of the product of the tables, exp(sum)
-                    "averaged": over what the `filler` says it may hold (`tanager.missing.average`)
+                    "averaged": over the values that the imputation model gives (`tanager.missing.average`)
                     "refused": the row has no probabilities
-    filler          constants of the rule that averages (`GapRule.constants`)
+    imputation      constants of the rule that averages (`GapRule.constants`)
     unseen_refused  whether a category unseen in training refuses the row, too
     decision        how the class given is decided; None for the first of the most probable ones
     members         of a mixture, whose exp(sum) add up; the program has no terms of its own then
@@ -106,8 +106,8 @@ class Program:
     intercept: Array
     terms: tuple[Term, ...]
     forest: Forest | None
-    gaps: Gaps
-    filler: Mapping[str, Any] | None
+    missing_rule: MissingRule
+    imputation: Mapping[str, Any] | None
     unseen_refused: bool
     decision: Decision | None = None
     members: tuple[Member, ...] = ()
@@ -126,25 +126,25 @@ class Program:
                 "missing='refuse' would leave no row.",
                 hint="python and js sum them out as fitted, and so does c where the network is a tree.",
             )
-        gaps: Gaps
+        missing_rule: MissingRule
         terms: tuple[Term, ...] = ()
         members: tuple[Member, ...] = ()
         if network.kind == "mixtures":
-            gaps = "refused" if refuse else "summed out"
+            missing_rule = "refused" if refuse else "summed out"
             intercept = np.zeros(network.n_states[-1])
             weighted = zip(np.log(network.weights), network.members, strict=True)
             members = tuple(Member.of(weight, member) for weight, member in weighted)
         elif network.kind == "effects":
-            gaps = "refused" if refuse else "averaged" if "filler" in constants else "looked up"
-            intercept, terms = network.intercept, _effects(network, gaps == "looked up")
+            missing_rule = "refused" if refuse else "averaged" if "filler" in constants else "looked up"
+            intercept, terms = network.intercept, _effects(network, missing_rule == "looked up")
         else:
             target = len(columns)
             linked = any(parent != target for parents in network.dag.parents for parent in parents)
-            gaps = "refused" if refuse else "averaged" if "filler" in constants else "summed out"
-            if gaps == "summed out" and ("means" in constants or not linked):
-                gaps = "looked up"
+            missing_rule = "refused" if refuse else "averaged" if "filler" in constants else "summed out"
+            if missing_rule == "summed out" and ("means" in constants or not linked):
+                missing_rule = "looked up"
             means = constants.get("means", np.zeros((len(columns), network.n_states[-1])))
-            intercept, terms = _tables(network, means if gaps == "looked up" else None)
+            intercept, terms = _tables(network, means if missing_rule == "looked up" else None)
         renamed = _rename(columns, rename or {})
         program = cls(
             renamed,
@@ -154,14 +154,14 @@ class Program:
             intercept,
             terms,
             network.forest if network.kind == "effects" else None,
-            gaps,
-            constants["filler"] if gaps == "averaged" else None,
+            missing_rule,
+            constants["filler"] if missing_rule == "averaged" else None,
             clf.encoder_.unseen_is_error,
             clf.decision_,
             members,
         )
         # Averaging looks at all cells; else a column that no number depends on need not be there.
-        return program if members or gaps in ("averaged", "summed out") else program._without_idle_columns()
+        return program if members or missing_rule in ("averaged", "summed out") else program._without_idle_columns()
 
     @cached_property
     def labels(self) -> tuple[Category, ...]:
@@ -182,7 +182,7 @@ class Program:
 
     @cached_property
     def is_tree(self) -> bool:
-        """Whether every term is of an attribute given at most one other: sums over gaps then go from leaf to root."""
+        """Whether every term is of an attribute given at most one other: sums then go from leaf to root."""
         return not self.members and all(term.child is not None and len(term.attributes) <= 2 for term in self.terms)
 
     def _without_idle_columns(self) -> Program:
@@ -208,9 +208,9 @@ class Program:
         )
 
 
-def _effects(network: AdditiveModel, with_gaps: bool) -> tuple[Term, ...]:
+def _effects(network: AdditiveModel, with_missing: bool) -> tuple[Term, ...]:
     """The effects that are not zero, with or without the entries of missing cells."""
-    end = None if with_gaps else -1
+    end = None if with_missing else -1
     mains = [Term((attribute,), main[:end]) for attribute, main in enumerate(network.mains)]
     pairs = [Term(pair, table[:end, :end]) for pair, table in zip(network.pairs, network.tables, strict=True)]
     return tuple(term for term in (*mains, *pairs) if term.table.any())
@@ -268,9 +268,9 @@ def _countable_network(clf: TableClassifier) -> LookedUpModel | MixtureNetwork:
 def _refuse_recipe(clf: TableClassifier) -> None:
     if any(step.column not in clf.recipe_.dropped for step in clf.recipe_.steps):
         raise OptionError(
-            f"the model mends the cells of a table by a recipe ({clf.recipe_.steps[0].column!r}, say), which an export "
+            f"the model has preprocessing, a recipe ({clf.recipe_.steps[0].column!r}, say), which an export "
             "does not know.",
-            hint="fit a model to the mended table, without a recipe.",
+            hint="fit a model to the preprocessed table, without a recipe.",
         )
 
 

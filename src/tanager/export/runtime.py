@@ -26,9 +26,9 @@ def probabilities(model: Model, row: Mapping[str, object]) -> list[float]:
     codes += [column["states"] for column in columns[len(codes) :]]
     if REFUSED in codes:
         return [nan] * len(model["intercept"])
-    if model["gaps"] == "looked up" or not any(map(is_missing, columns, codes)):
+    if model["missing"] == "looked up" or not any(map(is_missing, columns, codes)):
         return normalize(mix(model, codes, look_up))
-    return normalize(mix(model, codes, sum_out)) if model["gaps"] == "summed out" else average(model, codes)
+    return normalize(mix(model, codes, sum_out)) if model["missing"] == "summed out" else average(model, codes)
 
 
 def mix(model: Model, codes: Codes, scores: Callable[[Model, Codes], list[float]]) -> list[float]:
@@ -58,7 +58,7 @@ def decide(decision: Model | None, shares: Sequence[float]) -> int | None:
 def encode(column: Model, cell: object) -> int:
     """The state of a cell; the number of states for a missing one."""
     if cell is None or cell != cell:
-        return int(column["gap"])
+        return int(column["missing"])
     number = cell if isinstance(cell, str) else as_number(cell)
     if column["categories"] is not None:
         if column["categories"] and isinstance(number, str) != column["text"]:
@@ -179,66 +179,70 @@ def log_sum(values: Sequence[float]) -> float:
 
 
 def average(model: Model, codes: Codes) -> list[float]:
-    """The mean of P(class | completion) over what the missing cells may hold, by the filler and its corrections."""
-    filler, columns, classes = model["filler"], model["columns"], range(len(model["intercept"]))
+    """The mean of P(class | completion) over what the missing cells may hold, by the imputation and its corrections."""
+    imputation, columns, classes = model["imputation"], model["columns"], range(len(model["intercept"]))
     missing = [is_missing(column, code) for column, code in zip(columns, codes, strict=True)]
     coarse = [column["coarse"][code] if column["coarse"] else code for column, code in zip(columns, codes, strict=True)]
-    count = prod(n for n, gap in zip(filler["states"], missing, strict=True) if gap)
-    complete = every_completion if count <= filler["completions"] else drawn_completions
-    bent = [filler["nothing"][c] for c in classes]
-    for entries, code, gap in zip(filler["corrections"], codes, missing, strict=True):
-        bent = bent if gap else [total + entry for total, entry in zip(bent, entries[code], strict=True)]
+    count = prod(n for n, absent in zip(imputation["states"], missing, strict=True) if absent)
+    complete = every_completion if count <= imputation["completions"] else drawn_completions
+    bent = [imputation["nothing"][c] for c in classes]
+    for entries, code, absent in zip(imputation["corrections"], codes, missing, strict=True):
+        bent = bent if absent else [total + entry for total, entry in zip(bent, entries[code], strict=True)]
     bent = [total / (1 + missing.count(False)) for total in bent]
     logs, shares = [], []
-    for weight, filled in complete(filler, coarse, missing):
-        middles = zip(codes, filled, missing, filler["middles"], strict=True)
-        shares.append(normalize(look_up(model, [at[state] if gap else code for code, state, gap, at in middles])))
+    for weight, filled in complete(imputation, coarse, missing):
+        middles = zip(codes, filled, missing, imputation["middles"], strict=True)
+        shares.append(normalize(look_up(model, [at[state] if absent else code for code, state, absent, at in middles])))
         logs.append(weight + fsum(a * b for a, b in zip(bent, shares[-1], strict=True)))
     weights = normalize(logs)
     means = [fsum(weight * each[c] for weight, each in zip(weights, shares, strict=True)) for c in classes]
     fading = max(0.0, 1 - missing.count(False) / 2)
-    shifted = [exp(fading * filler["shift"][c]) * means[c] for c in classes]
+    shifted = [exp(fading * imputation["shift"][c]) * means[c] for c in classes]
     return [share / fsum(shifted) for share in shifted]
 
 
-def every_completion(filler: Model, coarse: Codes, missing: Sequence[bool]) -> Iterator[tuple[float, list[int]]]:
+def every_completion(imputation: Model, coarse: Codes, missing: Sequence[bool]) -> Iterator[tuple[float, list[int]]]:
     """Every completion, and the logarithm of its probability but for a constant."""
-    spans = [range(n) if gap else (code,) for n, code, gap in zip(filler["states"], coarse, missing, strict=True)]
+    spans = [
+        range(n) if absent else (code,) for n, code, absent in zip(imputation["states"], coarse, missing, strict=True)
+    ]
     for filled in map(list, product(*spans)):
         joint = []
-        for c, start in enumerate(filler["classes"]):
-            parts = [chances(filler, node, c, filled)[filled[node]] for node in filler["order"]]
+        for c, start in enumerate(imputation["classes"]):
+            parts = [chances(imputation, node, c, filled)[filled[node]] for node in imputation["order"]]
             joint.append(-inf if 0.0 in parts else start + fsum(map(log, parts)))
         yield log_sum(joint), filled
 
 
-def chances(filler: Model, node: int, c: int, filled: Codes) -> list[float]:
+def chances(imputation: Model, node: int, c: int, filled: Codes) -> list[float]:
     """P(states of a node | class, the parent's state)."""
-    parent = filler["parents"][node]
-    row: list[float] = filler["tables"][node][c][0 if parent < 0 else filled[parent]]
+    parent = imputation["parents"][node]
+    row: list[float] = imputation["tables"][node][c][0 if parent < 0 else filled[parent]]
     return row
 
 
-def drawn_completions(filler: Model, coarse: Codes, missing: Sequence[bool]) -> Iterator[tuple[float, list[int]]]:
+def drawn_completions(imputation: Model, coarse: Codes, missing: Sequence[bool]) -> Iterator[tuple[float, list[int]]]:
     """Draws given the cells present, made with the same numbers for every row."""
-    likelihoods, weights = collect(filler, coarse, missing)
-    roots = [sqrt(prime) for prime in first_primes(len(filler["order"]) + 1)]
-    for draw in range(filler["draws"]):
+    likelihoods, weights = collect(imputation, coarse, missing)
+    roots = [sqrt(prime) for prime in first_primes(len(imputation["order"]) + 1)]
+    for draw in range(imputation["draws"]):
         filled = list(coarse)
         c = invert(weights, (draw + 0.5) * roots[0] % 1.0)
-        for node in filler["order"]:
+        for node in imputation["order"]:
             if missing[node]:
-                shares = [a * b for a, b in zip(chances(filler, node, c, filled), likelihoods[node][c], strict=True)]
-                filled[node] = invert(shares, (draw + 0.5) * roots[filler["ranks"][node] + 1] % 1.0)
+                shares = [
+                    a * b for a, b in zip(chances(imputation, node, c, filled), likelihoods[node][c], strict=True)
+                ]
+                filled[node] = invert(shares, (draw + 0.5) * roots[imputation["ranks"][node] + 1] % 1.0)
         yield 0.0, filled
 
 
-def collect(filler: Model, coarse: Codes, missing: Sequence[bool]) -> tuple[list[list[list[float]]], list[float]]:
+def collect(imputation: Model, coarse: Codes, missing: Sequence[bool]) -> tuple[list[list[list[float]]], list[float]]:
     """P(cells present at and below each node | class, its state), from leaf to root, and the weights of the classes."""
-    n_classes = len(filler["classes"])
-    below = [[[0.0] * n for _ in range(n_classes)] for n in filler["states"]]
-    logs = list(filler["classes"])
-    for node in reversed(filler["order"]):
+    n_classes = len(imputation["classes"])
+    below = [[[0.0] * n for _ in range(n_classes)] for n in imputation["states"]]
+    logs = list(imputation["classes"])
+    for node in reversed(imputation["order"]):
         for c in range(n_classes):
             values = [
                 value if missing[node] or state == coarse[node] else -inf for state, value in enumerate(below[node][c])
@@ -246,13 +250,13 @@ def collect(filler: Model, coarse: Codes, missing: Sequence[bool]) -> tuple[list
             highest = max(values)
             below[node][c] = [exp(value - highest) for value in values]
             logs[c] += highest
-            for above, row in enumerate(filler["tables"][node][c]):
+            for above, row in enumerate(imputation["tables"][node][c]):
                 share = sum(a * b for a, b in zip(below[node][c], row, strict=True))
                 message = log(share) if share > 0.0 else -inf
-                if filler["parents"][node] < 0:
+                if imputation["parents"][node] < 0:
                     logs[c] += message
                 else:
-                    below[filler["parents"][node]][c][above] += message
+                    below[imputation["parents"][node]][c][above] += message
     return below, [exp(value - max(logs)) for value in logs]
 
 

@@ -101,7 +101,7 @@ def round_together(exact: NDArray[np.float64]) -> tuple[Points, float, float]:
 def _part(program: Program, term: Term, points: Points) -> Part:
     columns = [program.columns[attribute] for attribute in term.attributes]
     columns = [column.coarse for column in columns] if len(columns) > 1 else columns
-    missing = ("missing or unseen",) if program.gaps == "looked up" else ()
+    missing = ("missing or unseen",) if program.missing_rule == "looked up" else ()
     states = tuple((*map(str, column.states), *missing) for column in columns)
     return Part(tuple(column.name for column in columns), states, points)
 
@@ -114,7 +114,7 @@ def _check(program: Program, double: float, even: float) -> None:
     if program.decision is not None:
         raise OptionError(
             f"the model decides by {program.decision}, and a scorecard gives points and probabilities.",
-            hint="--no-decision leaves it out (in Python clf.decision_ = None); excel can say it.",
+            hint="--no-decision leaves it out (in Python clf.decision_ = None); excel can express it.",
         )
     if not 0 < double < inf or not isfinite(even):
         raise OptionError(f"double={double!r}, even={even!r}: expected numbers of points, and above zero to double.")

@@ -52,7 +52,7 @@ def write_javascript(program: Program) -> str:
             column["categories"] = [int(key) if isinstance(key, bool) else key for key in keys]
     lines = "".join(f"  {key}: {_lines(value)},\n" for key, value in document.items())
     classes = _literal([_label(label) for label in program.labels])
-    scripts = [_source(f"js/{name}.js") for name in ("numbers", *SCRIPTS[program.gaps], "model")]
+    scripts = [_source(f"js/{name}.js") for name in ("numbers", *SCRIPTS[program.missing_rule], "model")]
     constants = [f"export const classes = {classes};", f"const MODEL = {{\n{lines}}};", ""]
     return "\n".join([_header(program, "//"), *constants, *scripts])
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tanager.errors import OptionError
-from tanager.export.document import category_keys, describe, gap_code, holds, refuse_nul, steps, unseen_code
+from tanager.export.document import category_keys, describe, holds, missing_code, refuse_nul, steps, unseen_code
 from tanager.export.program import LEFT_OUT, TAKEN, Grid, Member, Program, Term
 from tanager.registry import check_option
 from tanager.table.schema import Category, ColumnSchema
@@ -84,7 +84,7 @@ class _Query:
         return "\n".join([*lines, "WITH " + ",\n".join(texts), *self._results(), f"FROM {source};\n"])
 
     def _decision_steps(self) -> dict[str, list[Column]]:
-        """What each option is expected to cost, and the first of those that cost least; a person has no class."""
+        """The expected cost of each option, and the first option of the least cost; NULL where a person is asked."""
         rule, classes = self.program.rule, range(self.program.n_classes)
         if rule is None:
             return {}
@@ -143,7 +143,7 @@ class _Query:
         return steps
 
     def _below(self, grid: Grid, number: str) -> str:
-        """How many cuts are in lower cells than a number; any whole number for one that is missing."""
+        """The number of cuts in lower cells than a number; any whole number for a missing one."""
         if len(grid.below) == 1:
             return "CAST(0 AS BIGINT)"
         dialect = self.dialect
@@ -185,18 +185,18 @@ class _Query:
 
     def _state(self, number: int, column: ColumnSchema) -> str:
         dialect, kind = self.dialect, HOLDS.get(holds(column), "number")
-        gap, unseen = gap_code(column, self.program), unseen_code(column, self.program)
+        missing, unseen = missing_code(column, self.program), unseen_code(column, self.program)
         if number in self._searched:
             fine, state = self.program.asked[number], f"f{number}"
             if column is not fine:
                 state = f"CAST({dialect.look_up(fine.coarse_codes.tolist(), state)} AS BIGINT)"
-            return f"CASE WHEN n{number} IS NULL THEN {gap} ELSE {state} END"
+            return f"CASE WHEN n{number} IS NULL THEN {missing} ELSE {state} END"
         cell = f"r{number}" if self._searched else dialect.name(column.name)
-        questions = [f"WHEN {cell} IS NULL THEN {gap}"]
+        questions = [f"WHEN {cell} IS NULL THEN {missing}"]
         value = dialect.as_text(cell) if kind == "text" else dialect.as_number(cell, kind)
         nan, wrong = dialect.is_nan(value) if kind == "number" else None, dialect.is_wrong(cell, kind)
         questions += [] if wrong is None else [f"WHEN {wrong} THEN -1"]
-        questions += [] if nan is None else [f"WHEN {nan} THEN {gap}"]
+        questions += [] if nan is None else [f"WHEN {nan} THEN {missing}"]
         if column.kind == "numeric":
             state = ask_bin([dialect.number(cut) for cut in column.cuts], value)
         else:
@@ -259,7 +259,7 @@ class _Query:
         return f"CASE WHEN {states} THEN {self._tree(left_end)} ELSE {self._tree(right_end)} END"
 
     def _extreme(self, values: Sequence[str], greatest: bool) -> str:
-        """Of many values the extreme of extremes: a function takes so many arguments."""
+        """The extreme of many values, in groups: the number of arguments of a function is limited."""
         while len(values) > 1:
             parts = [values[k : k + MOST_ARGUMENTS] for k in range(0, len(values), MOST_ARGUMENTS)]
             values = [self.dialect.extreme(part, greatest) if len(part) > 1 else part[0] for part in parts]
@@ -292,11 +292,11 @@ class _Query:
 
 
 Holds = Literal["number", "boolean", "moment", "text"]
-"""What the cells of a column are to SQL; a moment is a date or a time."""
+"""The type of the cells of a column; a moment is a date or a time."""
 
 
 NO_TEXT = "^(U?(tiny|small|big|huge)?int|real|float|double|decimal|numeric|bool|date|time)"
-"""How the names of types of numbers, booleans and moments begin in DuckDB and PostgreSQL, in either case."""
+"""Beginnings of the names of types of numbers, booleans and moments in DuckDB and PostgreSQL, in either case."""
 
 
 class Dialect(ABC):
@@ -405,7 +405,7 @@ class SQLite(Dialect):
         return self._halve(values, index, 0)
 
     def _halve(self, values: Sequence[float], index: str, first: int) -> str:
-        """Few questions, as many as the number has binary digits; none between equal values."""
+        """A binary search; no comparison between equal values."""
         if all(value == values[0] for value in values):
             return self.addend(values[0])
         half = len(values) // 2
@@ -473,7 +473,7 @@ FEW = 8
 
 
 def ask_bin(cuts: Sequence[str], value: str, first: int = 0) -> str:
-    """How many cuts are at or below a value, by halves."""
+    """The number of cuts at or below a value, by binary search."""
     if not cuts:
         return str(first)
     half = len(cuts) // 2

@@ -30,27 +30,27 @@ MISSING = ("as-fitted", "refuse")
 
 @dataclass(frozen=True)
 class Target:
-    """How a language is written.
+    """A language that programs are written in.
 
     write   turns a program, and options of the language, into the content of a file
     suffix  of such a file
     opening what stands before our mark in such a file, a regular expression; None where it is a workbook
-    gaps    the rules for missing cells that it can say (`Program.gaps`); "tree sums" stands for "summed out" where
-            `Program.is_tree`
-    mixed   those it can say of a mixture
+    rules   the rules for missing values that it has (`Program.missing_rule`); "tree sums" stands for "summed out"
+            where `Program.is_tree`
+    mixed   the rules that it has for a mixture
     """
 
     write: Callable[..., str | bytes]
     suffix: str
     opening: bytes | None
-    gaps: tuple[str, ...] = ("looked up", "refused")
+    rules: tuple[str, ...] = ("looked up", "refused")
     mixed: tuple[str, ...] = ("refused",)
 
-    def can_say(self, program: Program) -> bool:
+    def can_express(self, program: Program) -> bool:
         if program.members:
-            return program.gaps in self.mixed
-        return program.gaps in self.gaps or (
-            program.gaps == "summed out" and program.is_tree and "tree sums" in self.gaps
+            return program.missing_rule in self.mixed
+        return program.missing_rule in self.rules or (
+            program.missing_rule == "summed out" and program.is_tree and "tree sums" in self.rules
         )
 
 
@@ -104,7 +104,7 @@ def _model(clf: object) -> TableClassifier:
 
 
 def export_kind(to: str) -> OutputKind:
-    """What `tanager export` writes: a file of that language that begins with our mark; a workbook nobody filled in."""
+    """The kind of file that `tanager export` writes: one that begins with our mark, or a workbook nobody filled in."""
     opening = TARGETS[to].opening
     if opening is None:
         return OutputKind(f"an empty workbook of `tanager export --to {to}`", is_empty_workbook)
@@ -113,19 +113,19 @@ def export_kind(to: str) -> OutputKind:
 
 def _program(clf: TableClassifier, to: str, refuse: bool, rename: Mapping[str, str] | None) -> Program:
     program = Program.of(clf, refuse, rename)
-    if TARGETS[to].can_say(program):
+    if TARGETS[to].can_express(program):
         return program
-    able = [name for name, target in TARGETS.items() if target.can_say(program)]
+    able = [name for name, target in TARGETS.items() if target.can_express(program)]
     if program.members and not TARGETS[to].mixed:
         raise OptionError(
-            f"the model is a mean of several networks, which {to} cannot say.",
+            f"the model is a mean of several networks, which {to} cannot express.",
             hint="python, js, c, sql and onnx can; structure='tan' learns one network.",
         )
     rule = {"averaged": "averages over what a missing cell may hold", "summed out": "sums a missing cell out"}
     raise OptionError(
-        f"the model {rule[program.gaps]}, which {to} cannot say.",
+        f"the model {rule[program.missing_rule]}, which {to} cannot express.",
         hint="missing='refuse' gives rows with a missing cell no probabilities (a model that has states for the "
-        f"missing cells of its training rows refuses few); {', '.join(able)} can say it.",
+        f"missing cells of its training rows refuses few); {', '.join(able)} can express it.",
     )
 
 

@@ -20,7 +20,7 @@ from tanager.registry import list_names
 from tanager.runtime.resources import available_memory
 
 ALWAYS_ALLOWED = 1 << 26
-"""Bytes that may be unpacked whatever the machine says of its memory."""
+"""Bytes that may be unpacked however little memory the machine has."""
 
 
 def check_unpacked(n_bytes: int, where: str) -> None:
@@ -41,7 +41,7 @@ def open_text(file: Path) -> IO[bytes]:
 
 
 class _Counted(io.RawIOBase):
-    """What gzip unpacks, as far as it fits in memory."""
+    """The bytes that gzip unpacks; more than fits in memory is refused."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class _Counted(io.RawIOBase):
 
 BROKEN_ARCHIVE = (zipfile.BadZipFile, OSError, EOFError, zlib.error, NotImplementedError)
 LONGEST_NAME = 40
-"""Letters of a member's name that are kept: its end says the format, and a file system takes no name of any length."""
+"""Letters of a member's name that are kept, its end with the suffix: file systems limit the length of names."""
 
 
 @contextmanager

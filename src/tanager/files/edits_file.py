@@ -186,7 +186,7 @@ def read_revisions(
     classes: NDArray[np.generic],
     read_rule: ReadRule,
 ) -> tuple[Revision, ...]:
-    """What `write_revisions` wrote, for a model that is now this network with this filling."""
+    """The revisions that `write_revisions` wrote, for a model that is now this network with this filling."""
     revisions: list[Revision] = []
     for each in reversed(sequence(document, "edits")):
         entry = mapping(each, "edits")

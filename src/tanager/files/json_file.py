@@ -24,7 +24,7 @@ Content = TypeVar("Content")
 
 
 def read_document(path: str | os.PathLike[str], kind: str, parse: Callable[[bytes], Content]) -> Content:
-    """What `parse` makes of a file; whatever is wrong with it is said in one FileError. `kind` is "model", say."""
+    """The content of a file as `parse` reads it; every fault is one FileError. `kind` is "model", for example."""
     file = check_readable(path)
     try:
         return parse(_read(file, kind))
@@ -121,7 +121,7 @@ def load_recipe(path: str | os.PathLike[str]) -> Recipe:
     Returns
     -------
     Recipe
-        Its `apply` mends a table.
+        Its `apply` preprocesses a table.
     """
 
     def parse(content: bytes) -> Recipe:

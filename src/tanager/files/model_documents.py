@@ -124,7 +124,7 @@ def _distributions(document: Json, n_classes: int, where: str) -> Array:
 
 
 def _whole(document: Json, length: int, below: int, where: str) -> NDArray[np.intp]:
-    """So many whole numbers from zero to below a limit."""
+    """`length` whole numbers, each from zero to below a limit."""
     numbers = integers(document, where, length)
     if not all(0 <= each < below for each in numbers):
         raise DocumentError(f"{where} must hold whole numbers from 0 to {below - 1}")
@@ -182,7 +182,7 @@ def write_decision(decision: Decision | None, classes: NDArray[np.generic]) -> J
 
 
 def read_decision(document: Json, classes: NDArray[np.generic]) -> Decision | None:
-    """What `write_decision` wrote for a model of these classes."""
+    """The decision that `write_decision` wrote for a model of these classes."""
     if document is None:
         return None
     content = mapping(document, "decision")
@@ -296,7 +296,7 @@ def _read_reference(content: dict[str, Json], model: AnyModel, columns: Sequence
         or left.shape[2] < states.max()
         or not np.isin(left, (0, 1)).all()
     ):
-        raise DocumentError("posterior.left must say of every split and every code whether it goes to the left")
+        raise DocumentError("posterior.left must hold 0 or 1 for every split and every code")
     if any(len(rows) != states[a] for each in (mains, paired) for a, rows in zip(attributes, each, strict=True)):
         raise DocumentError("posterior.mains and posterior.paired must have a line for each state and a missing cell")
     if max(np.abs(each).max(initial=0.0) for each in (*mains, *paired, *values.values())) > LARGEST:

@@ -255,7 +255,7 @@ def from_document(document: Json) -> TableClassifier:
 
 
 def _write_model(model: AnyModel) -> dict[str, Json]:
-    """What stands below the keys of `FORMS`."""
+    """The values of the keys in `FORMS`."""
     if isinstance(model, AdditiveModel):
         return {"effects": effect_parts(model)}
     if isinstance(model, MixtureNetwork):
@@ -428,7 +428,7 @@ def _without_dropped(options: dict[str, Json]) -> dict[str, Json]:
 
 
 def _check_options(clf: TableClassifier) -> None:
-    """What `fit` would find out about the options, now; a prediction relies on some of them."""
+    """Check the options as `fit` does; predictions rely on some of them."""
     options, additive = clf.get_params(deep=False), isinstance(clf, AdditiveClassifier)
     if isinstance(clf, AdditiveClassifier):
         check_options(clf.pairs, clf.trees, clf.missing, clf.handle_unknown)

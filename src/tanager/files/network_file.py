@@ -34,7 +34,7 @@ from tanager.network.network import Network
 
 @dataclass(frozen=True)
 class Format:
-    """How a format is read and written; `nodes` raises a DocumentError that says what is wrong with a content."""
+    """The reader and the writer of a format; the reader raises a DocumentError that describes the fault."""
 
     nodes: Callable[[bytes], list[FileNode]]
     content: Callable[[Network], bytes]
@@ -59,7 +59,7 @@ JSON = ".json"
 def read_network(path: str | os.PathLike[str], target: str | None = None) -> Network:
     """Read a network; the nodes keep the order of the file, except that `target`, the class, becomes the last.
 
-    The suffix says the format: .bif, .bifxml (or .xml), .xdsl, .net, .dne, .uai, or .json for a file of ours,
+    The suffix names the format: .bif, .bifxml (or .xml), .xdsl, .net, .dne, .uai, or .json for a file of ours,
     where a model counts as its network. States are text, in .uai numbers, in .json what they were; states that are
     the bins of a numeric column in words ("< 2.5", ">= 2.5") become that column again. Rows of probabilities must sum
     to one within 0.001 and are divided by their sum.
@@ -101,7 +101,7 @@ def read_network(path: str | os.PathLike[str], target: str | None = None) -> Net
 def write_network(network: Network, path: str | os.PathLike[str]) -> None:
     """Write a network, all at once: an error leaves an older file as it was.
 
-    The suffix says the format, as in `read_network`. JSON keeps everything. The other formats keep no class; their
+    The suffix names the format, as in `read_network`. JSON keeps everything. The other formats keep no class; their
     states are text, so a number, a boolean or a date becomes its text; what a format has no place for in a name or a
     state is escaped (`network_nodes`), and comes back when it is read. In .xdsl and .dne parents come before
     their children; .uai keeps numbers in place of names. Probabilities are read back bit by bit.

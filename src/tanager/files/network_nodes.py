@@ -24,7 +24,7 @@ from tanager.table.schema import GAP_LABEL, Category, ColumnSchema
 Value = TypeVar("Value")
 
 LARGEST_GAP = 1e-3
-"""How far from one a row of probabilities may sum: it is divided by its sum, so three decimals are enough."""
+"""Greatest distance from one of the sum of a row of probabilities, which is then divided by it."""
 ROUNDING = 1e-12
 """A row this near to one is left as it is, bit by bit."""
 FREE_CELLS = 1 << 20
@@ -105,7 +105,7 @@ def network_of(nodes: Sequence[FileNode]) -> Network:
 
 
 class CellBudget:
-    """How many cells the tables of a file may have: what its length allows, asked for before they are made."""
+    """The number of cells that the tables of a file may have, by its length; it is checked before they are made."""
 
     def __init__(self, length: int) -> None:
         self._left = max(length, FREE_CELLS)
@@ -130,7 +130,7 @@ def cells_of(words: Iterable[str], name: str) -> NDArray[np.float64]:
 
 
 def add_once(known: dict[str, Value], name: str, value: Value) -> None:
-    """Keep what a file says about a node; it may say it once."""
+    """Add the description of a node, which a file may have once."""
     if name in known:
         raise DocumentError(f"it describes the node {plain(name)!r} twice")
     known[name] = value
@@ -154,7 +154,7 @@ def with_target(network: Network, target: str) -> Network:
 
 
 def _column(node: FileNode) -> ColumnSchema:
-    """What a node holds: categories, or bins where its states are the bins of a column in words."""
+    """The column of a node: categories, or bins where its states are bins in words."""
     name = plain(node.name)
     states = tuple(plain(state) if isinstance(state, str) else state for state in node.states)
     if not states:

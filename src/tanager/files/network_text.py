@@ -28,7 +28,7 @@ from tanager.network.network import Network
 BIF_KEYWORDS = frozenset(["network", "variable", "probability", "property", "type", "discrete", "table", "default"])
 NET_KEYWORDS = frozenset(["net", "node", "potential", "class", "discrete", "continuous", "decision", "utility", "data"])
 C_COMMENTS = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
-"""One that is never closed ends with the text, so that no other beginning of one is looked at again."""
+"""A comment that is never closed ends with the text, so that the text is read once."""
 NET_COMMENTS = r"%[^\n]*"
 UAI_COMMENTS = re.compile(r"^c\b[^\n]*|#[^\n]*", re.MULTILINE)
 CUT_SHORT = "it ends too early, so it was cut short"

@@ -1,4 +1,7 @@
-"""Paths as users give them: check that a file can be read, say in words why one cannot."""
+"""Paths of files to read and to write: checked before any work, and written all at once.
+
+A command never writes over a file that it reads, and over a file of another kind only by force.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from tanager.errors import FileError
 
 
 def check_readable(path: str | os.PathLike[str]) -> Path:
-    """The path of a file that exists and can be opened; otherwise an error that says which of these fails."""
+    """The path of a file that exists and can be opened; otherwise an error names the reason."""
     file = Path(path)
     try:
         if file.is_dir():
@@ -122,7 +125,7 @@ def _cannot_write(path: str | os.PathLike[str], error: Exception) -> FileError:
 
 
 HEAD_BYTES = 4096
-"""By its first bytes a file is recognised."""
+"""Bytes at the beginning of a file by which its kind is recognised."""
 STDIN, STDOUT = 0, 1
 
 AnyPath = str | os.PathLike[str]
@@ -131,7 +134,7 @@ Identity = tuple[int, int]
 
 @dataclass(frozen=True)
 class OutputKind:
-    """What a command writes: its name, and whether a file already holds it, so that a new one may take its place."""
+    """A kind of file that a command writes: its name, and whether a file is of that kind and may be replaced."""
 
     name: str
     is_in: Callable[[Path], bool]

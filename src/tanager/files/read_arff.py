@@ -36,7 +36,7 @@ LONGEST_ROW = 1 << 26
 
 
 class ArffError(Exception):
-    """What is wrong and on which line; the reader completes it with the name of the file."""
+    """A fault and its line; the reader adds the name of the file."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _convert(column: pa.Array, attribute: Attribute) -> pa.Array:
 
 
 def _raise_fault(body: str, first_line: int, attributes: Sequence[Attribute], missing: Sequence[str]) -> None:
-    """Say which is the first line that does not fit the header."""
+    """Raise an error that names the first line that does not fit the header."""
     declared = [frozenset(attribute.values) for attribute in attributes]
     for number, line in enumerate(body.split("\n"), start=first_line):
         if not line.strip() or line.lstrip().startswith("%"):

@@ -34,25 +34,25 @@ LONGEST_CELL = 1 << 30
 LONGEST_HEADER = BLOCK_SIZES[-1]
 """Characters: a compressed file may have a line of any length."""
 REPLACED = "\ufffd"
-"""What stands for bytes that are not UTF-8."""
+"""The character that replaces bytes that are not UTF-8."""
 QUOTED = re.compile(r'"[^"]*"')
 MARKS_HINT = "--missing names such texts, --missing '' switches this off"
 MAX_COLUMNS_NAMED = 5
 DECIMAL = r"^\s*[+-]?\d+(,\d+)?\s*$"
 EVIDENCE_BYTES = 1 << 18
-"""Of the lines with bytes beyond ASCII so many are looked at."""
+"""Bytes of lines beyond ASCII from which the encoding is detected."""
 USUAL = "cp1252"
-"""What spreadsheets write in western Europe; chosen where it reads as well as any other."""
+"""The encoding of spreadsheets in western Europe; chosen where it fits as well as any other."""
 OTHERS = ("cp1250", "cp1251", "cp1253", "shift_jis", "gb18030")
 FEW_LETTERS = 16
-"""So few letters beyond ASCII say little of a language; then the usual encoding is the best guess."""
+"""With fewer letters beyond ASCII the usual encoding is chosen."""
 NULLS_OF_UTF16 = 0.3
 INSTALL = "pip install 'tanager[files]'"
 
 
 @dataclass(frozen=True)
 class CellRules:
-    """What the cells of a text file mean.
+    """How the cells of a text file are read.
 
     missing   texts that are missing in every column, besides the empty one
     marks     whether the texts in `MARKS` are missing in CSV columns without other text, with a warning
@@ -67,13 +67,13 @@ class CellRules:
 
     @classmethod
     def given(cls, missing: Sequence[str], texts: Sequence[str] = (), numbers: Sequence[str] = ()) -> CellRules:
-        """The rules of a command; an empty text among those that mean missing says that marks are texts."""
+        """The rules of a command; an empty text in `missing` switches marks off."""
         return cls([text for text in missing if text], "" not in missing, texts, numbers)
 
     def conversion(
         self, decimal: str = ".", marks: bool = False, columns: Sequence[str] = ()
     ) -> pyarrow.csv.ConvertOptions:
-        """How pyarrow reads these columns, or all; with `marks` as missing, cells of a column of text stay text."""
+        """Options for pyarrow; with `marks` as missing, all cells of a column of text stay text."""
         return pyarrow.csv.ConvertOptions(
             null_values=["", *self.missing, *(MARKS if marks else ())],
             strings_can_be_null=not marks,
@@ -228,7 +228,7 @@ def _arrow_table(text: TextSource, n_columns: int, delimiter: str, convert: pyar
 
 
 def read_options(encoding: str, block_size: int) -> pyarrow.csv.ReadOptions:
-    """How pyarrow reads a text; it skips the mark at the beginning of UTF-8 by itself, and faster than a codec."""
+    """Options for pyarrow, which skips the byte-order mark of UTF-8 faster than a codec."""
     return pyarrow.csv.ReadOptions(encoding="utf8" if encoding == "utf-8-sig" else encoding, block_size=block_size)
 
 
@@ -310,7 +310,7 @@ def recognise_marks(table: pa.Table, cells: CellRules, read_again: Callable[[lis
 
 
 def warn_marks(names: Sequence[str], counts: Mapping[str, int] | None = None) -> None:
-    """Say which columns have marks, and how often where they are counted: not in a file that is read in batches."""
+    """Warn of columns with marks, and of their number where it is known: not in a file that is read in batches."""
     if not names:
         return
     unit = "row" if len(names) == 1 else "cell"
@@ -334,7 +334,7 @@ def decimal_commas(table: pa.Table, cells: CellRules) -> list[str]:
 
 
 def warn_decimal_commas(where: str, names: Sequence[str]) -> None:
-    """Say that numbers were read with a decimal comma."""
+    """Warn that numbers were read with a decimal comma."""
     warnings.warn(f"{where}: numbers have a decimal comma in {_columns(names)}.", DataWarning, stacklevel=2)
 
 
@@ -348,7 +348,7 @@ def _columns(names: Sequence[str]) -> str:
 
 
 def find_encoding(stream: IO[bytes], where: str) -> str:
-    """The encoding of a text that is not UTF-8, with a warning that says it."""
+    """The encoding of a text that is not UTF-8, with a warning that names it."""
     encoding = _find(stream, where)
     warnings.warn(
         f"{where} is not UTF-8 text; it is read as {encoding}. Hint: check a name with accents.",
@@ -402,7 +402,7 @@ def _is_usual(text: bytes) -> bool:
 
 
 def _lines_beyond_ascii(start: bytes, stream: IO[bytes]) -> bytes:
-    """The lines that say something of the encoding; ASCII is the same in nearly all."""
+    """The lines from which the encoding can be detected: ASCII is the same in nearly all encodings."""
     lines = b""
     while start and len(lines) < EVIDENCE_BYTES:
         lines += b"\n".join(line for line in start.splitlines() if not line.isascii())

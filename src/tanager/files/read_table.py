@@ -50,17 +50,17 @@ WHOLE: tuple[Format, ...] = ("arff", "xlsx", "zip")
 DELIMITERS: dict[Format, str | None] = {"csv": ",", "tsv": "\t", "txt": None}
 OpenCsv = Callable[[pyarrow.csv.ConvertOptions], pyarrow.csv.CSVStreamingReader]
 STREAM_BLOCK = 1 << 26
-"""Bytes of text parsed at once; the first block says what the columns hold."""
+"""Bytes of text parsed at once; the types of columns are found in the first block."""
 
 
 def read_table(path: str | os.PathLike[str], cells: CellRules = PLAIN) -> pa.Table:
     """The table in a file, or CSV on standard input where `path` is "-".
 
-    The suffix says the format: .csv (semicolons or tabs where its header has no comma, then also decimal commas), .tsv,
-    .txt (tabs if its header has one), .parquet, .arff, .xlsx (its first sheet), .zip with one of these in it; the text
-    formats may be compressed (.csv.gz). The encoding of text is found where it is not UTF-8. In text an empty cell is
-    missing, and what `cells` says; in ARFF "?" is missing too. A column of digits holds integers, a column of numbers
-    floats; dates, times and booleans are recognised; an ARFF header says the type itself.
+    The suffix names the format: .csv (semicolons or tabs where its header has no comma, then also decimal commas),
+    .tsv, .txt (tabs if its header has one), .parquet, .arff, .xlsx (its first sheet), .zip with one of these in it;
+    the text formats may be compressed (.csv.gz). The encoding of text is detected where it is not UTF-8. In text an
+    empty cell is missing, and so are the texts in `cells.missing`; in ARFF "?" is missing too. A column of digits holds
+    integers, a column of numbers floats; dates, times and booleans are recognised; an ARFF header declares the types.
     """
     if os.fspath(path) == "-":
         return check_names(read_csv_stdin(cells), "standard input")
@@ -86,7 +86,7 @@ def open_batches(
     """The names of the columns, and the table as it comes batch by batch: for files larger than memory.
 
     `path` is as `read_table` takes it, but for ARFF, Excel and zip, or a folder of Parquet files. In text the first
-    64 MiB say which columns hold numbers, dates and so on, and the encoding.
+    64 MiB decide the types of the columns and the encoding.
     """
     if Path(path).is_dir() or table_format(path) == "parquet":
         from pyarrow import dataset
@@ -104,7 +104,7 @@ def open_batches(
 
 
 def bytes_in_memory(path: str | os.PathLike[str]) -> int:
-    """About what the table in a file takes in memory."""
+    """The memory in bytes that the table in a file takes, estimated."""
     file = Path(path)
     files = sorted(file.rglob("*.parquet")) if file.is_dir() else [file]
     if file.is_dir() or table_format(path) == "parquet":
@@ -162,7 +162,7 @@ def _open(file: Path) -> pa.NativeFile:
 
 
 def _stream_encoding(file: Path, where: str) -> str:
-    """UTF-8, unless the first block says otherwise."""
+    """UTF-8, unless the first block is not."""
     with _open(file) as stream:
         if is_utf8(stream.read(STREAM_BLOCK)):
             return "utf-8-sig"
@@ -275,7 +275,7 @@ def read_parquet(file: Path) -> pa.Table:
 
 
 def bytes_held(parquet: pyarrow.parquet.ParquetFile) -> int:
-    """About what the table takes in memory; of a cell that is a list every entry counts, of a text as it is stored."""
+    """The memory in bytes that the table takes, estimated: every entry of a list counts, texts as they are stored."""
     metadata, leaves = parquet.metadata, [parquet.schema.column(leaf) for leaf in range(len(parquet.schema))]
     n_bytes = int(metadata.num_rows * sum(map(cell_bytes, parquet.schema_arrow.types)))
     for group in map(metadata.row_group, range(metadata.num_row_groups)):

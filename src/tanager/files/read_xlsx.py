@@ -37,17 +37,17 @@ SHARED = re.compile(rb"""\st\s*=\s*["']s["']""")
 TEXT_START = re.compile(rb"<(?:\w+:)?si(?=[\s/>])")
 COMMENT = b"<!"
 CELL_BYTES = 64
-"""What a cell takes, about, filled or not, without its text."""
+"""Memory of a cell, filled or not, without its text, estimated."""
 ALWAYS_ALLOWED = 1 << 22
 """Cells of a sheet that may be empty, all but one."""
 LARGEST_SHARE_EMPTY = 16
-"""Beyond, at least one of so many cells must be filled."""
+"""In a larger sheet at least one of this many cells must be filled."""
 MOST_DIGITS, MOST_LETTERS = 7, 3
-"""Of the last row and column that Excel has, 1,048,576 and XFD."""
+"""Digits and letters of the last row and column of Excel, 1,048,576 and XFD."""
 
 
 def read_xlsx(file: Path, cells: CellRules) -> pa.Table:
-    """The table in the first sheet that has one; a warning says which where there are several."""
+    """The table in the first sheet that has one; a warning names it where there are several."""
     where = f"file {str(file)!r}"
     rows = _filled(_rows(file, where))
     if not rows:

@@ -46,7 +46,7 @@ def table_writer(path: str | os.PathLike[str]) -> Iterator[Callable[[pa.Table], 
 
 
 def table_kind(names: Sequence[str]) -> OutputKind:
-    """A table with just these columns, in the format that the suffix says, and begun as `write_table` does."""
+    """A table with just these columns, in the format of the suffix, as `write_table` begins it."""
 
     def is_in(file: Path) -> bool:
         suffix = table_suffix(file)

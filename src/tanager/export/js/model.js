@@ -25,7 +25,7 @@ function fromText(text) {
 
 function encode(cell, node) {
   const column = MODEL.columns[node];
-  if (cell === null || cell === undefined || Number.isNaN(cell)) return column.gap;
+  if (cell === null || cell === undefined || Number.isNaN(cell)) return column.missing;
   if (column.text) {
     return typeof cell === "string" ? maps[node].get(cell) ?? column.unseen : refuse(cell, column);
   }
