@@ -5,9 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import tracemalloc
-import warnings
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,8 +13,8 @@ from hypothesis import strategies as st
 from attack.documents import FELL, at, by_kind, check_change, check_document, leaves, others
 from attack.models import MODELS
 from attack.models import document as model_of
-from files.mixed_table import MIXED, mixed_model
-from tanager import BayesianNetworkClassifier, load_model, save_model
+from files.mixed_table import mixed_model
+from tanager import load_model, save_model
 from tanager.errors import FileError, TanagerError
 from tanager.files import json_file
 from tanager.files.model_file import from_document, to_document
@@ -191,41 +189,20 @@ json_values = st.recursive(
 
 @settings(max_examples=250, deadline=None)
 @given(data=st.data())
-def test_a_document_changed_anywhere_is_refused_or_a_working_model(document, tmp_path_factory, data):
-    tmp_path = tmp_path_factory.mktemp("fuzz")
-    changed = copy.deepcopy(document)
-    place = data.draw(st.sampled_from(places(document)))
-    node = changed
-    for step in place[:-1]:
-        node = node[step]
+def test_a_document_changed_or_cut_anywhere_is_refused_or_a_model_that_can_be_saved(data):
+    changed = copy.deepcopy(model_of("tables"))
+    place = data.draw(st.sampled_from(places(changed)))
+    node = at(changed, place[:-1])
     if data.draw(st.booleans()):
         del node[place[-1]]
     else:
-        others = [copy.deepcopy(value) for value in (document, node[place[-1]], {"tuple": []}, {"float": "nan"})]
+        others = [copy.deepcopy(value) for value in (changed, node[place[-1]], {"tuple": []}, {"float": "nan"})]
         node[place[-1]] = data.draw(json_values | st.sampled_from(others))
     try:
-        clf = load_text(tmp_path, json.dumps(changed))
-    except FileError:
+        again = json.loads(json.dumps(to_document(from_document(changed))))
+    except (DocumentError, TanagerError):
         return
-    if changed == document:
-        np.testing.assert_array_equal(clf.predict_proba(MIXED), mixed_model().predict_proba(MIXED))
-    check_works(clf, tmp_path)
-
-
-def check_works(clf: BayesianNetworkClassifier, tmp_path) -> None:
-    """A model predicts probabilities, or refuses the table with an error of ours; saved again it is the same."""
-    names = [column.name for column in clf.encoder_.schema.attributes]
-    X = MIXED.select(range(len(names))).rename_columns(names)  # the others may be hidden
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a model without names is given names
-        try:
-            probabilities = clf.predict_proba(X)
-            np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-        except TanagerError:
-            pass
-    assert str(clf.network_.states)
-    save_model(clf, tmp_path / "again.json")
-    assert to_document(load_model(tmp_path / "again.json")) == to_document(clf)
+    assert to_document(from_document(again)) == again
 
 
 QUICK = [name for name in MODELS if name != "reference"]

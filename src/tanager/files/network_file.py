@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from tanager.additive.model import AdditiveModel
@@ -31,24 +30,19 @@ from tanager.files.paths import OutputKind
 from tanager.network.document import DocumentError, Json, network_from_document, network_to_document
 from tanager.network.network import Network
 
-
-@dataclass(frozen=True)
-class Format:
-    """The reader and the writer of a format; the reader raises a DocumentError that describes the fault."""
-
-    nodes: Callable[[bytes], list[FileNode]]
-    content: Callable[[Network], bytes]
+Format = tuple[Callable[[bytes], list[FileNode]], Callable[[Network], bytes]]
+"""The reader and the writer of a format; the reader raises a DocumentError that describes the fault."""
 
 
 def _of_text(read: Callable[[str], list[FileNode]], write: Callable[[Network], str]) -> Format:
-    return Format(lambda content: read(_decode(content)), lambda network: write(network).encode())
+    return lambda content: read(_decode(content)), lambda network: write(network).encode()
 
 
 FORMATS: dict[str, Format] = {
     ".bif": _of_text(read_bif, write_bif),
-    ".bifxml": Format(read_bifxml, write_bifxml),
-    ".xml": Format(read_bifxml, write_bifxml),
-    ".xdsl": Format(read_xdsl, write_xdsl),
+    ".bifxml": (read_bifxml, write_bifxml),
+    ".xml": (read_bifxml, write_bifxml),
+    ".xdsl": (read_xdsl, write_xdsl),
     ".net": _of_text(read_net, write_net),
     ".dne": _of_text(read_dne, write_dne),
     ".uai": _of_text(read_uai, write_uai),
@@ -89,7 +83,7 @@ def read_network(path: str | os.PathLike[str], target: str | None = None) -> Net
     {'heads': 0.25, 'tails': 0.75}
     """
     suffix = network_suffix(path)
-    network = read_document(path, "network", _parse_json if suffix == JSON else _parser(FORMATS[suffix]))
+    network = read_document(path, "network", lambda content: _parse(content, suffix))
     if target is None:
         return network
     try:
@@ -124,7 +118,7 @@ def write_network(network: Network, path: str | os.PathLike[str]) -> None:
         if suffix == JSON:
             write_json(path, "network", network_to_document(network))
         else:
-            write_document(path, "network", FORMATS[suffix].content(network))
+            write_document(path, "network", FORMATS[suffix][1](network))
     except DocumentError as error:
         raise FileError(f"cannot write the network to {str(path)!r}: {error}.") from error
 
@@ -156,27 +150,21 @@ def _is_network(file: Path) -> bool:
     return True
 
 
-def _parser(form: Format) -> Callable[[bytes], Network]:
-    return lambda content: network_of(form.nodes(_not_empty(content)))
-
-
-def _parse_json(content: bytes) -> Network:
-    document: Json = parse_json(_not_empty(content))
-    if isinstance(document, dict) and "classifier" in document:
-        from tanager.files.model_file import from_document
-
-        network = from_document(document).model_
-        if not isinstance(network, Network):
-            what = "an additive model" if isinstance(network, AdditiveModel) else "a mean of networks"
-            raise DocumentError(f"it holds {what}, which is no network of tables; `--structure tan` learns one")
-        return network
-    return network_from_document(document)
-
-
-def _not_empty(content: bytes) -> bytes:
+def _parse(content: bytes, suffix: str) -> Network:
     if not content.strip():
         raise DocumentError("it is empty")
-    return content
+    if suffix != JSON:
+        return network_of(FORMATS[suffix][0](content))
+    document: Json = parse_json(content)
+    if not isinstance(document, dict) or "classifier" not in document:
+        return network_from_document(document)
+    from tanager.files.model_file import from_document
+
+    model = from_document(document).model_
+    if not isinstance(model, Network):
+        what = "an additive model" if isinstance(model, AdditiveModel) else "a mean of networks"
+        raise DocumentError(f"it holds {what}, which is no network of tables; `--structure tan` learns one")
+    return model
 
 
 def _decode(content: bytes) -> str:

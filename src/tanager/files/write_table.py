@@ -1,4 +1,4 @@
-"""Tables to files: CSV, TSV and Parquet, chosen by suffix; written atomically."""
+"""Tables to files: CSV, TSV and Parquet, chosen by suffix; text that a spreadsheet takes for a formula is escaped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -22,6 +22,11 @@ from tanager.files.paths import OutputKind, atomic_write
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 SUFFIXES = (*DELIMITERS, ".parquet")
+# A sign or an equals sign alone, and a number with its sign, are shown as they are.
+FORMULA = r"^(?:[=@\t\r](?s:.)+|[+-](?s:.)+)$"
+NUMBER = r"^[+-](?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$"
+
+WriteRows = Callable[[pa.Table], None]
 
 
 def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
@@ -31,18 +36,15 @@ def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
 
 
 @contextmanager
-def table_writer(path: str | os.PathLike[str]) -> Iterator[Callable[[pa.Table], None]]:
+def table_writer(path: str | os.PathLike[str]) -> Iterator[WriteRows]:
     """A function that writes the next rows of a table; the file is there when the block ends without an error."""
     if os.fspath(path) == "-":
-        yield _TextWriter(sys.stdout.buffer, ",")
+        yield _text_writer(sys.stdout.buffer, ",")
         sys.stdout.buffer.flush()
         return
     suffix = table_suffix(path)
     with atomic_write(path) as stream, ExitStack() as stack:
-        if suffix == ".parquet":
-            yield _ParquetWriter(stream, stack)
-        else:
-            yield _TextWriter(stream, DELIMITERS[suffix])
+        yield _parquet_writer(stream, stack) if suffix == ".parquet" else _text_writer(stream, DELIMITERS[suffix])
 
 
 def table_kind(names: Sequence[str]) -> OutputKind:
@@ -55,7 +57,7 @@ def table_kind(names: Sequence[str]) -> OutputKind:
                 return pyarrow.parquet.read_schema(file).names == list(names)
             except pa.ArrowException:
                 return False
-        header = _header(names, DELIMITERS[suffix])
+        header = _lines([names], DELIMITERS[suffix])
         with file.open("rb") as stream:
             return stream.read(len(header)) == header
 
@@ -73,52 +75,43 @@ def table_suffix(path: str | os.PathLike[str]) -> str:
     return suffix
 
 
-class _ParquetWriter:
+def _parquet_writer(stream: BinaryIO, stack: ExitStack) -> WriteRows:
     """The file is opened with the columns of the first rows, and closed by the stack."""
+    opened: list[pyarrow.parquet.ParquetWriter] = []
 
-    def __init__(self, stream: BinaryIO, stack: ExitStack) -> None:
-        self._stream = stream
-        self._stack = stack
-        self._writer: pyarrow.parquet.ParquetWriter | None = None
+    def write(table: pa.Table) -> None:
+        if not opened:
+            opened.append(stack.enter_context(pyarrow.parquet.ParquetWriter(stream, table.schema)))
+        opened[0].write_table(table)
 
-    def __call__(self, table: pa.Table) -> None:
-        if self._writer is None:
-            self._writer = self._stack.enter_context(pyarrow.parquet.ParquetWriter(self._stream, table.schema))
-        self._writer.write_table(table)
+    return write
 
 
-class _TextWriter:
+def _text_writer(stream: BinaryIO, delimiter: str) -> WriteRows:
     """Lines of text, the names first."""
+    begun = False
 
-    def __init__(self, stream: BinaryIO, delimiter: str) -> None:
-        self._stream = stream
-        self._delimiter = delimiter
-        self._begun = False
-
-    def __call__(self, table: pa.Table) -> None:
+    def write(table: pa.Table) -> None:
+        nonlocal begun
         # pyarrow before version 23 puts quotes around every name, and "needed" around every text; they are in the way
         # of people and small tools, so here they stand only where they must.
-        if not self._begun:
-            self._stream.write(_header(table.column_names, self._delimiter))
-            self._begun = True
+        if not begun:
+            stream.write(_lines([table.column_names], delimiter))
+            begun = True
         if table.num_columns == 1 and table.column(0).null_count:
-            self._stream.write(_lines(table.column(0).to_pylist(), self._delimiter))
+            # Missing cells of a column alone are quotes: readers skip a line of nothing and lose count of the rows.
+            stream.write(_lines(([cell] for cell in table.column(0).to_pylist()), delimiter))
             return
-        style = "needed" if _has_special_text(table, self._delimiter) else "none"
-        options = pyarrow.csv.WriteOptions(include_header=False, delimiter=self._delimiter, quoting_style=style)
-        pyarrow.csv.write_csv(table, self._stream, options)
+        style = "needed" if _has_special_text(table, delimiter) else "none"
+        options = pyarrow.csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=style)
+        pyarrow.csv.write_csv(table, stream, options)
+
+    return write
 
 
-def _header(names: Sequence[str], delimiter: str) -> bytes:
-    line = io.StringIO()
-    csv.writer(line, delimiter=delimiter, lineterminator="\n").writerow(names)
-    return line.getvalue().encode()
-
-
-def _lines(cells: Sequence[object], delimiter: str) -> bytes:
-    """A column alone: its missing cells are quotes, for readers skip a line of nothing and lose count of the rows."""
+def _lines(rows: Iterable[Sequence[object]], delimiter: str) -> bytes:
     lines = io.StringIO()
-    csv.writer(lines, delimiter=delimiter, lineterminator="\n").writerows([cell] for cell in cells)
+    csv.writer(lines, delimiter=delimiter, lineterminator="\n").writerows(rows)
     return lines.getvalue().encode()
 
 
@@ -126,11 +119,6 @@ def _has_special_text(table: pa.Table, delimiter: str) -> bool:
     """Whether a text has a delimiter, a quote or a line end in it."""
     texts = (column for column in table.columns if pa.types.is_string(column.type))
     return any(pc.any(pc.match_substring_regex(text, f'[{delimiter}"\r\n]')).as_py() for text in texts)
-
-
-# A sign or an equals sign alone, and a number with its sign, are shown as they are.
-FORMULA = r"^(?:[=@\t\r](?s:.)+|[+-](?s:.)+)$"
-NUMBER = r"^[+-](?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$"
 
 
 def escape_formula(text: str) -> str:
