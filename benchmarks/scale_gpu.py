@@ -161,7 +161,7 @@ class Workload:
     def _check_passes(self, host: CountStore, device: CountStore, structure: LearntStructure) -> None:
         from tanager.network.log_joint import LogJoint
         from tanager.parameters.class_cells import ClassCells
-        from tanager.parameters.conditional.compiled_pass import Layout, Shape
+        from tanager.parameters.conditional.compiled_pass import Layout
         from tanager.parameters.conditional.objectives import IndicatorPass
         from tanager.torch.row_pass import TorchPass, look_up_on_device
         from tanager.torch.rows import DeviceRows, choose_device
@@ -169,7 +169,7 @@ class Workload:
         cells = ClassCells.of(structure.dag, host.n_states)
         odds = np.random.default_rng(1).normal(size=(cells.n_cells, 1)) / 10
         rows = DeviceRows.of(device.rows, choose_device(self.device))
-        value, gradient = TorchPass(rows, Layout.of(cells, Shape.of([device.rows])), 0)(odds)
+        value, gradient = TorchPass(rows, Layout.of(cells, [device.rows]), 0)(odds)
         expected_value, expected = IndicatorPass(cells, host.rows, 0)(odds)
         np.testing.assert_allclose(value, expected_value, rtol=1e-9)
         np.testing.assert_allclose(gradient, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())

@@ -11,7 +11,7 @@ from tanager.counts.count_store import CountStore  # noqa: E402
 from tanager.counts.engine import choose_engine  # noqa: E402
 from tanager.parameters import Conditional, ParameterTask  # noqa: E402
 from tanager.parameters.class_cells import ClassCells  # noqa: E402
-from tanager.parameters.conditional.compiled_pass import Layout, Shape  # noqa: E402
+from tanager.parameters.conditional.compiled_pass import Layout  # noqa: E402
 from tanager.parameters.conditional.objectives import IndicatorPass  # noqa: E402
 from tanager.structure.dag import Dag  # noqa: E402
 from tanager.torch import row_pass as torch_pass  # noqa: E402
@@ -33,7 +33,7 @@ def both_passes(dag, n_classes=3, power=0, gaps=0.0, weighted=False, n_rows=200)
     batch = random_batch(1, n_rows, n_states, gaps, weighted=weighted)
     cells = ClassCells.of(dag, n_states)
     odds = np.random.default_rng(2).normal(size=(cells.n_cells, n_classes - 1))
-    on_device = TorchPass(DeviceRows.of(batch, torch.device(DEVICE)), Layout.of(cells, Shape.of([batch])), power)
+    on_device = TorchPass(DeviceRows.of(batch, torch.device(DEVICE)), Layout.of(cells, [batch]), power)
     return IndicatorPass(cells, batch, power), on_device, odds
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache, partial, reduce
 
 import numpy as np
 from scipy.optimize import minimize
@@ -364,10 +364,8 @@ def _make_joints(
 
 
 def _mixture_likelihood(parts: Sequence[MemberJoints], weights: Array) -> tuple[float, Array]:
-    total = (0.0, np.zeros(len(weights)))
-    for likelihood in map_threads(lambda part: part.log_likelihood(weights), parts):
-        total = add(total, likelihood)
-    return total
+    likelihoods = map_threads(lambda part: part.log_likelihood(weights), parts)
+    return reduce(add, likelihoods, (0.0, np.zeros(len(weights))))
 
 
 def choose_weights(n_members: int, log_likelihood: Callable[[Array], tuple[float, Array]]) -> Array:

@@ -13,7 +13,7 @@ from tanager.arrays import Array, Codes
 from tanager.counts.engine import CountEngine
 from tanager.network.log_joint import LogJoint
 from tanager.parameters.class_cells import ClassCells
-from tanager.parameters.conditional.compiled_pass import Layout, Shape
+from tanager.parameters.conditional.compiled_pass import Layout
 from tanager.parameters.conditional.objectives import LINEAR_TO, MARGIN, ZERO_FROM
 from tanager.table.rows import EncodedBatch
 from tanager.torch.engine import TorchEngine
@@ -37,7 +37,7 @@ def passes_on_device(
     """The pass over each block on the device of the engine; none where the host is quicker."""
     if sum(block.n_rows for block in blocks) * len(cells.families) < LOOK_UPS_WORTH_DEVICE:
         return []
-    layout = Layout.of(cells, Shape.of(blocks))
+    layout = Layout.of(cells, blocks)
     return [TorchPass(cast(TorchEngine, engine).rows(block), layout, power) for block in blocks]
 
 

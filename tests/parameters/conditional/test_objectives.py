@@ -207,7 +207,7 @@ def test_families_share_look_ups_and_none_is_lost():
     tree = Dag.augmented_naive_bayes([(), *((i // 2,) for i in range(11))])
     batch = random_batch(0, 5_000, n_states)
     cells = ClassCells.of(tree, n_states)
-    groups = compiled_pass.group_families(cells, compiled_pass.Shape.of([batch]))
+    groups = compiled_pass.group_families(cells, batch.n_states, batch.n_rows)
     assert sorted(f for _, families in groups for f in families) == list(range(13))
     assert len(groups) <= 3
     for attributes, families in groups:

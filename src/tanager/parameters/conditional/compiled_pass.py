@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 from math import prod
 
@@ -15,7 +16,7 @@ from tanager.arrays import Array
 from tanager.counts.family import Family
 from tanager.parameters.class_cells import ClassCells
 from tanager.runtime.resources import map_threads
-from tanager.table.rows import EncodedBatch
+from tanager.table.rows import EncodedBatch, add
 
 # A group's table and its gradient stay in the second-level cache, and are filled by many rows a cell. Fewer and larger
 # tables beat those that fit the first level: 0.19 s a pass over covtype instead of 0.32 s.
@@ -45,7 +46,7 @@ class CompiledPass:
     def __init__(self, cells: ClassCells, batches: Sequence[EncodedBatch], power: int) -> None:
         """The rows are those of one or several batches of a table."""
         self._power = power
-        self._layout = Layout.of(cells, Shape.of(batches))
+        self._layout = Layout.of(cells, batches)
         self._members = self._layout.members
         self._transposed = self._members.T
         self._parts = [_runs(batches, first, last) for first, last in pairwise(self._edges(batches))]
@@ -84,11 +85,8 @@ class CompiledPass:
                 )
             return loss, gradient
 
-        found = map_threads(run, self._parts)
-        total = found[0][1]
-        for _, gradient in found[1:]:
-            total += gradient
-        return sum(loss for loss, _ in found), (self._transposed @ total).reshape(odds.shape)
+        loss, gradient = reduce(add, map_threads(run, self._parts))
+        return loss, (self._transposed @ gradient).reshape(odds.shape)
 
 
 def _runs(batches: Sequence[EncodedBatch], first: int, last: int) -> list[Run]:
@@ -100,22 +98,6 @@ def _runs(batches: Sequence[EncodedBatch], first: int, last: int) -> list[Run]:
             runs.append((batch, low, high))
         first, last = first - batch.n_rows, last - batch.n_rows
     return runs
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What the layout depends on: how many rows there are, their states, and the columns with gaps."""
-
-    n_rows: int
-    n_states: tuple[int, ...]
-    n_classes: int
-    incomplete: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, batches: Sequence[EncodedBatch]) -> Shape:
-        """Of the table whose rows the batches are."""
-        incomplete = np.any([batch.incomplete for batch in batches], axis=0)
-        return cls(sum(batch.n_rows for batch in batches), batches[0].n_states, batches[0].n_classes, incomplete)
 
 
 @dataclass(frozen=True)
@@ -131,9 +113,16 @@ class Layout:
     members: sparse.csr_array
 
     @classmethod
-    def of(cls, cells: ClassCells, shape: Shape) -> Layout:
-        groups = group_families(cells, shape)
-        tables = _group_cells(groups, shape)
+    def of(cls, cells: ClassCells, batches: Sequence[EncodedBatch]) -> Layout:
+        """Of the table whose rows the batches are."""
+        incomplete = np.any([batch.incomplete for batch in batches], axis=0)
+        # A column with missing cells has one state more, for their code.
+        n_states = (*(np.array(cells.n_states[:-1], dtype=int) + incomplete).tolist(), cells.n_classes)
+        groups = group_families(cells, n_states, sum(batch.n_rows for batch in batches))
+        # The table of a group is as that of a family of its attributes.
+        target = len(n_states) - 1
+        families = [Family(nodes[-1], nodes[:-1]) if nodes else Family(target, ()) for nodes, _ in groups]
+        tables = ClassCells(tuple(families), n_states)
         width = max(1, *map(len, tables.attributes))
         nodes = np.zeros((len(groups), width), dtype=np.uint32)
         steps = np.zeros((len(groups), width), dtype=np.uint32)
@@ -143,22 +132,26 @@ class Layout:
         return cls(nodes, steps, tables.offsets[:-1].astype(np.uint32), member_cells(cells, tables, groups))
 
 
-def group_families(cells: ClassCells, shape: Shape) -> list[Group]:
+def group_families(cells: ClassCells, n_states: Sequence[int], n_rows: int) -> list[Group]:
     """Greedily along the structure: a family joins the group that grows least by it, if that stays small."""
-    most = min(GROUP_BYTES // (8 * (shape.n_classes - 1)), shape.n_rows // ROWS_PER_CELL)
+    most = min(GROUP_BYTES // (8 * (cells.n_classes - 1)), n_rows // ROWS_PER_CELL)
     groups: list[tuple[frozenset[int], list[int]]] = []
+
+    def size(attributes: frozenset[int]) -> int:
+        return prod(n_states[node] for node in attributes)
+
     for f in _along_structure(cells):
-        own = frozenset(cells.attributes[f])
+        attributes = frozenset(cells.attributes[f])
         growth = {}
         for g in range(max(0, len(groups) - OPEN_GROUPS), len(groups)):
-            size = _size(groups[g][0] | own, shape)
-            if size <= most:
-                growth[g] = size / _size(groups[g][0], shape)
+            united = size(groups[g][0] | attributes)
+            if united <= most:
+                growth[g] = united / size(groups[g][0])
         if growth:
             g = min(growth, key=growth.__getitem__)
-            groups[g] = (groups[g][0] | own, [*groups[g][1], f])
+            groups[g] = (groups[g][0] | attributes, [*groups[g][1], f])
         else:
-            groups.append((own, [f]))
+            groups.append((attributes, [f]))
     return [(tuple(sorted(attributes)), families) for attributes, families in groups]
 
 
@@ -177,22 +170,6 @@ def _along_structure(cells: ClassCells) -> list[int]:
         order.append(f)
         stack.extend(reversed(below[cells.families[f].child]))
     return order
-
-
-def _radix(node: int, shape: Shape) -> int:
-    """States of an attribute, one more for the missing code where the column has gaps."""
-    return shape.n_states[node] + int(shape.incomplete[node])
-
-
-def _size(attributes: Iterable[int], shape: Shape) -> int:
-    return prod(_radix(node, shape) for node in attributes)
-
-
-def _group_cells(groups: Sequence[Group], shape: Shape) -> ClassCells:
-    """The tables of groups, each as that of a family of its attributes."""
-    target = len(shape.n_states) - 1
-    families = [Family(own[-1], own[:-1]) if own else Family(target, ()) for own, _ in groups]
-    return ClassCells(tuple(families), (*(_radix(node, shape) for node in range(target)), shape.n_classes))
 
 
 def member_cells(cells: ClassCells, tables: ClassCells, groups: Sequence[Group]) -> sparse.csr_array:

@@ -24,6 +24,7 @@ from functools import partial
 from typing import Protocol
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from tanager.arrays import Array, Flags
@@ -241,8 +242,7 @@ class PulledTables:
         for node, part in zip(self._free, np.split(vector, self._ends[:-1]), strict=True):
             beta = self._log_centre[node].copy()
             beta[self._free[node]] += part * self._scale[node]
-            theta = np.exp(beta - beta.max(axis=1, keepdims=True))
-            result[node] = theta / theta.sum(axis=1, keepdims=True)
+            result[node] = softmax(beta, axis=1)
         return tuple(result)
 
     def vector(self, tables: Tables) -> Array:

@@ -17,7 +17,7 @@ their maxima).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,10 +118,7 @@ def _make_passes(
 
 
 def _run_passes(passes: Sequence[Pass], odds: Array) -> tuple[float, Array]:
-    total = 0.0, np.zeros_like(odds)
-    for each in passes:
-        total = add(total, each(odds))
-    return total
+    return reduce(add, (each(odds) for each in passes), (0.0, np.zeros_like(odds)))
 
 
 class IndicatorPass:
